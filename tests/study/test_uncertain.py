@@ -14,7 +14,7 @@ from slipstick.cli.main import main
 from slipstick.errors import ModelError, SpecError
 from slipstick.schema.library import Library
 from slipstick.schema.text import Mark, from_plain
-from slipstick.schema.uncertain import told_apart
+from slipstick.schema.uncertain import separate_uncertain
 from slipstick.study.uncertain import drawn, width_shares
 from slipstick_questions.choose import ChooseResult
 from slipstick_questions.rank import RankResult
@@ -128,7 +128,7 @@ def test_fits_that_are_none(folder: Path, capsys: pytest.CaptureFixture[str]) ->
         assert words in " ".join(capsys.readouterr().err.split())
     settings = {"fitted": from_plain({"a": 1}, Mark("here", 1, 1))}
     with pytest.raises(SpecError, match=r"write the name of a fit, or a file that ends in .yaml"):
-        told_apart(settings, Library())
+        separate_uncertain(settings, Library())
 
 
 def test_a_range_where_none_can_be(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -143,14 +143,14 @@ def test_a_range_where_none_can_be(folder: Path, capsys: pytest.CaptureFixture[s
 def test_names_with_dots_are_no_ranges() -> None:
     mark = Mark("here", 1, 1)
     settings = {"model": from_plain("../models/two.yaml", mark)}
-    assert told_apart(settings, Library())[0] == settings
+    assert separate_uncertain(settings, Library())[0] == settings
     with pytest.raises(SpecError, match="above 0"):
-        told_apart({"x": from_plain("0..2", mark)}, Library())
+        separate_uncertain({"x": from_plain("0..2", mark)}, Library())
 
 
 def test_whole_numbers_keep_a_whole_middle() -> None:
     node = from_plain("8..32", Mark("here", 1, 1))
-    plain, uncertain = told_apart({"population.processors": node}, Library())
+    plain, uncertain = separate_uncertain({"population.processors": node}, Library())
     assert getattr(plain["population.processors"], "value", None) == 16
     points = drawn(uncertain)["population.processors"]
     assert np.mean((points > 8) & (points < 32)) == pytest.approx(0.9, abs=0.01)

@@ -369,34 +369,42 @@ def of_counts(operator: str, *operands: Like) -> Operation:
     return Operation(operator, counts, COUNT)
 
 
-def difference(a: Expr, b: Expr) -> Expr:
-    """Build `a - b`, with numbers computed at once and a zero left out."""
-    if is_number(b, 0.0):
-        return a
-    dimension = one_dimension("subtract", [a, b])
-    if isinstance(a, Number) and isinstance(b, Number):
-        return Number(a.value - b.value, dimension)
-    return Operation("difference", (a, b), dimension)
+def difference(minuend: Expr, subtrahend: Expr) -> Expr:
+    """Build the difference of two operands, with numbers computed at once and a zero left out."""
+    if is_number(subtrahend, 0.0):
+        return minuend
+    dimension = one_dimension("subtract", [minuend, subtrahend])
+    if isinstance(minuend, Number) and isinstance(subtrahend, Number):
+        return Number(minuend.value - subtrahend.value, dimension)
+    return Operation("difference", (minuend, subtrahend), dimension)
 
 
-def product(a: Expr, b: Expr) -> Expr:
-    """Build `a * b`, with numbers computed at once and a factor of 1 left out."""
-    dimension = a.dimension * b.dimension
-    if isinstance(a, Number) and isinstance(b, Number):
-        return Number(a.value * b.value, dimension)
-    for operand, remaining_factor in ((a, b), (b, a)):
+def product(left: Expr, right: Expr) -> Expr:
+    """Build the product of two operands, with numbers computed at once and a factor of 1 left
+    out.
+    """
+    dimension = left.dimension * right.dimension
+    if isinstance(left, Number) and isinstance(right, Number):
+        return Number(left.value * right.value, dimension)
+    for operand, remaining_factor in ((left, right), (right, left)):
         if operand == _ONE:
             return remaining_factor
-    return Operation("product", (a, b), dimension)
+    return Operation("product", (left, right), dimension)
 
 
-def quotient(a: Expr, b: Expr) -> Expr:
-    """Build `a / b`, with numbers computed at once; raise ModelError for a divisor of zero."""
-    if is_number(b, 0.0):
-        raise ModelError(f"division by zero: {_short_text(a)} / 0")
-    if isinstance(a, Number) and isinstance(b, Number):
-        return Number(a.value / b.value, a.dimension / b.dimension)
-    return a if b == _ONE else Operation("quotient", (a, b), a.dimension / b.dimension)
+def quotient(dividend: Expr, divisor: Expr) -> Expr:
+    """Build the quotient of two operands, with numbers computed at once; raise ModelError for a
+    divisor of zero.
+    """
+    if is_number(divisor, 0.0):
+        raise ModelError(f"division by zero: {_short_text(dividend)} / 0")
+    if isinstance(dividend, Number) and isinstance(divisor, Number):
+        return Number(dividend.value / divisor.value, dividend.dimension / divisor.dimension)
+    return (
+        dividend
+        if divisor == _ONE
+        else Operation("quotient", (dividend, divisor), dividend.dimension / divisor.dimension)
+    )
 
 
 def power(base: Expr, exponent: int) -> Expr:

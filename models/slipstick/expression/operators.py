@@ -158,8 +158,8 @@ def _elementwise(name: str) -> Evaluation:
 
 
 def _select(operands: Sequence[Array], out: Array) -> None:
-    x, limit, below, above = operands
-    takes_below = x <= limit
+    operand, limit, below, above = operands
+    takes_below = operand <= limit
     np.copyto(out, above)
     np.copyto(out, below, where=takes_below)
 

@@ -63,8 +63,10 @@ def _inverse_loss(
     all_start_at_zero = not np.any(first_index)
     out[...] = 1.0
     for steps_to_end in range(_largest_count(servers - first_index) - 1, -1, -1):
-        k = np.maximum(servers - steps_to_end, 0.0)
-        out *= ratio(k if all_start_at_zero else k * (k > first_index))
+        busy_servers = np.maximum(servers - steps_to_end, 0.0)
+        out *= ratio(
+            busy_servers if all_start_at_zero else busy_servers * (busy_servers > first_index)
+        )
         out += 1.0
         # What has overflowed stays infinite; to test that costs as much as a step.
         if steps_to_end % 256 == 0 and np.isinf(out).all():
@@ -86,7 +88,10 @@ def erlang_b(operands: Sequence[Array], out: Array) -> None:
     # Without load the answer is 0; a load next to nothing gives it, where 1/0 would meet 0 servers.
     inverse_load = 1.0 / np.maximum(load, 1e-300)
     _inverse_loss(
-        lambda k: k * inverse_load, _first_index(np.minimum(load, servers), servers), servers, out
+        lambda busy_servers: busy_servers * inverse_load,
+        _first_index(np.minimum(load, servers), servers),
+        servers,
+        out,
     )
     np.divide(1.0, out, out=out)
     np.copyto(out, np.nan, where=np.isnan(servers))
@@ -107,14 +112,16 @@ def _palm_sums(load: Array, services: Array) -> tuple[Array, Array, Array]:
     term, palm_value, slope_by_load, slope_by_services, reciprocal_sum = (
         np.full(shape, initial_value) for initial_value in (1.0, 1.0, 0.0, 0.0, 0.0)
     )
-    for k in range(1, int(MOST)):
-        term = term * (load / (services + k))
-        reciprocal_sum = reciprocal_sum + 1.0 / (services + k)
+    for customer in range(1, int(MOST)):
+        term = term * (load / (services + customer))
+        reciprocal_sum = reciprocal_sum + 1.0 / (services + customer)
         palm_value = palm_value + term
-        slope_by_load = slope_by_load + k * term
+        slope_by_load = slope_by_load + customer * term
         slope_by_services = slope_by_services - term * reciprocal_sum
         # The terms rise up to k = load - services, and fall for good behind it.
-        if (np.isinf(palm_value) | (k * term <= 1e-18 * palm_value) | np.isnan(palm_value)).all():
+        if (
+            np.isinf(palm_value) | (customer * term <= 1e-18 * palm_value) | np.isnan(palm_value)
+        ).all():
             break
     return palm_value, slope_by_load / np.where(load == 0.0, 1.0, load), slope_by_services
 
@@ -139,7 +146,12 @@ def engset(operands: Sequence[Array], out: Array) -> None:
     )  # with fewer sources the sum below has no end
     first_index = _first_index(np.minimum(servers, (sources + 1.0) * load / (1.0 + load)), servers)
     inverse_load = 1.0 / load
-    _inverse_loss(lambda k: k / (sources - k + 1.0) * inverse_load, first_index, servers, out)
+    _inverse_loss(
+        lambda busy_servers: busy_servers / (sources - busy_servers + 1.0) * inverse_load,
+        first_index,
+        servers,
+        out,
+    )
     np.divide(1.0, out, out=out)
     np.copyto(out, np.nan, where=np.isnan(servers))
 

@@ -702,7 +702,7 @@ def _by_product_form(network: NetworkArrays, name: str, scheme: Scheme) -> Netwo
     throughput, residence, step_count = scheme(
         fixed_point, closed_network.population.astype(float), demand
     )
-    station_names = [network.stations[k] for k in closed_network.queueing]
+    station_names = [network.stations[station] for station in closed_network.queueing]
     throughput, residence, notes = _within_capacity(
         throughput, residence, demand, closed_network.population, station_names
     )

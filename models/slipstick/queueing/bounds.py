@@ -163,15 +163,18 @@ def _service_factors(network: NetworkArrays) -> tuple[Array, Array, Array]:
         if rates is None or network.delays[station]:
             continue
         speed = rates.real
-        n = np.arange(1.0, speed.shape[1] + 1)
-        can_be_present = (n <= np.maximum(all_customers, 1)) | is_unbounded[:, [station]]
+        number_present = np.arange(1.0, speed.shape[1] + 1)
+        can_be_present = (number_present <= np.maximum(all_customers, 1)) | is_unbounded[
+            :, [station]
+        ]
         # Without product form one customer may have the speed of all that are present.
-        sharing_customers = 1 if network.without_product_form[station] else n
+        sharing_customers = 1 if network.without_product_form[station] else number_present
         least_factor[:, station] = np.where(can_be_present, sharing_customers / speed, np.inf).min(
             axis=1
         )
         greatest_factor[:, station] = np.maximum(
-            np.where(can_be_present, n / speed, 0.0).max(axis=1), all_customers[:, 0] / speed[:, -1]
+            np.where(can_be_present, number_present / speed, 0.0).max(axis=1),
+            all_customers[:, 0] / speed[:, -1],
         )
         highest_speed[:, station] = speed.max(axis=1)
     if not network.all_closed or any(network.without_product_form):

@@ -115,11 +115,11 @@ def lattice(factor: Array, counts: Array, pace: Array) -> tuple[Array, Array]:
     constants = np.zeros(points)
     with_one_less = np.zeros((points, classes, 1 + stations))
     stride = np.ones(classes, np.int64)
-    for r in range(classes - 2, 0, -1):
-        stride[r] = stride[r + 1] * (counts[r + 1] + 1)
+    for class_index in range(classes - 2, 0, -1):
+        stride[class_index] = stride[class_index + 1] * (counts[class_index + 1] + 1)
     plane_size = 1
-    for r in range(1, classes):
-        plane_size *= counts[r] + 1
+    for class_index in range(1, classes):
+        plane_size *= counts[class_index] + 1
     for point in range(points):
         plane = np.zeros((plane_size, 2 * stations))
         customers = np.zeros(classes, np.int64)
@@ -130,26 +130,31 @@ def lattice(factor: Array, counts: Array, pace: Array) -> tuple[Array, Array]:
                 with_one_less[point, 0] = plane[plane_size - 1, stations - 1 :]
             for cell in range(plane_size):
                 value = 1.0
-                for r in range(classes):
-                    value *= factor[point, r, customers[r]]
+                for class_index in range(classes):
+                    value *= factor[point, class_index, customers[class_index]]
                 for column in range(2 * stations):
-                    k = column % stations
-                    term = pace[point, 0, k] * plane[cell, column]
-                    for r in range(1, classes):
-                        if customers[r] > 0:
-                            term += pace[point, r, k] * plane[cell - stride[r], column]
+                    station = column % stations
+                    term = pace[point, 0, station] * plane[cell, column]
+                    for class_index in range(1, classes):
+                        if customers[class_index] > 0:
+                            term += (
+                                pace[point, class_index, station]
+                                * plane[cell - stride[class_index], column]
+                            )
                     plane[cell, column] = value + term
                     if column < stations:
                         value += term
-                r = classes - 1
-                while r > 0 and customers[r] == counts[r]:
-                    customers[r] = 0
-                    r -= 1
-                if r > 0:
-                    customers[r] += 1
-        for r in range(1, classes):
-            if counts[r] > 0:
-                with_one_less[point, r] = plane[plane_size - 1 - stride[r], stations - 1 :]
+                class_index = classes - 1
+                while class_index > 0 and customers[class_index] == counts[class_index]:
+                    customers[class_index] = 0
+                    class_index -= 1
+                if class_index > 0:
+                    customers[class_index] += 1
+        for class_index in range(1, classes):
+            if counts[class_index] > 0:
+                with_one_less[point, class_index] = plane[
+                    plane_size - 1 - stride[class_index], stations - 1 :
+                ]
         constants[point] = plane[plane_size - 1, stations - 1]
     return constants, with_one_less
 
@@ -187,61 +192,81 @@ def newton_steps(
             step += 1
             if step > most_steps:
                 return 0
-            for r in range(classes):
-                throughput_step[r] = throughput[r] * delay[point, r]
-                for s in range(classes):
-                    jacobian[r, s] = 0.0
-                jacobian[r, r] = delay[point, r] + (customers[r] == 0)
-            for k in range(stations):
-                idle_part[k] = 1.0
-                for r in range(classes):
+            for class_index in range(classes):
+                throughput_step[class_index] = throughput[class_index] * delay[point, class_index]
+                for other_class in range(classes):
+                    jacobian[class_index, other_class] = 0.0
+                jacobian[class_index, class_index] = delay[point, class_index] + (
+                    customers[class_index] == 0
+                )
+            for station in range(stations):
+                idle_part[station] = 1.0
+                for class_index in range(classes):
                     share_met = 1 / (
-                        1 + throughput[r] * demand[point, r, k] / max(customers[r], 1.0)
+                        1
+                        + throughput[class_index]
+                        * demand[point, class_index, station]
+                        / max(customers[class_index], 1.0)
                     )
-                    squared_demand[k, r], load[r] = (
-                        demand[point, r, k] * share_met * share_met,
-                        throughput[r] * demand[point, r, k] * share_met,
+                    squared_demand[station, class_index], load[class_index] = (
+                        demand[point, class_index, station] * share_met * share_met,
+                        throughput[class_index] * demand[point, class_index, station] * share_met,
                     )
-                    idle_part[k] -= load[r]
-                for r in range(classes):
-                    throughput_step[r] += load[r] / idle_part[k]
-                    jacobian[r, r] += squared_demand[k, r] / idle_part[k]
-                    for s in range(classes):
-                        jacobian[r, s] += (
-                            load[r] / idle_part[k] * squared_demand[k, s] / idle_part[k]
+                    idle_part[station] -= load[class_index]
+                for class_index in range(classes):
+                    throughput_step[class_index] += load[class_index] / idle_part[station]
+                    jacobian[class_index, class_index] += (
+                        squared_demand[station, class_index] / idle_part[station]
+                    )
+                    for other_class in range(classes):
+                        jacobian[class_index, other_class] += (
+                            load[class_index]
+                            / idle_part[station]
+                            * squared_demand[station, other_class]
+                            / idle_part[station]
                         )
-            for r in range(classes):
+            for class_index in range(classes):
                 # Newton for the reciprocal of the population, which is nearly straight near
                 # saturation; beyond a factor of two it would overshoot.
-                throughput_step[r] = (customers[r] - throughput_step[r]) * min(
-                    max(throughput_step[r] / max(customers[r], 1.0), 0.5), 2.0
+                throughput_step[class_index] = (
+                    customers[class_index] - throughput_step[class_index]
+                ) * min(
+                    max(throughput_step[class_index] / max(customers[class_index], 1.0), 0.5), 2.0
                 )
             # The matrix is a diagonal one and a product of positive ones: without exchange of rows.
-            for r in range(classes):
-                for s in range(r + 1, classes):
-                    factor = jacobian[s, r] / jacobian[r, r]
-                    throughput_step[s] -= factor * throughput_step[r]
-                    for c in range(r + 1, classes):
-                        jacobian[s, c] -= factor * jacobian[r, c]
-            for r in range(classes - 1, -1, -1):
-                for c in range(r + 1, classes):
-                    throughput_step[r] -= jacobian[r, c] * throughput_step[c]
-                throughput_step[r] /= jacobian[r, r]
+            for class_index in range(classes):
+                for other_class in range(class_index + 1, classes):
+                    factor = jacobian[other_class, class_index] / jacobian[class_index, class_index]
+                    throughput_step[other_class] -= factor * throughput_step[class_index]
+                    for column in range(class_index + 1, classes):
+                        jacobian[other_class, column] -= factor * jacobian[class_index, column]
+            for class_index in range(classes - 1, -1, -1):
+                for column in range(class_index + 1, classes):
+                    throughput_step[class_index] -= (
+                        jacobian[class_index, column] * throughput_step[column]
+                    )
+                throughput_step[class_index] /= jacobian[class_index, class_index]
             growth_limit = most_at_once
-            for k in range(stations):
+            for station in range(stations):
                 growth = 0.0
-                for r in range(classes):
-                    growth += throughput_step[r] * squared_demand[k, r]
-                growth_limit = max(growth_limit, growth / idle_part[k])
+                for class_index in range(classes):
+                    growth += throughput_step[class_index] * squared_demand[station, class_index]
+                growth_limit = max(growth_limit, growth / idle_part[station])
             is_settled = True
-            for r in range(classes):
+            for class_index in range(classes):
                 growth_limit = max(
-                    growth_limit, -throughput_step[r] / (throughput[r] + (customers[r] == 0))
+                    growth_limit,
+                    -throughput_step[class_index]
+                    / (throughput[class_index] + (customers[class_index] == 0)),
                 )
-            for r in range(classes):
-                throughput[r] += most_at_once / growth_limit * throughput_step[r]
+            for class_index in range(classes):
+                throughput[class_index] += (
+                    most_at_once / growth_limit * throughput_step[class_index]
+                )
                 # Newton squares the error with each step: after one of 1e-11 what is left is
                 # rounding.
-                is_settled = is_settled and abs(throughput_step[r]) <= 1e-11 * abs(throughput[r])
+                is_settled = is_settled and abs(throughput_step[class_index]) <= 1e-11 * abs(
+                    throughput[class_index]
+                )
         most_steps_taken = max(most_steps_taken, step)
     return most_steps_taken

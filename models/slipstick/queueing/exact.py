@@ -284,12 +284,12 @@ def solve_logarithms(closed_network: ClosedPart) -> ClosedSolution:
     check_cost("terms", term_count, cost_text, "ask for exact, for linearizer or schweitzer")
     constant_speed = np.ones((1, 1))
     load_by_place = [
-        demand[:, :, k] / (1 if k in speeds_by_place else last_speed[:, k, None])
-        for k in range(stations)
+        demand[:, :, place] / (1 if place in speeds_by_place else last_speed[:, place, None])
+        for place in range(stations)
     ]
     terms_by_place = [
-        _log_terms(station_load, speeds_by_place.get(k, constant_speed), shape)
-        for k, station_load in enumerate(load_by_place)
+        _log_terms(station_load, speeds_by_place.get(place, constant_speed), shape)
+        for place, station_load in enumerate(load_by_place)
     ]
     think_terms = _log_terms(closed_network.delay, np.arange(1.0, sum(shape) + 1)[None], shape)
     # The network without a station is the product of those before and those behind it: 3 K
@@ -301,10 +301,13 @@ def solve_logarithms(closed_network: ClosedPart) -> ClosedSolution:
         products_before.append(_convolve(products_before[-1], terms))
     for terms in terms_by_place[:0:-1]:
         products_after.insert(0, _convolve(products_after[0], terms))
-    full_population = tuple(n - 1 for n in shape)
+    full_population = tuple(size - 1 for size in shape)
     end_populations: list[Any] = [
         full_population,
-        *(tuple(n - (i == r) for i, n in enumerate(full_population)) for r in range(classes)),
+        *(
+            tuple(size - (axis == class_index) for axis, size in enumerate(full_population))
+            for class_index in range(classes)
+        ),
     ]
     log_constants = [
         products_before[-1][(slice(None), *end_population)] for end_population in end_populations
@@ -312,11 +315,11 @@ def solve_logarithms(closed_network: ClosedPart) -> ClosedSolution:
     queue = np.zeros(demand.shape, dtype=log_constants[0].dtype)
     probability_by_place = list[Array | None]()
     populations = np.indices(shape).reshape(classes, -1)
-    for k, terms in enumerate(terms_by_place):
-        other_places = _convolve(products_before[k], products_after[k])
+    for place, terms in enumerate(terms_by_place):
+        other_places = _convolve(products_before[place], products_after[place])
         log_constant = log_constants[0].reshape(points, *(1,) * classes)
         probability = np.exp(terms + other_places[_reversed_slices(full_population)] - log_constant)
-        queue[:, :, k] = probability.reshape(points, -1) @ populations.T
+        queue[:, :, place] = probability.reshape(points, -1) @ populations.T
         is_number = np.eye(sum(full_population) + 1)[populations.sum(axis=0)]
         probability_by_place.append(probability.reshape(points, -1) @ is_number)
     throughput = np.exp(np.stack(log_constants[1:], axis=1) - log_constants[0][:, None])
@@ -341,8 +344,8 @@ def _log_terms(load: Array, speed: Array, shape: tuple[int, ...]) -> Array:
         - factorial[populations].sum(axis=0)
         - log_speed_sums[:, total_population]
     )
-    for r, count in enumerate(populations):
-        terms = terms + log_load[:, r].reshape(-1, *(1,) * len(shape)) * count
+    for class_index, count in enumerate(populations):
+        terms = terms + log_load[:, class_index].reshape(-1, *(1,) * len(shape)) * count
     return terms
 
 
@@ -352,7 +355,7 @@ def _convolve(left_logs: Array, right_logs: Array) -> Array:
     """
     product = np.empty(left_logs.shape, dtype=np.result_type(left_logs, right_logs))
     for population in np.ndindex(*left_logs.shape[1:]):
-        subpopulations: Any = (slice(None), *(slice(n + 1) for n in population))
+        subpopulations: Any = (slice(None), *(slice(count + 1) for count in population))
         terms = (
             left_logs[subpopulations] + right_logs[subpopulations][_reversed_slices(population)]
         ).reshape(len(left_logs), -1)

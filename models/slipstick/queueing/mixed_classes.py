@@ -515,9 +515,11 @@ def _open_time_factor(closed_network: ClosedPart, solution: ClosedSolution) -> A
     for place, speed in closed_network.speeds_by_place.items():
         probability = solution.probability[place]
         assert probability is not None
-        n = np.arange(probability.shape[1])
-        speed_at_arrival = speed[:, np.minimum(n, speed.shape[1] - 1)]
-        present_at_arrival[:, place] = (probability * (n + 1) / speed_at_arrival).sum(axis=1)
+        number_present = np.arange(probability.shape[1])
+        speed_at_arrival = speed[:, np.minimum(number_present, speed.shape[1] - 1)]
+        present_at_arrival[:, place] = (probability * (number_present + 1) / speed_at_arrival).sum(
+            axis=1
+        )
     return present_at_arrival
 
 

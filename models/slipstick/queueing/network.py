@@ -101,10 +101,10 @@ class NetworkArrays:
         """Why the network loses customers, by the first station that has a capacity or a queue that
         customers abandon; empty where none has.
         """
-        for k, name in enumerate(self.stations):
-            if self.capacity[k] is not None:
+        for station, name in enumerate(self.stations):
+            if self.capacity[station] is not None:
                 return f"{name} has a capacity"
-            if self.patience is not None and self.patience[:, :, k].any():
+            if self.patience is not None and self.patience[:, :, station].any():
                 return f"customers abandon the queue of {name}"
         return ""
 
@@ -127,12 +127,12 @@ class NetworkArrays:
         """Why arrivals are no Poisson stream, by the first class that comes in bursts, in batches
         or by a trace; empty where none does.
         """
-        for r, name in enumerate(self.classes):
-            if self.traced and self.traced[r]:
+        for class_index, name in enumerate(self.classes):
+            if self.traced and self.traced[class_index]:
                 return f"{name} arrive at the times of a trace"
-            if self.batch and self.batch[r] > 1:
+            if self.batch and self.batch[class_index] > 1:
                 return f"{name} arrive in batches"
-            if self.bursts is not None and self.bursts[:, r].any():
+            if self.bursts is not None and self.bursts[:, class_index].any():
                 return f"{name} arrive in bursts"
         return ""
 
@@ -602,8 +602,10 @@ def network_arrays(
         priority=_spread_over(
             ranks[:, None] if ranks.ndim == 1 else ranks, (class_count, station_count), "priority"
         ),
-        stations=tuple(stations or (f"station {k + 1}" for k in range(station_count))),
-        classes=tuple(classes or (f"class {r + 1}" for r in range(class_count))),
+        stations=tuple(stations or (f"station {station + 1}" for station in range(station_count))),
+        classes=tuple(
+            classes or (f"class {class_index + 1}" for class_index in range(class_count))
+        ),
         capacity=tuple(capacity or (None,) * station_count),
         blocking=(blocking,) * station_count if isinstance(blocking, str) else tuple(blocking),
     )

@@ -400,8 +400,10 @@ def serve(series: Array, load: Array, pace: Array, speed: Array) -> Array:
         served_series = np.convolve(station_terms[0, :term_count], series[0])[None, :length]
     else:
         served_series = np.zeros(series.shape, dtype=np.result_type(series, station_terms))
-        for n in range(term_count):
-            served_series[:, n:] += station_terms[:, n, None] * series[:, : length - n]
+        for number in range(term_count):
+            served_series[:, number:] += (
+                station_terms[:, number, None] * series[:, : length - number]
+            )
     if last_index >= length:
         return served_series
     geometric_rest = np.zeros(series.shape, dtype=served_series.dtype)
@@ -568,18 +570,24 @@ class _Grid:
         other_classes = len(self.shape)
         # For class r > 1: where its customers come to, and where they came from.
         self.to = [
-            tuple(slice(1, None) if i == r else slice(None) for i in range(other_classes))
-            for r in range(other_classes)
+            tuple(
+                slice(1, None) if axis == class_index else slice(None)
+                for axis in range(other_classes)
+            )
+            for class_index in range(other_classes)
         ]
         self.of = [
-            tuple(slice(-1) if i == r else slice(None) for i in range(other_classes))
-            for r in range(other_classes)
+            tuple(
+                slice(-1) if axis == class_index else slice(None) for axis in range(other_classes)
+            )
+            for class_index in range(other_classes)
         ]
         last_cell = tuple(self.population[1:])
         self.corner = last_cell
         # One customer fewer of each class: in the plane before the last.
         self.before: list[tuple[int, ...]] = [last_cell] + [
-            tuple(n - (i == r) for i, n in enumerate(last_cell)) for r in range(other_classes)
+            tuple(count - (axis == class_index) for axis, count in enumerate(last_cell))
+            for class_index in range(other_classes)
         ]
 
     @staticmethod
@@ -605,12 +613,12 @@ class _Grid:
             empty_delay.reshape(points, -1)[:, 0] = 1
             return empty_delay
         terms_of_class = []
-        for r, n in enumerate(self.population):
-            numbers = np.arange(1.0, n + 1)[None]
-            terms_of_class.append(terms(delay_load[:, r], numbers, n + 1))
+        for class_index, count in enumerate(self.population):
+            numbers = np.arange(1.0, count + 1)[None]
+            terms_of_class.append(terms(delay_load[:, class_index], numbers, count + 1))
         terms_of_others = np.ones((points,) + (1,) * len(self.shape), dtype=delay_load.dtype)
-        for r, class_terms in enumerate(terms_of_class[1:]):
-            along_class = (-1 if i == r else 1 for i in range(len(self.shape)))
+        for class_index, class_terms in enumerate(terms_of_class[1:]):
+            along_class = (-1 if axis == class_index else 1 for axis in range(len(self.shape)))
             terms_of_others = terms_of_others * class_terms.reshape(points, *along_class)
         customers_of_other_classes = sum(np.indices(self.shape)) if self.shape else np.zeros(())
         customers = np.arange(self.planes).reshape((-1,) + (1,) * len(self.shape))
@@ -628,10 +636,10 @@ class _Grid:
         to_planes = (slice(None),) + (None,) * (planes.ndim - 1)
         shifted_planes = np.zeros_like(planes)
         shifted_planes[:, 1:] = load[:, 0][to_planes] * planes[:, :-1]
-        for r, (to, of) in enumerate(zip(self.to, self.of, strict=True)):
+        for class_index, (to, of) in enumerate(zip(self.to, self.of, strict=True)):
             planes_below = planes[(slice(None), slice(-1), *of)]
             shifted_planes[(slice(None), slice(1, None), *to)] += (
-                load[:, r + 1][to_planes] * planes_below
+                load[:, class_index + 1][to_planes] * planes_below
             )
         return shifted_planes
 
@@ -654,8 +662,8 @@ class _Grid:
         flat_sources = sources.reshape(points, -1, columns + 1)
         all_points = slice(None)
         copies = [(sources[..., :width], plane)]
-        for r, (to, of) in enumerate(zip(self.to, self.of, strict=True), start=1):
-            columns_of_class = slice(r * width, (r + 1) * width)
+        for class_index, (to, of) in enumerate(zip(self.to, self.of, strict=True), start=1):
+            columns_of_class = slice(class_index * width, (class_index + 1) * width)
             target = sources[(all_points, *to, columns_of_class)]
             copies.append((target, plane[(all_points, *of, all_points)]))
         places_in_slice = prod(self.shape[1:])
@@ -768,8 +776,8 @@ def _serve(grid: _Grid, planes: Array, load: Array, pace: Array, speed: Array) -
         return grid.repeated(planes, pace)
     served_planes = planes
     level = planes
-    for n in range(1, min(last_index, grid.planes)):
-        level = grid.shifted(level, load) / speed[:, n - 1][to_planes]
+    for number in range(1, min(last_index, grid.planes)):
+        level = grid.shifted(level, load) / speed[:, number - 1][to_planes]
         served_planes = served_planes + level
     if last_index >= grid.planes:
         return served_planes
@@ -788,9 +796,9 @@ def _station_levels(
     level = without_station
     corner_terms = []
     terms_with_one_less = []
-    for n in range(grid.planes):
+    for number in range(grid.planes):
         constants, with_one_less = grid.ends(level)
         corner_terms.append(constants.copy())  # not a view, which would keep its level
         terms_with_one_less.append(with_one_less)
-        level = grid.shifted(level, load) / pace[:, n][to_planes]
+        level = grid.shifted(level, load) / pace[:, number][to_planes]
     return np.stack(corner_terms, axis=1), np.stack(terms_with_one_less, axis=2)

@@ -87,8 +87,10 @@ def traffic_equations(
     target_places, source_places = (
         np.searchsorted(used_cells, cell[stays_inside]) for cell in reversed(cells)
     )
-    for route, i, j in zip(chosen_routes[stays_inside], target_places, source_places, strict=True):
-        balance[:, i, j] += routes.probability[:, route]
+    for route, target_place, source_place in zip(
+        chosen_routes[stays_inside], target_places, source_places, strict=True
+    ):
+        balance[:, target_place, source_place] += routes.probability[:, route]
     balance = np.eye(cell_count) - balance
     inflow = (used_cells == start_cell).astype(float)[:, None]
     if closed:
@@ -143,14 +145,16 @@ def joined_chains(
     )
     for chain in range(shape[1]):
         member_classes = np.flatnonzero(chain_of == chain)
-        v = visits[:, member_classes]
-        s = service[:, member_classes]
+        member_visits = visits[:, member_classes]
+        member_service = service[:, member_classes]
         scv_of_members = scv[:, member_classes]
-        joined_visits[:, chain] = v.sum(axis=1)
-        visit_share = quotient(v, joined_visits[:, chain, None])
-        joined_service[:, chain] = (visit_share * s).sum(axis=1)
-        second_moment = (visit_share * s**2 * (1 + scv_of_members)).sum(axis=1)
+        joined_visits[:, chain] = member_visits.sum(axis=1)
+        visit_share = quotient(member_visits, joined_visits[:, chain, None])
+        joined_service[:, chain] = (visit_share * member_service).sum(axis=1)
+        second_moment = (visit_share * member_service**2 * (1 + scv_of_members)).sum(axis=1)
         mixture_scv = quotient(second_moment, joined_service[:, chain] ** 2, 2.0) - 1
-        is_same = have_one_value(s, v.real != 0) & have_one_value(scv_of_members, v.real != 0)
+        is_same = have_one_value(member_service, member_visits.real != 0) & have_one_value(
+            scv_of_members, member_visits.real != 0
+        )
         joined_scv[:, chain] = np.where(is_same, scv_of_members.max(axis=1), mixture_scv)
     return joined_service, joined_visits, joined_scv

@@ -85,11 +85,11 @@ def closed_path(demand: Sequence[float], think: float, population: int) -> Trans
     load = np.array(demand) / scale
     think_load = np.full(1, think / scale)
 
-    def constant(x: Array) -> Array:
+    def constant(relative_loads: Array) -> Array:
         other_terms = terms(
             think_load, np.arange(1.0, max(2, population))[None], population
-        ) * np.ones((len(x[0]), 1))
-        return geometric(other_terms, *x)[:, -1]
+        ) * np.ones((len(relative_loads[0]), 1))
+        return geometric(other_terms, *relative_loads)[:, -1]
 
     full_constant = constant(load[:, None])
 

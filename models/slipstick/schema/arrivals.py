@@ -66,38 +66,48 @@ def with_traces(tree: Node, library: SpecFiles) -> Node:
     SpecError : a file is not there, or does not say when customers arrive
     """
     for group in ("classes", "chains", "groups", "population"):
-        named = at(tree, [group])
-        names = [[name] for name in named.entries] if isinstance(named, Table) else []
-        for name in [[]] if group == "population" else names:
-            place = [group, *name, "trace"]
-            trace = at(tree, place)
-            file = at(tree, [*place, "file"])
+        group_table = at(tree, [group])
+        name_paths = (
+            [[name_path] for name_path in group_table.entries]
+            if isinstance(group_table, Table)
+            else []
+        )
+        for name_path in [[]] if group == "population" else name_paths:
+            trace_path = [group, *name_path, "trace"]
+            trace_node = at(tree, trace_path)
+            file_node = at(tree, [*trace_path, "file"])
             if (
-                not isinstance(trace, Table)
-                or not isinstance(file, Scalar)
-                or not isinstance(file.value, str)
+                not isinstance(trace_node, Table)
+                or not isinstance(file_node, Scalar)
+                or not isinstance(file_node.value, str)
             ):
                 continue
-            nodes_by_key = {key: entry.node for key, entry in trace.entries.items()}
-            words = {
+            nodes_by_key = {key: entry.node for key, entry in trace_node.entries.items()}
+            value_by_key = {
                 key: node.value for key, node in nodes_by_key.items() if isinstance(node, Scalar)
             }
-            strange = [
-                key for key, value in words.items() if not isinstance(value, str) or key == "gaps"
+            unfit_keys = [
+                key
+                for key, value in value_by_key.items()
+                if not isinstance(value, str) or key == "gaps"
             ]
-            if strange or words.get("of", "times") not in _KINDS:
+            if unfit_keys or value_by_key.get("of", "times") not in _KINDS:
                 continue  # what is wrong with the keys is told when they are checked
-            path = library.beside(file.text, file.mark)
-            gaps = _gaps(path, {key: str(value) for key, value in words.items()}, file.mark)
+            path = library.beside(file_node.text, file_node.mark)
+            gaps = _gaps(
+                path, {key: str(value) for key, value in value_by_key.items()}, file_node.mark
+            )
             library.keep_hash(path)
-            mean = math.fsum(gaps) / len(gaps)
+            mean_gap = math.fsum(gaps) / len(gaps)
             # Relative to their mean, so that the rate of arrivals can vary.
-            text = " ".join(repr(gap / mean) for gap in gaps)
-            tree = replace(tree, place, from_plain({"gaps": text}, trace.mark))
+            gap_text = " ".join(repr(gap / mean_gap) for gap in gaps)
+            tree = replace(tree, trace_path, from_plain({"gaps": gap_text}, trace_node.mark))
             # The trace gives the rate of arrivals where the file states none.
-            if at(tree, [group, *name, "arrivals"]) is None:
+            if at(tree, [group, *name_path, "arrivals"]) is None:
                 tree = replace(
-                    tree, [group, *name, "arrivals"], from_plain(f"{1 / mean!r} /s", file.mark)
+                    tree,
+                    [group, *name_path, "arrivals"],
+                    from_plain(f"{1 / mean_gap!r} /s", file_node.mark),
                 )
     return tree
 
@@ -115,36 +125,43 @@ def with_samples(tree: Node, library: SpecFiles) -> Node:
     ------
     SpecError : a file is not there, or holds no times
     """
-    for place in list(_places_of_samples(tree, ())):
-        node = at(tree, place)
-        file = at(tree, [*place, "file"])
-        if not isinstance(node, Table) or not isinstance(file, Scalar):
+    for samples_path in list(_sample_paths(tree, ())):
+        node = at(tree, samples_path)
+        file_node = at(tree, [*samples_path, "file"])
+        if not isinstance(node, Table) or not isinstance(file_node, Scalar):
             continue
-        words = {key: plain(entry.node) for key, entry in node.entries.items() if key != "mean"}
-        if not all(isinstance(word, str) for word in words.values()) or "values" in words:
+        value_by_key = {
+            key: plain(entry.node) for key, entry in node.entries.items() if key != "mean"
+        }
+        if (
+            not all(isinstance(word, str) for word in value_by_key.values())
+            or "values" in value_by_key
+        ):
             continue  # what is wrong with the keys is told when they are checked
-        path = library.beside(file.text, file.mark)
-        texts = {key: str(word) for key, word in words.items()}
-        numbers = _numbers(path, texts, file.mark, "samples.file")
+        path = library.beside(file_node.text, file_node.mark)
+        text_by_key = {key: str(word) for key, word in value_by_key.items()}
+        numbered_times = _numbered_times(path, text_by_key, file_node.mark, "samples.file")
         library.keep_hash(path)
-        values = from_plain({"values": [f"{value!r} s" for _, value in numbers]}, file.mark)
+        values = from_plain(
+            {"values": [f"{value!r} s" for _, value in numbered_times]}, file_node.mark
+        )
         assert isinstance(values, Table)
         mean_entry = {key: entry for key, entry in node.entries.items() if key == "mean"}
-        tree = replace(tree, place, Table({**mean_entry, **values.entries}, node.mark))
+        tree = replace(tree, samples_path, Table({**mean_entry, **values.entries}, node.mark))
     return tree
 
 
-def _places_of_samples(node: Node, place: tuple[str | int, ...]) -> Iterator[tuple[str | int, ...]]:
+def _sample_paths(node: Node, path: tuple[str | int, ...]) -> Iterator[tuple[str | int, ...]]:
     """Yield the places in a tree at which a file of measured times is named."""
     if isinstance(node, Listing):
         for index, item in enumerate(node.items):
-            yield from _places_of_samples(item, (*place, index))
+            yield from _sample_paths(item, (*path, index))
     elif isinstance(node, Table):
         for key, entry in node.entries.items():
             if key == "samples" and at(entry.node, ["file"]) is not None:
-                yield (*place, key)
+                yield (*path, key)
             else:
-                yield from _places_of_samples(entry.node, (*place, key))
+                yield from _sample_paths(entry.node, (*path, key))
 
 
 _KINDS = ("times", "gaps")
@@ -154,95 +171,106 @@ _WORDS = re.compile(r"[^\s\[(]+(?:\s*[\[(][^\])]*[\])])?")
 _IN_BRACKETS = re.compile(r"(?P<name>.*?)[\[(](?P<unit>[^\[\]()]++)[\])]\s*+")
 
 
-def _numbers(path: Path, words: dict[str, str], mark: Mark, place: str) -> list[tuple[int, float]]:
+def _numbered_times(
+    path: Path, text_by_key: dict[str, str], mark: Mark, path_in_spec: str
+) -> list[tuple[int, float]]:
     """Parse the times in a list or in a column of a table, each with its line number [s]."""
 
-    def wrong(message: str) -> Exception:
-        return mark.error(f"{path.name}: {message}", place)
+    def file_error(message: str) -> Exception:
+        return mark.error(f"{path.name}: {message}", path_in_spec)
 
     # Spreadsheets begin a file of UTF-8 with a byte-order mark.
     lines = file_text(path, "data_bytes", "keep a part of it").removeprefix("\ufeff").splitlines()
     rows = [
-        (n, line)
-        for n, line in enumerate(lines, 1)
+        (line_number, line)
+        for line_number, line in enumerate(lines, 1)
         if line.strip() and not line.lstrip().startswith("#")
     ]
     if not rows:
-        raise wrong("has no lines with numbers")
-    cells = list(_cells(rows))
-    unit = words.get("unit", "")
+        raise file_error("has no lines with numbers")
+    numbered_cells = list(_numbered_cells(rows))
+    unit = text_by_key.get("unit", "")
     column = 0
     # A first line without a number, or a named column, is a line of names.
-    if _number(cells[0][1][0]) is None or "column" in words:
-        header = [_IN_BRACKETS.fullmatch(heading) for heading in cells[0][1]]
+    if _parsed_number(numbered_cells[0][1][0]) is None or "column" in text_by_key:
+        header = [_IN_BRACKETS.fullmatch(heading) for heading in numbered_cells[0][1]]
         names = [
             heading["name"].strip() if heading else name
-            for heading, name in zip(header, cells[0][1], strict=True)
+            for heading, name in zip(header, numbered_cells[0][1], strict=True)
         ]
-        if words.get("column", names[0]) not in names:
-            raise wrong(str(UnknownNameError("column", words["column"], names)))
-        if len(names) > 1 and "column" not in words:
-            raise wrong(f"has the columns {', '.join(map(short, names))}; name one as column")
-        column = names.index(words.get("column", names[0]))
+        if text_by_key.get("column", names[0]) not in names:
+            raise file_error(str(UnknownNameError("column", text_by_key["column"], names)))
+        if len(names) > 1 and "column" not in text_by_key:
+            raise file_error(f"has the columns {', '.join(map(short, names))}; name one as column")
+        column = names.index(text_by_key.get("column", names[0]))
         heading = header[column]
         unit = unit or (heading["unit"] if heading else "")
-        cells = cells[1:]
-    elif len(cells[0][1]) > 1:
-        raise wrong("has several columns and no line of names; keep the one of the times")
+        numbered_cells = numbered_cells[1:]
+    elif len(numbered_cells[0][1]) > 1:
+        raise file_error("has several columns and no line of names; keep the one of the times")
     if not unit:
-        raise wrong("does not say the unit of its times; give unit, such as ms")
+        raise file_error("does not say the unit of its times; give unit, such as ms")
     try:
         scale = to_base(f"1 {unit}", TIME)
     except UnitError as error:
-        raise wrong(str(error)) from None
-    numbers = []
-    for line, row in cells:
-        value = _number(row[column]) if column < len(row) else None
+        raise file_error(str(error)) from None
+    numbered_times = []
+    for line_number, line_cells in numbered_cells:
+        value = _parsed_number(line_cells[column]) if column < len(line_cells) else None
         if value is None or not math.isfinite(value):
-            raise wrong(
-                f"line {line}: a number is wanted, got"
-                f" {short(row[column] if column < len(row) else '')}"
+            raise file_error(
+                f"line {line_number}: a number is wanted, got"
+                f" {short(line_cells[column] if column < len(line_cells) else '')}"
             )
-        numbers.append((line, value * scale))
-    return numbers
+        numbered_times.append((line_number, value * scale))
+    return numbered_times
 
 
-def _gaps(path: Path, words: dict[str, str], mark: Mark) -> list[float]:
+def _gaps(path: Path, text_by_key: dict[str, str], mark: Mark) -> list[float]:
     """Parse the times between arrivals [s]."""
 
-    def wrong(message: str) -> Exception:
+    def file_error(message: str) -> Exception:
         return mark.error(f"{path.name}: {message}", "trace.file")
 
-    numbers = _numbers(path, words, mark, "trace.file")
+    numbered_values = _numbered_times(path, text_by_key, mark, "trace.file")
     check_cost(
-        "arrivals", len(numbers), f"has {len(numbers):,} arrivals", "keep a part of them", wrong
+        "arrivals",
+        len(numbered_values),
+        f"has {len(numbered_values):,} arrivals",
+        "keep a part of them",
+        file_error,
     )
-    if words.get("of") != "gaps":
-        numbers = [(line, later - sooner) for (_, sooner), (line, later) in pairwise(numbers)]
-    for line, gap in numbers:
+    if text_by_key.get("of") != "gaps":
+        numbered_values = [
+            (line, later_time - earlier_time)
+            for (_, earlier_time), (line, later_time) in pairwise(numbered_values)
+        ]
+    for line, gap in numbered_values:
         if gap < 0:
-            kind = (
+            fault = (
                 "a gap is negative"
-                if words.get("of") == "gaps"
+                if text_by_key.get("of") == "gaps"
                 else "the time is before that of the arrival above"
             )
-            raise wrong(
-                f"line {line}: {kind}; sort the file, or say whether it has times or gaps as of"
+            raise file_error(
+                f"line {line}: {fault}; sort the file, or say whether it has times or gaps as of"
             )
-    if not math.fsum(gap for _, gap in numbers) > 0:
-        raise wrong("needs arrivals at two different times at least")
-    return [gap for _, gap in numbers]
+    if not math.fsum(gap for _, gap in numbered_values) > 0:
+        raise file_error("needs arrivals at two different times at least")
+    return [gap for _, gap in numbered_values]
 
 
-def _cells(rows: list[tuple[int, str]]) -> Iterator[tuple[int, list[str]]]:
+def _numbered_cells(rows: list[tuple[int, str]]) -> Iterator[tuple[int, list[str]]]:
     """Split lines into cells: at commas, semicolons or tabs if there are any, else at spaces."""
-    mark = next((separator for separator in ",;\t" if separator in rows[0][1]), None)
-    for number, line in rows:
-        row = next(csv.reader([line], delimiter=mark)) if mark else _WORDS.findall(line)
-        yield number, [cell.strip() for cell in row]
+    delimiter = next((separator for separator in ",;\t" if separator in rows[0][1]), None)
+    for line_number, line in rows:
+        line_cells = (
+            next(csv.reader([line], delimiter=delimiter)) if delimiter else _WORDS.findall(line)
+        )
+        yield line_number, [cell.strip() for cell in line_cells]
 
 
-def _number(text: str) -> float | None:
+def _parsed_number(text: str) -> float | None:
     try:
         return float(text)
     except ValueError:
@@ -326,15 +354,17 @@ class StreamSpec(Spec):
     stream: ClassVar[str] = "a stream"
 
     def check_rules(self) -> None:
-        bursts = {key: getattr(self, key) for key in ("burst_arrivals", "burst_time", "quiet_time")}
-        keys_given = [key for key, value in bursts.items() if value is not None]
+        burst_values = {
+            key: getattr(self, key) for key in ("burst_arrivals", "burst_time", "quiet_time")
+        }
+        burst_keys = [key for key, value in burst_values.items() if value is not None]
         if self.trace is not None and self.trace.gaps is not None and self.arrivals is None:
             raise broken_rule(
                 "gaps say how arrivals follow each other; give their rate as arrivals", "trace"
             )
         if self.batch is not None and self.arrivals is None:
             raise broken_rule(f"a batch belongs to {self.stream}; give it arrivals", "batch")
-        if keys_given and self.arrivals is None:
-            raise broken_rule(f"bursts belong to {self.stream}; give it arrivals", keys_given[0])
-        if keys_given and (self.burst_time is None or self.quiet_time is None):
-            raise broken_rule("bursts need both a burst_time and a quiet_time", keys_given[0])
+        if burst_keys and self.arrivals is None:
+            raise broken_rule(f"bursts belong to {self.stream}; give it arrivals", burst_keys[0])
+        if burst_keys and (self.burst_time is None or self.quiet_time is None):
+            raise broken_rule("bursts need both a burst_time and a quiet_time", burst_keys[0])

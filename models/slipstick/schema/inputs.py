@@ -75,7 +75,7 @@ from slipstick.schema.text import (
     split,
 )
 from slipstick.schema.text import replace as replaced
-from slipstick.schema.uncertain import UncertainValues, told_apart
+from slipstick.schema.uncertain import UncertainValues, separate_uncertain
 from slipstick.sim.settings import MOST_REPLICATIONS, Simulation
 from slipstick.time_distributions import PHASE_KINDS
 from slipstick.units import InBaseUnits, parse, show
@@ -101,7 +101,7 @@ SECTION = "simulation."
 _DEFAULT = Simulation()
 
 
-def _looked_at(check: str | int) -> str | int:
+def _valid_check(check: str | int) -> str | int:
     """Return the value of the key `check` of a simulation: a word of `CHECKS`, or a number of
     events within the limit. Raise for any other value.
     """
@@ -152,7 +152,7 @@ class SimulationSpec(Spec):
         ge=1,
         le=MOST_REPLICATIONS,
     )
-    check: Annotated[str | int, AfterValidator(_looked_at)] = Field(
+    check: Annotated[str | int, AfterValidator(_valid_check)] = Field(
         "ends",
         description=(
             "whether a short simulation looks at default answers that are not exact: off; ends, of"
@@ -199,28 +199,28 @@ def _method(node: Node | None) -> str | None:
         return None
     name = node.value if isinstance(node, Scalar) else None
     if name not in all_methods():
-        words = str(UnknownNameError(METHOD, str(name)[:100], all_methods()))
-        raise node.mark.error(words, METHOD)
+        message = str(UnknownNameError(METHOD, str(name)[:100], all_methods()))
+        raise node.mark.error(message, METHOD)
     return str(name)
 
 
 def _simulation(settings: Mapping[str, Node]) -> Simulation:
-    changed = {
+    simulation_nodes = {
         path.removeprefix(SECTION): node
         for path, node in settings.items()
         if path.startswith(SECTION)
     }
-    if not changed:
+    if not simulation_nodes:
         return _DEFAULT
-    inside = {name: Entry(node.mark, node) for name, node in changed.items()}
+    simulation_entries = {name: Entry(node.mark, node) for name, node in simulation_nodes.items()}
     mark = Mark("", 1, 1)
     spec = validate(
-        _Options, Table({"simulation": Entry(mark, Table(inside, mark))}, mark)
+        _Options, Table({"simulation": Entry(mark, Table(simulation_entries, mark))}, mark)
     ).simulation
-    settings_given = {name: getattr(spec, name) for name in SimulationSpec.model_fields}
+    value_by_setting = {name: getattr(spec, name) for name in SimulationSpec.model_fields}
     values: dict[str, Any] = {
         name: value.value if isinstance(value, Given) else value
-        for name, value in settings_given.items()
+        for name, value in value_by_setting.items()
     }
     return Simulation(**values)
 
@@ -280,11 +280,15 @@ class Inputs:
         """
         canonical_path = canonical(self.tree, path)
         section = split(canonical_path)[0]
-        described = chain(
+        described_values = chain(
             entries(getattr(self.checked, section, None), section), _defaults(self, {}).values()
         )
         return next(
-            (value.given for value in described if _name_of(value, self.tree) == canonical_path),
+            (
+                value.given
+                for value in described_values
+                if _name_of(value, self.tree) == canonical_path
+            ),
             None,
         )
 
@@ -293,7 +297,7 @@ class Inputs:
         sections, and no rule covers several sections.
         """
         sections, other_sections = (
-            {split(path)[0] for path in paths_of_side} for paths_of_side in (paths, other_paths)
+            {split(path)[0] for path in side_paths} for side_paths in (paths, other_paths)
         )
         # Where `check_rules` is not overridden, no rule covers several sections.
         return (
@@ -316,14 +320,18 @@ class Inputs:
         return str(plain(node)) if node is not None else ""
 
     def with_value(self, path: str, node: Node) -> Inputs:
-        """Return a copy of the inputs with another value at a path; it is checked when it is used."""
-        changed = replace(self, tree=_put(self.tree, path, node, self.library))
+        """Return a copy of the inputs with another value at a path; it is checked when it is
+        used.
+        """
+        changed_inputs = replace(self, tree=_tree_with_value(self.tree, path, node, self.library))
         if not self.data:
-            return changed
+            return changed_inputs
         from slipstick.schema.programs import data_named
 
         # A new value may name other data.
-        return replace(changed, data=data_named(self.name, changed.tree, self.library))
+        return replace(
+            changed_inputs, data=data_named(self.name, changed_inputs.tree, self.library)
+        )
 
 
 def resolve(settings: Settings, library: Library) -> Inputs:
@@ -339,23 +347,25 @@ def resolve(settings: Settings, library: Library) -> Inputs:
     ------
     SpecError : a name is unknown, a file is wrong, or a path leads nowhere
     """
-    settings, uncertain = told_apart(settings, library)
+    settings, uncertain = separate_uncertain(settings, library)
     options = solver_options(settings)
     model_settings = {path: node for path, node in settings.items() if not is_solver_option(path)}
     if (
         not model_settings
     ):  # only solver options are given; their place is where the model is missing
-        _model_named(settings, library)
-    inputs = replace(_what(model_settings, library), options=options, uncertain=uncertain)
+        _program_of_workload(settings, library)
+    inputs = replace(
+        _inputs_of_model(model_settings, library), options=options, uncertain=uncertain
+    )
     _check_method(inputs, settings)
     return inputs
 
 
-def _what(settings: Settings, library: Library) -> Inputs:
+def _inputs_of_model(settings: Settings, library: Library) -> Inputs:
     """Return the inputs of the model that the settings name, which is in a file, a law of the
     catalogue or a program.
     """
-    model = settings.get("model") or _model_named(settings, library)
+    model = settings.get("model") or _program_of_workload(settings, library)
     values = {path: node for path, node in settings.items() if path not in REFERENCES}
     if isinstance(model, Table) and model_words(kind := kind_of(model)):  # written in place
         return _file_inputs(kind, "model", library.resolve(kind, model), settings, values, library)
@@ -378,7 +388,7 @@ def _what(settings: Settings, library: Library) -> Inputs:
     raise input_problem(model, "model", str(unknown_name("model", reference, model_names())))
 
 
-def _model_named(settings: Settings, library: Library) -> Node:
+def _program_of_workload(settings: Settings, library: Library) -> Node:
     """Return the name of the program for which the workload in the settings is."""
     from slipstick.schema.programs import model_of_workload
 
@@ -449,18 +459,22 @@ def _refuse_some_parameters(tree: Table, values: Settings) -> None:
     """Raise if new parameters replace all of a model's parameters and leave some out: only some
     were meant to change.
     """
-    given = values.get(_PARAMETERS)
-    own = at(tree, [_PARAMETERS])
-    if not isinstance(given, Table) or not isinstance(own, Table):
+    new_parameters = values.get(_PARAMETERS)
+    model_parameters = at(tree, [_PARAMETERS])
+    if not isinstance(new_parameters, Table) or not isinstance(model_parameters, Table):
         return
-    missing = [name for name in own.entries if name not in given.entries]
-    if missing:
-        first = next(iter(given.entries), missing[0])
+    missing_names = [
+        name for name in model_parameters.entries if name not in new_parameters.entries
+    ]
+    if missing_names:
+        example_name = next(iter(new_parameters.entries), missing_names[0])
         raise input_problem(
-            given,
+            new_parameters,
             _PARAMETERS,
-            f"this replaces all parameters of the model, and {len(missing)} of them are not among"
-            f" these, such as {missing[0]}; to change single ones write {_PARAMETERS}.{first}: VALUE",
+            f"this replaces all parameters of the model, and {len(missing_names)} of them are"
+            " not among"
+            f" these, such as {missing_names[0]}; to change single ones write"
+            f" {_PARAMETERS}.{example_name}: VALUE",
         )
 
 
@@ -472,8 +486,8 @@ def _check_method(inputs: Inputs, settings: Settings) -> None:
     methods = known_methods(ACTIVITY if inputs.kind == "program" else inputs.kind)
     if inputs.options.method is not None and inputs.options.method not in methods:
         hint = did_you_mean(inputs.options.method, methods)
-        why = f"no method {inputs.options.method!r} answers for {inputs.name}{hint}"
-        raise input_problem(settings[METHOD], METHOD, why)
+        message = f"no method {inputs.options.method!r} answers for {inputs.name}{hint}"
+        raise input_problem(settings[METHOD], METHOD, message)
 
 
 def machine_tree(settings: Settings, library: Library) -> Node:
@@ -495,8 +509,10 @@ def _refuse(path: str, kind_in_words: str, settings: Settings) -> None:
 
 def _refuse_technology(kind_in_words: str, settings: Settings) -> None:
     if TECHNOLOGY in settings:
-        why = f"{kind_in_words} has no classes of cost that a technology could change; leave it out"
-        raise input_problem(settings[TECHNOLOGY], TECHNOLOGY, why)
+        message = (
+            f"{kind_in_words} has no classes of cost that a technology could change; leave it out"
+        )
+        raise input_problem(settings[TECHNOLOGY], TECHNOLOGY, message)
 
 
 @cache
@@ -505,15 +521,19 @@ def _law_spec(law: Law) -> type[BaseModel]:
     counts are whole numbers.
     """
     conditions = set(law.holds.split(" and "))
-    sizes = [symbol.name for symbol in law.symbols if symbol.dimension != COUNT]
+    size_names = [symbol.name for symbol in law.symbols if symbol.dimension != COUNT]
     # A condition of the law that a size is not negative becomes a limit of its field.
-    least = {name: 0.0 for name in sizes if conditions & {f"{name} >= 0", f"{name} > 0"}}
+    least_by_size = {
+        name: 0.0 for name in size_names if conditions & {f"{name} >= 0", f"{name} > 0"}
+    }
     fields: dict[str, Any] = {
         symbol.name: (
             Annotated[
                 Given,
                 Quantity(
-                    symbol.dimension, least=least.get(symbol.name), whole=symbol.name in law.whole
+                    symbol.dimension,
+                    least=least_by_size.get(symbol.name),
+                    whole=symbol.name in law.whole,
                 ),
             ],
             Field(description=symbol.meaning),
@@ -544,19 +564,19 @@ def _law_inputs(
 def refuse_mistyped(key: str, settings: Settings) -> None:
     """Raise if a path is probably a misspelling of a missing key."""
     for path, node in settings.items():
-        words = did_you_mean(path, [key])
-        if path not in REFERENCES and "did you mean" in words:
-            raise input_problem(node, path, f"unknown key{words}")
+        suggestion = did_you_mean(path, [key])
+        if path not in REFERENCES and "did you mean" in suggestion:
+            raise input_problem(node, path, f"unknown key{suggestion}")
 
 
 def _with_values(tree: Table, values: Settings, library: Library) -> Table:
     # The whole before its parts, in whatever order they come: a network, then its adapter.
     for path, node in sorted(values.items(), key=lambda item: len(split(item[0]))):
-        tree = _put(tree, path, node, library)
+        tree = _tree_with_value(tree, path, node, library)
     return tree
 
 
-def _put(tree: Table, path: str, node: Node, library: Library) -> Table:
+def _tree_with_value(tree: Table, path: str, node: Node, library: Library) -> Table:
     """Set the value at a path; a new network or node of the machine may be a name or extend another
     one, which is read.
     """
@@ -570,17 +590,17 @@ def _put(tree: Table, path: str, node: Node, library: Library) -> Table:
         )
     try:
         _check_parameter(tree, keys)
-        changed = replaced(tree, path, _as_parameter(node, at(tree, keys), keys))
+        changed_tree = replaced(tree, path, _as_parameter(node, at(tree, keys), keys))
     except UnknownNameError as error:
         raise input_problem(node, path, str(error)) from None
-    assert isinstance(changed, Table)
+    assert isinstance(changed_tree, Table)
     if path in ("machine.network", "machine.node.network") and isinstance(node, Scalar | Table):
-        machine = at(changed, ["machine"])
+        machine = at(changed_tree, ["machine"])
         assert isinstance(machine, Table)
-        resolved = replaced(changed, ["machine"], library.resolve("machine", machine))
-        assert isinstance(resolved, Table)
-        return resolved
-    return changed
+        resolved_tree = replaced(changed_tree, ["machine"], library.resolve("machine", machine))
+        assert isinstance(resolved_tree, Table)
+        return resolved_tree
+    return changed_tree
 
 
 def _check_parameter(tree: Table, keys: Sequence[str]) -> None:
@@ -591,39 +611,41 @@ def _check_parameter(tree: Table, keys: Sequence[str]) -> None:
             raise UnknownNameError("parameter", keys[1], list(parameters.entries))
 
 
-def _as_parameter(node: Node, before: Node | None, parts: Sequence[str]) -> Node:
+def _as_parameter(node: Node, replaced_node: Node | None, keys: Sequence[str]) -> Node:
     """Return the new value of a parameter with the unit, the meaning and the technology of the
     value that it replaces; a node at any other path stays unchanged.
     """
-    if parts[:1] != ("parameters",):
+    if keys[:1] != ("parameters",):
         return node
-    node = _with_unit(node, before)
-    written = before.entries if isinstance(before, Table) else {}
+    node = _with_unit(node, replaced_node)
+    replaced_entries = replaced_node.entries if isinstance(replaced_node, Table) else {}
     kept_keys = ["meaning", "technology"]
     if isinstance(node, Table) and "technology" in node.entries:
         kept_keys.append("value")  # the case says only what the value follows
-    kept = {key: written[key] for key in kept_keys if key in written}
-    if not kept or not isinstance(node, Scalar | Table):
+    kept_entries = {key: replaced_entries[key] for key in kept_keys if key in replaced_entries}
+    if not kept_entries or not isinstance(node, Scalar | Table):
         return node
     entries = {"value": Entry(node.mark, node)} if isinstance(node, Scalar) else node.entries
-    return Table({**kept, **entries}, node.mark)
+    return Table({**kept_entries, **entries}, node.mark)
 
 
-def _with_unit(node: Node, before: Node | None) -> Node:
+def _with_unit(node: Node, replaced_node: Node | None) -> Node:
     """Add the unit of the replaced parameter to a number in base units, because the field of a
     parameter accepts any dimension.
     """
-    old = (
-        before.entries["value"].node
-        if isinstance(before, Table) and "value" in before.entries
-        else before
+    replaced_value = (
+        replaced_node.entries["value"].node
+        if isinstance(replaced_node, Table) and "value" in replaced_node.entries
+        else replaced_node
     )
     if not (
-        isinstance(node, Scalar) and isinstance(node.value, InBaseUnits) and isinstance(old, Scalar)
+        isinstance(node, Scalar)
+        and isinstance(node.value, InBaseUnits)
+        and isinstance(replaced_value, Scalar)
     ):
         return node
     try:
-        _, dimension = parse(old.text)
+        _, dimension = parse(replaced_value.text)
     except UnitError:
         return node
     text = f"{float(node.text)!r} {dimension}" if dimension != COUNT else node.text
@@ -719,16 +741,22 @@ class BuiltModel:
     @cached_property
     def model(self) -> Subject:
         """The system, the network, or the law."""
-        built = self.own()
-        return scaled(built, self.factors) if isinstance(built, Model) else built
+        unscaled_model = self.own()
+        return (
+            scaled(unscaled_model, self.factors)
+            if isinstance(unscaled_model, Model)
+            else unscaled_model
+        )
 
     @cached_property
     def free(self) -> frozenset[str]:
         """The paths that can be varied without building the model anew: the parameters of its
         sample, and the factors of its technology.
         """
-        used = (self.factors[name] for name in self.sample.technologies if name in self.factors)
-        return self.sample.parameters | {parameter.name for parameter in parameters(*used)}
+        used_factors = (
+            self.factors[name] for name in self.sample.technologies if name in self.factors
+        )
+        return self.sample.parameters | {parameter.name for parameter in parameters(*used_factors)}
 
     def computed_from(self, paths: Collection[str]) -> bool:
         """Return whether all paths are `free`."""
@@ -787,34 +815,34 @@ def build(inputs: Inputs) -> BuiltModel:
     """
     spec = inputs.checked
     described = _entries(inputs, spec)
-    numbers = _parameters(inputs, described)
-    own, build_part = _builders(inputs, spec, numbers)
-    shape: Callable[[], ModelShape] = cache(lambda: ModelShape(own()))
+    parameter_by_path = _parameters(inputs, described)
+    build_model, build_part = _builders(inputs, spec, parameter_by_path)
+    build_shape: Callable[[], ModelShape] = cache(lambda: ModelShape(build_model()))
     sample = None
-    class_factors = {}
+    factor_by_class = {}
     shapeless = frozenset[str]()
     if inputs.kind == "program":
-        shape, sample = _shape_of_program(inputs, described, own, build_part)
-        class_factors = factors(spec.technology, numbers)
+        build_shape, sample = _shape_of_program(inputs, described, build_model, build_part)
+        factor_by_class = factors(spec.technology, parameter_by_path)
         shapeless = frozenset(
             program_input.name
             for program_input in PROGRAMS[inputs.name].inputs
             if not program_input.shapes
         )
-    sample = sample or shape()
-    _check_machine(inputs, numbers, sample)
-    notes = (*inputs.notes, *_notes_of_build(inputs, numbers, sample))
-    entries_of = {**described, **_defaults(inputs, described)}
+    sample = sample or build_shape()
+    _check_machine(inputs, parameter_by_path, sample)
+    notes = (*inputs.notes, *_notes_of_build(inputs, parameter_by_path, sample))
+    entry_by_path = {**described, **_defaults(inputs, described)}
     return BuiltModel(
         inputs.name,
         sample,
-        own,
-        shape,
-        numbers,
-        entries_of,
+        build_model,
+        build_shape,
+        parameter_by_path,
+        entry_by_path,
         inputs.options,
         notes,
-        class_factors,
+        factor_by_class,
         shapeless,
         inputs.uncertain,
     )
@@ -823,34 +851,39 @@ def build(inputs: Inputs) -> BuiltModel:
 def _shape_of_program(
     inputs: Inputs,
     described: Mapping[str, DescribedValue],
-    own: Callable[[], Subject],
+    build_model: Callable[[], Subject],
     build_part: Callable[[], Subject] | None,
 ) -> tuple[Callable[[], ModelShape], ModelShape | None]:
     """Return a function that builds the shape of a program's model, which models that differ in
     numbers alone share, and a sample of the model, if the program can build a part of it.
     """
-    once = inputs.library.once
-    values = {path: value.given.value for path, value in described.items()}
-    words = _shaping_words(inputs, described)
-    shape = cache(partial(_shared_shape, once(("shapes", words), list), values, own))
+    compute_once = inputs.library.once
+    value_by_path = {path: value.given.value for path, value in described.items()}
+    shaping_key = _shaping_key(inputs, described)
+    build_shape = cache(
+        partial(
+            _shared_shape, compute_once(("shapes", shaping_key), list), value_by_path, build_model
+        )
+    )
     # Models that differ in numbers alone need the same of their machine.
-    shape_values = frozenset(path for path in values if not path.startswith(_FACTORS))
-    sample = once(
-        ("sample", words, shape_values),
+    shaping_paths = frozenset(path for path in value_by_path if not path.startswith(_FACTORS))
+    sample = compute_once(
+        ("sample", shaping_key, shaping_paths),
         lambda: (
-            build_part and once(id(build_part()), lambda: ModelShape(build_part()), build_part())
+            build_part
+            and compute_once(id(build_part()), lambda: ModelShape(build_part()), build_part())
         ),
     )
-    return shape, sample
+    return build_shape, sample
 
 
 def _notes_of_build(
-    inputs: Inputs, numbers: Mapping[str, Parameter], sample: ModelShape
+    inputs: Inputs, parameter_by_path: Mapping[str, Parameter], sample: ModelShape
 ) -> Iterator[str]:
     """Yield notes on the data of a program, on a machine and on distributions."""
     if inputs.kind == "program":
         for name, data in inputs.data.items():
-            yield from data.notes(name, numbers)
+            yield from data.notes(name, parameter_by_path)
     elif "machine" in inputs.tree.entries and not any(
         path.startswith(MACHINE) for path in sample.parameters
     ):
@@ -861,8 +894,8 @@ def _notes_of_build(
         and isinstance(model, Model)
         and len(groups := model.population.groups) == 1
     ):
-        working = numbers.get(str(groups[0].processors))
-        yield from _notes_of_machine(sample, numbers, working)
+        processor_count = parameter_by_path.get(str(groups[0].processors))
+        yield from _notes_of_machine(sample, parameter_by_path, processor_count)
     yield from _notes_of_distributions(model)
 
 
@@ -877,42 +910,52 @@ def _notes_of_distributions(model: Subject) -> Iterator[str]:
             for station in model.stations.values()
             for distribution in station.distribution.values()
         ]
-    named = filter(None, distributions)
-    kinds = dict.fromkeys(distribution.kind for distribution in named)
-    phase_kinds = [kind for kind in kinds if kind in PHASE_KINDS]
-    shaped_kinds = [kind for kind in kinds if kind not in PHASE_KINDS]
+    named_distributions = filter(None, distributions)
+    distribution_kinds = dict.fromkeys(distribution.kind for distribution in named_distributions)
+    phase_kinds = [kind for kind in distribution_kinds if kind in PHASE_KINDS]
+    shaped_kinds = [kind for kind in distribution_kinds if kind not in PHASE_KINDS]
     if phase_kinds:
         yield (
-            f"simulation and Markov chains take {' and '.join(phase_kinds)} times as they are, other"
+            f"simulation and Markov chains take {' and '.join(phase_kinds)} times as they are,"
+            " other"
             " methods their mean and scv"
         )
     if shaped_kinds:
-        yield f"simulation draws {' and '.join(shaped_kinds)} times, other methods take their mean and scv"
+        yield (
+            f"simulation draws {' and '.join(shaped_kinds)} times, other methods take their"
+            " mean and scv"
+        )
 
 
 def _notes_of_machine(
-    shape: ModelShape, numbers: Mapping[str, Parameter], working: Parameter | None
+    shape: ModelShape,
+    parameter_by_path: Mapping[str, Parameter],
+    processor_parameter: Parameter | None,
 ) -> Iterator[str]:
     """Yield notes on what exceeds the machine: more processors than it has, and ranks that share
     the adapters of a node.
     """
 
     def machine_value(path: str) -> float:
-        parameter = numbers.get(f"{MACHINE}{path}")
+        parameter = parameter_by_path.get(f"{MACHINE}{path}")
         return (parameter and parameter.value) or 0.0
 
-    working_processors = (working and working.value) or 0.0
-    most = machine_value("processors.count")
-    if working_processors > most > 0:
-        yield f"{working_processors:g} processors work, more than the {most:g} that the machine has"
+    working_processors = (processor_parameter and processor_parameter.value) or 0.0
+    machine_processors = machine_value("processors.count")
+    if working_processors > machine_processors > 0:
+        yield (
+            f"{working_processors:g} processors work, more than the {machine_processors:g}"
+            " that the machine has"
+        )
     if f"{MACHINE}node.adapters" not in shape.parameters:
         return
-    width = machine_value("node.processors")
+    node_processors = machine_value("node.processors")
     adapters = machine_value("node.adapters")
-    if width > adapters > 0 and not 0 < working_processors <= width:
+    if node_processors > adapters > 0 and not 0 < working_processors <= node_processors:
         noun = "adapter" if adapters == 1 else "adapters"
         yield (
-            f"{width:g} processors of a node share {adapters:g} {noun} (machine.node.adapters): a"
+            f"{node_processors:g} processors of a node share {adapters:g} {noun}"
+            " (machine.node.adapters): a"
             " collective operation pairs ranks in no order of nodes, and their messages cross the"
             " adapter one after the other; one that knows the nodes is algorithm: levels"
         )
@@ -936,93 +979,97 @@ def check_requirements(
     model = built.sample.model
     if inputs.kind == "activity" and isinstance(model, Model) and model.requires:
         values = {name: parameter.value for name, parameter in built.parameters.items()}
-        broken = [
+        problems = [
             problem(
                 *(case or (inputs.tree, ("requires", require.name, "that"))), require.message(sides)
             )
             for require in model.requires
-            for sides, flags in require.broken(values, show)
-            if flags.any()
+            for sides, is_broken in require.broken(values, show)
+            if is_broken.any()
         ]
-        if broken:
-            raise SpecError(broken)
+        if problems:
+            raise SpecError(problems)
 
 
 _FACTORS = f"{TECHNOLOGY}."
 
 
-def _shaping_words(inputs: Inputs, paths: Collection[str]) -> Hashable:
+def _shaping_key(inputs: Inputs, paths: Collection[str]) -> Hashable:
     """Return all inputs of a program that are not numbers, as a key of its shape; technologies are
     left out, because they only multiply times.
     """
     sections = (
         (key, entry.node) for key, entry in inputs.tree.entries.items() if key != TECHNOLOGY
     )
-    once = inputs.library.once
-    words = tuple(
-        once(("words", key, id(node)), partial(_words, node, key, paths), node)
+    compute_once = inputs.library.once
+    section_keys = tuple(
+        compute_once(("words", key, id(node)), partial(_word_inputs, node, key, paths), node)
         for key, node in sections
     )
-    return inputs.name, words, tuple(map(id, inputs.data.values()))
+    return inputs.name, section_keys, tuple(map(id, inputs.data.values()))
 
 
-def _words(node: Node, key: str, paths: Collection[str]) -> Hashable:
+def _word_inputs(node: Node, key: str, paths: Collection[str]) -> Hashable:
     """Return the inputs in a part of the tree that are neither numbers nor descriptions, such as
     titles and sources.
     """
-    above = (
+    split_leaves = (
         (path, leaf.value, *path.rpartition(".")[::2]) for path, leaf in leaves(node, join([key]))
     )
     return tuple(
         (path, value)
-        for path, value, where, last in above
+        for path, value, parent_path, leaf_key in split_leaves
         if path not in paths
-        and where not in paths
-        and not (where and last in Described.model_fields)
+        and parent_path not in paths
+        and not (parent_path and leaf_key in Described.model_fields)
     )
 
 
 def _shared_shape(
-    alike: list[tuple[dict[str, float], ModelShape]],
-    numbers: Mapping[str, float],
-    own: Callable[[], Subject],
+    earlier_shapes: list[tuple[dict[str, float], ModelShape]],
+    number_by_path: Mapping[str, float],
+    build_model: Callable[[], Subject],
 ) -> ModelShape:
     """Return the shape of an earlier program that differs only in numbers from which times are
     computed; else build the model and its shape.
     """
     shaping_values = {
-        path: number for path, number in numbers.items() if not path.startswith(_FACTORS)
+        path: number for path, number in number_by_path.items() if not path.startswith(_FACTORS)
     }
     # What shapes the first of them shapes the others: only those with the same values of it are
     # looked at.
-    shaping = {
+    first_shaping_values = {
         path: value
         for path, value in shaping_values.items()
-        if not alike or path not in alike[0][1].parameters
+        if not earlier_shapes or path not in earlier_shapes[0][1].parameters
     }
-    for before, shape in alike:
-        same = before.keys() == shaping_values.keys() and all(
-            before[path] == value for path, value in shaping.items()
+    for earlier_values, shape in earlier_shapes:
+        is_same = earlier_values.keys() == shaping_values.keys() and all(
+            earlier_values[path] == value for path, value in first_shaping_values.items()
         )
-        if same and all(
-            before[path] == shaping_values[path]
+        if is_same and all(
+            earlier_values[path] == shaping_values[path]
             for path in shaping_values.keys() - shape.parameters
         ):
             return shape
-    new_shape = ModelShape(own())
-    alike.append((shaping_values, new_shape))
+    new_shape = ModelShape(build_model())
+    earlier_shapes.append((shaping_values, new_shape))
     return new_shape
 
 
-def _check_machine(inputs: Inputs, numbers: Mapping[str, Parameter], shape: ModelShape) -> None:
+def _check_machine(
+    inputs: Inputs, parameter_by_path: Mapping[str, Parameter], shape: ModelShape
+) -> None:
     """Raise if a model needs quantities that its machine does not give."""
     if "machine" not in inputs.tree.entries:
         return
-    if missing := sorted(
-        path for path in shape.parameters if path.startswith(MACHINE) and path not in numbers
+    if missing_paths := sorted(
+        path
+        for path in shape.parameters
+        if path.startswith(MACHINE) and path not in parameter_by_path
     ):
-        why = f"{inputs.name} needs {missing[0]}, which this machine does not give"
-        raise SpecError([problem(inputs.tree, ("machine",), why)])
+        message = f"{inputs.name} needs {missing_paths[0]}, which this machine does not give"
+        raise SpecError([problem(inputs.tree, ("machine",), message)])
 
 
 _NUMBERED = re.compile(r"\.[0-9]")
@@ -1034,24 +1081,29 @@ def _entries(inputs: Inputs, spec: BaseModel) -> dict[str, DescribedValue]:
     machine, is described once.
     """
     if isinstance(spec, Described):  # what it says of itself holds for its parts
-        return _named(inputs, spec, "", "")
+        return _described_by_name(inputs, spec, "", "")
     described: dict[str, DescribedValue] = {}
-    for name, info in type(spec).model_fields.items():
+    for name, field_info in type(spec).model_fields.items():
         section = getattr(spec, name)
-        make = partial(_named, inputs, section, name, info.description or "")
+        describe_section = partial(
+            _described_by_name, inputs, section, name, field_info.description or ""
+        )
         described |= (
-            inputs.library.once(("entries", name, id(section)), make, section)
+            inputs.library.once(("entries", name, id(section)), describe_section, section)
             if isinstance(section, BaseModel)
-            else make()
+            else describe_section()
         )
     return described
 
 
-def _named(inputs: Inputs, section: object, path: str, meaning: str) -> dict[str, DescribedValue]:
+def _described_by_name(
+    inputs: Inputs, section: object, path: str, meaning: str
+) -> dict[str, DescribedValue]:
     described = with_sources(entries(section, path, meaning), inputs.tree, inputs.library.sources)
-    named = ((_name_of(value, inputs.tree), value) for value in described)
+    named_values = ((_name_of(value, inputs.tree), value) for value in described)
     return {
-        path: value if path == value.path else replace(value, path=path) for path, value in named
+        path: value if path == value.path else replace(value, path=path)
+        for path, value in named_values
     }
 
 
@@ -1063,43 +1115,47 @@ def _name_of(value: DescribedValue, tree: Table) -> str:
 def _parameters(inputs: Inputs, described: Mapping[str, DescribedValue]) -> dict[str, Parameter]:
     """Build a parameter for each quantity; raise for a path that is too long for a name."""
     problems: list[Problem] = []
-    expressions: dict[str, Parameter] = {}
+    parameter_by_path: dict[str, Parameter] = {}
     for path, value in described.items():
         try:
-            expressions |= parameters_of({path: value})
+            parameter_by_path |= parameters_of({path: value})
         except ModelError:
-            why = f"the path {short(path)} is too long; use shorter names, or nest less"
-            problems.append(problem(inputs.tree, split(path), why))
+            message = f"the path {short(path)} is too long; use shorter names, or nest less"
+            problems.append(problem(inputs.tree, split(path), message))
     if problems:
         raise SpecError(problems)
-    return expressions
+    return parameter_by_path
 
 
 def _builders(
-    inputs: Inputs, spec: Any, numbers: Mapping[str, Parameter]
+    inputs: Inputs, spec: Any, parameter_by_path: Mapping[str, Parameter]
 ) -> tuple[Callable[[], Subject], Callable[[], Subject] | None]:
     """Return a function that builds the model without the factors of its technology, and one that
     builds a sample of a large model, if there is one.
     """
 
-    def with_place(make: Callable[[], T]) -> Callable[[], T]:
+    def with_place_of_error(build_once: Callable[[], T]) -> Callable[[], T]:
         @cache
-        def built() -> T:
+        def cached_build() -> T:
             try:
-                return make()
+                return build_once()
             except ModelError as error:
                 raise inputs.tree.mark.error(str(error)) from None
 
-        return built
+        return cached_build
 
     if inputs.kind == "law":
         return lambda: LAWS[inputs.name.removeprefix("law/")], None
     if inputs.kind == "program":
         from slipstick.schema.programs import program_builders
 
-        own, build_part = with_place(lambda: program_builders(inputs, spec, numbers))()
-        return with_place(own), build_part and with_place(build_part)
-    return with_place(lambda: spec.build(inputs.name, inputs.tree, numbers)), None
+        build_model, build_part = with_place_of_error(
+            lambda: program_builders(inputs, spec, parameter_by_path)
+        )()
+        return with_place_of_error(build_model), build_part and with_place_of_error(build_part)
+    return with_place_of_error(
+        lambda: spec.build(inputs.name, inputs.tree, parameter_by_path)
+    ), None
 
 
 def _defaults(inputs: Inputs, described: Mapping[str, DescribedValue]) -> dict[str, DescribedValue]:
@@ -1166,13 +1222,13 @@ def solve_settings(
         if hint or name not in names:
             hint = hint or another_name(name, groups, names)
             raise UnknownNameError("value of an answer", name, list(names), hint)
-    own = model.notes if isinstance(model, Model) else ()
-    values_given = given_values(settings, inputs, built)
-    notes = (*built.notes, *own, *_without_effect(settings, inputs, built))
+    model_notes = model.notes if isinstance(model, Model) else ()
+    given_by_path = given_values(settings, inputs, built)
+    notes = (*built.notes, *model_notes, *_without_effect(settings, inputs, built))
     answers = (
         replace(
             answer,
-            given=values_given,
+            given=given_by_path,
             notes=(*notes, *answer.notes),
             described=built.entries,
             subject=model,

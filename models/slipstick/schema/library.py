@@ -100,8 +100,8 @@ def names(kind: str) -> list[str]:
     """List the names of all specs of a kind, sorted; the user's own specs are among them, and take
     precedence when a name is looked up.
     """
-    stems = {path.stem for folder in _folders(kind) for path in folder.glob("*.yaml")}
-    return sorted(stems)
+    file_stems = {path.stem for folder in _folders(kind) for path in folder.glob("*.yaml")}
+    return sorted(file_stems)
 
 
 def spec_names() -> list[str]:
@@ -125,7 +125,7 @@ def find(kind: str, reference: str, beside: Path | None = None) -> Path:
     """
     if is_file_name(reference):
         return Path(reference) if reference == STANDARD_INPUT else (beside or Path()) / reference
-    if path := _named(kind, reference):
+    if path := _catalogue_path(kind, reference):
         return path
     raise unknown_name(kind, reference.removeprefix(f"{kind}/"), names(kind))
 
@@ -149,30 +149,35 @@ def unknown_name(kind: str, name: str, known_names: Sequence[str]) -> UnknownNam
     there is no study 'lock-and-bus': it is an activity: slipstick solve lock-and-bus
     """
     hint = ""
-    kinds_by_name = _of_other_kinds(name, known_names)
+    kinds_by_name = _kinds_of_other_names(name, known_names)
     if name in kinds_by_name and not any(
         known_name.endswith(f"/{name}") for known_name in known_names
     ):
-        hint = f": it is {_use(kinds_by_name[name], name)}"
+        hint = f": it is {_use_text(kinds_by_name[name], name)}"
     elif "did you mean" not in did_you_mean(name, known_names):
         # A part of a law's name is enough: their names are long.
-        laws = [
+        law_names = [
             known_name
             for known_name in known_names
             if known_name.startswith("law/") and name and name.casefold() in known_name
         ]
         # A name of another kind is farther off than one of its own kind, so it must be nearer in
         # letters.
-        near = get_close_matches(name, kinds_by_name, n=1, cutoff=0.8)
-        near = near or get_close_matches(name.rpartition("/")[2], kinds_by_name, n=1, cutoff=0.8)
-        if laws:
-            hint = f"; did you mean {' or '.join(map(repr, laws[:3]))}?"
-        elif near:
-            hint = f"; did you mean {near[0]!r}? It is {_use(kinds_by_name[near[0]], near[0])}"
+        close_names = get_close_matches(name, kinds_by_name, n=1, cutoff=0.8)
+        close_names = close_names or get_close_matches(
+            name.rpartition("/")[2], kinds_by_name, n=1, cutoff=0.8
+        )
+        if law_names:
+            hint = f"; did you mean {' or '.join(map(repr, law_names[:3]))}?"
+        elif close_names:
+            hint = (
+                f"; did you mean {close_names[0]!r}? It is"
+                f" {_use_text(kinds_by_name[close_names[0]], close_names[0])}"
+            )
     return UnknownNameError(kind, name[:100], known_names, hint)
 
 
-def _of_other_kinds(name: str, known_names: Sequence[str]) -> dict[str, str]:
+def _kinds_of_other_names(name: str, known_names: Sequence[str]) -> dict[str, str]:
     """Return, by name, the kind of each spec, program and law that is not among the known names;
     empty for the name of a file.
     """
@@ -180,7 +185,7 @@ def _of_other_kinds(name: str, known_names: Sequence[str]) -> dict[str, str]:
         return {}
     from slipstick.law import LAWS
 
-    ours = {
+    known = {
         known_name.rpartition("/")[2] if known_name.startswith("law/") else known_name
         for known_name in known_names
     }
@@ -188,16 +193,16 @@ def _of_other_kinds(name: str, known_names: Sequence[str]) -> dict[str, str]:
         imported("slipstick.program:PROGRAMS"), "program"
     )
     kinds_by_name |= {own_name: kind for kind in reversed([*KINDS]) for own_name in names(kind)}
-    return {own_name: kind for own_name, kind in kinds_by_name.items() if own_name not in ours}
+    return {own_name: kind for own_name, kind in kinds_by_name.items() if own_name not in known}
 
 
-def _use(kind: str, name: str) -> str:
-    if words := model_words(kind):
-        return f"{words}: slipstick solve {name}"
+def _use_text(kind: str, name: str) -> str:
+    if model_text := model_words(kind):
+        return f"{model_text}: slipstick solve {name}"
     return _USES.get(kind, f"a {kind}: slipstick show {kind}/{{name}}").format(name=name)
 
 
-def _named(kind: str, reference: str) -> Path | None:
+def _catalogue_path(kind: str, reference: str) -> Path | None:
     """Return the path of a spec in the catalogue, by its name or as ``KIND/NAME``; None if there is
     none.
     """
@@ -225,7 +230,7 @@ def kinds_called(reference: str) -> list[str]:
     """List the kinds that have a spec of that name in the catalogue; for ``KIND/NAME`` at most that
     kind.
     """
-    return [kind for kind in KINDS if is_file_name(reference) or _named(kind, reference)]
+    return [kind for kind in KINDS if is_file_name(reference) or _catalogue_path(kind, reference)]
 
 
 def _folders(kind: str) -> list[Path]:
@@ -263,9 +268,9 @@ def spec_model(kind: str, tree: Node | None = None) -> type[BaseModel]:
     """
     if kind == "study":
         return cast("type[BaseModel]", imported("slipstick.schema.kinds.study:study_model")(tree))
-    shared = kind == "machine" and tree is not None and is_shared_memory(tree)
+    is_shared = kind == "machine" and tree is not None and is_shared_memory(tree)
     model: type[BaseModel] = (
-        machine_model(shared) if kind == "machine" else imported(KINDS[kind].model)
+        machine_model(is_shared) if kind == "machine" else imported(KINDS[kind].model)
     )
     machine = at(tree, ["machine"]) if model_words(kind) and tree is not None else None
     return (
@@ -273,11 +278,11 @@ def spec_model(kind: str, tree: Node | None = None) -> type[BaseModel]:
     )
 
 
-def machine_model(shared: bool) -> type[BaseModel]:
+def machine_model(is_shared: bool) -> type[BaseModel]:
     """Return the pydantic model of machines with shared memory, or of those on a network."""
     model: type[BaseModel] = imported(
         "slipstick.schema.kinds.shared_memory:SharedMemorySpec"
-        if shared
+        if is_shared
         else KINDS["machine"].model
     )
     return model
@@ -316,7 +321,7 @@ class Library:
         reference: str,
         at_mark: Mark | None = None,
         at_path: str = "",
-        _open: tuple[Path, ...] = (),
+        _open_paths: tuple[Path, ...] = (),
     ) -> Table:
         """Read a spec and follow its references.
 
@@ -331,25 +336,25 @@ class Library:
         SpecError : all problems found
         """
         folder_of_file = self._folder(at_mark)
-        if not _open and (loaded := self._loaded.get((kind, reference, folder_of_file))):
-            return loaded
+        if not _open_paths and (loaded_tree := self._loaded.get((kind, reference, folder_of_file))):
+            return loaded_tree
         mark = at_mark or Mark(reference, 0, 0)
         try:
             path = find(kind, reference, folder_of_file)
         except UnknownNameError as error:
             raise mark.error(str(error), at_path) from None
-        why = _endless(path, _open)
+        message = _endless_message(path, _open_paths)
         # A missing file is a mistake of the spec that names it, not of a command.
         if folder_of_file is not None and reference != STANDARD_INPUT and not os.path.lexists(path):
-            why = f"there is no file {short(reference)}{nearest_file(path)}"
-        if why:
-            raise mark.error(why, at_path)
+            message = f"there is no file {short(reference)}{nearest_file(path)}"
+        if message:
+            raise mark.error(message, at_path)
         tree = self._read(path)
         _check_kind(kind, tree)
-        resolved = self._resolved(kind, tree, (*_open, path))
-        if not _open:  # what is read by way of `extends` is not whole
-            self._loaded[kind, reference, folder_of_file] = resolved
-        return resolved
+        resolved_tree = self._resolved(kind, tree, (*_open_paths, path))
+        if not _open_paths:  # what is read by way of `extends` is not whole
+            self._loaded[kind, reference, folder_of_file] = resolved_tree
+        return resolved_tree
 
     def kind(self, reference: str, at_mark: Mark) -> str:
         """Return the kind of the file that a spec names at a place; empty if there is no such file,
@@ -375,7 +380,7 @@ class Library:
         kind = kind_of(tree)
         return kind, self._resolved(kind, tree, (path,))
 
-    def resolve(self, kind: str, tree: Table, _open: tuple[Path, ...] = ()) -> Table:
+    def resolve(self, kind: str, tree: Table, _open_paths: tuple[Path, ...] = ()) -> Table:
         """Replace the references inside a tree by what they name: files that it extends, the
         machine of a model, the networks of a machine.
         """
@@ -384,48 +389,56 @@ class Library:
         tree = with_present_names(kind, tree)
         if _is_machine_in_a_year(kind, tree):
             return cast("Table", FUNCTIONS["machine of a year"](tree, self))
-        based = self._extended(kind, _with_bandwidth(tree), _open)
-        places = (
+        tree_with_base = self._extended(kind, _with_bandwidth(tree), _open_paths)
+        reference_paths = (
             [("network", "network"), ("network", "node", "network")] if kind == "machine" else []
         )
-        places += [("machine", "machine")] if model_words(kind) else []
-        for inner, *path in places:
-            node = at(based, path)
+        reference_paths += [("machine", "machine")] if model_words(kind) else []
+        for referenced_kind, *path in reference_paths:
+            node = at(tree_with_base, path)
             if isinstance(node, Scalar) and isinstance(node.value, str):
-                based = _table(
-                    replace(based, path, self.load(inner, node.value, node.mark, join(path)))
+                tree_with_base = _table(
+                    replace(
+                        tree_with_base,
+                        path,
+                        self.load(referenced_kind, node.value, node.mark, join(path)),
+                    )
                 )
             elif isinstance(node, Table):
-                based = _table(replace(based, path, self.resolve(inner, node)))
+                tree_with_base = _table(
+                    replace(tree_with_base, path, self.resolve(referenced_kind, node))
+                )
             elif (
-                inner == "machine"
+                referenced_kind == "machine"
                 and node is not None
                 and not (isinstance(node, Scalar) and node.value is None)
             ):
-                why = (
+                message = (
                     "write the name of a machine, a file that ends in .yaml, or its keys and values"
                 )
-                raise node.mark.error(why, path)
+                raise node.mark.error(message, path)
         reader = KINDS[kind].reader
-        return _table(imported(reader)(based, self)) if reader else based
+        return _table(imported(reader)(tree_with_base, self)) if reader else tree_with_base
 
-    def _resolved(self, kind: str, tree: Table, _open: tuple[Path, ...]) -> Table:
+    def _resolved(self, kind: str, tree: Table, _open_paths: tuple[Path, ...]) -> Table:
         """Replace the references of a file; if one of them fails, report the other problems of the
         file too.
         """
         tree = with_present_names(kind, tree)
         try:
-            return self.resolve(kind, tree, _open)
+            return self.resolve(kind, tree, _open_paths)
         except SpecError as error:
             if _is_machine_in_a_year(kind, tree):
                 raise  # its keys are not those of a machine
             # One mistake is reported once, though both ways find it.
             places_named = {problem.place for problem in error.problems}
-            for named in (at(tree, ["network"]), at(tree, ["node", "network"])):
+            for network_node in (at(tree, ["network"]), at(tree, ["node", "network"])):
                 if isinstance(
-                    named, Scalar
+                    network_node, Scalar
                 ):  # a name is no mistake; where it leads was not asked any more
-                    places_named.add((named.mark.file, named.mark.line, named.mark.column))
+                    places_named.add(
+                        (network_node.mark.file, network_node.mark.line, network_node.mark.column)
+                    )
             problems = problems_of(spec_model(kind, tree), tree, partial="extends" in tree.entries)
             further_problems = [
                 problem for problem in problems if problem.place not in places_named
@@ -442,29 +455,29 @@ class Library:
         """
         path = (self._folder(mark) or Path()) / reference
         if not path.is_file():
-            why = f"there is no file of measurements {short(reference)}; check its name"
-            raise mark.error(why, "data")
+            message = f"there is no file of measurements {short(reference)}; check its name"
+            raise mark.error(message, "data")
         return path
 
-    def once(self, key: Hashable, make: Callable[[], T], kept: object = None) -> T:
+    def once(self, key: Hashable, make: Callable[[], T], held_object: object = None) -> T:
         """Return the value of `make` under a key; it is computed at the first call only.
 
         Parameters
         ----------
         key : what it is made of, by value or by `id`
         make : makes it
-        kept : what has an `id` in the key, kept so that the `id` stays its own
+        held_object : what has an `id` in the key, kept so that the `id` stays its own
         """
         # An `id` in the key may be given to another object once the first is gone: `kept` holds it.
         if key not in self._made:
-            self._made[key] = (make(), kept)
+            self._made[key] = (make(), held_object)
         result: T = self._made[key][0]
         return result
 
     def _read(self, path: Path) -> Table:
         if path not in self._trees:
-            read = _read_shipped if path.is_relative_to(shipped()) else read_file
-            tree = _table(read(path))
+            read_spec = _read_shipped if path.is_relative_to(shipped()) else read_file
+            tree = _table(read_spec(path))
             self._trees[path] = tree
             self.sources[tree.mark.file] = _own_source(tree)
             self._folders.setdefault(tree.mark.file, path.parent)
@@ -487,43 +500,49 @@ class Library:
         or to the folder of the first file.
         """
         file = path.resolve()
-        ours = shipped().resolve()
-        first = next(iter(self._folders.values()), Path()).resolve()
+        shipped_folder = shipped().resolve()
+        first_folder = next(iter(self._folders.values()), Path()).resolve()
         # The folder of a shipped first file says nothing of where the user's files are.
-        start = Path.cwd() if first.is_relative_to(ours) else first
-        if file.is_relative_to(ours):
-            return (Path("specs") / file.relative_to(ours)).as_posix()
-        if os.path.commonpath([file, start]) == file.anchor:
+        start_folder = Path.cwd() if first_folder.is_relative_to(shipped_folder) else first_folder
+        if file.is_relative_to(shipped_folder):
+            return (Path("specs") / file.relative_to(shipped_folder)).as_posix()
+        if os.path.commonpath([file, start_folder]) == file.anchor:
             return file.name  # else the name would hold the folders of this machine
-        return Path(os.path.relpath(file, start)).as_posix()
+        return Path(os.path.relpath(file, start_folder)).as_posix()
 
-    def _extended(self, kind: str, tree: Table, _open: tuple[Path, ...]) -> Table:
-        base = at(tree, ["extends"])
-        if not (isinstance(base, Scalar) and isinstance(base.value, str) and base.value):
+    def _extended(self, kind: str, tree: Table, _open_paths: tuple[Path, ...]) -> Table:
+        base_node = at(tree, ["extends"])
+        if not (
+            isinstance(base_node, Scalar) and isinstance(base_node.value, str) and base_node.value
+        ):
             return tree
-        own = Table(
+        own_values = Table(
             {key: entry for key, entry in tree.entries.items() if key != "extends"}, tree.mark
         )
-        return _table(merge(self.load(kind, base.value, base.mark, "extends", _open), own))
+        return _table(
+            merge(
+                self.load(kind, base_node.value, base_node.mark, "extends", _open_paths), own_values
+            )
+        )
 
 
 def _own_source(tree: Table) -> str:
     """Return the source that a file states for its values; a source key is replaced by its text."""
     source = at(tree, ["source"])
-    word = source.text if isinstance(source, Scalar) else ""
-    spelt = at(tree, ["sources", word]) if word else None
-    return spelt.text if isinstance(spelt, Scalar) else word
+    source_text = source.text if isinstance(source, Scalar) else ""
+    spelt_source = at(tree, ["sources", source_text]) if source_text else None
+    return spelt_source.text if isinstance(spelt_source, Scalar) else source_text
 
 
-def _endless(path: Path, open_: tuple[Path, ...]) -> str:
+def _endless_message(path: Path, open_paths: tuple[Path, ...]) -> str:
     """Return why a chain of `extends` is refused: it is a circle, or too long. Empty if it is
     accepted.
     """
-    if os.path.abspath(path) in map(os.path.abspath, open_):
-        return "goes in a circle: " + " extends ".join(file.stem for file in (*open_, path))
+    if os.path.abspath(path) in map(os.path.abspath, open_paths):
+        return "goes in a circle: " + " extends ".join(file.stem for file in (*open_paths, path))
     return (
         f"extends more than {MOST_EXTENDED} others, one after the other"
-        if len(open_) > MOST_EXTENDED
+        if len(open_paths) > MOST_EXTENDED
         else ""
     )
 
@@ -540,9 +559,10 @@ def kind_of(tree: Table) -> str:
     )
     if key not in KINDS:
         kinds = ", ".join(f"'{kind}: 1'" for kind in KINDS)
-        meant = did_you_mean(key, list(KINDS))
+        suggestion = did_you_mean(key, list(KINDS))
         raise mark.error(
-            f"begin with the kind of spec, one of {kinds}{meant if 'did you mean' in meant else ''}",
+            "begin with the kind of spec, one of"
+            f" {kinds}{suggestion if 'did you mean' in suggestion else ''}",
             key,
         )
     return key
@@ -583,11 +603,11 @@ def _with_bandwidth(tree: Table) -> Table:
             and "bandwidth" in wire.entries
             and "per_byte" not in wire.entries
         ):
-            renamed = {
+            new_entries = {
                 "per_byte" if key == "bandwidth" else key: entry
                 for key, entry in wire.entries.items()
             }
-            tree = _table(replace(tree, path, Table(renamed, wire.mark)))
+            tree = _table(replace(tree, path, Table(new_entries, wire.mark)))
     return tree
 
 
@@ -614,7 +634,7 @@ def editor_schema(kind: str) -> dict[str, Any]:
     'NetworkSpec'
     """
     _check_kind_name(kind)
-    schema = _two_machines() if kind == "machine" else _schema(kind, spec_model(kind))
+    schema = _machine_schema() if kind == "machine" else _schema(kind, spec_model(kind))
     schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
     return schema
 
@@ -634,18 +654,18 @@ def _schema(kind: str, model: type[BaseModel]) -> dict[str, Any]:
     return schema
 
 
-def _two_machines() -> dict[str, Any]:
+def _machine_schema() -> dict[str, Any]:
     """Return the JSON Schema of machines, which tells the two kinds apart by keys that only one of
     them has.
     """
     from pydantic.json_schema import models_json_schema
 
-    models = [machine_model(shared) for shared in (False, True)]
+    models = [machine_model(is_shared) for is_shared in (False, True)]
     _, schema = models_json_schema([(model, "validation") for model in models])
     definitions = schema["$defs"]
-    wholes = [model.__name__ for model in models]
+    model_names = [model.__name__ for model in models]
     for name, definition in definitions.items():
-        if name in wholes:
+        if name in model_names:
             _allow_extends(definition)
         else:
             definition.pop("required", None)
@@ -654,22 +674,22 @@ def _two_machines() -> dict[str, Any]:
         "anyOf": [{"required": [key]} for key in ONLY_SHARED],
         "not": {"required": ["network"]},
     }
-    plain, shared = ({"$ref": f"#/$defs/{name}"} for name in wholes)
-    properties = {"machine": definitions[wholes[0]]["properties"]["machine"]}
-    head = {"title": "Machine", "type": "object", "properties": properties}
-    two = {"if": shared_only, "then": shared, "else": plain}
-    title = definitions[wholes[0]]["properties"]["title"]
-    in_a_year = {
-        "properties": {**properties, "title": title, **MACHINE_IN_A_YEAR},
+    network_reference, shared_reference = ({"$ref": f"#/$defs/{name}"} for name in model_names)
+    properties = {"machine": definitions[model_names[0]]["properties"]["machine"]}
+    head_schema = {"title": "Machine", "type": "object", "properties": properties}
+    schema_by_kind = {"if": shared_only, "then": shared_reference, "else": network_reference}
+    title_schema = definitions[model_names[0]]["properties"]["title"]
+    year_schema = {
+        "properties": {**properties, "title": title_schema, **MACHINE_IN_A_YEAR},
         "required": list(MACHINE_IN_A_YEAR),
         "additionalProperties": False,
     }
     return {
-        **head,
+        **head_schema,
         "$defs": definitions,
         "if": {"required": ["base"]},
-        "then": in_a_year,
-        "else": two,
+        "then": year_schema,
+        "else": schema_by_kind,
     }
 
 
@@ -736,15 +756,17 @@ def starter(kind: str, name: str = "") -> str:
     # The first comments of the file are about that file alone.
     while text_lines and text_lines[0].startswith("#"):
         del text_lines[0]
-    used = set()
+    used_keys = set()
     for line in text_lines:
         key = line.partition(":")[0].strip("'\"")
         if key in meanings:
             lines += ["", f"# {meanings[key]}"]
-            used.add(key)
+            used_keys.add(key)
         lines.append(line)
-    unused = [f"# {key}: {words}" for key, words in meanings.items() if key not in used]
-    return "\n".join([*lines, "", "# Further keys:", *unused, ""])
+    unused_lines = [
+        f"# {key}: {meaning}" for key, meaning in meanings.items() if key not in used_keys
+    ]
+    return "\n".join([*lines, "", "# Further keys:", *unused_lines, ""])
 
 
 RENAMED = {"study": {"what_if": "cases"}}
@@ -778,8 +800,10 @@ def with_present_names(kind: str, tree: Table) -> Table:
         if new_key in tree.entries:
             raise mark.error(f"the key {new_key} stands there too; write one of them", key)
         if announce is not None:
-            place = f"{mark.file}:{mark.line}:{mark.column}"
-            announce(f"{place}: {key}: write {new_key}; the old name is read in this version only")
+            place_text = f"{mark.file}:{mark.line}:{mark.column}"
+            announce(
+                f"{place_text}: {key}: write {new_key}; the old name is read in this version only"
+            )
     entries: dict[str, Entry] = {
         new_names.get(key, key): entry for key, entry in tree.entries.items()
     }

@@ -28,54 +28,61 @@ def problems_in(
     error : what pydantic found
     partial : the tree leaves to another what it does not say, so that nothing is missing
     """
-    left_out = ("missing", RULE) if partial else ()  # what is wrong with a spec as a whole
+    ignored_types = ("missing", RULE) if partial else ()  # what is wrong with a spec as a whole
     details = [
         detail
         for detail in error.errors(include_url=False, include_input=True)
-        if detail["type"] not in left_out
+        if detail["type"] not in ignored_types
     ]
     # More problems in one message do not help.
     del details[MOST_PROBLEMS:]
-    mistyped = {
-        near
+    mistyped_keys = {
+        intended_key
         for detail in details
         if detail["type"] == "extra_forbidden"
-        for near in _meant(model, detail["loc"])
+        for intended_key in _intended_keys(model, detail["loc"])
     }
-    mistyped |= {
+    mistyped_keys |= {
         (detail["loc"][:-1], "extends") for detail in details if detail["loc"][-1:] == ("extends",)
     }
     problems = []
-    places: dict[str, list[str]] = {}
+    paths_by_key: dict[str, list[str]] = {}
     # Where a key stands elsewhere in the file, its author may have meant that place.
     for path, _ in leaves(node):
-        places.setdefault(path.rpartition(".")[2], []).append(path)
+        paths_by_key.setdefault(path.rpartition(".")[2], []).append(path)
     for detail in details:
         loc: Loc = detail["loc"]
-        if detail["type"] == "missing" and mistyped & {(loc[:-1], loc[-1]), (loc[:-1], "extends")}:
+        if detail["type"] == "missing" and mistyped_keys & {
+            (loc[:-1], loc[-1]),
+            (loc[:-1], "extends"),
+        }:
             # The key is there, misspelt; one problem is enough.
             continue
-        place, at_key = _place(model, node, detail)
-        problems.append(problem(node, place, _words(model, places, detail, place), key=at_key))
+        place, is_key = _place_of_error(model, node, detail)
+        problems.append(
+            problem(node, place, _message(model, paths_by_key, detail, place), key=is_key)
+        )
     return problems
 
 
-def _place(model: type[BaseModel], node: Node, detail: Any) -> tuple[Loc, bool]:
+def _place_of_error(model: type[BaseModel], node: Node, detail: Any) -> tuple[Loc, bool]:
     """Return the place of an error in the file, and whether the error is about the key at that
     place or about its value.
     """
-    kind = detail["type"]
+    error_type = detail["type"]
     context = detail.get("ctx", {})
-    path = (*_written(model, detail["loc"]), *context.get("at", ()))
-    if kind == "union_tag_invalid":
-        return (*path, _telling(context)), False
-    if kind in ("item", "union_tag_not_found"):
-        near = _nearest_key(
+    path = (*_path_in_file(model, detail["loc"]), *context.get("at", ()))
+    if error_type == "union_tag_invalid":
+        return (*path, _discriminator(context)), False
+    if error_type in ("item", "union_tag_not_found"):
+        nearest_keys = _nearest_key(
             at(node, path),
-            tuple(_options(model, detail["loc"])) if kind == "item" else (_telling(context),),
+            tuple(_options(model, detail["loc"]))
+            if error_type == "item"
+            else (_discriminator(context),),
         )
-        return (*path, *near), bool(near)
-    return path, kind == "extra_forbidden" or detail["loc"][-1:] == (KEY,) or context.get(
+        return (*path, *nearest_keys), bool(nearest_keys)
+    return path, error_type == "extra_forbidden" or detail["loc"][-1:] == (KEY,) or context.get(
         "key", False
     )
 
@@ -92,48 +99,48 @@ def _nearest_key(node: Node | None, allowed_keys: Sequence[str]) -> list[str]:
     ][:1]
 
 
-def _telling(context: dict[str, Any]) -> str:
+def _discriminator(context: dict[str, Any]) -> str:
     """Return the key whose value tells which kind of table it is."""
     return str(context["discriminator"]).strip("'")
 
 
-def _words(
-    model: type[BaseModel], places: Mapping[str, Sequence[str]], detail: Any, location: Loc
+def _message(
+    model: type[BaseModel], paths_by_key: Mapping[str, Sequence[str]], detail: Any, place: Loc
 ) -> str:
-    kind = detail["type"]
+    error_type = detail["type"]
     loc = detail["loc"]
     context = detail.get("ctx", {})
-    if kind == "extra_forbidden":
-        inside = places.get(str(loc[-1]), ())
-        if len(loc) == 1 and len(inside) == 2:
+    if error_type == "extra_forbidden":
+        paths = paths_by_key.get(str(loc[-1]), ())
+        if len(loc) == 1 and len(paths) == 2:
             # One is the stray key itself; the other is where its author may have meant it to go.
-            return f"unknown key; did you mean {next(path for path in inside if '.' in path)!r}?"
-        part = _model_at(model, loc[:-1])
-        if hint := getattr(part, "hints", {}).get(str(loc[-1])):
+            return f"unknown key; did you mean {next(path for path in paths if '.' in path)!r}?"
+        part_model = _model_at(model, loc[:-1])
+        if hint := getattr(part_model, "hints", {}).get(str(loc[-1])):
             return f"unknown key; {hint}"
         return f"unknown key{did_you_mean(str(loc[-1]), _keys(model, loc[:-1]))}"
-    if kind == "missing":
-        about = _description(model, loc)
-        return f"key {str(loc[-1])!r} is missing" + (f": {about}" if about else "")
-    if kind == "literal_error":
+    if error_type == "missing":
+        description = _description(model, loc)
+        return f"key {str(loc[-1])!r} is missing" + (f": {description}" if description else "")
+    if error_type == "literal_error":
         return f"write {context['expected']}; got {_shown(detail['input'])}" + _suggestion(
             detail["input"], context
         )
-    if kind == "union_tag_not_found":
-        key = _telling(context)
-        near = did_you_mean(str(location[-1]), [key])
-        return f"key {key!r} is missing" + (near if "did you mean" in near else "")
-    if kind == "union_tag_invalid":
+    if error_type == "union_tag_not_found":
+        key = _discriminator(context)
+        suggestion = did_you_mean(str(place[-1]), [key])
+        return f"key {key!r} is missing" + (suggestion if "did you mean" in suggestion else "")
+    if error_type == "union_tag_invalid":
         context = {"expected": " or ".join(context["expected_tags"].rsplit(", ", 1))}
-        tag = detail["input"][location[-1]]
+        tag = detail["input"][place[-1]]
         return f"write {context['expected']}; got {_shown(tag)}" + _suggestion(tag, context)
-    if kind == "item":
-        correction = _item_found(_options(model, loc), detail["input"], str(location[-1]))
+    if error_type == "item":
+        correction = _item_correction(_options(model, loc), detail["input"], str(place[-1]))
         return f"{detail['msg']}; {correction}"
-    if kind == "string_pattern_mismatch":
+    if error_type == "string_pattern_mismatch":
         return f"{SPELT[context['pattern']]}; got {_shown(detail['input'])}"
     if (
-        kind == "model_type"
+        error_type == "model_type"
         and isinstance(detail["input"], str)
         and (expected_model := _model_at(model, loc))
     ):
@@ -144,29 +151,40 @@ def _words(
             example = f"{{{key}: {_shown(detail['input'])[1:-1]}}}"
         return f"write keys and values, such as {example}"
     keyed_by = getattr(_model_at(model, loc[:-1]), "keyed_by", None)
-    if kind == "dict_type" and keyed_by and isinstance(detail["input"], int | float):
+    if error_type == "dict_type" and keyed_by and isinstance(detail["input"], int | float):
         return f"write keys and values, such as {{{keyed_by}: {_shown(detail['input'])}}}"
-    if kind in _WORDS:
-        return f"{_WORDS[kind](context)}; got {_shown(detail['input'])}"
+    if error_type in _MESSAGES:
+        return f"{_MESSAGES[error_type](context)}; got {_shown(detail['input'])}"
     return str(detail["msg"])
 
 
-def _item_found(items: Mapping[str, Any], value: Any, nearest: str) -> str:
+def _item_correction(items: Mapping[str, Any], value: Any, nearest: str) -> str:
     """Return words on a value that is not an item of an activity, with a correction."""
-    if isinstance(value, dict) and "did you mean" in (near := did_you_mean(nearest, list(items))):
-        meant = next(item_kind for key, item_kind in items.items() if repr(key) in near)
-        return f"{nearest!r} is none of them{near} {meant.use.capitalize()} write {meant.example}"
+    if isinstance(value, dict) and "did you mean" in (
+        suggestion := did_you_mean(nearest, list(items))
+    ):
+        intended_item = next(
+            item_kind for key, item_kind in items.items() if repr(key) in suggestion
+        )
+        return (
+            f"{nearest!r} is none of them{suggestion} {intended_item.use.capitalize()} write"
+            f" {intended_item.example}"
+        )
     keys = list(value) if isinstance(value, dict) else []
-    words = f"found only {', '.join(map(_shown, keys[:4]))}" if keys else f"got {_shown(value)}"
-    alike = {near_name: item_kind for item_kind in items.values() for near_name in item_kind.alike}
-    meant = next((alike[key] for key in keys if key in alike), items["delay"])
-    return f"{words}; {meant.use} write {meant.example}"
+    found_text = (
+        f"found only {', '.join(map(_shown, keys[:4]))}" if keys else f"got {_shown(value)}"
+    )
+    item_by_alias = {alias: item_kind for item_kind in items.values() for alias in item_kind.alike}
+    intended_item = next(
+        (item_by_alias[key] for key in keys if key in item_by_alias), items["delay"]
+    )
+    return f"{found_text}; {intended_item.use} write {intended_item.example}"
 
 
 KEY = "[key]"
 """What pydantic ends a location with that leads to a key."""
 
-_WORDS: dict[str, Callable[[dict[str, Any]], str]] = {
+_MESSAGES: dict[str, Callable[[dict[str, Any]], str]] = {
     "string_type": lambda _: "write text, in quotes if it looks like a number",
     "string_too_short": lambda c: f"at least {c['min_length']} character",
     "string_too_long": lambda c: f"at most {c['max_length']} characters",
@@ -190,8 +208,8 @@ def _suggestion(value: Any, context: dict[str, Any]) -> str:
     options = [
         option.strip("'") for option in context["expected"].replace(" or ", ", ").split(", ")
     ]
-    words = did_you_mean(value, options) if isinstance(value, str) else ""
-    return words if "did you mean" in words else ""
+    suggestion = did_you_mean(value, options) if isinstance(value, str) else ""
+    return suggestion if "did you mean" in suggestion else ""
 
 
 def _shown(value: Any) -> str:
@@ -199,26 +217,28 @@ def _shown(value: Any) -> str:
         return "keys and values" if isinstance(value, dict) else "a list"
     if value is None or isinstance(value, bool):
         return "nothing" if value is None else str(value).lower()
-    words = repr(value)
-    return words if len(words) <= 60 else words[:57] + "..."
+    value_text = repr(value)
+    return value_text if len(value_text) <= 60 else value_text[:57] + "..."
 
 
-def _meant(model: type[BaseModel], loc: Loc) -> list[tuple[Loc, str]]:
+def _intended_keys(model: type[BaseModel], loc: Loc) -> list[tuple[Loc, str]]:
     """List the key that an unknown key was probably meant to be, with its location."""
-    words = did_you_mean(str(loc[-1]), _keys(model, loc[:-1]))
+    suggestion = did_you_mean(str(loc[-1]), _keys(model, loc[:-1]))
     return [
-        (loc[:-1], key) for key in _keys(model, loc[:-1]) if words == f"; did you mean {key!r}?"
+        (loc[:-1], key)
+        for key in _keys(model, loc[:-1])
+        if suggestion == f"; did you mean {key!r}?"
     ]
 
 
-def _written(model: type[BaseModel], loc: Loc) -> Loc:
+def _path_in_file(model: type[BaseModel], loc: Loc) -> Loc:
     """Return a location as in the file, without the parts that pydantic adds: tags of unions, and
     the mark of a key.
     """
     path_parts: list[str | int] = []
     annotation: Any = model
     for loc_part in loc:
-        annotation, is_tag = _step(_bare(annotation), loc_part)
+        annotation, is_tag = _annotation_of_part(_without_metadata(annotation), loc_part)
         if not is_tag:
             path_parts.append(loc_part)
     return tuple(path_parts)
@@ -226,10 +246,10 @@ def _written(model: type[BaseModel], loc: Loc) -> Loc:
 
 def _keys(model: type[BaseModel], loc: Loc) -> list[str]:
     """List the keys of the pydantic model at a location, as files spell them."""
-    model_found = _model_at(model, loc)
+    model_at_loc = _model_at(model, loc)
     return (
-        [field.alias or name for name, field in model_found.model_fields.items()]
-        if model_found
+        [field.alias or name for name, field in model_at_loc.model_fields.items()]
+        if model_at_loc
         else []
     )
 
@@ -244,7 +264,7 @@ def _model_at(model: type[BaseModel], loc: Loc) -> Any:
     """Return the pydantic model at a location, found by way of the annotations; None if there is
     none.
     """
-    annotation = _bare(_annotation_at(model, loc))
+    annotation = _without_metadata(_annotation_at(model, loc))
     return (
         annotation if isinstance(annotation, type) and issubclass(annotation, BaseModel) else None
     )
@@ -252,18 +272,18 @@ def _model_at(model: type[BaseModel], loc: Loc) -> Any:
 
 def _options(model: type[BaseModel], loc: Loc) -> dict[str, Any]:
     """Return the alternatives of the union at a location, by tag."""
-    options = get_args(_bare(_annotation_at(model, loc)))
+    options = get_args(_without_metadata(_annotation_at(model, loc)))
     return {tag: get_args(option)[0] for option in options for tag in _tags(option)}
 
 
 def _annotation_at(model: type[BaseModel], loc: Loc) -> Any:
     annotation: Any = model
     for loc_part in loc:
-        annotation, _ = _step(_bare(annotation), loc_part)
+        annotation, _ = _annotation_of_part(_without_metadata(annotation), loc_part)
     return annotation
 
 
-def _step(annotation: Any, loc_part: str | int) -> tuple[Any, bool]:
+def _annotation_of_part(annotation: Any, loc_part: str | int) -> tuple[Any, bool]:
     """Return the annotation one step further along a location, and whether that step is the tag of
     a union.
     """
@@ -274,8 +294,8 @@ def _step(annotation: Any, loc_part: str | int) -> tuple[Any, bool]:
         field = _field(annotation, loc_part)
         return (field.annotation if field else None), False
     if get_origin(annotation) in (Union, types.UnionType):
-        tagged = [option for option in get_args(annotation) if loc_part in _tags(option)]
-        return (tagged[0], True) if tagged else (None, False)
+        tagged_options = [option for option in get_args(annotation) if loc_part in _tags(option)]
+        return (tagged_options[0], True) if tagged_options else (None, False)
     arguments = get_args(annotation)
     return (arguments[-1] if arguments else None), False
 
@@ -285,14 +305,14 @@ def _field(model: type[BaseModel], key: str | int) -> Any:
     return next(fields, None)
 
 
-def _bare(annotation: Any) -> Any:
+def _without_metadata(annotation: Any) -> Any:
     """Return an annotation without its metadata, and without the None of an optional field."""
     while get_origin(annotation) is Annotated:
         annotation = get_args(annotation)[0]
     if get_origin(annotation) in (Union, types.UnionType):
         options = [option for option in get_args(annotation) if option is not type(None)]
         if len(options) == 1:
-            return _bare(options[0])
+            return _without_metadata(options[0])
     return annotation
 
 

@@ -79,16 +79,17 @@ def _fits(program: Program, machine: Node) -> bool:
 def _check_fits(program: Program, reference: Node, machine: Node) -> None:
     """Raise one error for a machine of the wrong kind, instead of one for each key."""
     if not _fits(program, machine):
-        needed = "shared memory (an interconnect)"
-        got = "a network"
+        needed_kind = "shared memory (an interconnect)"
+        present_kind = "a network"
         if program.machine is not SharedMemory:
-            needed, got = got, needed
-        fitting = ", ".join(machines_for(program))
-        why = (
-            f"{program.name} runs on a machine with {needed}, and this one has {got}; name one of"
-            f" {fitting}"
+            needed_kind, present_kind = present_kind, needed_kind
+        fitting_names = ", ".join(machines_for(program))
+        message = (
+            f"{program.name} runs on a machine with {needed_kind}, and this one has"
+            f" {present_kind}; name one of"
+            f" {fitting_names}"
         )
-        raise input_problem(reference, "machine", why)
+        raise input_problem(reference, "machine", message)
 
 
 def program_inputs(name: str, settings: Settings, values: Settings, library: Library) -> Inputs:
@@ -97,9 +98,11 @@ def program_inputs(name: str, settings: Settings, values: Settings, library: Lib
     mark = reference.mark if reference is not None else Mark("", 1, 1)
     if "machine" not in settings:
         refuse_mistyped("machine", settings)
-        fitting = ", ".join(machines_for(PROGRAMS[name]))
+        fitting_names = ", ".join(machines_for(PROGRAMS[name]))
         raise input_problem(
-            settings.get("model"), "machine", f"{name} runs on a machine; name one of {fitting}"
+            settings.get("model"),
+            "machine",
+            f"{name} runs on a machine; name one of {fitting_names}",
         )
     machine = machine_tree(settings, library)
     _check_fits(PROGRAMS[name], settings["machine"], machine)
@@ -110,11 +113,11 @@ def program_inputs(name: str, settings: Settings, values: Settings, library: Lib
     tree, notes = with_technology(
         Table(entries, mark), name, input_names, settings, values, library
     )
-    form = program_spec(PROGRAMS[name])
+    spec_type = program_spec(PROGRAMS[name])
     data = data_named(name, tree, library)
     if data or isinstance(PROGRAMS[name], CountedProgram):
         notes = (*notes, *_network_notes(machine, tree))
-    return Inputs("program", name, tree, form, library, notes=notes, data=data)
+    return Inputs("program", name, tree, spec_type, library, notes=notes, data=data)
 
 
 def data_named(name: str, tree: Table, library: Library) -> dict[str, ProgramData]:
@@ -135,13 +138,17 @@ def _network_notes(machine: Node, tree: Table) -> Iterator[str]:
     """Yield a note if a machine's costs of shared memory were measured with another network than
     the one it has now.
     """
-    used = tree.entries["machine"].node
-    if not (isinstance(machine, Table) and isinstance(used, Table) and "dvsm" in used.entries):
+    current_machine = tree.entries["machine"].node
+    if not (
+        isinstance(machine, Table)
+        and isinstance(current_machine, Table)
+        and "dvsm" in current_machine.entries
+    ):
         return
-    costs = at(used, ("dvsm", "send_call"))
-    network = used.entries["network"]
-    mixed = costs is not None and costs.mark.file != network.key_mark.file
-    if mixed or network.node is not machine.entries["network"].node:
+    costs = at(current_machine, ("dvsm", "send_call"))
+    network = current_machine.entries["network"]
+    costs_differ = costs is not None and costs.mark.file != network.key_mark.file
+    if costs_differ or network.node is not machine.entries["network"].node:
         yield (
             "machine.network is not the one that the dvsm costs of the machine were measured with;"
             " send_call, page_call, lock_call and the delays stay as they are"
@@ -175,9 +182,11 @@ def model_of_workload(settings: Settings, library: Library) -> Node:
     """Return the name of the program for which the workload in the settings is."""
     if "workload" not in settings:
         refuse_mistyped("model", settings)
-        place = [None, *settings.values()][-1]  # of a case its own, which follow those of the base
+        last_setting = [None, *settings.values()][
+            -1
+        ]  # of a case its own, which follow those of the base
         raise input_problem(
-            place,
+            last_setting,
             "model",
             f"name a model, one of {', '.join(model_names())}, or the file of an activity or a"
             " queueing network",
@@ -202,11 +211,11 @@ def program_spec(program: Program) -> type[BaseModel]:
         program_input.name: _field(program_input) for program_input in program.inputs
     }
     machine = Field(description="the machine: a name in the catalogue, a file, or in place")
-    kind = machine_model(program.machine is SharedMemory)
+    machine_type = machine_model(program.machine is SharedMemory)
     return create_model(
         program.name,
         __base__=Spec,
-        machine=(kind, machine),
+        machine=(machine_type, machine),
         technology=(Factors, Factors()),
         **fields,
     )
@@ -224,14 +233,14 @@ def _field(program_input: Input) -> tuple[Any, Any]:
     its own.
     """
     if program_input.options:
-        words: Any = Literal.__getitem__(program_input.options)
-        kind: Any = Annotated[words | None, BeforeValidator(_as_word)]
-        return kind, Field(None, description=program_input.meaning)
+        option_type: Any = Literal.__getitem__(program_input.options)
+        field_type: Any = Annotated[option_type | None, BeforeValidator(_as_word)]
+        return field_type, Field(None, description=program_input.meaning)
     if program_input.named:
         return Name | None, Field(None, description=program_input.meaning)
     if program_input.data:
         return Note, Field(description=program_input.meaning, min_length=1)
-    limits = Quantity(
+    quantity = Quantity(
         program_input.dimension,
         least=program_input.least,
         most=program_input.most,
@@ -239,10 +248,12 @@ def _field(program_input: Input) -> tuple[Any, Any]:
         formula=not program_input.many,
     )
     if program_input.many:
-        return list[Annotated[Given, limits]] | None, Field(
+        return list[Annotated[Given, quantity]] | None, Field(
             None, description=program_input.meaning, min_length=1
         )
-    return Annotated[Given | Formula, limits] | None, Field(None, description=program_input.meaning)
+    return Annotated[Given | Formula, quantity] | None, Field(
+        None, description=program_input.meaning
+    )
 
 
 def program_builders(
@@ -262,45 +273,45 @@ def program_builders(
     """
     program = PROGRAMS[inputs.name]
     machine = spec.machine.build("", parameters, "machine")
-    return program.builders(machine, **_given(program, inputs, spec, parameters))
+    return program.builders(machine, **_values_of_inputs(program, inputs, spec, parameters))
 
 
-def _given(
+def _values_of_inputs(
     program: Program, inputs: Inputs, spec: Any, parameters: Mapping[str, Parameter]
 ) -> dict[str, ProgramGiven]:
     """Return each input that is set: a parameter, a list of parameters, a formula over other
     inputs, a word, or data.
     """
-    values: dict[str, ProgramGiven] = {}
-    formulas: dict[str, tuple[Formula, Dimension]] = {}
+    value_by_input: dict[str, ProgramGiven] = {}
+    formula_by_input: dict[str, tuple[Formula, Dimension]] = {}
     problems: list[Problem] = []
     for program_input in program.inputs:
         value = getattr(spec, program_input.name)
         if isinstance(value, Formula):
-            formulas[program_input.name] = (value, program_input.dimension)
+            formula_by_input[program_input.name] = (value, program_input.dimension)
         elif isinstance(value, Given):
-            values[program_input.name] = parameters[program_input.name]
+            value_by_input[program_input.name] = parameters[program_input.name]
         elif isinstance(value, str) and program_input.data:
-            values[program_input.name] = inputs.data[value]
+            value_by_input[program_input.name] = inputs.data[value]
         elif isinstance(value, str):
-            values[program_input.name] = value
+            value_by_input[program_input.name] = value
             problems += _unknown_part(program_input, value, inputs, spec)
         elif isinstance(value, list):
-            values[program_input.name] = tuple(
+            value_by_input[program_input.name] = tuple(
                 parameters[f"{program_input.name}.{index}"] for index in range(len(value))
             )
     expr_by_name: dict[str, Expr] = dict(parameters)
-    for name, (formula, dimension) in formulas.items():
+    for name, (formula, dimension) in formula_by_input.items():
         # In the order of the program's inputs; each may use parameters and the formulas before it.
         try:
-            values[name] = expr_by_name[name] = read_formula(
+            value_by_input[name] = expr_by_name[name] = read_formula(
                 inputs.tree, (name,), formula, expr_by_name, dimension
             )
         except SpecError as error:
             problems += error.problems
     if problems:
         raise SpecError(problems)
-    return values
+    return value_by_input
 
 
 def _unknown_part(program_input: Input, value: str, inputs: Inputs, spec: Any) -> list[Problem]:
@@ -308,11 +319,11 @@ def _unknown_part(program_input: Input, value: str, inputs: Inputs, spec: Any) -
     machine_names = getattr(spec.machine, program_input.named, {}) if program_input.named else {}
     if not program_input.named or value == "none" or value in machine_names:
         return []
-    why = (
+    message = (
         f"this is none of the machine's {program_input.named}:"
         f" {short(value)}{did_you_mean(value, list(machine_names))}"
     )
-    return [problem(inputs.tree, (program_input.name,), why)]
+    return [problem(inputs.tree, (program_input.name,), message)]
 
 
 def default_entries(

@@ -23,7 +23,9 @@ class SpecFiles(Protocol):
     """
 
     def beside(self, reference: str, mark: Mark) -> Path:
-        """Return the path of a file of measurements that a spec names, from the folder of the spec."""
+        """Return the path of a file of measurements that a spec names, from the folder of the
+        spec.
+        """
 
     def keep_hash(self, path: Path) -> None:
         """Store the hash of a file that was read."""
@@ -34,7 +36,7 @@ class SpecFiles(Protocol):
     def resolve(self, kind: str, tree: Table) -> Table:
         """Replace the references inside a spec by what they name."""
 
-    def once(self, key: Hashable, make: Callable[[], T], kept: object = None) -> T:
+    def once(self, key: Hashable, make: Callable[[], T], held_object: object = None) -> T:
         """Return the value of `make` under a key, computed at the first call only."""
 
 

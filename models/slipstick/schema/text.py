@@ -81,10 +81,11 @@ class Listing:
     @cached_property
     def names(self) -> tuple[str, ...]:
         """The label of each item: its name where that is unique, else its number."""
-        named = [_name(item) for item in self.items]
-        uses = Counter(named)
+        item_names = [_name(item) for item in self.items]
+        use_counts = Counter(item_names)
         return tuple(
-            name if name and uses[name] == 1 else str(number) for number, name in enumerate(named)
+            name if name and use_counts[name] == 1 else str(number)
+            for number, name in enumerate(item_names)
         )
 
 
@@ -125,9 +126,11 @@ def split(path: str) -> tuple[str, ...]:
     path_parts: list[str] = []
     start = 0
     while path and start <= len(path) and (match := _PART.match(path, start)):
-        quoted = match["quoted"]
+        quoted_text = match["quoted"]
         path_parts.append(
-            match["bare"] if quoted is None else re.sub(r"\\(.)", r"\1", quoted, flags=re.DOTALL)
+            match["bare"]
+            if quoted_text is None
+            else re.sub(r"\\(.)", r"\1", quoted_text, flags=re.DOTALL)
         )
         start = match.end() + 1
     return tuple(path_parts)
@@ -139,7 +142,7 @@ def join(keys: Sequence[str | int]) -> str:
     >>> join(["ssd", "disk.demand"])
     'ssd."disk.demand"'
     """
-    return ".".join(_written(str(path_part)) for path_part in keys)
+    return ".".join(_quoted_key(str(path_part)) for path_part in keys)
 
 
 def plain(node: Node) -> object:
@@ -250,12 +253,12 @@ def key_mark(node: Node, path: NodePath) -> Mark:
     >>> key_mark(tree, "cpu.demand").column, value_mark(tree, "cpu.demand").column
     (1, 6)
     """
-    return _nearest(node, path).key_mark
+    return _nearest_entry(node, path).key_mark
 
 
 def value_mark(node: Node, path: NodePath) -> Mark:
     """Return the place of the value at a path, or of the deepest part of the path that exists."""
-    return _nearest(node, path).node.mark
+    return _nearest_entry(node, path).node.mark
 
 
 def problem(node: Node, path: NodePath, message: str, key: bool = False) -> Problem:
@@ -282,12 +285,14 @@ def replace(root: Node, path: NodePath, new_node: Node) -> Node:
     key = str(path_parts[0])
     match root:
         case Table() if (key := _key(root, key)) in root.entries or len(path_parts) == 1:
-            old = root.entries.get(key) or Entry(new_node.mark, new_node)
-            changed = Entry(old.key_mark, replace(old.node, path_parts[1:], new_node))
-            return Table({**root.entries, key: changed}, root.mark)
+            old_entry = root.entries.get(key) or Entry(new_node.mark, new_node)
+            changed_entry = Entry(
+                old_entry.key_mark, replace(old_entry.node, path_parts[1:], new_node)
+            )
+            return Table({**root.entries, key: changed_entry}, root.mark)
         case Listing() if (index := _index(root, key)) is not None:
-            item = replace(root.items[index], path_parts[1:], new_node)
-            return Listing((*root.items[:index], item, *root.items[index + 1 :]), root.mark)
+            changed_item = replace(root.items[index], path_parts[1:], new_node)
+            return Listing((*root.items[:index], changed_item, *root.items[index + 1 :]), root.mark)
     raise UnknownNameError("path", key, _names(root))
 
 
@@ -302,36 +307,38 @@ def merge(base: Node, changes: Node) -> Node:
     """
     if not (isinstance(base, Table) and isinstance(changes, Table)):
         return changes
-    merged = dict(base.entries)
+    merged_entries = dict(base.entries)
     for key, entry in changes.entries.items():
-        old = merged.get(key)
-        merged[key] = Entry(entry.key_mark, merge(old.node, entry.node)) if old else entry
-    return Table(merged, changes.mark)
+        base_entry = merged_entries.get(key)
+        merged_entries[key] = (
+            Entry(entry.key_mark, merge(base_entry.node, entry.node)) if base_entry else entry
+        )
+    return Table(merged_entries, changes.mark)
 
 
-def leaves(node: Node, above: str = "") -> Iterator[tuple[str, Scalar]]:
+def leaves(node: Node, parent_path: str = "") -> Iterator[tuple[str, Scalar]]:
     """Yield every scalar with its path, in order; an item of a list has its name in the path if
     that is unique.
 
     Parameters
     ----------
     node : the tree
-    above : path of the tree itself
+    parent_path : path of the tree itself
 
     >>> tree = from_plain({"cycle": [{"name": "work", "scv": 1}, {"repeat": 3}]}, Mark("here", 1, 1))
     >>> [path for path, _ in leaves(tree)]
     ['cycle.work.name', 'cycle.work.scv', 'cycle.1.repeat']
     """
-    before = f"{above}." if above else ""
+    prefix = f"{parent_path}." if parent_path else ""
     match node:
         case Scalar():
-            yield above, node
+            yield parent_path, node
         case Listing():
             for name, item in zip(_names(node), node.items, strict=True):
-                yield from leaves(item, before + _written(name))
+                yield from leaves(item, prefix + _quoted_key(name))
         case Table():
             for key, entry in node.entries.items():
-                yield from leaves(entry.node, before + _written(key))
+                yield from leaves(entry.node, prefix + _quoted_key(key))
 
 
 def _parts(path: NodePath) -> Sequence[str | int]:
@@ -339,13 +346,13 @@ def _parts(path: NodePath) -> Sequence[str | int]:
 
 
 @lru_cache(maxsize=4096)
-def _written(path_part: str) -> str:
+def _quoted_key(path_part: str) -> str:
     if not _NEEDS_QUOTES.search(path_part):
         return path_part
     return '"' + path_part.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
-def _nearest(node: Node, path: NodePath) -> Entry:
+def _nearest_entry(node: Node, path: NodePath) -> Entry:
     entry = Entry(node.mark, node)
     for path_part in _parts(path):
         entry = _child(entry.node, path_part) or entry
@@ -416,7 +423,7 @@ def meaning(text: str) -> tuple[str | int | float | bool | None, str]:
     if text[0] not in "+-.0123456789":
         return text, ""
     if number := _DECIMAL.fullmatch(text):
-        return _whole(text, number[1], number[2])
+        return _whole_number(text, number[1], number[2])
     if _RADIX.fullmatch(text):
         value = int(text, 0)
         return value, _too_long(text) if value >= 10**MOST_DIGITS else ""
@@ -425,7 +432,7 @@ def meaning(text: str) -> tuple[str | int | float | bool | None, str]:
     return _fraction(text) if _FLOAT.fullmatch(text) else (text, "")
 
 
-def _whole(text: str, sign: str, digits: str) -> tuple[int, str]:
+def _whole_number(text: str, sign: str, digits: str) -> tuple[int, str]:
     if len(digits) > MOST_DIGITS:
         return 0, _too_long(text)
     if len(text) > len(sign + digits):
@@ -444,10 +451,10 @@ def _too_long(text: str) -> str:
 def _fraction(text: str) -> tuple[float, str]:
     value = float(text)
     # Digits other than 0 that give 0: the number is too small for a double.
-    vanished = value == 0 and re.search("[1-9]", re.split("[eE]", text)[0])
-    if vanished or value in (float("inf"), float("-inf")):
-        way = "underflows" if vanished else "overflows"
-        return value, f"{short(text)} {way} a double; write 0, or a size from 5e-324 to 1.7e308"
+    is_underflow = value == 0 and re.search("[1-9]", re.split("[eE]", text)[0])
+    if is_underflow or value in (float("inf"), float("-inf")):
+        verb = "underflows" if is_underflow else "overflows"
+        return value, f"{short(text)} {verb} a double; write 0, or a size from 5e-324 to 1.7e308"
     return value, ""
 
 
@@ -462,7 +469,7 @@ LOADER = getattr(
 
 # Not text: tabs and other control characters, lone surrogates, the line ends and marks only some
 # editors see.
-_ODD = "[^\n\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]+"
+_NO_TEXT = "[^\n\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]+"
 _DIRECTIVE = re.compile(r"(?: *(?:#[^\n]*)?\n)*+%")
 
 
@@ -470,7 +477,7 @@ def _not_text(text: str) -> Iterator[re.Match[str]]:
     """Find characters that a text file must not contain. Printable text is tested first, because
     compiling the pattern is slow.
     """
-    return iter(()) if text.replace("\n", "").isprintable() else re.finditer(_ODD, text)
+    return iter(()) if text.replace("\n", "").isprintable() else re.finditer(_NO_TEXT, text)
 
 
 def _sharing(feature: str) -> str:
@@ -537,7 +544,7 @@ def build(text: str, file: str) -> Node:
     Raises SpecError with all problems found.
     """
     reader = _TreeReader(text.removeprefix("\ufeff").replace("\r\n", "\n"), file)
-    root: Node = Scalar(None, "", reader.last, quoted=False)
+    root: Node = Scalar(None, "", reader.last_mark, quoted=False)
     try:
         root = reader.root() or root
     except (yaml.YAMLError, ValueError, OverflowError) as error:
@@ -554,13 +561,13 @@ def place(text: str, index: int, file: str) -> Mark:
     return Mark(file, text.count("\n", 0, index) + 1, index - text.rfind("\n", 0, index))
 
 
-def _unlike_text(odd: str) -> str:
-    if odd == "\t":
+def _character_message(character: str) -> str:
+    if character == "\t":
         return "a tab stands here; write spaces"
-    return f"the character U+{ord(odd):04X} is not text; remove it"
+    return f"the character U+{ord(character):04X} is not text; remove it"
 
 
-def _syntax(error_text: str) -> tuple[bool, str]:
+def _syntax_message(error_text: str) -> tuple[bool, str]:
     return next(
         (at_start, message)
         for pattern, at_start, message in _SYNTAX
@@ -578,13 +585,13 @@ class _TreeReader:
         self.file = file
         self.events: Iterator[Any] = iter(())
         self.problems: list[Problem] = []
-        self.open: list[
+        self.open_nodes: list[
             tuple[Mark, bool]
         ] = []  # what has not ended: where it begins, and whether brackets enclose it
         self.path: list[str | int] = []
-        self.last = Mark(file, 1, 1)
-        self.values = 0
-        self.most = limit("spec_values")
+        self.last_mark = Mark(file, 1, 1)
+        self.value_count = 0
+        self.most_values = limit("spec_values")
 
     def report(self, mark: Mark, message: str, *inside: str) -> None:
         self.problems.append(mark.problem(message, (*self.path, *inside)))
@@ -594,13 +601,18 @@ class _TreeReader:
         raise _EndOfPassError
 
     def broken(self, mark: Mark, error_text: str) -> NoReturn:
-        """End the reading at a syntax error, for which the YAML parser knows the place but no path."""
+        """End the reading at a syntax error, for which the YAML parser knows the place but no
+        path.
+        """
         self.path.clear()
-        self.stop(mark, _syntax(error_text)[1])
+        self.stop(mark, _syntax_message(error_text)[1])
 
     def check_characters(self) -> None:
-        for odd in islice(_not_text(self.text), MOST_PROBLEMS):
-            self.report(place(self.text, odd.start(), self.file), _unlike_text(odd[0][0]))
+        for character_match in islice(_not_text(self.text), MOST_PROBLEMS):
+            self.report(
+                place(self.text, character_match.start(), self.file),
+                _character_message(character_match[0][0]),
+            )
         if directive := _DIRECTIVE.match(self.text):
             self.report(
                 place(self.text, directive.end() - 1, self.file),
@@ -610,30 +622,38 @@ class _TreeReader:
             raise _EndOfPassError  # both parsers end at these, each in its own way
 
     def report_syntax(self, error: Exception) -> None:
-        end = getattr(error, "problem_mark", None)
-        start = getattr(error, "context_mark", None) or end
-        places = [self.mark(mark) if mark else self.last for mark in (start, end)]
-        sign = repr(self.text[end.index : end.index + 1]) if end else ""
+        error_mark = getattr(error, "problem_mark", None)
+        context_mark = getattr(error, "context_mark", None) or error_mark
+        marks = [
+            self.mark(yaml_mark) if yaml_mark else self.last_mark
+            for yaml_mark in (context_mark, error_mark)
+        ]
+        sign = repr(self.text[error_mark.index : error_mark.index + 1]) if error_mark else ""
         error_text = (
             "invalid Unicode"  # PyYAML without libyaml knows only ValueError for "\\Uffffffff"
         )
         if isinstance(error, yaml.MarkedYAMLError):
             error_text = f"{error.context}: {error.problem}, got {sign}"
-        if "node content" in error_text and sign == "''" and self.open and self.open[-1][1]:
-            error_text, places[0] = (
+        if (
+            "node content" in error_text
+            and sign == "''"
+            and self.open_nodes
+            and self.open_nodes[-1][1]
+        ):
+            error_text, marks[0] = (
                 "',' or ']'",
-                self.open[-1][0],
+                self.open_nodes[-1][0],
             )  # the bracket is what to mend, not the end
-        at_start, message = _syntax(error_text)
-        end_mark = "the end of the file" if sign == "''" else f"{sign} in line {places[1].line}"
+        at_start, message = _syntax_message(error_text)
+        end_text = "the end of the file" if sign == "''" else f"{sign} in line {marks[1].line}"
         self.path.clear()  # the parser knows the place only
         self.report(
-            places[0 if at_start else 1],
-            message.format(line=places[0].line, sign=sign, end=end_mark),
+            marks[0 if at_start else 1],
+            message.format(line=marks[0].line, sign=sign, end=end_text),
         )
 
-    def mark(self, mark: Any) -> Mark:
-        return Mark(self.file, mark.line + 1, mark.column + 1)
+    def mark(self, yaml_mark: Any) -> Mark:
+        return Mark(self.file, yaml_mark.line + 1, yaml_mark.column + 1)
 
     def root(self) -> Node | None:
         """Parse the only document of the text; None if the text is empty."""
@@ -655,27 +675,27 @@ class _TreeReader:
         """Build the node that begins with an event: a key, or a value that may belong to a key."""
         if len(self.problems) >= MOST_PROBLEMS:
             raise _EndOfPassError
-        mark = self.last = self.mark(event.start_mark)
+        mark = self.last_mark = self.mark(event.start_mark)
         if event.anchor is not None or event.tag is not None:
             self.check_sharing(event)
         if not is_key:
-            self.values += 1
-            if self.values > self.most:
+            self.value_count += 1
+            if self.value_count > self.most_values:
                 self.stop(mark, too_many("spec_values", "values", _ADVICE))
         if isinstance(event, yaml.ScalarEvent):
             return self.scalar(event, mark, is_key, key)
         if isinstance(event, yaml.AliasEvent):
             return Scalar(None, f"*{event.anchor}", mark, quoted=True)
-        if len(self.open) == MOST_NESTED:
+        if len(self.open_nodes) == MOST_NESTED:
             self.stop(
                 mark, f"nested more than {MOST_NESTED} deep; name the parts and use less depth"
             )
-        self.open.append((mark, bool(event.flow_style)))
-        node_read = (
+        self.open_nodes.append((mark, bool(event.flow_style)))
+        nested_node = (
             self.table(mark) if isinstance(event, yaml.MappingStartEvent) else self.listing(mark)
         )
-        self.open.pop()
-        return node_read
+        self.open_nodes.pop()
+        return nested_node
 
     def listing(self, mark: Mark) -> Listing:
         items: list[Node] = []
@@ -700,17 +720,17 @@ class _TreeReader:
 
     def check_sharing(self, event: Any) -> None:
         if isinstance(event, yaml.AliasEvent):
-            self.report(self.last, _sharing(f"the alias {short(f'*{event.anchor}')}"))
+            self.report(self.last_mark, _sharing(f"the alias {short(f'*{event.anchor}')}"))
         elif event.anchor is not None:
-            self.report(self.last, _sharing(f"the anchor {short(f'&{event.anchor}')}"))
+            self.report(self.last_mark, _sharing(f"the anchor {short(f'&{event.anchor}')}"))
         if (tag := getattr(event, "tag", None)) is not None:
             tag_name = tag.replace("tag:yaml.org,2002:", "!!")
-            self.report(self.last, _sharing(f"the tag {short(tag_name)}"))
+            self.report(self.last_mark, _sharing(f"the tag {short(tag_name)}"))
 
     def scalar(self, event: Any, mark: Mark, is_key: bool, key: Mark | None) -> Scalar:
         style = event.style
         text = event.value
-        if style or (self.open and self.open[-1][1]):
+        if style or (self.open_nodes and self.open_nodes[-1][1]):
             self.check_written(event)
         if is_key:
             return Scalar(text, text, mark, bool(style))
@@ -732,26 +752,30 @@ class _TreeReader:
         """Report scalars that one of the two YAML parsers refuses, so that a file is read alike by
         both; most of them end the reading.
         """
-        start = event.start_mark.index
-        end = event.end_mark
+        start_index = event.start_mark.index
+        end_mark = event.end_mark
         if event.style == '"':
             self.check_escapes(event.value)
-        elif event.style in ("|", ">") and re.match(r"[|>][-+0-9]*#", self.text[start : start + 4]):
-            self.broken(self.last, "block scalar")
+        elif event.style in ("|", ">") and re.match(
+            r"[|>][-+0-9]*#", self.text[start_index : start_index + 4]
+        ):
+            self.broken(self.last_mark, "block scalar")
         elif not event.style:  # within brackets
             if "?" in event.value:
-                self.broken(place(self.text, self.text.index("?", start), self.file), "got '?'")
-            if self.text[end.index : end.index + 1] == ":" and self.text[
-                end.index + 1 : end.index + 2
+                self.broken(
+                    place(self.text, self.text.index("?", start_index), self.file), "got '?'"
+                )
+            if self.text[end_mark.index : end_mark.index + 1] == ":" and self.text[
+                end_mark.index + 1 : end_mark.index + 2
             ] in set("[]{},"):
-                self.broken(self.mark(end), "unexpected ':'")
+                self.broken(self.mark(end_mark), "unexpected ':'")
 
     def check_escapes(self, value: str) -> None:
-        odd = next(_not_text(value.replace("\t", " ")), None)
-        if odd and "\ud800" <= odd[0][0] <= "\udfff":
-            self.broken(self.last, "invalid Unicode")
-        if odd:
-            self.report(self.last, _unlike_text(odd[0][0]))
+        character_match = next(_not_text(value.replace("\t", " ")), None)
+        if character_match and "\ud800" <= character_match[0][0] <= "\udfff":
+            self.broken(self.last_mark, "invalid Unicode")
+        if character_match:
+            self.report(self.last_mark, _character_message(character_match[0][0]))
 
     def key(self, node: Node, entries: Mapping[str, Entry]) -> str:
         """Return the text of a key. A key that is not allowed is reported, and the reading goes on
@@ -808,13 +832,13 @@ def file_text(path: Path | str, bound: str = "spec_bytes", advice: str = _ADVICE
     ------
     SpecError : no such file, a device, too large, or not UTF-8
     """
-    start = Mark(shown_name(path), 1, 1)
-    with opened(path, start, bound, advice) as file:
+    file_start = Mark(shown_name(path), 1, 1)
+    with opened(path, file_start, bound, advice) as file:
         data = _up_to(bound, file)
     _check_size(
-        len(data), start, bound, advice
+        len(data), file_start, bound, advice
     )  # a file that grows, or tells no size as those of /proc
-    return _decoded(data, start)
+    return _decoded(data, file_start)
 
 
 def shown_name(path: Path | str) -> str:
@@ -864,28 +888,28 @@ def read_value(text: str, file: str) -> Node:
 
 
 @contextmanager
-def opened(path: Path | str, start: Mark, bound: str, advice: str) -> Iterator[BinaryIO]:
+def opened(path: Path | str, file_start: Mark, bound: str, advice: str) -> Iterator[BinaryIO]:
     """Open a regular file within a limit of bytes; a hyphen stands for standard input.
 
     Parameters
     ----------
     path, bound, advice : as for `file_text`
-    start : the beginning of the file, where it is refused
+    file_start : the beginning of the file, where it is refused
     """
     try:
         if str(path) == STANDARD_INPUT:
             data = standard_input()
             if len(data) > limit("input_bytes"):
-                raise start.error(too_many("input_bytes", "bytes", "name a file"))
-            _check_size(len(data), start, bound, advice)
+                raise file_start.error(too_many("input_bytes", "bytes", "name a file"))
+            _check_size(len(data), file_start, bound, advice)
             yield BytesIO(data)
             return
-        about = os.stat(path)
-        if stat.S_ISDIR(about.st_mode):
-            raise start.error("this is a directory; name a file in it")
-        if not stat.S_ISREG(about.st_mode):
-            raise start.error("this is a pipe or a device; only regular files are read")
-        _check_size(about.st_size, start, bound, advice)
+        status = os.stat(path)
+        if stat.S_ISDIR(status.st_mode):
+            raise file_start.error("this is a directory; name a file in it")
+        if not stat.S_ISREG(status.st_mode):
+            raise file_start.error("this is a pipe or a device; only regular files are read")
+        _check_size(status.st_size, file_start, bound, advice)
         # Some files of /proc would block without end.
         with open(
             path,
@@ -894,9 +918,9 @@ def opened(path: Path | str, start: Mark, bound: str, advice: str) -> Iterator[B
         ) as file:
             yield file
     except (FileNotFoundError, ValueError):  # ValueError: a NUL in the path
-        raise start.error(f"there is no such file{nearest_file(Path(path))}") from None
+        raise file_start.error(f"there is no such file{nearest_file(Path(path))}") from None
     except OSError as error:
-        raise start.error(f"the file cannot be read: {error.strerror or error}") from None
+        raise file_start.error(f"the file cannot be read: {error.strerror or error}") from None
 
 
 def nearest_file(path: Path) -> str:
@@ -906,8 +930,8 @@ def nearest_file(path: Path) -> str:
     names: list[str] = []
     with suppress(OSError, ValueError):  # no such folder, or a NUL
         names = [sibling.name for sibling in islice(path.parent.iterdir(), 1000)]
-    near = get_close_matches(path.name[:80], names, n=1, cutoff=0.8)
-    return f"; did you mean {near[0]!r}?" if near else "; check its name"
+    close_names = get_close_matches(path.name[:80], names, n=1, cutoff=0.8)
+    return f"; did you mean {close_names[0]!r}?" if close_names else "; check its name"
 
 
 @cache
@@ -926,15 +950,17 @@ def _up_to(bound: str, file: BinaryIO) -> bytes:
     return b"".join(islice(pieces, int(min(limit(bound), 2**62)) // 2**20 + 1))
 
 
-def _decoded(data: bytes, start: Mark) -> str:
+def _decoded(data: bytes, file_start: Mark) -> str:
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
-        before = data[: error.start].decode("utf-8")
-        raise place(before, len(before), start.file).error(
+        text_before = data[: error.start].decode("utf-8")
+        raise place(text_before, len(text_before), file_start.file).error(
             f"byte 0x{data[error.start]:02x} is not UTF-8; save the file as UTF-8 text"
         ) from None
 
 
-def _check_size(size: int, start: Mark, bound: str = "spec_bytes", advice: str = _ADVICE) -> None:
-    check_cost(bound, size, f"{size:,} bytes are too many", advice, start.error)
+def _check_size(
+    size: int, file_start: Mark, bound: str = "spec_bytes", advice: str = _ADVICE
+) -> None:
+    check_cost(bound, size, f"{size:,} bytes are too many", advice, file_start.error)

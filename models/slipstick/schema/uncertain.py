@@ -50,7 +50,7 @@ class UncertainValues:
     source: str = ""
 
 
-def told_apart(
+def separate_uncertain(
     settings: Mapping[str, Node], library: Library
 ) -> tuple[dict[str, Node], UncertainValues]:
     """Replace ranges by their geometric means and a fit by its values; return the settings, and the
@@ -71,36 +71,43 @@ def told_apart(
         isinstance(node, Scalar) and ".." in node.text for node in settings.values()
     ):
         return dict(settings), UncertainValues()
-    plain = {
+    certain_settings = {
         path: node
         for path, node in settings.items()
         if path != FITTED and not path.startswith(f"{FITTED}.")
     }
-    ranges: dict[str, float] = {}
+    deviation_by_path: dict[str, float] = {}
     centre: list[float] = []
-    for path, node in plain.items():
-        read = _range(path, node)
-        if read is not None:
-            plain[path], middle, ranges[path] = read
-            centre.append(middle)
+    for path, node in certain_settings.items():
+        range_values = _range(path, node)
+        if range_values is not None:
+            certain_settings[path], log_mean, deviation_by_path[path] = range_values
+            centre.append(log_mean)
     fit = UncertainValues()
-    values = dict[str, Node]()
+    fitted_settings = dict[str, Node]()
     if FITTED in settings:
-        fit, values = _fit_of(settings, plain, library)
+        fit, fitted_settings = _fit_of(settings, certain_settings, library)
     # A setting by hand goes before the value of the fit.
-    plain = {**values, **plain}
-    count = len(ranges)
-    own = len(fit.paths)
+    certain_settings = {**fitted_settings, **certain_settings}
+    range_count = len(deviation_by_path)
+    fit_count = len(fit.paths)
     # Ranges are independent of the fit and of each other: zeros beside the diagonal.
-    rows = [(*row, *[0.0] * count) for row in fit.covariance]
-    for place, deviation in enumerate(ranges.values()):
-        rows.append(
-            tuple(deviation**2 if column == own + place else 0.0 for column in range(own + count))
+    covariance_rows = [(*row, *[0.0] * range_count) for row in fit.covariance]
+    for range_index, deviation in enumerate(deviation_by_path.values()):
+        covariance_rows.append(
+            tuple(
+                deviation**2 if column == fit_count + range_index else 0.0
+                for column in range(fit_count + range_count)
+            )
         )
     uncertain = UncertainValues(
-        (*fit.paths, *ranges), (*fit.centre, *centre), tuple(rows), fit.noise, fit.source
+        (*fit.paths, *deviation_by_path),
+        (*fit.centre, *centre),
+        tuple(covariance_rows),
+        fit.noise,
+        fit.source,
     )
-    return plain, uncertain
+    return certain_settings, uncertain
 
 
 def _range(path: str, node: Node) -> tuple[Node, float, float] | None:
@@ -112,37 +119,39 @@ def _range(path: str, node: Node) -> tuple[Node, float, float] | None:
     match = _RANGE.fullmatch(node.text.strip())
     if match is None:
         return None
-    low = match["low"].rstrip()
-    high = match["high"]
-    unit = high.lstrip("+-0123456789.eE ")
+    low_text = match["low"].rstrip()
+    high_text = match["high"]
+    unit = high_text.lstrip("+-0123456789.eE ")
     # In `1..3 us` the unit is that of both ends.
-    if _BARE.fullmatch(low) and unit:
-        low = f"{low} {unit}"
+    if _BARE.fullmatch(low_text) and unit:
+        low_text = f"{low_text} {unit}"
     try:
-        (least, dimension), (most, high_dimension) = parse(low), parse(high)
+        (low_value, dimension), (high_value, high_dimension) = parse(low_text), parse(high_text)
     except UnitError:
         return None  # a file name, say; the reader of the setting says what is wrong
     if dimension != high_dimension:
-        raise node.mark.error(f"from {low} to {high}: these are of different kinds", path)
-    if not 0 < least < most:
+        raise node.mark.error(f"from {low_text} to {high_text}: these are of different kinds", path)
+    if not 0 < low_value < high_value:
         raise node.mark.error(
             f"a range is from a value above 0 to a larger one; got {node.text}", path
         )
-    middle = (log(least) + log(most)) / 2
-    deviation = (log(most) - log(least)) / 2 / NORMAL_90
-    whole_numbers = dimension == COUNT and low.isdigit() and high.isdigit()
-    value = float(round(exp(middle))) if whole_numbers else exp(middle)
-    return _node(node, value, dimension), log(value), deviation
+    log_middle = (log(low_value) + log(high_value)) / 2
+    deviation = (log(high_value) - log(low_value)) / 2 / NORMAL_90
+    whole_numbers = dimension == COUNT and low_text.isdigit() and high_text.isdigit()
+    value = float(round(exp(log_middle))) if whole_numbers else exp(log_middle)
+    return _quantity_node(node, value, dimension), log(value), deviation
 
 
-def _node(written: Node, value: float, dimension: Dimension) -> Node:
+def _quantity_node(source_node: Node, value: float, dimension: Dimension) -> Node:
     if dimension != COUNT:
-        return from_plain(f"{value!r} {dimension}", written.mark)
-    return from_plain(int(value) if value == int(value) and value < 1e15 else value, written.mark)
+        return from_plain(f"{value!r} {dimension}", source_node.mark)
+    return from_plain(
+        int(value) if value == int(value) and value < 1e15 else value, source_node.mark
+    )
 
 
 def _fit_of(
-    settings: Mapping[str, Node], plain: Mapping[str, Node], library: Library
+    settings: Mapping[str, Node], certain_settings: Mapping[str, Node], library: Library
 ) -> tuple[UncertainValues, dict[str, Node]]:
     """Return the values of a fit, for its named owners, where no other setting replaces them."""
     node = settings[FITTED]
@@ -150,12 +159,12 @@ def _fit_of(
         raise node.mark.error("write the name of a fit, or a file that ends in .yaml", FITTED)
     spec = validate(FittedSpec, library.load("fitted", node.value, node.mark, FITTED))
     owners = _owners(settings, spec)
-    paths = [path for path in spec.parameters if path not in plain]
+    paths = [path for path in spec.parameters if path not in certain_settings]
     weights = [[_weight(name, path, owners) for name in spec.unknowns] for path in paths]
-    centre = [_inner(row, spec.centre) for row in weights]
+    centre = [_dot(row, spec.centre) for row in weights]
     covariance = [
         [
-            _inner(row, [_inner(line, row_weights) for line in spec.covariance])
+            _dot(row, [_dot(covariance_row, row_weights) for covariance_row in spec.covariance])
             for row_weights in weights
         ]
         for row in weights
@@ -168,22 +177,24 @@ def _fit_of(
             if key.rpartition(" ")[0] == path
             and f"{key}={owners.get(key.rpartition(' ')[2], '')}" not in spec.unknowns
         )
-    words = f"fitted to {spec.rows} measurements ({node.value})"
-    values: dict[str, Node] = {}
-    for path, middle in zip(paths, centre, strict=True):
+    source_text = f"fitted to {spec.rows} measurements ({node.value})"
+    node_by_path: dict[str, Node] = {}
+    for path, log_value in zip(paths, centre, strict=True):
         dimension = spec.parameters[path].value.dimension
-        middle_node = _node(node, exp(middle), dimension)
-        assert isinstance(middle_node, Scalar)
-        values[path] = from_plain({"value": middle_node.value, "source": words}, node.mark)
+        value_node = _quantity_node(node, exp(log_value), dimension)
+        assert isinstance(value_node, Scalar)
+        node_by_path[path] = from_plain(
+            {"value": value_node.value, "source": source_text}, node.mark
+        )
     factor = spec.widened**2
     uncertain = UncertainValues(
         tuple(paths),
         tuple(centre),
         tuple(tuple(factor * entry for entry in row) for row in covariance),
         dict(spec.noise),
-        words,
+        source_text,
     )
-    return uncertain, values
+    return uncertain, node_by_path
 
 
 def _owners(settings: Mapping[str, Node], spec: FittedSpec) -> dict[str, str]:
@@ -192,8 +203,8 @@ def _owners(settings: Mapping[str, Node], spec: FittedSpec) -> dict[str, str]:
     """
     columns_by_owner: dict[str, list[str]] = {}
     for name in spec.unknowns:
-        column, equals, owner = name.partition(" ")[2].partition("=")
-        if equals and owner not in columns_by_owner.setdefault(column, []):
+        column, separator, owner = name.partition(" ")[2].partition("=")
+        if separator and owner not in columns_by_owner.setdefault(column, []):
             columns_by_owner[column].append(owner)
     owners = {}
     for path, node in settings.items():
@@ -203,12 +214,14 @@ def _owners(settings: Mapping[str, Node], spec: FittedSpec) -> dict[str, str]:
         owner = str(getattr(node, "text", ""))
         if column not in columns_by_owner:
             raise node.mark.error(
-                f"the fit has no owners called {column!r}; it has {', '.join(columns_by_owner) or 'none'}",
+                f"the fit has no owners called {column!r}; it has"
+                f" {', '.join(columns_by_owner) or 'none'}",
                 path,
             )
         if owner not in columns_by_owner[column]:
             raise node.mark.error(
-                f"the fit has seen no {column} {owner!r}; it has {', '.join(columns_by_owner[column])}; leave"
+                f"the fit has seen no {column} {owner!r}; it has"
+                f" {', '.join(columns_by_owner[column])}; leave"
                 f" {path} out for a new one",
                 path,
             )
@@ -227,5 +240,7 @@ def _weight(name: str, path: str, owners: Mapping[str, str]) -> float:
     return float(value_path == path and owners.get(column) == owner)
 
 
-def _inner(left: Sequence[float], right: Sequence[float]) -> float:
-    return sum(a * b for a, b in zip(left, right, strict=True))
+def _dot(left: Sequence[float], right: Sequence[float]) -> float:
+    return sum(
+        left_value * right_value for left_value, right_value in zip(left, right, strict=True)
+    )

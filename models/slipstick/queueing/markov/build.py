@@ -56,8 +56,8 @@ class Routing:
         """
         classes = len(self.entry)
         can_become = np.eye(classes, dtype=bool) | (self.onward.real > 0).any(axis=(1, 3))
-        for r, s in enumerate(self.restart):
-            can_become[r, s] = True
+        for class_index, start_class in enumerate(self.restart):
+            can_become[class_index, start_class] = True
         # Squaring doubles the length of the paths that are joined: so many times is more than
         # enough.
         for _ in range(classes):
@@ -99,15 +99,17 @@ def routing_in_order(visits: Array) -> Routing:
     repeats = np.where(visits.real > 1, 1.0 - 1.0 / np.where(visits.real > 1, visits, 1.0), 0.0)
     # From just before station k: the first station visited from there on.
     ahead = np.zeros((station_count + 1, class_count, station_count), dtype=visited_at_all.dtype)
-    for k in range(station_count - 1, -1, -1):
-        ahead[k] = (1.0 - visited_at_all[:, k])[:, None] * ahead[k + 1]
-        ahead[k, :, k] += visited_at_all[:, k]
+    for station in range(station_count - 1, -1, -1):
+        ahead[station] = (1.0 - visited_at_all[:, station])[:, None] * ahead[station + 1]
+        ahead[station, :, station] += visited_at_all[:, station]
     onward = np.zeros(
         (class_count, station_count, class_count, station_count), dtype=visited_at_all.dtype
     )
-    for r, k in np.ndindex(class_count, station_count):
-        onward[r, k, r] = (1.0 - repeats[r, k]) * ahead[k + 1, r]
-        onward[r, k, r, k] += repeats[r, k]
+    for class_index, station in np.ndindex(class_count, station_count):
+        onward[class_index, station, class_index] = (1.0 - repeats[class_index, station]) * ahead[
+            station + 1, class_index
+        ]
+        onward[class_index, station, class_index, station] += repeats[class_index, station]
     return Routing(ahead[0], onward)
 
 
@@ -145,20 +147,25 @@ def routing_of_chains(
             think_station if _thinking_classes(network)[reference_class] else reference_station
         )
         entry[reference_class, first_station] = 1
-        for r in member_classes:
-            restart[r] = reference_class
+        for class_index in member_classes:
+            restart[class_index] = reference_class
         for route in routes.among(member_classes):
-            (r, k), (s, j), probability = (
+            (class_index, station_index), (next_class, next_station), probability = (
                 routes.source[route],
                 routes.target[route],
                 routes.probability[0, route],
             )
-            if s == OUTSIDE:
+            if next_class == OUTSIDE:
                 continue
-            ends_cycle = (s, j) == (reference_class, reference_station)
-            onward[r, k, s, first_station if ends_cycle else j] += probability
+            ends_cycle = (next_class, next_station) == (reference_class, reference_station)
+            onward[
+                class_index,
+                station_index,
+                next_class,
+                first_station if ends_cycle else next_station,
+            ] += probability
             if first_station == think_station and ends_cycle:
-                onward[s, think_station, s, j] = 1
+                onward[next_class, think_station, next_class, next_station] = 1
     return Routing(entry, onward, tuple(restart))
 
 
@@ -185,18 +192,20 @@ def _with_thinking(network: NetworkArrays, routing: Routing) -> Routing:
         return routing
     entry = np.pad(routing.entry, ((0, 0), (0, 1)))
     onward = np.pad(routing.onward, ((0, 0), (0, 1), (0, 0), (0, 1)))
-    for r in np.flatnonzero(network.closed):
-        first_visits = entry[r].copy()
-        cycle_start = entry[r] / (entry[r].sum() or 1.0)
-        if _thinking_classes(network)[r]:
+    for class_index in np.flatnonzero(network.closed):
+        first_visits = entry[class_index].copy()
+        cycle_start = entry[class_index] / (entry[class_index].sum() or 1.0)
+        if _thinking_classes(network)[class_index]:
             # A cycle that visits no station is one more think time; without think time such cycles
             # take none.
             cycle_start = np.eye(station_count + 1)[station_count]
-            onward[r, station_count, r] = first_visits + lacking(first_visits.sum()) * cycle_start
-        onward[r, :station_count, r] += (
-            lacking(routing.onward[r].sum(axis=(1, 2)))[:, None] * cycle_start
+            onward[class_index, station_count, class_index] = (
+                first_visits + lacking(first_visits.sum()) * cycle_start
+            )
+        onward[class_index, :station_count, class_index] += (
+            lacking(routing.onward[class_index].sum(axis=(1, 2)))[:, None] * cycle_start
         )
-        entry[r] = cycle_start
+        entry[class_index] = cycle_start
     return Routing(entry, onward, routing.restart)
 
 
@@ -250,10 +259,11 @@ def network_point(network: NetworkArrays, routing: Routing | None = None) -> Net
     point = NetworkPoint(
         network, _routing_in_order(network) if routing is None else _with_thinking(network, routing)
     )
-    for r, k in np.argwhere(point.visited()[:, :-1]):
-        if not network.service[0, r, k].real > 0:
+    for class_index, station in np.argwhere(point.visited()[:, :-1]):
+        if not network.service[0, class_index, station].real > 0:
             raise ModelError(
-                f"{network.classes[r]} at {network.stations[k]}: routing leads there, but service"
+                f"{network.classes[class_index]} at {network.stations[station]}: routing leads"
+                " there, but service"
                 " takes no time"
             )
     if (point.routing.groups() & (network.closed[:, None] != network.closed[None, :])).any():
@@ -302,23 +312,28 @@ def _check_blocking(point: NetworkPoint) -> None:
     """
     network = point.network
     onward = point.routing.onward.real
-    for j, blocking in enumerate(network.blocking):
-        if blocking == LOSS or network.capacity[j] is None:
+    for full_station, blocking in enumerate(network.blocking):
+        if blocking == LOSS or network.capacity[full_station] is None:
             continue
-        for r, k in np.argwhere(onward[:, :-1, :, j].sum(axis=2) > 0):
-            if k == j:
+        for class_index, station in np.argwhere(onward[:, :-1, :, full_station].sum(axis=2) > 0):
+            if station == full_station:
                 continue
-            subject = f"{network.classes[r]} from {network.stations[k]} to {network.stations[j]}"
+            subject = (
+                f"{network.classes[class_index]} from {network.stations[station]} to"
+                f" {network.stations[full_station]}"
+            )
             # Parts that add up to 1 but for rounding leave no part for the outside.
             if (
                 blocking == BEFORE_SERVICE
-                and np.count_nonzero(onward[r, k]) + (onward[r, k].sum() < 1 - 1e-12) > 1
+                and np.count_nonzero(onward[class_index, station])
+                + (onward[class_index, station].sum() < 1 - 1e-12)
+                > 1
             ):
                 raise ModelError(
                     f"{subject}: blocking before service needs one destination; use 'repeat' or"
                     " 'loss'"
                 )
-            if _service_time(point, r, k).phases > 1:
+            if _service_time(point, class_index, station).phases > 1:
                 raise ModelError(
                     f"{subject}: blocking of a service in phases is not covered; use 'loss' or"
                     " scv 1"
@@ -336,25 +351,27 @@ def _check_blocking_after_service(point: NetworkPoint) -> None:
         )
     disciplines = [DISCIPLINES[discipline] for discipline in network.discipline]
     is_plain = network.single & (network.scv.real == 1).all(axis=(0, 1))
-    for k, (name, blocking) in enumerate(zip(network.stations, network.blocking, strict=True)):
-        if not is_plain[k] or disciplines[k].ranked:
+    for station, (name, blocking) in enumerate(
+        zip(network.stations, network.blocking, strict=True)
+    ):
+        if not is_plain[station] or disciplines[station].ranked:
             raise ModelError(
                 f"{name} is not one exponential server, which blocking after service needs"
             )
-        if network.capacity[k] and blocking != AFTER_SERVICE:
+        if network.capacity[station] and blocking != AFTER_SERVICE:
             raise ModelError(
                 f"{name} has another kind of blocking; with blocking after service, all"
                 " stations must block after service"
             )
 
 
-def _service_time(point: NetworkPoint, r: int, k: int) -> PhaseType:
-    """Return the service time of class r at station k."""
+def _service_time(point: NetworkPoint, class_index: int, station: int) -> PhaseType:
+    """Return the service time of a class at a station."""
     network = point.network
-    mean_time = point.network.service[0, r, k]
-    unit_phases = network.phases.get((network.classes[r], network.stations[k]))
+    mean_time = point.network.service[0, class_index, station]
+    unit_phases = network.phases.get((network.classes[class_index], network.stations[station]))
     return (
-        phase_type(mean_time, network.scv[0, r, k])
+        phase_type(mean_time, network.scv[0, class_index, station])
         if unit_phases is None
         else unit_phases.scaled(mean_time)
     )
@@ -414,8 +431,12 @@ def build_state_space(point: NetworkPoint, truncation: int | None) -> StateSpace
     empty_row = _empty_row(point, column_count, truncation)
     destinations = {
         (class_index, station): [
-            (int(s), int(j), onward[class_index, station, s, j].item())
-            for s, j in np.argwhere(onward[class_index, station])
+            (
+                int(next_class),
+                int(next_station),
+                onward[class_index, station, next_class, next_station].item(),
+            )
+            for next_class, next_station in np.argwhere(onward[class_index, station])
         ]
         for class_index, station in np.argwhere(is_visited).tolist()
     }
@@ -445,10 +466,10 @@ def build_state_space(point: NetworkPoint, truncation: int | None) -> StateSpace
 
 def _check_time_spent(point: NetworkPoint) -> None:
     """Raise if a closed class with customers spends no time anywhere."""
-    for r in np.flatnonzero(point.population()):
-        if not point.routing.entry[r].real.any():
+    for class_index in np.flatnonzero(point.population()):
+        if not point.routing.entry[class_index].real.any():
             raise NoAnswerError(
-                f"{point.network.classes[r]} spends no time anywhere, so it would cycle"
+                f"{point.network.classes[class_index]} spends no time anywhere, so it would cycle"
                 " infinitely often; give it a service or think time"
             )
 
@@ -470,27 +491,32 @@ def _with_closed_customers(space: StateSpace, point: NetworkPoint) -> StateSpace
     first_stations = {
         class_index: [
             *dict.fromkeys(
-                [*(k for _, k, _ in destinations), *np.flatnonzero(is_visited[class_index])]
+                [
+                    *(station for _, station, _ in destinations),
+                    *np.flatnonzero(is_visited[class_index]),
+                ]
             )
         ]
         for class_index, destinations in space.restart.items()
     }
-    customers_by_class = {class_index: int(n) for class_index, n in enumerate(population) if n > 0}
+    customers_by_class = {
+        class_index: int(count) for class_index, count in enumerate(population) if count > 0
+    }
     class_after_class = [
-        class_index for class_index, n in customers_by_class.items() for _ in range(n)
+        class_index for class_index, count in customers_by_class.items() for _ in range(count)
     ]
     # The j-th of n customers of a class comes at (j + 1/2) / n, so the classes take turns; the last
     # restarts.
     classes_in_turn = sorted(
         (
-            ((j + 0.5) / n, class_index)
-            for class_index, n in customers_by_class.items()
-            for j in range(n)
+            ((rank_in_class + 0.5) / count, class_index)
+            for class_index, count in customers_by_class.items()
+            for rank_in_class in range(count)
         ),
         reverse=True,
     )
     stations_thinking_last = {
-        class_index: sorted(station_order, key=lambda k: k == think_station)
+        class_index: sorted(station_order, key=lambda station: station == think_station)
         for class_index, station_order in first_stations.items()
     }
     interleaved = initial_state(
@@ -514,7 +540,10 @@ def _abandonment_rates(
     class_station_pairs = np.argwhere(
         (network.patience[0] != 0) & visited[:, : len(network.stations)]
     ).tolist()
-    return {(r, k): (1 / network.patience[0, r, k]).item() for r, k in class_station_pairs}
+    return {
+        (class_index, station): (1 / network.patience[0, class_index, station]).item()
+        for class_index, station in class_station_pairs
+    }
 
 
 def _check_home(point: NetworkPoint, start_stations: Sequence[Sequence[int]]) -> None:
@@ -525,16 +554,23 @@ def _check_home(point: NetworkPoint, start_stations: Sequence[Sequence[int]]) ->
     is_visited = point.visited()
     population = point.population().sum()
     loss_stations = [
-        k for k, blocking in enumerate(network.blocking) if blocking == LOSS and network.limited[k]
+        station
+        for station, blocking in enumerate(network.blocking)
+        if blocking == LOSS and network.limited[station]
     ]
-    for r in np.flatnonzero(network.closed).tolist():
-        lossy_starts = [k for k in start_stations[r] if k in loss_stations]
+    for class_index in np.flatnonzero(network.closed).tolist():
+        lossy_starts = [
+            station for station in start_stations[class_index] if station in loss_stations
+        ]
         lossy_stations = [
-            k for k in loss_stations if is_visited[r, k] and (network.capacity[k] or 0) < population
+            station
+            for station in loss_stations
+            if is_visited[class_index, station] and (network.capacity[station] or 0) < population
         ]
         if lossy_starts and lossy_stations:
             raise ModelError(
-                f"{network.classes[r]} is lost at {network.stations[lossy_stations[0]]} and"
+                f"{network.classes[class_index]} is lost at"
+                f" {network.stations[lossy_stations[0]]} and"
                 " begins its cycle"
                 f" again at {network.stations[lossy_starts[0]]}, which may be full; give a"
                 " think time or"
@@ -550,16 +586,19 @@ def _station_state(point: NetworkPoint, station: int, truncation: int | None) ->
     impatient = network.patience is not None and bool(network.patience[0, :, station].any())
     if _only_from_outside(point, visitors, station) and not impatient:
         rate_by_class = {
-            r: network.arrivals[0, r] * point.routing.entry[r, station] for r in visitors
+            class_index: network.arrivals[0, class_index]
+            * point.routing.entry[class_index, station]
+            for class_index in visitors
         }
         share_by_class = {
-            r: rate / sum(rate_by_class.values()) for r, rate in rate_by_class.items()
+            class_index: rate / sum(rate_by_class.values())
+            for class_index, rate in rate_by_class.items()
         }
     rates = network.rates[station]
-    ranks = {r: int(network.priority[r, station]) for r in visitors}
+    ranks = {class_index: int(network.priority[class_index, station]) for class_index in visitors}
     return station_state(
         network.discipline[station],
-        {r: _service_time(point, r, station) for r in visitors},
+        {class_index: _service_time(point, class_index, station) for class_index in visitors},
         len(network.classes),
         servers=int(network.servers[station]),
         rates=None if rates is None else rates[0],
@@ -569,7 +608,9 @@ def _station_state(point: NetworkPoint, station: int, truncation: int | None) ->
         impatient=impatient,
         weights=None
         if network.weights is None
-        else {r: network.weights[0, r, station].item() for r in visitors},
+        else {
+            class_index: network.weights[0, class_index, station].item() for class_index in visitors
+        },
     )
 
 

@@ -412,9 +412,9 @@ def _solver(generator: csr_array, fixed_state: int, method: str) -> Solve:
     )
 
     def solve(right_side: Array) -> Array:
-        x = np.zeros(len(right_side))
-        x[free_states] = solve_free_states(right_side[free_states])
-        return x
+        solution = np.zeros(len(right_side))
+        solution[free_states] = solve_free_states(right_side[free_states])
+        return solution
 
     return solve
 
@@ -426,15 +426,15 @@ def _iterative_solver(matrix: csc_array) -> Solve:
     preconditioner = linalg.LinearOperator(matrix.shape, rough_factors.solve, dtype=np.float64)
 
     def solve(right_side: Array) -> Array:
-        x = np.zeros(len(right_side))
+        solution = np.zeros(len(right_side))
         # Each pass solves for what the last one left, which keeps digits that one long pass would
         # lose.
         for _ in range(PASSES):
-            x = (
-                x
+            solution = (
+                solution
                 + linalg.gmres(
                     matrix,
-                    right_side - matrix @ x,
+                    right_side - matrix @ solution,
                     rtol=1e-6,
                     atol=0.0,
                     restart=60,
@@ -442,7 +442,7 @@ def _iterative_solver(matrix: csc_array) -> Solve:
                     M=preconditioner,
                 )[0]
             )
-        return x
+        return solution
 
     return solve
 

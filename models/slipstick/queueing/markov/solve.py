@@ -191,7 +191,7 @@ def _first_truncation(point: NetworkPoint, error: float) -> int:
     if without_losses:
         open_load(network)  # raises an error where a station is saturated
     speed_by_station = np.array(
-        [highest_speed(network, k)[0].real for k in range(len(network.stations))]
+        [highest_speed(network, station)[0].real for station in range(len(network.stations))]
     )
     # Where all have patience, levels fall faster than by any ratio.
     falls_fast = network.delays | (network.never_saturated & ~network.limited)
@@ -266,10 +266,12 @@ def _solution_of_point(
     queue = np.tensordot(pi, present_by_state, axes=1)[:, :station_count]
     cycles_begun = _throughput(point, admitted_rate)
     level_probabilities = (
-        _sums_by_number(space.stations[k].length(states[:, space.columns(k)]), pi, 0)
-        for k in range(station_count)
+        _sums_by_number(space.stations[station].length(states[:, space.columns(station)]), pi, 0)
+        for station in range(station_count)
     )
-    utilization = [_utilization(network, space, k, states, pi) for k in range(station_count)]
+    utilization = [
+        _utilization(network, space, station, states, pi) for station in range(station_count)
+    ]
     residence = quotient(queue, cycles_begun[:, None])
     return MarkovSolution(
         throughput=throughput[None],
@@ -311,27 +313,31 @@ def _throughput(point: NetworkPoint, completion_rate: Array) -> Array:
         len(completion_rate),
         dtype=np.result_type(completion_rate, network.visits, network.think, network.arrivals),
     )
-    for r, visits in enumerate(network.visits[0]):
-        stations = np.flatnonzero((visits.real > 0) & point.visited()[r, :-1])
+    for class_index, visits in enumerate(network.visits[0]):
+        stations = np.flatnonzero((visits.real > 0) & point.visited()[class_index, :-1])
         if len(stations):
-            throughput[r] = completion_rate[r, stations[0]] / visits[stations[0]]
-        elif not network.closed[r]:
-            throughput[r] = network.arrivals[0, r]
-        elif network.think[0, r] != 0:
-            throughput[r] = network.population[0, r] / network.think[0, r]
+            throughput[class_index] = (
+                completion_rate[class_index, stations[0]] / visits[stations[0]]
+            )
+        elif not network.closed[class_index]:
+            throughput[class_index] = network.arrivals[0, class_index]
+        elif network.think[0, class_index] != 0:
+            throughput[class_index] = (
+                network.population[0, class_index] / network.think[0, class_index]
+            )
     return throughput
 
 
 def _utilization(
-    network: NetworkArrays, space: StateSpace, k: int, states: Array, pi: Array
+    network: NetworkArrays, space: StateSpace, station: int, states: Array, pi: Array
 ) -> Array:
-    station_rows = states[:, space.columns(k)]
-    station_state = space.stations[k]
-    if network.delays[k]:
+    station_rows = states[:, space.columns(station)]
+    station_state = space.stations[station]
+    if network.delays[station]:
         return np.asarray(pi @ station_state.present(station_rows))
-    work = (pi * space.serving(states, k)) @ station_state.work(station_rows)
-    if network.rates[k] is None:
-        return np.asarray(work / network.servers[k])
+    work = (pi * space.serving(states, station)) @ station_state.work(station_rows)
+    if network.rates[station] is None:
+        return np.asarray(work / network.servers[station])
     total_work = work.sum()
     return np.asarray(
         work

@@ -101,15 +101,15 @@ class StateSpace:
         """
         start_row = self.start[None, :]
         entries = (
-            (r, k)
-            for r, (_, destinations) in self.arrivals.items()
-            for _, k, probability in destinations
+            (class_index, station_index)
+            for class_index, (_, destinations) in self.arrivals.items()
+            for _, station_index, probability in destinations
             if complex(probability).real
         )
         first_entry = next(entries, None)
         if first_entry is None or not self.truncation:
             return start_row[:0]
-        r, entry_station = first_entry
+        class_index, entry_station = first_entry
         station_state = self.stations[entry_station]
         columns = self.columns(entry_station)
         capacity = self.capacity[entry_station]
@@ -121,7 +121,7 @@ class StateSpace:
         )
         rows = np.repeat(start_row, count, axis=0)
         return self._replaced(
-            rows, entry_station, station_state.filled(start_row[:, columns], r, count)
+            rows, entry_station, station_state.filled(start_row[:, columns], class_index, count)
         )
 
     def _is_full(self, rows: Rows, station: int) -> NDArray[np.bool_]:
@@ -133,11 +133,11 @@ class StateSpace:
         is_full: NDArray[np.bool_] = present >= capacity
         return is_full
 
-    def event(self, event_kind: int, r: int, station: int) -> int:
+    def event(self, event_kind: int, class_index: int, station: int) -> int:
         """Return the number of the event of a kind, one of `COMPLETION`, `LOST` and `ABANDONMENT`,
         for a class at a station.
         """
-        return (event_kind * len(self.stations) + station) * len(self.open_classes) + r
+        return (event_kind * len(self.stations) + station) * len(self.open_classes) + class_index
 
     @property
     def events(self) -> int:
@@ -176,14 +176,14 @@ class StateSpace:
     def transitions(self, rows: Rows) -> Iterator[Transitions]:
         """Yield all transitions out of a block of states."""
         yield from self._arrivals(rows)
-        for (r, station), patience_rate in self.abandonment.items():
+        for (class_index, station), patience_rate in self.abandonment.items():
             for origin, station_rows, waiting in self.stations[station].abandon(
-                rows[:, self.columns(station)], r
+                rows[:, self.columns(station)], class_index
             ):
                 rows_without = self._replaced(rows[origin], station, station_rows)
-                event = self.event(ABANDONMENT, r, station)
+                event = self.event(ABANDONMENT, class_index, station)
                 for next_class, next_station, probability in (
-                    () if self.open_classes[r] else self.restart[r]
+                    () if self.open_classes[class_index] else self.restart[class_index]
                 ):
                     yield from self._moved_to(
                         rows,
@@ -193,10 +193,10 @@ class StateSpace:
                         (next_class, next_station),
                         event,
                     )
-                if self.open_classes[r]:
+                if self.open_classes[class_index]:
                     yield origin, rows_without, patience_rate * waiting, event
         for station, station_state in enumerate(self.stations):
-            for origin, station_rows, rate, r in station_state.serve(
+            for origin, station_rows, rate, class_index in station_state.serve(
                 rows[:, self.columns(station)]
             ):
                 if self.blocks_servers:
@@ -206,40 +206,46 @@ class StateSpace:
                     rate = rate[not_blocked]
                 rows_without = self._replaced(rows[origin], station, station_rows)
                 # The end of a phase within a service is no event that is counted.
-                if r < 0:
+                if class_index < 0:
                     yield origin, rows_without, rate, -1
                 else:
-                    yield from self._departures(rows, origin, rows_without, rate, r, station)
+                    yield from self._departures(
+                        rows, origin, rows_without, rate, class_index, station
+                    )
 
     def _arrivals(self, rows: Rows) -> Iterator[Transitions]:
         if not self.arrivals:
             return
         origin = np.arange(len(rows))
-        for r, (_, _, burst_begin_rate, burst_end_rate) in self.bursts.items():
-            in_burst = rows[:, self._burst_column(r)]
+        for class_index, (_, _, burst_begin_rate, burst_end_rate) in self.bursts.items():
+            in_burst = rows[:, self._burst_column(class_index)]
             after = rows.copy()
-            after[:, self._burst_column(r)] = 1 - in_burst
+            after[:, self._burst_column(class_index)] = 1 - in_burst
             yield origin, after, np.where(in_burst == 0, burst_begin_rate, burst_end_rate), -1
         open_count = None if self.truncation is None else self.open_customers(rows)
-        for r, (rate, destinations) in self.arrivals.items():
+        for class_index, (rate, destinations) in self.arrivals.items():
             # At the truncation nothing more arrives.
             if open_count is not None and self.truncation is not None:
-                origin = np.flatnonzero(open_count <= self.truncation - self.batch[r])
-            rates: Array = np.full(len(origin), rate / self.batch[r])
-            if r in self.bursts:
-                quiet_rate, burst_rate, *_ = self.bursts[r]
-                rates = np.where(rows[origin, self._burst_column(r)] == 0, quiet_rate, burst_rate)
+                origin = np.flatnonzero(open_count <= self.truncation - self.batch[class_index])
+            rates: Array = np.full(len(origin), rate / self.batch[class_index])
+            if class_index in self.bursts:
+                quiet_rate, burst_rate, *_ = self.bursts[class_index]
+                rates = np.where(
+                    rows[origin, self._burst_column(class_index)] == 0, quiet_rate, burst_rate
+                )
             arriving_origin = origin[rates != 0]
             rates = rates[rates != 0]
-            if self.batch[r] > 1 and len(arriving_origin):
-                yield self._batch_arrivals(rows, arriving_origin, rates, r, destinations)
-            for _, entry_station, probability in destinations if self.batch[r] == 1 else ():
+            if self.batch[class_index] > 1 and len(arriving_origin):
+                yield self._batch_arrivals(rows, arriving_origin, rates, class_index, destinations)
+            for _, entry_station, probability in (
+                destinations if self.batch[class_index] == 1 else ()
+            ):
                 yield from self._moved_to(
                     rows,
                     arriving_origin,
                     rows[arriving_origin],
                     rates * probability,
-                    (r, entry_station),
+                    (class_index, entry_station),
                     -1,
                 )
 
@@ -248,7 +254,7 @@ class StateSpace:
         rows: Rows,
         origin: NDArray[np.int64],
         rates: Array,
-        r: int,
+        class_index: int,
         destinations: Sequence[Destination],
     ) -> Transitions:
         """Add an arriving batch: each of its customers chooses a station independently, and leaves
@@ -256,14 +262,14 @@ class StateSpace:
         """
         states = rows[origin]
         passing_share = lacking(sum(probability for _, _, probability in destinations))
-        for _ in range(self.batch[r]):
+        for _ in range(self.batch[class_index]):
             transition_groups = (
                 [(origin, states, rates * passing_share)] if passing_share != 0 else []
             )
             for _, entry_station, probability in destinations:
                 for rows_of_entry, station_rows, phase_probability in self.stations[
                     entry_station
-                ].enter(states[:, self.columns(entry_station)], r):
+                ].enter(states[:, self.columns(entry_station)], class_index):
                     states_after = self._replaced(
                         states[rows_of_entry], entry_station, station_rows
                     )
@@ -291,9 +297,9 @@ class StateSpace:
                 rates = rate_sums
         return origin, states, rates, -1
 
-    def _burst_column(self, r: int) -> int:
+    def _burst_column(self, class_index: int) -> int:
         """Return the column that says whether a class arrives in a burst."""
-        return list(self.bursts).index(r) - len(self.bursts)
+        return list(self.bursts).index(class_index) - len(self.bursts)
 
     def _departures(
         self,
@@ -301,18 +307,20 @@ class StateSpace:
         origin: NDArray[np.int64],
         rows_without: Rows,
         rate: Array,
-        r: int,
+        class_index: int,
         station: int,
     ) -> Iterator[Transitions]:
-        event = self.event(COMPLETION, r, station)
+        event = self.event(COMPLETION, class_index, station)
         # No customer of a closed class leaves: a slope of routes alone, which need not add up, has
         # none do so either.
         leaving_share = (
-            lacking(sum(probability for _, _, probability in self.destinations[r, station]))
-            if self.open_classes[r]
+            lacking(
+                sum(probability for _, _, probability in self.destinations[class_index, station])
+            )
+            if self.open_classes[class_index]
             else 0
         )
-        for next_class, next_station, probability in self.destinations[r, station]:
+        for next_class, next_station, probability in self.destinations[class_index, station]:
             yield from self._moved_to(
                 rows,
                 origin,
@@ -341,13 +349,13 @@ class StateSpace:
         Without a source customers come from outside or begin their next cycle, and are lost where
         the station is full.
         """
-        r, station = next_place
+        class_index, station = next_place
         is_full = self._is_full(rows_without, station)
         accepted_rows = np.flatnonzero(~is_full)
         refused_rows = np.flatnonzero(is_full)
         if len(accepted_rows):
             for rows_of_entry, station_rows, probability in self.stations[station].enter(
-                rows_without[accepted_rows][:, self.columns(station)], r
+                rows_without[accepted_rows][:, self.columns(station)], class_index
             ):
                 entered_rows = accepted_rows[rows_of_entry]
                 moved = self._replaced(rows_without[entered_rows], station, station_rows)
@@ -369,12 +377,12 @@ class StateSpace:
                 origin[refused_rows],
                 rows[origin[refused_rows]],
                 rate[refused_rows],
-                self.event(LOST, r, station),
+                self.event(LOST, class_index, station),
             )
-            if self.open_classes[r]:
+            if self.open_classes[class_index]:
                 yield origin[refused_rows], rows_without[refused_rows], rate[refused_rows], event
             else:
-                for next_class, restart_station, share in self.restart[r]:
+                for next_class, restart_station, share in self.restart[class_index]:
                     yield from self._moved_to(
                         rows,
                         origin[refused_rows],
@@ -432,7 +440,9 @@ class StateSpace:
         rows = rows.copy()
         first_column = self.columns(-1).stop
         station_count = len(self.names)
-        first_of_station = np.array([self.columns(k).start for k in range(station_count)])
+        first_of_station = np.array(
+            [self.columns(station_index).start for station_index in range(station_count)]
+        )
         active_rows = np.arange(len(rows))
         free_station = np.full(len(rows), station)
         while True:
@@ -478,13 +488,15 @@ def initial_state(
     ModelError : the capacities are too small
     """
     row = space.start[None, :].copy()
-    for r in customers:
-        station = _station_with_room(space, row, first_stations[r])
+    for class_index in customers:
+        station = _station_with_room(space, row, first_stations[class_index])
         if station is None:
             raise ModelError(
                 f"the stations have no place for {len(customers)} customers; raise a capacity"
             )
-        _, station_rows, _ = next(space.stations[station].enter(row[:, space.columns(station)], r))
+        _, station_rows, _ = next(
+            space.stations[station].enter(row[:, space.columns(station)], class_index)
+        )
         row[:, space.columns(station)] = station_rows
     state: Array = row[0]
     return state
@@ -551,23 +563,23 @@ class StationState(ABC):
         """Return the work that each class gets done in a second [1] [rows, classes]."""
 
     @abstractmethod
-    def enter(self, rows: Rows, r: int) -> Iterator[Entries]:
+    def enter(self, rows: Rows, class_index: int) -> Iterator[Entries]:
         """Yield the rows after a customer of a class has entered."""
 
-    def filled(self, row: Rows, r: int, count: int) -> Rows:
+    def filled(self, row: Rows, class_index: int, count: int) -> Rows:
         """Return the states that 1, 2, ... `count` arrivals of a class lead to, each in its first
         phase [count, columns].
         """
         rows = [row]
         for _ in range(count):
-            rows.append(next(self.enter(rows[-1], r))[1])
+            rows.append(next(self.enter(rows[-1], class_index))[1])
         return np.concatenate(rows)[1:]
 
     @abstractmethod
     def serve(self, rows: Rows) -> Iterator[Completions]:
         """Yield the phases and services that may end next, each with the rows after it."""
 
-    def abandon(self, rows: Rows, r: int) -> Iterator[Entries]:
+    def abandon(self, rows: Rows, class_index: int) -> Iterator[Entries]:
         """Yield the rows after a waiting customer of a class has abandoned the queue, with the
         number of customers whose leaving gives the same row; a discipline that interrupts services
         is refused before.
@@ -599,7 +611,11 @@ class ServedByPhase(StationState):
         self, times: Mapping[int, PhaseType], classes: int, speed: Array | None, waiting: int = 0
     ) -> None:
         super().__init__(times, classes, speed)
-        self.cells = [(r, phase) for r, time in self.times.items() for phase in range(time.phases)]
+        self.cells = [
+            (class_index, phase)
+            for class_index, time in self.times.items()
+            for phase in range(time.phases)
+        ]
         self.first = waiting
         self.column = {cell: waiting + index for index, cell in enumerate(self.cells)}
         self.width = waiting + len(self.cells)
@@ -622,44 +638,46 @@ class ServedByPhase(StationState):
         sum_by_class = np.zeros(
             (len(service_columns), self.classes), np.result_type(service_columns, np.int64)
         )
-        for column, (r, _) in enumerate(self.cells):
-            sum_by_class[:, r] += service_columns[:, column]
+        for column, (class_index, _) in enumerate(self.cells):
+            sum_by_class[:, class_index] += service_columns[:, column]
         return sum_by_class
 
-    def enter(self, rows: Rows, r: int) -> Iterator[Entries]:
-        yield from self._begin_service(rows, np.arange(len(rows)), r)
+    def enter(self, rows: Rows, class_index: int) -> Iterator[Entries]:
+        yield from self._begin_service(rows, np.arange(len(rows)), class_index)
 
-    def filled(self, row: Rows, r: int, count: int) -> Rows:
+    def filled(self, row: Rows, class_index: int, count: int) -> Rows:
         # One by one, the states of long queues take most of the time of a small chain.
         rows = np.repeat(row, count, axis=0)
-        rows[:, self._first_phase(r)] += np.arange(1, count + 1, dtype=rows.dtype)
+        rows[:, self._first_phase(class_index)] += np.arange(1, count + 1, dtype=rows.dtype)
         return rows
 
-    def _first_phase(self, r: int) -> int:
-        return self.column[r, int(np.flatnonzero(self.times[r].start)[0])]
+    def _first_phase(self, class_index: int) -> int:
+        return self.column[class_index, int(np.flatnonzero(self.times[class_index].start)[0])]
 
-    def _begin_service(self, rows: Rows, origin: NDArray[np.int64], r: int) -> Iterator[Entries]:
+    def _begin_service(
+        self, rows: Rows, origin: NDArray[np.int64], class_index: int
+    ) -> Iterator[Entries]:
         """Yield the rows after a customer of a class begins its service, for each phase that it may
         begin in.
         """
-        for phase, probability in enumerate(self.times[r].start):
+        for phase, probability in enumerate(self.times[class_index].start):
             if probability != 0 and len(origin):
-                rows_after = changed(rows[origin], (self.column[r, phase], 1))
+                rows_after = changed(rows[origin], (self.column[class_index, phase], 1))
                 yield origin, rows_after, np.full(len(origin), probability)
 
     def serve(self, rows: Rows) -> Iterator[Completions]:
         work_by_column = self._work_by_column(rows)
-        for index, (r, phase) in enumerate(self.cells):
+        for index, (class_index, phase) in enumerate(self.cells):
             origin = np.flatnonzero(work_by_column[:, index])
             column = self.first + index
-            rate = work_by_column[origin, index] * self.times[r].rates[phase]
-            for next_phase, probability in enumerate(self.times[r].onward[phase]):
+            rate = work_by_column[origin, index] * self.times[class_index].rates[phase]
+            for next_phase, probability in enumerate(self.times[class_index].onward[phase]):
                 if probability != 0:
                     rows_after = changed(
-                        rows[origin], (column, -1), (self.column[r, next_phase], 1)
+                        rows[origin], (column, -1), (self.column[class_index, next_phase], 1)
                     )
                     yield origin, rows_after, rate * probability, -1
-            exit_probability = self.times[r].exits[phase]
+            exit_probability = self.times[class_index].exits[phase]
             if exit_probability != 0:
                 for rows_of_service, rows_after, probability in self._next_service(
                     changed(rows[origin], (column, -1))
@@ -668,7 +686,7 @@ class ServedByPhase(StationState):
                         origin[rows_of_service],
                         rows_after,
                         rate[rows_of_service] * exit_probability * probability,
-                        r,
+                        class_index,
                     )
 
     def _next_service(self, rows: Rows) -> Iterator[Entries]:
@@ -709,7 +727,9 @@ class SharedServers(ServedByPhase):
     def _work_by_column(self, rows: Rows) -> Array:
         count = rows.sum(axis=1, dtype=np.int64)
         if self.weights is not None:
-            weight_by_column: Array = rows * np.array([self.weights[r] for r, _ in self.cells])
+            weight_by_column: Array = rows * np.array(
+                [self.weights[class_index] for class_index, _ in self.cells]
+            )
             weight_sum = np.where(count == 0, 1.0, weight_by_column.sum(axis=1))
             return (self.total_speed(count) / weight_sum)[:, None] * weight_by_column
         if self.ranks is None:
@@ -717,7 +737,7 @@ class SharedServers(ServedByPhase):
             return equal_work
         work_by_column = np.zeros(rows.shape, dtype=self.total_speed(count).dtype)
         customers_before = np.zeros(len(rows), dtype=np.int64)
-        ranks = [self.ranks[r] for r, _ in self.cells]
+        ranks = [self.ranks[class_index] for class_index, _ in self.cells]
         for column in sorted(range(self.width), key=ranks.__getitem__):
             customers_up_to = customers_before + rows[:, column]
             # A rank gets the speed of all customers up to it, less that of the ranks before it.
@@ -760,60 +780,65 @@ class CountedQueue(ServedByPhase):
         self.servers = servers
         self.ranked = ranks is not None
         self.shares = shares
-        self.order = sorted(self.times, key=lambda r: ranks[r] if ranks else 0)
-        self.waiting = {r: column if shares is None else 0 for column, r in enumerate(self.order)}
+        self.order = sorted(self.times, key=lambda class_index: ranks[class_index] if ranks else 0)
+        self.waiting = {
+            class_index: column if shares is None else 0
+            for column, class_index in enumerate(self.order)
+        }
 
     def present(self, rows: Rows) -> Array:
         count = super().present(rows)
         if self.shares is not None:
-            share_by_class = np.array([self.shares.get(r, 0.0) for r in range(self.classes)])
+            share_by_class = np.array(
+                [self.shares.get(class_index, 0.0) for class_index in range(self.classes)]
+            )
             return np.asarray(count + rows[:, :1] * share_by_class)
-        for r, column in self.waiting.items():
-            count[:, r] += rows[:, column]
+        for class_index, column in self.waiting.items():
+            count[:, class_index] += rows[:, column]
         return count
 
-    def enter(self, rows: Rows, r: int) -> Iterator[Entries]:
+    def enter(self, rows: Rows, class_index: int) -> Iterator[Entries]:
         all_busy = rows[:, self.first :].sum(axis=1) >= self.servers
         waiting_rows = np.flatnonzero(all_busy)
         beginning_rows = np.flatnonzero(~all_busy)
         if len(waiting_rows):
             yield (
                 waiting_rows,
-                changed(rows[waiting_rows], (self.waiting[r], 1)),
+                changed(rows[waiting_rows], (self.waiting[class_index], 1)),
                 np.ones(len(waiting_rows)),
             )
         if len(beginning_rows):
-            yield from self._begin_service(rows, beginning_rows, r)
+            yield from self._begin_service(rows, beginning_rows, class_index)
 
-    def filled(self, row: Rows, r: int, count: int) -> Rows:
-        rows = super().filled(row, r, count)
+    def filled(self, row: Rows, class_index: int, count: int) -> Rows:
+        rows = super().filled(row, class_index, count)
         free_servers = self.servers - int(row[:, self.first :].sum())
         waiting_count = np.maximum(
             np.arange(1, count + 1, dtype=rows.dtype) - max(0, free_servers), 0
         )
-        rows[:, self._first_phase(r)] -= waiting_count
-        rows[:, self.waiting[r]] += waiting_count
+        rows[:, self._first_phase(class_index)] -= waiting_count
+        rows[:, self.waiting[class_index]] += waiting_count
         return rows
 
-    def abandon(self, rows: Rows, r: int) -> Iterator[Entries]:
-        origin = np.flatnonzero(rows[:, self.waiting[r]])
+    def abandon(self, rows: Rows, class_index: int) -> Iterator[Entries]:
+        origin = np.flatnonzero(rows[:, self.waiting[class_index]])
         if len(origin):
-            column = self.waiting[r]
+            column = self.waiting[class_index]
             yield origin, changed(rows[origin], (column, -1)), rows[origin, column].astype(float)
 
     def _next_service(self, rows: Rows) -> Iterator[Entries]:
         waiting_count = rows[:, : self.first].sum(axis=1)
         has_unserved = waiting_count > 0
-        for r, column in self.waiting.items():
+        for class_index, column in self.waiting.items():
             called_rows = np.flatnonzero(has_unserved & (rows[:, column] > 0))
             # Only the first rank with a waiting customer is served next.
             if self.ranked:
                 has_unserved[called_rows] = False
             for origin, rows_after, probability in self._begin_service(
-                changed(rows, (column, -1)), called_rows, r
+                changed(rows, (column, -1)), called_rows, class_index
             ):
                 if self.shares is not None:
-                    probability = self.shares[r] * probability
+                    probability = self.shares[class_index] * probability
                 elif not self.ranked:
                     probability = probability * rows[origin, column] / waiting_count[origin]
                 yield origin, rows_after, probability
@@ -854,20 +879,20 @@ class OrderedQueue(StationState):
         )
         self.codes: list[tuple[int, int]] = [(-1, -1)]
         self.code: dict[tuple[int, int], int] = {}
-        for r, time in self.times.items():
+        for class_index, time in self.times.items():
             for phase in range(time.phases) if time.phases == 1 else range(-1, time.phases):
-                self.code[r, phase] = len(self.codes)
-                self.codes.append((r, phase))
-        self.rank = np.array([-1] + [ranks[r] for r, _ in self.codes[1:]])
+                self.code[class_index, phase] = len(self.codes)
+                self.codes.append((class_index, phase))
+        self.rank = np.array([-1] + [ranks[class_index] for class_index, _ in self.codes[1:]])
 
     def present(self, rows: Rows) -> Array:
         return self._sum_by_class(rows)
 
     def _sum_by_class(self, rows: Rows) -> NDArray[np.int64]:
         count = np.zeros((len(rows), self.classes), dtype=np.int64)
-        for code, (r, _) in enumerate(self.codes):
+        for code, (class_index, _) in enumerate(self.codes):
             if code:
-                count[:, r] += (rows == code).sum(axis=1)
+                count[:, class_index] += (rows == code).sum(axis=1)
         return count
 
     def work(self, rows: Rows) -> Array:
@@ -885,9 +910,9 @@ class OrderedQueue(StationState):
         speed: Array = self.total_speed(count) / np.clip(count, 1, self.served_places)
         return speed
 
-    def enter(self, rows: Rows, r: int) -> Iterator[Entries]:
-        entry_place = self._entry_place(rows, r)
-        code = self.code[r, -1 if (r, -1) in self.code else 0]
+    def enter(self, rows: Rows, class_index: int) -> Iterator[Entries]:
+        entry_place = self._entry_place(rows, class_index)
+        code = self.code[class_index, -1 if (class_index, -1) in self.code else 0]
         places = np.arange(self.width)
         # The customers behind the place of entry move one place back.
         shifted_rows = np.concatenate([rows[:, :1], rows[:, :-1]], axis=1)
@@ -895,7 +920,7 @@ class OrderedQueue(StationState):
         rows_after[np.arange(len(rows)), entry_place] = code
         yield from self._begin_service(rows_after)
 
-    def _entry_place(self, rows: Rows, r: int) -> NDArray[np.int64]:
+    def _entry_place(self, rows: Rows, class_index: int) -> NDArray[np.int64]:
         """Return the place where a customer enters: behind those in service, unless it preempts,
         by its order.
         """
@@ -905,7 +930,7 @@ class OrderedQueue(StationState):
             return count
         if self.discipline.order == REVERSE:
             return np.minimum(count, first_place)
-        rank = self.rank[self.code[r, 0]]
+        rank = self.rank[self.code[class_index, 0]]
         is_behind = (rows[:, first_place:] > 0) & (self.rank[rows[:, first_place:]] <= rank)
         place: NDArray[np.int64] = np.minimum(count, first_place) + is_behind.sum(axis=1)
         return place
@@ -913,15 +938,15 @@ class OrderedQueue(StationState):
     def serve(self, rows: Rows) -> Iterator[Completions]:
         speed = self._speed_per_place(rows)
         for place in range(self.served_places):
-            for code, (r, phase) in enumerate(self.codes):
+            for code, (class_index, phase) in enumerate(self.codes):
                 if phase < 0:
                     continue
                 origin = np.flatnonzero(rows[:, place] == code)
                 if not len(origin):
                     continue
-                rate = speed[origin] * self.times[r].rates[phase]
-                yield from self._phase_changes(rows, origin, place, r, phase, rate)
-                exit_probability = self.times[r].exits[phase]
+                rate = speed[origin] * self.times[class_index].rates[phase]
+                yield from self._phase_changes(rows, origin, place, class_index, phase, rate)
+                exit_probability = self.times[class_index].exits[phase]
                 if exit_probability != 0:
                     remaining = np.delete(rows[origin], place, axis=1)
                     rows_after = np.concatenate(
@@ -932,11 +957,11 @@ class OrderedQueue(StationState):
                             origin[rows_of_service],
                             begun_rows,
                             rate[rows_of_service] * exit_probability * probability,
-                            r,
+                            class_index,
                         )
 
-    def abandon(self, rows: Rows, r: int) -> Iterator[Entries]:
-        code = self.code[r, -1 if (r, -1) in self.code else 0]
+    def abandon(self, rows: Rows, class_index: int) -> Iterator[Entries]:
+        code = self.code[class_index, -1 if (class_index, -1) in self.code else 0]
         for place in range(self.served_places, self.width):
             origin = np.flatnonzero(rows[:, place] == code)
             if len(origin):
@@ -944,12 +969,18 @@ class OrderedQueue(StationState):
                 yield origin, np.pad(remaining, ((0, 0), (0, 1))), np.ones(len(origin))
 
     def _phase_changes(
-        self, rows: Rows, origin: NDArray[np.int64], place: int, r: int, phase: int, rate: Array
+        self,
+        rows: Rows,
+        origin: NDArray[np.int64],
+        place: int,
+        class_index: int,
+        phase: int,
+        rate: Array,
     ) -> Iterator[Completions]:
-        for next_phase, probability in enumerate(self.times[r].onward[phase]):
+        for next_phase, probability in enumerate(self.times[class_index].onward[phase]):
             if probability != 0:
                 rows_after = rows[origin]
-                rows_after[:, place] = self.code[r, next_phase]
+                rows_after[:, place] = self.code[class_index, next_phase]
                 yield origin, self._sorted_in_service(rows_after), rate * probability, -1
 
     def _begin_service(self, rows: Rows) -> Iterator[Entries]:
@@ -957,11 +988,11 @@ class OrderedQueue(StationState):
         beginning_class = np.zeros(len(rows), dtype=np.int64)
         beginning_place = np.zeros(len(rows), dtype=np.int64)
         for served_place in range(self.served_places):
-            for (r, phase), code in self.code.items():
+            for (class_index, phase), code in self.code.items():
                 if phase < 0:
                     is_beginning = rows[:, served_place] == code
                     beginning_class[is_beginning], beginning_place[is_beginning] = (
-                        r + 1,
+                        class_index + 1,
                         served_place,
                     )
         unchanged_rows = np.flatnonzero(beginning_class == 0)
@@ -971,13 +1002,13 @@ class OrderedQueue(StationState):
                 self._sorted_in_service(rows[unchanged_rows]),
                 np.ones(len(unchanged_rows)),
             )
-        for r, time in self.times.items():
-            origin = np.flatnonzero(beginning_class == r + 1)
+        for class_index, time in self.times.items():
+            origin = np.flatnonzero(beginning_class == class_index + 1)
             for phase, probability in enumerate(time.start):
                 if len(origin) and probability != 0:
                     rows_after = rows[origin]
                     rows_after[np.arange(len(origin)), beginning_place[origin]] = self.code[
-                        r, phase
+                        class_index, phase
                     ]
                     yield (
                         origin,

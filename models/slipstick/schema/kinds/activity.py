@@ -155,12 +155,14 @@ class ItemSpec(Spec):
         ------
         ModelError : there is no such activity
         """
-        return type(self).make(**_as_fields(self, reader.values.keys(self, loc, reader.listed)))
+        return type(self).make(
+            **_fields_of_node(self, reader.values.keys(self, loc, reader.listed))
+        )
 
     @classmethod
     def write(cls, activity: Any, writer: ActivityWriter) -> dict[str, Any]:
         """Write an activity as the plain data of an item."""
-        return _as_keys(cls, activity, writer.values.keys(activity, writer.inner))
+        return _keys_of_node(cls, activity, writer.values.keys(activity, writer.inner))
 
 
 def _first_field(spec: ItemSpec | ResourceSpec | type[ItemSpec | ResourceSpec]) -> str:
@@ -168,7 +170,7 @@ def _first_field(spec: ItemSpec | ResourceSpec | type[ItemSpec | ResourceSpec]) 
     return fields(spec.node)[0].name
 
 
-def _as_fields(spec: ItemSpec | ResourceSpec, fields_by_key: dict[str, Any]) -> dict[str, Any]:
+def _fields_of_node(spec: ItemSpec | ResourceSpec, fields_by_key: dict[str, Any]) -> dict[str, Any]:
     """Return the fields of a spec under the names that the activity or resource has for them: the
     key of the kind, such as `delay`, is its first field.
     """
@@ -178,16 +180,16 @@ def _as_fields(spec: ItemSpec | ResourceSpec, fields_by_key: dict[str, Any]) -> 
     }
 
 
-def _as_keys(
+def _keys_of_node(
     spec: type[ItemSpec | ResourceSpec], node: Any, data: dict[str, Any]
 ) -> dict[str, Any]:
     """Return the data of an object with its first field under the key of the kind, even where that
     field has its default.
     """
-    first = _first_field(spec)
+    first_field = _first_field(spec)
     if spec.key not in spec.model_fields:
         return data
-    return {spec.key: data.pop(first, getattr(node, first)), **data}
+    return {spec.key: data.pop(first_field, getattr(node, first_field)), **data}
 
 
 if TYPE_CHECKING:
@@ -273,13 +275,15 @@ class StepSpec(ItemSpec):
             if activity.resource is None
             else {"service": activity.resource, "time": time}
         )
-        labels = {
+        optional_values = {
             "component": (activity.component, "busy"),
             "technology": (activity.technology, "application"),
             "rank": (activity.rank, 0),
             "think": (activity.think, False),
         }
-        data |= {key: value for key, (value, default) in labels.items() if value != default}
+        data |= {
+            key: value for key, (value, default) in optional_values.items() if value != default
+        }
         if activity.weight is not None:
             data["weight"] = writer.values.written(activity.weight)
         return data | (
@@ -336,13 +340,13 @@ class CopiesSpec(ItemSpec):
             )
         if self.fan_out is None:
             return reader.at_one(resource, make)
-        number = self.fan_out if isinstance(self.fan_out, int) else 1
+        copies_at_once = self.fan_out if isinstance(self.fan_out, int) else 1
         if isinstance(self.fan_out, WholeFormula):
-            number = reader.values.whole(self.fan_out, (*loc, "fan_out"))
+            copies_at_once = reader.values.whole(self.fan_out, (*loc, "fan_out"))
         join = None
         if self.join is not None:
             join = reader.values.expr(self.join, (*loc, "join"), COUNT)
-        return reader.at_blocks(resource, number, join, make)
+        return reader.at_blocks(resource, copies_at_once, join, make)
 
 
 class ServiceSpec(StepSpec, CopiesSpec):
@@ -374,8 +378,8 @@ class ServiceSpec(StepSpec, CopiesSpec):
             reader,
             self.service,
             loc,
-            lambda resource, mark: self.step(
-                reader, name + mark, time, resource, loc, self.rank, weight=weight
+            lambda resource, copy_suffix: self.step(
+                reader, name + copy_suffix, time, resource, loc, self.rank, weight=weight
             ),
         )
 
@@ -413,11 +417,13 @@ class HoldSpec(CopiesSpec):
             field_values.pop(key, None)
         body = field_values.pop("body")
 
-        def held(resource: str, mark: str) -> Activity:
-            of_copy = activities.replies_renamed(body, self.hold, resource) if mark else body
-            return hold(resource, of_copy, **field_values)
+        def hold_copy(resource: str, copy_suffix: str) -> Activity:
+            body_of_copy = (
+                activities.replies_renamed(body, self.hold, resource) if copy_suffix else body
+            )
+            return hold(resource, body_of_copy, **field_values)
 
-        return self.at_copies(reader, self.hold, loc, held)
+        return self.at_copies(reader, self.hold, loc, hold_copy)
 
 
 class AttemptSpec(ItemSpec):
@@ -561,7 +567,7 @@ class ForkSpec(ItemSpec):
 
     @classmethod
     def write(cls, activity: activities.Fork, writer: ActivityWriter) -> dict[str, Any]:
-        return _of_blocks([activity], writer) or super().write(activity, writer)
+        return _data_of_blocks_use([activity], writer) or super().write(activity, writer)
 
 
 class SendSpec(ItemSpec):
@@ -597,7 +603,9 @@ class ReplySpec(ItemSpec):
 
 
 class PickSpec(ItemSpec):
-    """One of several parts, chosen in turn or by how many customers are at their first resources."""
+    """One of several parts, chosen in turn or by how many customers are at their first
+    resources.
+    """
 
     pick: list[list[Item]] = Field(
         description="the parts, each beginning with a step at a station or a hold", min_length=2
@@ -635,68 +643,71 @@ class ChooseSpec(ItemSpec):
 
     @classmethod
     def write(cls, activity: activities.Choice, writer: ActivityWriter) -> dict[str, Any]:
-        if (repeated := _of_repeated(activity, writer)) is not None:
-            return repeated
+        if (copies_data := _data_of_copies_use(activity, writer)) is not None:
+            return copies_data
         return {
             "choose": [
-                {"p": writer.values.written(p), "do": writer.body(body)}
-                for p, body in activity.options
+                {"p": writer.values.written(probability), "do": writer.body(body)}
+                for probability, body in activity.options
             ]
         }
 
 
-def _of_repeated(choice: activities.Choice, writer: ActivityWriter) -> dict[str, Any] | None:
+def _data_of_copies_use(choice: activities.Choice, writer: ActivityWriter) -> dict[str, Any] | None:
     """Return the data of one use of a repeated resource, for a choice between all of its copies or
     between blocks of them; None for any other choice.
     """
     # Only a choice with equal probabilities reads back from the short form as an equal model.
-    share = Number(1 / len(choice.options))
-    if any(p != share for p, _ in choice.options):
+    equal_probability = Number(1 / len(choice.options))
+    if any(probability != equal_probability for probability, _ in choice.options):
         return None
     if all(isinstance(body, activities.Fork) for body in choice.children):
-        return _of_blocks(choice.children, writer)
-    use = _of_copies(choice.children, writer.counts)
-    return None if use is None else writer.body(use)[0]
+        return _data_of_blocks_use(choice.children, writer)
+    common_use = _common_use(choice.children, writer.counts)
+    return None if common_use is None else writer.body(common_use)[0]
 
 
-def _of_blocks(forks: Sequence[Any], writer: ActivityWriter) -> dict[str, Any] | None:
+def _data_of_blocks_use(forks: Sequence[Any], writer: ActivityWriter) -> dict[str, Any] | None:
     """Return the data of one use with `fan_out`, for a fork or a choice of forks over the copies of
     a resource; None for any other forks.
     """
-    first = forks[0]
+    first_fork = forks[0]
     uses = [branch for fork in forks for branch in fork.branches]
-    alike = all(
-        (len(fork.branches), fork.join) == (len(first.branches), first.join) for fork in forks
+    same_shape = all(
+        (len(fork.branches), fork.join) == (len(first_fork.branches), first_fork.join)
+        for fork in forks
     )
-    use = _of_copies(uses, writer.counts) if alike else None
-    if use is None:
+    common_use = _common_use(uses, writer.counts) if same_shape else None
+    if common_use is None:
         return None
-    join = {} if first.join is None else {"join": writer.values.written(first.join)}
-    return {**writer.body(use)[0], "fan_out": len(first.branches), **join}
+    join = {} if first_fork.join is None else {"join": writer.values.written(first_fork.join)}
+    return {**writer.body(common_use)[0], "fan_out": len(first_fork.branches), **join}
 
 
-def _of_copies(uses: Sequence[Activity], counts: Mapping[str, int]) -> Activity | None:
+def _common_use(uses: Sequence[Activity], counts: Mapping[str, int]) -> Activity | None:
     """Return one use of a repeated resource that stands for uses of all its copies in order; None
     if these differ.
     """
-    first = uses[0]
-    if not isinstance(first, activities.Step | activities.Hold) or first.resource is None:
+    first_use = uses[0]
+    if not isinstance(first_use, activities.Step | activities.Hold) or first_use.resource is None:
         return None
-    resource_name = first.resource.removesuffix(".0")
+    resource_name = first_use.resource.removesuffix(".0")
     if counts.get(resource_name) != len(uses):
         return None
 
-    def at(mark: str) -> Activity:
-        if isinstance(first, activities.Hold):
-            copy = resource_name + mark
-            body = activities.replies_renamed(first.body, first.resource, copy)
-            return replace(first, resource=copy, body=body)
+    def use_at(copy_suffix: str) -> Activity:
+        if isinstance(first_use, activities.Hold):
+            copy_name = resource_name + copy_suffix
+            body = activities.replies_renamed(first_use.body, first_use.resource, copy_name)
+            return replace(first_use, resource=copy_name, body=body)
         return replace(
-            first, name=first.name.removesuffix(".0") + mark, resource=resource_name + mark
+            first_use,
+            name=first_use.name.removesuffix(".0") + copy_suffix,
+            resource=resource_name + copy_suffix,
         )
 
-    alike = all(use == at(f".{index}") for index, use in enumerate(uses))
-    return at("") if alike else None
+    all_equal = all(use == use_at(f".{index}") for index, use in enumerate(uses))
+    return use_at("") if all_equal else None
 
 
 class RepeatSpec(ItemSpec):
@@ -738,20 +749,22 @@ class StageSpec(Spec):
     )
 
     def check_rules(self) -> None:
-        if sum(getattr(self, kind) is not None for kind in _STAGES) != 1:
+        if sum(getattr(self, stage_key) is not None for stage_key in _STAGES) != 1:
             raise broken_rule(f"a stage is exactly one of {', '.join(_STAGES)}")
 
     def build(self, reader: ActivityReader, loc: Loc) -> activities.Stage:
         """Build the stage."""
-        key = next(kind for kind in _STAGES if getattr(self, kind) is not None)
-        body: list[Any] = getattr(self, key)
+        stage_key = next(
+            possible_key for possible_key in _STAGES if getattr(self, possible_key) is not None
+        )
+        body: list[Any] = getattr(self, stage_key)
         bodies = (
-            [reader.body(each, (*loc, key, index)) for index, each in enumerate(body)]
-            if "each" in key
+            [reader.body(items, (*loc, stage_key, index)) for index, items in enumerate(body)]
+            if "each" in stage_key
             else []
         )
-        make = serial if key.startswith("serial") else parallel
-        return make(*(bodies or [reader.body(body, (*loc, key))]), name=self.name)
+        make_stage = serial if stage_key.startswith("serial") else parallel
+        return make_stage(*(bodies or [reader.body(body, (*loc, stage_key))]), name=self.name)
 
     @staticmethod
     def write(stage: activities.Stage, writer: ActivityWriter) -> dict[str, Any]:
@@ -785,13 +798,13 @@ class PipelineSpec(ItemSpec):
             for index, spec in enumerate(self.stages)
         ]
         stages = [
-            replace(stage, name=f"{stage.name}.{k + 1}") if k else stage
+            replace(stage, name=f"{stage.name}.{copy_index + 1}") if copy_index else stage
             for spec, stage in specs_and_stages
-            for k in range(spec.count)
+            for copy_index in range(spec.count)
         ]
         items = reader.values.expr(self.pipeline, (*loc, "pipeline"), COUNT)
-        uneven = any(len(stage.bodies) > 1 for stage in stages)
-        if uneven and isinstance(items, Parameter) and items.value is not None:
+        bodies_differ = any(len(stage.bodies) > 1 for stage in stages)
+        if bodies_differ and isinstance(items, Parameter) and items.value is not None:
             # Bodies are counted when the model is built, so their number is not a quantity to vary.
             items = Number(items.value)
         # A space keeps the names of pipelines apart from those of steps.
@@ -887,11 +900,11 @@ class MessageSpec(OperationSpec):
     def operation(
         self, operations: MachineOperations, reader: ActivityReader, **values: Any
     ) -> Activity:
-        together = values.get("together")
+        messages_together = values.get("together")
         placement = values["placement"]
-        if together is None and placement != "node" and operations.lone_messages:
+        if messages_together is None and placement != "node" and operations.lone_messages:
             reader.remarks[operations.lone_messages] = None
-        return operations.message(values["message"], placement, together)
+        return operations.message(values["message"], placement, messages_together)
 
 
 class RooflineSpec(OperationSpec):
@@ -999,8 +1012,10 @@ class CollectiveSpec(OperationSpec):
                 "a collective operation over nodes is estimated: inside and between nodes overlap"
                 " wholly, and ranks that share an adapter are paired in no order of nodes"
             ] = None
-        how = (values["algorithm"], values.get("placement"), values.get("combine"))
-        return operations.collective(self.collective, values.get("size", zero(BYTES)), ranks, *how)
+        options = (values["algorithm"], values.get("placement"), values.get("combine"))
+        return operations.collective(
+            self.collective, values.get("size", zero(BYTES)), ranks, *options
+        )
 
 
 _OWN_ITEMS: dict[str, type[ItemSpec]] = {
@@ -1050,13 +1065,13 @@ class ResourceSpec(Spec):
     def build(self, values: QuantityReader, loc: Loc) -> system.Resource:
         """Build the resource from its fields, the first of which is the key."""
         assert self.node is not None
-        made: system.Resource = self.node(**_as_fields(self, values.keys(self, loc)))
-        return made
+        resource: system.Resource = self.node(**_fields_of_node(self, values.keys(self, loc)))
+        return resource
 
     @classmethod
     def write(cls, resource: Any, values: QuantityWriter) -> dict[str, Any]:
         """Write a resource as plain data."""
-        return _as_keys(cls, resource, values.keys(resource))
+        return _keys_of_node(cls, resource, values.keys(resource))
 
 
 class RepeatedSpec(ResourceSpec):
@@ -1089,8 +1104,8 @@ class StationSpec(RepeatedSpec):
 
     def check_rules(self) -> None:
         written_keys = {"servers": self.servers != 1, "rates": self.rates is not None}
-        for key, why in contradicted_keys(self.discipline, written_keys):
-            raise broken_rule(why, key)
+        for key, reason in contradicted_keys(self.discipline, written_keys):
+            raise broken_rule(reason, key)
 
 
 class LockSpec(RepeatedSpec):
@@ -1242,16 +1257,21 @@ class TaskPoolSpec(ResourceSpec):
     node = system.TaskPool
 
     def check_rules(self) -> None:
-        if sum(each is not None for each in (self.iterations, self.work, self.trees)) != 1:
+        if (
+            sum(task_source is not None for task_source in (self.iterations, self.work, self.trees))
+            != 1
+        ):
             raise broken_rule("write one of iterations, work and trees: the tasks of a pool")
-        other, kind = (
+        unfit_keys, task_kind = (
             ({"chunk"}, "a loop")
             if self.trees
             else ({"min_size", "interior", "node_work"}, "trees")
         )
-        for key in sorted(other & self.model_fields_set):
+        for key in sorted(unfit_keys & self.model_fields_set):
             raise broken_rule(
-                f"{key} is of {kind}; a pool of {'trees' if self.trees else 'a loop'} has none", key
+                f"{key} is of {task_kind}; a pool of {'trees' if self.trees else 'a loop'} has"
+                " none",
+                key,
             )
 
     def build(self, values: QuantityReader, loc: Loc) -> system.TaskPool:
@@ -1260,10 +1280,10 @@ class TaskPoolSpec(ResourceSpec):
             field_values.pop("work", None) or field_values.pop("iterations", 1),
             field_values.pop("chunk", 1),
         )
-        size = field_values.pop("min_size", 1)
-        work = field_values.pop("node_work", ())
+        min_size = field_values.pop("min_size", 1)
+        node_work = field_values.pop("node_work", ())
         try:
-            source = Trees(field_values.pop("trees"), size, work) if self.trees else source
+            source = Trees(field_values.pop("trees"), min_size, node_work) if self.trees else source
         except ModelError as error:
             values.refuse((*loc, "trees"), str(error))
         return system.TaskPool(
@@ -1340,17 +1360,19 @@ def _kind_of_resource(value: Any) -> str:
     """
     if (key := _key_of(value, RESOURCES)) is not None:
         return key
-    unknown = (
-        [str(each)[:80] for each in value if each not in StationSpec.model_fields]
+    unknown_keys = (
+        [str(key_name)[:80] for key_name in value if key_name not in StationSpec.model_fields]
         if isinstance(value, dict)
         else []
     )
     # A few keys are enough: to compare letters is slow.
-    near = (
-        get_close_matches(each, [*RESOURCES, *StationSpec.model_fields], n=1, cutoff=0.6)
-        for each in unknown[:20]
+    close_matches = (
+        get_close_matches(unknown_key, [*RESOURCES, *StationSpec.model_fields], n=1, cutoff=0.6)
+        for unknown_key in unknown_keys[:20]
     )
-    return next((each[0] for each in near if each and each[0] in RESOURCES), "station")
+    return next(
+        (matches[0] for matches in close_matches if matches and matches[0] in RESOURCES), "station"
+    )
 
 
 if TYPE_CHECKING:
@@ -1405,8 +1427,8 @@ class ArrivingSpec(StreamSpec):
     def aimed(self, values: QuantityReader, loc: Loc) -> Expr | None:
         """Return the target of the response time [s]; None without one."""
         target = self.target_time
-        place = (*loc, "target_time")
-        return None if target is None else values.expr(target, place, TIME)
+        target_loc = (*loc, "target_time")
+        return None if target is None else values.expr(target, target_loc, TIME)
 
     def pattern(self, values: QuantityReader, loc: Loc) -> system.ArrivalPattern:
         """Return the pattern of the arrivals."""
@@ -1506,19 +1528,21 @@ class ActivitySpec(ModelFileSpec):
 
     def check_rules(self) -> None:
         population = self.population
-        told: list[object] = [self.phases, self.groups]
-        told += (
+        population_forms: list[object] = [self.phases, self.groups]
+        population_forms += (
             []
             if population is None
             else [population.processors, population.arrivals, population.phases]
         )
-        alone = self.phases is not None or self.groups is not None
-        if sum(each is not None for each in told) != 1 or (population is not None and alone):
+        is_without_cycle = self.phases is not None or self.groups is not None
+        if sum(form is not None for form in population_forms) != 1 or (
+            population is not None and is_without_cycle
+        ):
             raise broken_rule(
                 "give a population with processors, arrivals or phases, or phases or groups alone"
             )
-        program = alone or (population is not None and population.phases is not None)
-        if program == (self.cycle is not None):
+        is_program = is_without_cycle or (population is not None and population.phases is not None)
+        if is_program == (self.cycle is not None):
             raise broken_rule(
                 "a cycle goes with processors or arrivals; phases and groups bring their own"
             )
@@ -1562,24 +1586,27 @@ class ActivityReader:
         self._name = name
         self._spec = spec
         self.values = values
-        repeated = {
-            key: each for key, each in spec.resources.items() if isinstance(each, RepeatedSpec)
+        repeated_specs = {
+            key: resource_spec
+            for key, resource_spec in spec.resources.items()
+            if isinstance(resource_spec, RepeatedSpec)
         }
         self._counts: dict[str, int] = {}
-        for key, resource in repeated.items():
-            if isinstance(resource.count, WholeFormula):
-                self._counts[key] = values.whole(resource.count, ("resources", key, "count"))
-            elif isinstance(resource.count, int):
-                self._counts[key] = resource.count
+        for key, repeated_spec in repeated_specs.items():
+            if isinstance(repeated_spec.count, WholeFormula):
+                self._counts[key] = values.whole(repeated_spec.count, ("resources", key, "count"))
+            elif isinstance(repeated_spec.count, int):
+                self._counts[key] = repeated_spec.count
         self._resources: dict[str, system.Resource] = {}
-        for label, each in spec.resources.items():
+        for resource_name, resource_spec in spec.resources.items():
             self._resources |= dict.fromkeys(
-                self._each(label), each.build(values, ("resources", label))
+                self._copy_names(resource_name),
+                resource_spec.build(values, ("resources", resource_name)),
             )
         self.estimates: dict[str, None] = {}
         self.remarks: dict[str, None] = {}
-        self._taken: Counter[str] = Counter()
-        self._numbers: Counter[str] = Counter()
+        self._name_uses: Counter[str] = Counter()
+        self._last_numbers: Counter[str] = Counter()
         self._steps: dict[str, activities.Step] = {}
 
     @cached_property
@@ -1591,7 +1618,7 @@ class ActivityReader:
         return self.values.expr(population.processors, ("population", "processors"), COUNT)
 
     @cached_property
-    def _empty(self) -> system.Model:
+    def _model_without_steps(self) -> system.Model:
         """A model with the resources of the file and no steps, to check single items."""
         return system.Model(
             self._name,
@@ -1621,17 +1648,17 @@ class ActivityReader:
             raise ModelError(f"{user} needs a machine with a network; this one shares memory")
         return self._hardware
 
-    def named(self, made: Activity, operations: MachineOperations, loc: Loc) -> Activity:
+    def named(self, activity: Activity, operations: MachineOperations, loc: Loc) -> Activity:
         """Register the names of the steps of an operation, add the stations that they use, and
         return its activity.
         """
-        for node in each_once([made]):
+        for node in each_once([activity]):
             if isinstance(node, activities.Step):
                 self.add_step(node, loc)
                 if node.resource is not None:
                     self._resources.setdefault(node.resource, system.Station())
-        self._taken[operations.name] += 1
-        return made
+        self._name_uses[operations.name] += 1
+        return activity
 
     def model(self) -> system.Model:
         """Build the model; raises SpecError with every formula and name that does not fit."""
@@ -1640,7 +1667,7 @@ class ActivityReader:
         if self.values.problems:
             raise SpecError(self.values.problems)
         try:
-            made = system.Model(
+            built_model = system.Model(
                 self._name,
                 population,
                 self._resources,
@@ -1654,11 +1681,11 @@ class ActivityReader:
             # What only the whole model tells, such as a wait that nothing ends.
             self.values.refuse(("resources",), str(error))
             raise SpecError(self.values.problems) from None
-        self._check_useful(made)
-        amounts = self.values.amounts(self._spec.amounts, means_of(made))
+        self._check_useful(built_model)
+        amounts = self.values.amounts(self._spec.amounts, means_of(built_model))
         if self.values.problems:
             raise SpecError(self.values.problems)
-        return replace(made, amounts=amounts) if amounts else made
+        return replace(built_model, amounts=amounts) if amounts else built_model
 
     def _requirements(self) -> tuple[tuple[system.Requirement, ...], list[str]]:
         """Build the requirements of the model; note those that name a quantity which the machine
@@ -1681,8 +1708,10 @@ class ActivityReader:
         """Build a list of items as one activity."""
         return then(*(self._item(item, (*loc, index)) for index, item in enumerate(items)))
 
-    def _each(self, resource: str) -> list[str]:
-        """List the names of the copies of a repeated resource; of any other resource its own name."""
+    def _copy_names(self, resource: str) -> list[str]:
+        """List the names of the copies of a repeated resource; of any other resource its own
+        name.
+        """
         count = self._counts.get(resource)
         return [resource] if count is None else [f"{resource}.{index}" for index in range(count)]
 
@@ -1697,48 +1726,52 @@ class ActivityReader:
         """
         if resource not in self._counts:
             return make(resource, "")
-        self._taken[resource] += 1
-        names = self._each(resource)
+        self._name_uses[resource] += 1
+        copy_names = self._copy_names(resource)
         return choose(
-            *((1 / len(names), make(copy, copy.removeprefix(resource))) for copy in names)
+            *(
+                (1 / len(copy_names), make(copy_name, copy_name.removeprefix(resource)))
+                for copy_name in copy_names
+            )
         )
 
     def at_blocks(
         self,
         resource: str,
-        number: int,
+        block_size: int,
         join: Expr | None,
         make: Callable[[str, str], Activity],
     ) -> Activity:
-        """Build the use of `number` copies of a resource side by side: of all copies, or of one
+        """Build the use of `block_size` copies of a resource side by side: of all copies, or of one
         block of consecutive copies, each block with the same probability.
 
         Parameters
         ----------
         resource, make : as of `at_one`
-        number : of copies used; the blocks are equal parts of all
+        block_size : of copies used; the blocks are equal parts of all
         join : how many of them are waited for; None: all
 
         Raises
         ------
         ModelError : the copies are not such blocks
         """
-        names = self._each(resource)
-        if resource not in self._counts or len(names) % number:
+        copy_names = self._copy_names(resource)
+        if resource not in self._counts or len(copy_names) % block_size:
             raise ModelError(
-                f"a fan_out of {number} divides the copies of a resource into equal parts, and"
-                f" {resource} has {len(names)}; give it a count that is a multiple of {number}"
+                f"a fan_out of {block_size} divides the copies of a resource into equal parts, and"
+                f" {resource} has {len(copy_names)}; give it a count that is a multiple of"
+                f" {block_size}"
             )
-        self._taken[resource] += 1
+        self._name_uses[resource] += 1
         blocks = [
             activities.fork(
                 *(
-                    make(copy, copy.removeprefix(resource))
-                    for copy in names[first : first + number]
+                    make(copy_name, copy_name.removeprefix(resource))
+                    for copy_name in copy_names[block_start : block_start + block_size]
                 ),
                 join=join,
             )
-            for first in range(0, len(names), number)
+            for block_start in range(0, len(copy_names), block_size)
         ]
         return (
             blocks[0]
@@ -1752,7 +1785,7 @@ class ActivityReader:
         """
         if (value and isinstance(value[0], ItemSpec)) or not value:
             return self.body(value, loc)
-        read = (
+        built_values = (
             (
                 self.body(item, (*loc, index))
                 if isinstance(item, list)
@@ -1760,16 +1793,16 @@ class ActivityReader:
             )
             for index, item in enumerate(value)
         )
-        return tuple(read)
+        return tuple(built_values)
 
     def numbered(self, name: str, mark: str = "") -> str:
         """Return a name for a step without one: the name of its resource, with a number from the
         second step on.
         """
         candidate = name
-        while self._taken[f"{mark}{candidate}"]:
-            self._numbers[name] += 1
-            candidate = f"{name}.{1 + self._numbers[name]}"
+        while self._name_uses[f"{mark}{candidate}"]:
+            self._last_numbers[name] += 1
+            candidate = f"{name}.{1 + self._last_numbers[name]}"
         return candidate
 
     def add_step(self, step: activities.Step, loc: Loc) -> None:
@@ -1778,15 +1811,15 @@ class ActivityReader:
             self.values.refuse(
                 (*loc, "name"), f"another step is called {step.name}; give each a name of its own"
             )
-        self._taken[step.name] += 1
+        self._name_uses[step.name] += 1
 
     def add_pipeline(self, name: str, loc: Loc) -> None:
         """Register the name of a pipeline; report a name that another pipeline has."""
-        if self._taken[f" {name}"]:
+        if self._name_uses[f" {name}"]:
             self.values.refuse(
                 (*loc, "name"), f"another pipeline is called {name}; give each a name of its own"
             )
-        self._taken[f" {name}"] += 1
+        self._name_uses[f" {name}"] += 1
 
     def _item(self, spec: Item, loc: Loc) -> Activity:
         """Build an item; a wrong one is reported and left out, so that the rest is read too."""
@@ -1799,26 +1832,26 @@ class ActivityReader:
             self._check_resource(activity, (*loc, spec.key))
         return activity
 
-    def _check_resource(self, made: Activity, loc: Loc) -> None:
+    def _check_resource(self, activity: Activity, loc: Loc) -> None:
         """Report, at its place, an item that names a missing resource or one of the wrong kind."""
-        made = (
-            made.options[0][1] if isinstance(made, activities.Choice) else made
+        activity = (
+            activity.options[0][1] if isinstance(activity, activities.Choice) else activity
         )  # of a repeated resource
         # The body of a hold was checked as its items were built.
-        alone = (
-            hold(made.resource, then(), made.mode, permits=made.permits)
-            if isinstance(made, activities.Hold)
-            else made
+        without_body = (
+            hold(activity.resource, then(), activity.mode, permits=activity.permits)
+            if isinstance(activity, activities.Hold)
+            else activity
         )
-        first = made.parts[0] if isinstance(made, activities.Then) else made
+        first_part = activity.parts[0] if isinstance(activity, activities.Then) else activity
         try:
-            if isinstance(first, activities.UnitStep):
+            if isinstance(first_part, activities.UnitStep):
                 # Whether it is in its monitor, and what signals it, is known of the whole model
                 # only.
-                check_counter(first, self._resources)
+                check_counter(first_part, self._resources)
             else:
-                for node in each_once([alone]):
-                    self._empty.check_uses(node)
+                for node in each_once([without_body]):
+                    self._model_without_steps.check_uses(node)
         except ModelError as error:
             self.values.refuse(loc, str(error))
 
@@ -1829,13 +1862,13 @@ class ActivityReader:
         components = {step.component for step in model.steps}
         for index, name in enumerate(self._spec.useful):
             if name not in components:
-                there = (
+                known_components = (
                     f"there are {', '.join(sorted(components))}"
                     if components
                     else "there are no steps"
                 )
                 self.values.refuse(
-                    ("useful", index), f"no step has the component {name!r}; {there}"
+                    ("useful", index), f"no step has the component {name!r}; {known_components}"
                 )
 
     def _population(self) -> system.Population:
@@ -1848,7 +1881,7 @@ class ActivityReader:
                 return system.ClosedPopulation(tuple(groups))
             except ModelError as error:
                 self.values.refuse(("groups", groups[0].name), str(error))
-                return self._empty.population
+                return self._model_without_steps.population
         assert spec.population is not None
         if spec.population.phases is not None:
             return self._phased(spec.population.phases, ("population", "phases"))
@@ -1870,22 +1903,22 @@ class ActivityReader:
     def _group(self, name: str, spec: GroupSpec) -> system.Group:
         """Build a group of processors or arrivals."""
         loc = ("groups", name)
-        number = spec.processors
+        processors = spec.processors
         cycle = self.body(spec.cycle, (*loc, "cycle"))
         target = spec.aimed(self.values, loc)
-        if number is not None:
-            size = self.values.expr(number, (*loc, "processors"), COUNT)
+        if processors is not None:
+            size = self.values.expr(processors, (*loc, "processors"), COUNT)
             return system.Group(name, size, cycle, target_time=target)
         rate = self.values.expr(spec.arrivals, (*loc, "arrivals"), RATE)
         pattern = spec.pattern(self.values, loc)
         return system.Group(name, Number(0.0), cycle, rate, pattern, target)
 
     def _phased(self, phases: Sequence[PhaseSpec], loc: Loc) -> system.PhasedPopulation:
-        read = (
+        fields_by_phase = (
             self.values.keys(phase, (*loc, index), self.listed)
             for index, phase in enumerate(phases)
         )
-        return system.PhasedPopulation(tuple(system.Phase(**phase) for phase in read))
+        return system.PhasedPopulation(tuple(system.Phase(**phase) for phase in fields_by_phase))
 
 
 def activity_data(model: system.Model) -> dict[str, Any]:
@@ -1909,29 +1942,31 @@ def activity_data(model: system.Model) -> dict[str, Any]:
     """
     need_model(model, "dump")
     writer = ActivityWriter(model.resources)
-    body = writer.population(model)
-    kinds = {kind.node: kind for kind in RESOURCES.values() if kind.node is not None}
+    population_data = writer.population(model)
+    spec_by_type = {kind.node: kind for kind in RESOURCES.values() if kind.node is not None}
     resources: dict[str, dict[str, Any]] = {}
     for name, resource in model.resources.items():
         # Copies are written once, under the name that they have in common.
-        repeated_name, _, index = name.rpartition(".")
-        if index not in map(str, range(writer.counts.get(repeated_name, 0))):
-            resources[name] = kinds[type(resource)].write(resource, writer.values)
-        elif index == "0":
+        repeated_name, _, copy_index = name.rpartition(".")
+        if copy_index not in map(str, range(writer.counts.get(repeated_name, 0))):
+            resources[name] = spec_by_type[type(resource)].write(resource, writer.values)
+        elif copy_index == "0":
             resources[repeated_name] = {
-                **kinds[type(resource)].write(resource, writer.values),
+                **spec_by_type[type(resource)].write(resource, writer.values),
                 "count": writer.counts[repeated_name],
             }
     amounts = writer.values.amounts(model.amounts, means_of(model))
-    required = {requirement.name: writer.requirement(requirement) for requirement in model.requires}
+    requirement_data = {
+        requirement.name: writer.requirement(requirement) for requirement in model.requires
+    }
     parameters = {"parameters": writer.values.parameters} if writer.values.parameters else {}
     components = {step.component for step in model.steps}
     useful = [name for name in model.useful if name in components]
     left_out = {"left_out": dict(model.left_out)} if model.left_out else {}
-    head = {"activity": 1, **left_out, **parameters, **({"useful": useful} if useful else {})}
-    requires = {"requires": required} if required else {}
-    computed = {"amounts": amounts} if amounts else {}
-    return {**head, **requires, **computed, "resources": resources, **body}
+    head_data = {"activity": 1, **left_out, **parameters, **({"useful": useful} if useful else {})}
+    requires_data = {"requires": requirement_data} if requirement_data else {}
+    amount_data = {"amounts": amounts} if amounts else {}
+    return {**head_data, **requires_data, **amount_data, "resources": resources, **population_data}
 
 
 class ActivityWriter:
@@ -1950,10 +1985,10 @@ class ActivityWriter:
         self.values = QuantityWriter()
         self.counts: Counter[str] = Counter()
         for name, resource in resources.items():
-            repeated_name, _, index = name.rpartition(".")
+            repeated_name, _, copy_index = name.rpartition(".")
             # In the order NAME.0, NAME.1 ...: a gap or a difference ends the alike ones.
             if (
-                index == str(self.counts[repeated_name])
+                copy_index == str(self.counts[repeated_name])
                 and resource == resources[f"{repeated_name}.0"]
             ):
                 self.counts[repeated_name] += isinstance(
@@ -1986,11 +2021,11 @@ class ActivityWriter:
         return self._items[type(activity)].write(activity, self)
 
     def _group(self, group: system.Group) -> dict[str, Any]:
-        customers = {"processors": self.values.written(group.processors)}
+        customer_data = {"processors": self.values.written(group.processors)}
         if group.arrivals is not None:
-            customers = {"arrivals": self.values.written(group.arrivals)}
-        arriving = _pattern_data(group.pattern, self.values) | self._target(group.target_time)
-        return {**customers, **arriving, "cycle": self.body(group.cycle)}
+            customer_data = {"arrivals": self.values.written(group.arrivals)}
+        arrival_data = _pattern_data(group.pattern, self.values) | self._target(group.target_time)
+        return {**customer_data, **arrival_data, "cycle": self.body(group.cycle)}
 
     def _target(self, target: Expr | None) -> dict[str, Any]:
         return {} if target is None else {"target_time": self.values.written(target)}
@@ -2001,22 +2036,23 @@ class ActivityWriter:
             case system.ClosedPopulation(
                 (system.Group("", processors, cycle, target_time=target),)
             ):
-                number = {"processors": self.values.written(processors)}
+                processor_data = {"processors": self.values.written(processors)}
                 return {
-                    "population": number | self._target(target),
+                    "population": processor_data | self._target(target),
                     "cycle": self.body(cycle),
                 }
             case system.ClosedPopulation(groups):
                 return {"groups": {group.name: self._group(group) for group in groups}}
             case system.OpenPopulation(rate, cycle, pattern, target):
-                arriving = _pattern_data(pattern, self.values) | self._target(target)
+                arrival_data = _pattern_data(pattern, self.values) | self._target(target)
                 return {
-                    "population": {"arrivals": self.values.written(rate), **arriving},
+                    "population": {"arrivals": self.values.written(rate), **arrival_data},
                     "cycle": self.body(cycle),
                 }
             case system.PhasedPopulation(phases):
                 return {"phases": [self.values.keys(phase, self.inner) for phase in phases]}
             case system.SuperstepPopulation():
                 raise ModelError(
-                    f"{model.name} has supersteps, which a file cannot state; keep its counts instead"
+                    f"{model.name} has supersteps, which a file cannot state; keep its counts"
+                    " instead"
                 )

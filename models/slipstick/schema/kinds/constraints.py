@@ -37,16 +37,16 @@ def standing_twice(value: object) -> str:
     return f"{value} stands here twice; leave it out once"
 
 
-def _each_once(values: list[Any]) -> list[Any]:
-    earlier = set[Any]()
+def _distinct_values(values: list[Any]) -> list[Any]:
+    earlier_values = set[Any]()
     for index, value in enumerate(values):
-        if value in earlier:
+        if value in earlier_values:
             raise broken_rule(standing_twice(value), index)
-        earlier.add(value)
+        earlier_values.add(value)
     return values
 
 
-Distinct = AfterValidator(_each_once)
+Distinct = AfterValidator(_distinct_values)
 """The constraint of a list of what is solved, fitted or drawn: each stands there once."""
 
 
@@ -66,8 +66,10 @@ def known_word(words: Collection[str]) -> GetPydanticSchema:
     def check(value: Any) -> str:
         if isinstance(value, str) and value in words:
             return value
-        *first, last = map(repr, words)
-        raise PydanticKnownError("literal_error", {"expected": f"{', '.join(first)} or {last}"})
+        *first_words, last_word = map(repr, words)
+        raise PydanticKnownError(
+            "literal_error", {"expected": f"{', '.join(first_words)} or {last_word}"}
+        )
 
     return GetPydanticSchema(
         lambda _source, _handler: core_schema.no_info_plain_validator_function(check),
@@ -79,8 +81,8 @@ RULE = "rule"
 """The type of error about several keys together, as pydantic has types of errors."""
 
 
-def broken_rule(why: str, *at: str | int) -> PydanticCustomError:
+def broken_rule(message: str, *at: str | int) -> PydanticCustomError:
     """Return the error for keys that contradict each other, at a place inside the table that has
     them.
     """
-    return PydanticCustomError(RULE, "{why}", {"why": why, "at": at})
+    return PydanticCustomError(RULE, "{why}", {"why": message, "at": at})

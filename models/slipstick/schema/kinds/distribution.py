@@ -150,8 +150,11 @@ class HyperexponentialTimeSpec(KindSpec):
 
     @classmethod
     def write(cls, distribution: TimeDistribution) -> dict[str, Any]:
-        chances, means = distribution.numbers
-        return {"probabilities": list(chances), "rates": _per_second([1 / mean for mean in means])}
+        probabilities, means = distribution.numbers
+        return {
+            "probabilities": list(probabilities),
+            "rates": _per_second([1 / mean for mean in means]),
+        }
 
 
 class CoxianTimeSpec(KindSpec):
@@ -297,8 +300,8 @@ def _is_distribution(value: Any) -> str:
         return "distribution"
     known_keys = [*DISTRIBUTIONS, *QUANTITY_KEYS]
     # Misspelt keys decide too, so that the message is about the kind that was meant.
-    near = [name for key in value for name in get_close_matches(str(key), known_keys, n=1)]
-    return "quantity" if set(near) & {*QUANTITY_KEYS} else "distribution"
+    close_keys = [name for key in value for name in get_close_matches(str(key), known_keys, n=1)]
+    return "quantity" if set(close_keys) & {*QUANTITY_KEYS} else "distribution"
 
 
 TimeOrDistribution = Annotated[

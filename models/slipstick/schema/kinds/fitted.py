@@ -45,12 +45,16 @@ class FittedSpec(Described):
     )
 
     def check_rules(self) -> None:
-        count = len(self.unknowns)
-        if len(self.centre) != count:
-            raise broken_rule(f"{len(self.centre)} values for {count} unknowns", "centre")
-        lengths = {len(row) for row in self.covariance}
-        if len(self.covariance) != count or lengths != {count}:
-            raise broken_rule(f"write {count} rows of {count} numbers", "covariance")
-        missing = next((path for path in self.parameters if path not in self.unknowns), None)
-        if missing is not None:
-            raise broken_rule(f"{missing} is not among the unknowns", "parameters", missing)
+        unknown_count = len(self.unknowns)
+        if len(self.centre) != unknown_count:
+            raise broken_rule(f"{len(self.centre)} values for {unknown_count} unknowns", "centre")
+        row_lengths = {len(row) for row in self.covariance}
+        if len(self.covariance) != unknown_count or row_lengths != {unknown_count}:
+            raise broken_rule(
+                f"write {unknown_count} rows of {unknown_count} numbers", "covariance"
+            )
+        missing_path = next((path for path in self.parameters if path not in self.unknowns), None)
+        if missing_path is not None:
+            raise broken_rule(
+                f"{missing_path} is not among the unknowns", "parameters", missing_path
+            )

@@ -66,17 +66,20 @@ class ProtocolSpec(Spec):
     )
 
     def check_rules(self) -> None:
-        *firsts, last = self.ranges.items()
-        if last[1].up_to is not None:
+        *earlier_ranges, last_range = self.ranges.items()
+        if last_range[1].up_to is not None:
             raise broken_rule(
-                f"the last range, {last[0]}, must have no up_to", "ranges", last[0], "up_to"
+                f"the last range, {last_range[0]}, must have no up_to",
+                "ranges",
+                last_range[0],
+                "up_to",
             )
-        before = -1.0
-        for name, protocol_range in firsts:
-            if protocol_range.up_to is None or not protocol_range.up_to.value > before:
-                why = f"range {name} needs an up_to above that of the range before it"
-                raise broken_rule(why, "ranges", name, "up_to")
-            before = protocol_range.up_to.value
+        previous_limit = -1.0
+        for name, protocol_range in earlier_ranges:
+            if protocol_range.up_to is None or not protocol_range.up_to.value > previous_limit:
+                message = f"range {name} needs an up_to above that of the range before it"
+                raise broken_rule(message, "ranges", name, "up_to")
+            previous_limit = protocol_range.up_to.value
 
 
 class WireSpec(Spec):
@@ -133,39 +136,53 @@ class NetworkSpec(Described):
         None, description="how its switches add up what ranks send, if they do"
     )
 
-    def build(self, name: str, at: Mapping[str, Parameter], prefix: str) -> hardware.Network:
+    def build(
+        self, name: str, parameter_by_path: Mapping[str, Parameter], prefix: str
+    ) -> hardware.Network:
         """Build the network of a checked file, called by its title.
 
         Parameters
         ----------
         name : of the file
-        at : every quantity of the file, by its path under `prefix`
+        parameter_by_path : every quantity of the file, by its path under `prefix`
         prefix : the path of the file's quantities, such as ``machine``
         """
         ranges = []
-        for label, protocol_range in self.protocol.ranges.items():
-            path = f"{prefix}.protocol.ranges.{label}"
-            total = part_of(hardware.LinearCost, protocol_range.total, at, f"{path}.total")
-            ranges.append(
-                part_of(hardware.SizeRange, protocol_range, at, path, name=label, total=total)
+        for range_name, protocol_range in self.protocol.ranges.items():
+            path = f"{prefix}.protocol.ranges.{range_name}"
+            total_cost = part_of(
+                hardware.LinearCost, protocol_range.total, parameter_by_path, f"{path}.total"
             )
-        added = at[f"{prefix}.protocol.added"]
-        wire = f"{prefix}.wire"
+            ranges.append(
+                part_of(
+                    hardware.SizeRange,
+                    protocol_range,
+                    parameter_by_path,
+                    path,
+                    name=range_name,
+                    total=total_cost,
+                )
+            )
+        protocol_added = parameter_by_path[f"{prefix}.protocol.added"]
+        wire_path = f"{prefix}.wire"
         reduction = self.in_switch and part_of(
-            hardware.SwitchReduction, self.in_switch, at, f"{prefix}.in_switch"
+            hardware.SwitchReduction, self.in_switch, parameter_by_path, f"{prefix}.in_switch"
         )
-        inner = {"wire_per_byte": at[f"{wire}.per_byte"], "wire_added": at[f"{wire}.added"]}
+        wire_parameters = {
+            "wire_per_byte": parameter_by_path[f"{wire_path}.per_byte"],
+            "wire_added": parameter_by_path[f"{wire_path}.added"],
+        }
         return part_of(
             hardware.Network,
             self,
-            at,
+            parameter_by_path,
             prefix,
             name=self.title,
             ranges=tuple(ranges),
-            protocol_added=added,
+            protocol_added=protocol_added,
             algorithms=tuple(self.algorithms),
             in_switch=reduction,
-            **inner,
+            **wire_parameters,
         )
 
 
@@ -230,7 +247,9 @@ class SystemSpec(Spec):
 
 
 class DvsmSpec(Spec):
-    """Costs of the software of a distributed virtual shared memory, in addition to protocol time."""
+    """Costs of the software of a distributed virtual shared memory, in addition to protocol
+    time.
+    """
 
     send_call: Time = Field(
         description="extra system-call time of a send at the faulting processor"
@@ -279,8 +298,8 @@ class DvsmSpec(Spec):
 
 def _or_name(schema: dict[str, Any]) -> None:
     """Change a JSON Schema so that editors accept the name of a network in place of a network."""
-    reference = {key: schema.pop(key) for key in list(schema) if key in ("$ref", "allOf")}
-    schema["anyOf"] = [{"type": "string"}, reference]
+    network_schema = {key: schema.pop(key) for key in list(schema) if key in ("$ref", "allOf")}
+    schema["anyOf"] = [{"type": "string"}, network_schema]
 
 
 class NodeSpec(Spec):
@@ -334,46 +353,54 @@ class MachineSpec(Described):
         ),
     )
 
-    def build(self, name: str, at: Mapping[str, Parameter], prefix: str) -> hardware.Machine:
+    def build(
+        self, name: str, parameter_by_path: Mapping[str, Parameter], prefix: str
+    ) -> hardware.Machine:
         """Build the machine of a checked file.
 
         Parameters
         ----------
         name : of the machine
-        at : every quantity of the file, by its path under `prefix`
+        parameter_by_path : every quantity of the file, by its path under `prefix`
         prefix : the path of the file's quantities, such as ``machine``
         """
 
         def quantity(path: str, dimension: Dimension) -> Parameter:
             # What is left out has no value; a model that asks for it is refused when it is built.
-            return at.get(f"{prefix}.{path}") or Parameter(f"{prefix}.{path}", dimension)
+            return parameter_by_path.get(f"{prefix}.{path}") or Parameter(
+                f"{prefix}.{path}", dimension
+            )
 
         node = None
         if self.node is not None:
-            inner = f"{prefix}.node"
+            node_path = f"{prefix}.node"
             node = hardware.Node(
-                at[f"{inner}.processors"],
-                at[f"{inner}.adapters"],
-                self.node.network.build("", at, f"{inner}.network"),
+                parameter_by_path[f"{node_path}.processors"],
+                parameter_by_path[f"{node_path}.adapters"],
+                self.node.network.build("", parameter_by_path, f"{node_path}.network"),
                 self.node.collectives or "",
             )
-        shared = self.memory.domain
+        domain_spec = self.memory.domain
         domain = None
-        if shared is not None:
-            domain = part_of(hardware.MemoryDomain, shared, at, f"{prefix}.memory.domain")
+        if domain_spec is not None:
+            domain = part_of(
+                hardware.MemoryDomain, domain_spec, parameter_by_path, f"{prefix}.memory.domain"
+            )
         return hardware.Machine(
             name=name or self.title,
-            processors=at[f"{prefix}.processors.count"],
-            speed=at[f"{prefix}.processors.speed"],
+            processors=parameter_by_path[f"{prefix}.processors.count"],
+            speed=parameter_by_path[f"{prefix}.processors.speed"],
             page=quantity("memory.page", BYTES),
             signal=quantity("system.signal", TIME),
-            network=self.network.build("", at, f"{prefix}.network"),
-            dvsm=part_of(hardware.Dvsm, self.dvsm, at, f"{prefix}.dvsm") if self.dvsm else None,
+            network=self.network.build("", parameter_by_path, f"{prefix}.network"),
+            dvsm=part_of(hardware.Dvsm, self.dvsm, parameter_by_path, f"{prefix}.dvsm")
+            if self.dvsm
+            else None,
             node=node,
-            flops=at.get(f"{prefix}.processors.flops"),
-            bandwidth=at.get(f"{prefix}.memory.bandwidth"),
-            latency=at.get(f"{prefix}.memory.latency"),
+            flops=parameter_by_path.get(f"{prefix}.processors.flops"),
+            bandwidth=parameter_by_path.get(f"{prefix}.memory.bandwidth"),
+            latency=parameter_by_path.get(f"{prefix}.memory.latency"),
             domain=domain,
-            call=at.get(f"{prefix}.system.call"),
+            call=parameter_by_path.get(f"{prefix}.system.call"),
             left_out=tuple(self.left_out.items()),
         )

@@ -133,18 +133,24 @@ def whole_or_formula(most: int) -> GetPydanticSchema:
     """Return the constraint of a field that holds a whole number from 1 on, or arithmetic on
     parameters, such as a number of servers.
     """
-    number = core_schema.int_schema(ge=1, le=most, strict=True)
+    number_schema = core_schema.int_schema(ge=1, le=most, strict=True)
 
-    def read(written: object, read_number: Callable[[object], int]) -> int | WholeFormula:
-        if isinstance(written, WholeFormula):
-            return written
-        return WholeFormula(written, 1, most) if isinstance(written, str) else read_number(written)
+    def read_value(raw_value: object, read_number: Callable[[object], int]) -> int | WholeFormula:
+        if isinstance(raw_value, WholeFormula):
+            return raw_value
+        return (
+            WholeFormula(raw_value, 1, most)
+            if isinstance(raw_value, str)
+            else read_number(raw_value)
+        )
 
-    limits = {"type": "integer", "minimum": 1, "maximum": most}
-    text = {"type": "string", "description": "arithmetic on parameters"}
+    number_limits = {"type": "integer", "minimum": 1, "maximum": most}
+    text_schema = {"type": "string", "description": "arithmetic on parameters"}
     return GetPydanticSchema(
-        lambda _source, _handler: core_schema.no_info_wrap_validator_function(read, number),
-        lambda _schema, _handler: {"anyOf": [limits, text]},
+        lambda _source, _handler: core_schema.no_info_wrap_validator_function(
+            read_value, number_schema
+        ),
+        lambda _schema, _handler: {"anyOf": [number_limits, text_schema]},
     )
 
 
@@ -202,8 +208,8 @@ class Quantity:
     def _arithmetic(self, text: str) -> Formula:
         if not self.shapes:
             return Formula(text)
-        most = math.inf if self.most is None else self.most
-        return WholeFormula(text, self.least or 0.0, most)
+        most_value = math.inf if self.most is None else self.most
+        return WholeFormula(text, self.least or 0.0, most_value)
 
     def _read_sourced(self, table: dict[str, Any]) -> Given:
         for key in table:
@@ -217,14 +223,16 @@ class Quantity:
             raise _refused("a quantity written as keys needs 'value'")
         # A value with a source is measured or assumed: arithmetic has the sources of its
         # parameters.
-        plain = replace(self, formula=False)
-        inner = plain.read(table["value"])
-        assert isinstance(inner, Given)
-        low, high = (plain._end(table[key]) if key in table else None for key in _ENDS)
+        without_formula = replace(self, formula=False)
+        quantity = without_formula.read(table["value"])
+        assert isinstance(quantity, Given)
+        low, high = (
+            without_formula._interval_end(table[key]) if key in table else None for key in _ENDS
+        )
         if (
-            not (inner.value if low is None else low)
-            <= inner.value
-            <= (inner.value if high is None else high)
+            not (quantity.value if low is None else low)
+            <= quantity.value
+            <= (quantity.value if high is None else high)
         ):
             raise _refused("the value lies outside of its interval, from low to high")
         assumed = table.get("assumed", False)
@@ -232,9 +240,9 @@ class Quantity:
             self._text(table, key) for key in ("source", "meaning", "technology")
         )
         if not isinstance(assumed, bool):
-            raise _refused(f"'assumed' is true or false; got {_kind(assumed)}", "assumed")
+            raise _refused(f"'assumed' is true or false; got {_value_text(assumed)}", "assumed")
         return replace(
-            inner,
+            quantity,
             source=source,
             assumed=assumed,
             meaning=meaning,
@@ -243,67 +251,68 @@ class Quantity:
             technology="" if technology == FOLLOWS_NOTHING else technology,
         )
 
-    def _end(self, end: Any) -> float:
+    def _interval_end(self, raw_end: Any) -> float:
         """Parse one end of an interval [base units]; it may be a fraction even where the value must
         be whole.
         """
-        number = replace(self, whole=False).read(end)
-        assert isinstance(number, Given)
-        return number.value
+        quantity = replace(self, whole=False).read(raw_end)
+        assert isinstance(quantity, Given)
+        return quantity.value
 
     @staticmethod
     def _text(table: dict[str, Any], key: str) -> str:
         text = table.get(key, "")
         if not isinstance(text, str):
-            raise _refused(f"{key!r} is text; got {_kind(text)}", key)
+            raise _refused(f"{key!r} is text; got {_value_text(text)}", key)
         return text
 
-    def _checked(self, value_read: Any) -> Given:
-        value, dimension = self._value(value_read)
+    def _checked(self, raw_value: Any) -> Given:
+        value, dimension = self._value(raw_value)
         # Of any dimension, times and rates still cannot be negative; differences of plain numbers
         # can.
-        least = 0.0 if self.dimension is None and dimension.time_power else self.least
+        least_value = 0.0 if self.dimension is None and dimension.time_power else self.least
         requirement = ""
-        if least is not None and not value >= least:
-            requirement = f"at least {_number(least, dimension)}"
+        if least_value is not None and not value >= least_value:
+            requirement = f"at least {_number_text(least_value, dimension)}"
         elif self.above is not None and not value > self.above:
-            requirement = f"more than {_number(self.above, dimension)}"
+            requirement = f"more than {_number_text(self.above, dimension)}"
         elif self.most is not None and not value <= self.most:
-            requirement = f"at most {_number(self.most, dimension)}"
+            requirement = f"at most {_number_text(self.most, dimension)}"
         elif not math.isfinite(value):
             requirement = "a finite number"
         elif self.whole and value != int(value):
             requirement = "a whole number"
         if requirement:
-            raise _refused(f"must be {requirement}, got {_number(value, dimension)}")
-        return Given(
-            value, dimension, "" if isinstance(value_read, InBaseUnits) else str(value_read)
-        )
+            raise _refused(f"must be {requirement}, got {_number_text(value, dimension)}")
+        return Given(value, dimension, "" if isinstance(raw_value, InBaseUnits) else str(raw_value))
 
-    def _value(self, text: Any) -> tuple[float, Dimension]:
-        if isinstance(text, str):
+    def _value(self, raw_value: Any) -> tuple[float, Dimension]:
+        if isinstance(raw_value, str):
             if self.dimension is None:
-                return parse(text)
-            if self.dimension == TIME_PER_BYTE and (rate_match := _RATE.fullmatch(text.strip())):
-                return _per_byte(text, rate_match), TIME_PER_BYTE
+                return parse(raw_value)
+            if self.dimension == TIME_PER_BYTE and (
+                rate_match := _RATE.fullmatch(raw_value.strip())
+            ):
+                return _per_byte(raw_value, rate_match), TIME_PER_BYTE
             count_pattern = (
                 _OPERATION if self.operations else _OPERATIONS if self.dimension == RATE else None
             )
-            if count_pattern and (rate_match := count_pattern.fullmatch(text.strip())):
+            if count_pattern and (rate_match := count_pattern.fullmatch(raw_value.strip())):
                 return parse(f"{rate_match[1]} {rate_match[2]}op")[0], self.dimension
-            if self.advice and not _is_plain(text):
-                raise UnitError(f"{text!r} is no plain number; {self.advice}")
-            return to_base(text, self.dimension), self.dimension
+            if self.advice and not _is_plain(raw_value):
+                raise UnitError(f"{raw_value!r} is no plain number; {self.advice}")
+            return to_base(raw_value, self.dimension), self.dimension
         # In Python true and false are whole numbers too.
-        if isinstance(text, bool) or not isinstance(text, int | float):
-            raise _refused(f"write {example_of(self.dimension)}; got {_kind(text)}")
+        if isinstance(raw_value, bool) or not isinstance(raw_value, int | float):
+            raise _refused(f"write {example_of(self.dimension)}; got {_value_text(raw_value)}")
         if self.dimension not in (None, COUNT):
-            if isinstance(text, InBaseUnits):
-                return float(text), self.dimension
+            if isinstance(raw_value, InBaseUnits):
+                return float(raw_value), self.dimension
             raise _refused(
-                f"write a number with a unit, such as {example_of(self.dimension)}; got {text!r}"
+                f"write a number with a unit, such as {example_of(self.dimension)}; got"
+                f" {raw_value!r}"
             )
-        return float(text), COUNT
+        return float(raw_value), COUNT
 
     def __get_pydantic_core_schema__(
         self, source: Any, handler: GetCoreSchemaHandler
@@ -314,22 +323,25 @@ class Quantity:
         self, schema: CoreSchema, handler: GetJsonSchemaHandler
     ) -> JsonSchemaValue:
         """Return the JSON Schema of the quantity, for editors."""
-        unit = (
+        unit_text = (
             "a plain number"
             if self.dimension == COUNT
             else f"a quantity such as {example_of(self.dimension)}"
         )
-        plain: list[JsonSchemaValue] = [{"type": "string", "description": unit}]
+        value_forms: list[JsonSchemaValue] = [{"type": "string", "description": unit_text}]
         if self.dimension in (None, COUNT):
             limits = {"minimum": self.least, "exclusiveMinimum": self.above, "maximum": self.most}
-            number = {"type": "integer" if self.whole else "number"}
-            plain.append(
-                {**number, **{key: limit for key, limit in limits.items() if limit is not None}}
+            number_form = {"type": "integer" if self.whole else "number"}
+            value_forms.append(
+                {
+                    **number_form,
+                    **{key: limit for key, limit in limits.items() if limit is not None},
+                }
             )
-        sourced = {
+        table_form = {
             "type": "object",
             "properties": {
-                **{key: {"anyOf": list(plain)} for key in ("value", *_ENDS)},
+                **{key: {"anyOf": list(value_forms)} for key in ("value", *_ENDS)},
                 "source": {"type": "string"},
                 "assumed": {"type": "boolean"},
                 "meaning": {"type": "string"},
@@ -338,7 +350,7 @@ class Quantity:
             "required": ["value"],
             "additionalProperties": False,
         }
-        return {"anyOf": [*plain, sourced]}
+        return {"anyOf": [*value_forms, table_form]}
 
 
 def example_of(dimension: Dimension | None) -> str:
@@ -364,7 +376,8 @@ def _per_byte(text: str, rate: re.Match[str]) -> float:
     value, _ = parse(f"{rate[1]} {rate[2]}{unit}/s")
     if not value > 0:
         raise UnitError(
-            f"{text!r}: a rate of 0 B/s transfers nothing; write a larger rate, or the time of a byte"
+            f"{text!r}: a rate of 0 B/s transfers nothing; write a larger rate, or the time of"
+            " a byte"
         )
     return 1 / value
 
@@ -423,16 +436,16 @@ CountFormula = Annotated[Given | Formula, Quantity(COUNT, formula=True)]
 Year = Annotated[float, Field(ge=1900, le=2200)]
 
 
-def _refused(why: str, *at: str, key: bool = False) -> PydanticCustomError:
+def _refused(message: str, *at: str, key: bool = False) -> PydanticCustomError:
     """Return the error of a quantity, or of a value or key at a place inside it."""
-    return PydanticCustomError("quantity", "{why}", {"why": why, "at": at, "key": key})
+    return PydanticCustomError("quantity", "{why}", {"why": message, "at": at, "key": key})
 
 
-def _number(value: float, dimension: Dimension) -> str:
+def _number_text(value: float, dimension: Dimension) -> str:
     return f"{value:g}" if dimension == COUNT else show(value, dimension)
 
 
-def _kind(value: Any) -> str:
+def _value_text(value: Any) -> str:
     if value is None:
         return "nothing"
     return {bool: repr(value).lower(), list: "a list"}.get(type(value), repr(value)[:60])
@@ -508,22 +521,22 @@ Once = Callable[[Hashable, Callable[[], Any], object], Any]
 """
 
 
-def validate(model: type[SpecType], node: Node, once: Once | None = None) -> SpecType:
+def validate(model: type[SpecType], node: Node, compute_once: Once | None = None) -> SpecType:
     """Check a tree against the pydantic model of a spec, and return the object.
 
     Parameters
     ----------
     model, node : the spec model, and the tree
-    once : keeps the parts that were checked, so that a part of several trees, such as their
+    compute_once : keeps the parts that were checked, so that a part of several trees, such as their
         machine, is checked once
 
     Raises
     ------
     SpecError : everything that is wrong, each at its line
     """
-    if once and isinstance(node, Table):
+    if compute_once and isinstance(node, Table):
         with suppress(ValidationError):  # what is wrong in a part is told as that of the whole
-            return _validated(model, node, once)
+            return _validated(model, node, compute_once)
     data = plain(node)
     try:
         return model.model_validate(data)
@@ -531,21 +544,31 @@ def validate(model: type[SpecType], node: Node, once: Once | None = None) -> Spe
         # The words of messages take time to import, and nothing is wrong with most files.
         from slipstick.schema.messages import problems_in
 
-        astray = model.astray(data) if issubclass(model, Described) else []
-        names = [problem(node, fault.path, fault.message, fault.key) for fault in astray]
-        raise SpecError([*problems_in(model, node, error), *names]) from None
+        name_faults = model.astray(data) if issubclass(model, Described) else []
+        name_problems = [
+            problem(node, fault.path, fault.message, fault.key) for fault in name_faults
+        ]
+        raise SpecError([*problems_in(model, node, error), *name_problems]) from None
 
 
-def _validated(model: type[SpecType], node: Table, once: Once) -> SpecType:
+def _validated(model: type[SpecType], node: Table, compute_once: Once) -> SpecType:
     """Check a table part by part, so that parts which were checked before are not checked again."""
     data: dict[str, Any] = {}
     for key, entry in node.entries.items():
-        kind = model.model_fields[key].annotation if key in model.model_fields else None
-        if isinstance(kind, UnionType):  # a part that may be left out
-            kind = next(iter({*get_args(kind)} - {NoneType})) if len(get_args(kind)) == 2 else None
-        if isinstance(entry.node, Table) and isinstance(kind, type) and issubclass(kind, Spec):
-            check = partial(_validated, kind, entry.node, once)
-            data[key] = once((kind, id(entry.node)), check, entry.node)
+        part_type = model.model_fields[key].annotation if key in model.model_fields else None
+        if isinstance(part_type, UnionType):  # a part that may be left out
+            part_type = (
+                next(iter({*get_args(part_type)} - {NoneType}))
+                if len(get_args(part_type)) == 2
+                else None
+            )
+        if (
+            isinstance(entry.node, Table)
+            and isinstance(part_type, type)
+            and issubclass(part_type, Spec)
+        ):
+            check_part = partial(_validated, part_type, entry.node, compute_once)
+            data[key] = compute_once((part_type, id(entry.node)), check_part, entry.node)
         else:
             data[key] = plain(entry.node)
     return model.model_validate(data)
@@ -713,15 +736,17 @@ def factors(spec: Factors, parameters: Mapping[str, Expr]) -> dict[str, Expr]:
     from slipstick.model.activity import TECHNOLOGIES
     from slipstick.model.system import faster
 
-    own: dict[str, Expr] = {
+    factor_by_class: dict[str, Expr] = {
         name: parameters[f"technology.{name}"]
         for name in TECHNOLOGIES
         if getattr(spec, name) is not None
     }
     if spec.processors is None:
-        return own
+        return factor_by_class
     benefit = parameters.get("technology.benefit")
-    return faster(own, parameters["technology.processors"], spec.fully, spec.partly, benefit)
+    return faster(
+        factor_by_class, parameters["technology.processors"], spec.fully, spec.partly, benefit
+    )
 
 
 MACHINE = "machine."
@@ -767,17 +792,17 @@ def read_formula(
         is_word = re.fullmatch(r"[A-Za-z_]\w*", formula.text.strip()) and "did you mean" not in str(
             error
         )
-        why = (
+        message = (
             f"{error}; write {example_of(dimension)}, or the name of a parameter"
             if is_word
             else str(error)
         )
-        raise mark.error(why, loc) from None
+        raise mark.error(message, loc) from None
     if dimension is not None and expr.dimension != dimension:
         for name in sorted(set(re.findall(r"\w+", formula.text)) & expr_by_name.keys()):
             _refuse_without_unit(tree, loc, formula, name, expr_by_name, dimension)
-        why = f"{formula.text} gives a [{expr.dimension}], but a [{dimension}] is wanted"
-        raise mark.error(why + _UNIT_AWAY.get((expr.dimension, dimension), ""), loc)
+        message = f"{formula.text} gives a [{expr.dimension}], but a [{dimension}] is wanted"
+        raise mark.error(message + _UNIT_AWAY.get((expr.dimension, dimension), ""), loc)
     return expr
 
 
@@ -799,20 +824,23 @@ def _refuse_without_unit(
     """Raise, at the place of a parameter without a unit, if the formula would have the right
     dimension with one.
     """
-    bare = expr_by_name[name]
-    if not isinstance(bare, Parameter) or bare.dimension != COUNT or bare.value is None:
+    unitless = expr_by_name[name]
+    if not isinstance(unitless, Parameter) or unitless.dimension != COUNT or unitless.value is None:
         return
     try:
         expr = read_expression(formula.text, {**expr_by_name, name: Parameter(name, dimension)})
     except FormulaError:
         return
     if expr.dimension == dimension:
-        units = " or ".join(
-            f"'{bare.value:g} {unit}'"
+        unit_texts = " or ".join(
+            f"'{unitless.value:g} {unit}'"
             for unit in _UNITS.get(str(dimension), (str(dimension).replace("1/", "/"),))
         )
-        why = f"{bare.value:g} lacks its unit; write {units}: {join(loc)} wants a [{dimension}]"
-        raise SpecError([problem(tree, ("parameters", name), why)])
+        message = (
+            f"{unitless.value:g} lacks its unit; write {unit_texts}: {join(loc)} wants a"
+            f" [{dimension}]"
+        )
+        raise SpecError([problem(tree, ("parameters", name), message)])
 
 
 _UNITS = {"s": ("s", "ms"), "B": ("B", "kB"), "1/s": ("/s",), "s/B": ("ns/B",), "B/s": ("MB/s",)}
@@ -836,24 +864,27 @@ class QuantityReader:
     """
 
     def __init__(
-        self, tree: Node, named: Mapping[str, Given | Formula], parameters: Mapping[str, Expr]
+        self,
+        tree: Node,
+        named_quantities: Mapping[str, Given | Formula],
+        parameters: Mapping[str, Expr],
     ) -> None:
         self._tree = tree
         self._parameters = parameters
         self.problems: list[Problem] = []
         self.shaping: dict[str, Number] = {}
-        self._unread: list[str] = []
-        self._machine = {
+        self._unread_names: list[str] = []
+        self._machine_parameters = {
             path: parameter for path, parameter in parameters.items() if path.startswith(MACHINE)
         }
-        self._known = self._read(named)
+        self._expr_by_name = self._expressions_of(named_quantities)
 
     def expr(self, value: Given | Formula | None, loc: Loc, dimension: Dimension) -> Expr:
         """Return the expression of a quantity; for a wrong formula, which is reported, a parameter
         without a value.
         """
         if isinstance(value, Formula):
-            expr = self._formula(value, loc, self._known, dimension)
+            expr = self._formula(value, loc, self._expr_by_name, dimension)
             return Parameter("unread", dimension) if expr is None else expr
         path = canonical(self._tree, loc)
         if path in self._parameters:
@@ -864,7 +895,7 @@ class QuantityReader:
 
     def add_names(self, names: Mapping[str, Expr]) -> None:
         """Add names that later formulas may use."""
-        self._known |= names
+        self._expr_by_name |= names
 
     def amounts(
         self, amounts: Mapping[str, Given | Formula], values: Mapping[str, Expr]
@@ -876,7 +907,7 @@ class QuantityReader:
         amounts : by name
         values : what stands for those of answers, by name
         """
-        expr_by_name = {**self._known, **values}
+        expr_by_name = {**self._expr_by_name, **values}
         expressions: dict[str, Expr] = {}
         for label, value in amounts.items():
             loc = ("amounts", label)
@@ -892,17 +923,17 @@ class QuantityReader:
         """Evaluate a formula whose result is a whole number that shapes the model; a wrong formula
         is reported, and counts as 1.
         """
-        expr = self._formula(formula, loc, self._known, COUNT)
+        expr = self._formula(formula, loc, self._expr_by_name, COUNT)
         if expr is None:
             return 1
         number = _evaluated(expr)
         # These parameters become numbers: the structure of the model cannot follow them in a sweep.
         self.shaping |= {
-            parameter.name: Number(_known(parameter), parameter.dimension)
+            parameter.name: Number(_value_of(parameter), parameter.dimension)
             for parameter in parameters(expr)
         }
-        finite = math.isfinite(number)  # a division by 0 is not
-        if finite and number == math.floor(number) and formula.least <= number <= formula.most:
+        is_finite = math.isfinite(number)  # a division by 0 is not
+        if is_finite and number == math.floor(number) and formula.least <= number <= formula.most:
             return int(number)
         limit = "" if formula.most == math.inf else f" to {formula.most:,.0f}"
         self.refuse(
@@ -916,12 +947,14 @@ class QuantityReader:
         """Return the first machine quantity that a formula names but the machine does not have;
         empty if there is none.
         """
-        return next((path for path in _OF_MACHINE.findall(text) if path not in self._known), "")
+        return next(
+            (path for path in _OF_MACHINE.findall(text) if path not in self._expr_by_name), ""
+        )
 
     def condition(self, text: str, loc: Loc) -> tuple[Comparison, ...]:
         """Parse comparisons joined by ``and``; a wrong condition is reported, and gives none."""
         try:
-            return read_condition(text, self._known)
+            return read_condition(text, self._expr_by_name)
         except FormulaError as error:
             self.refuse(loc, str(error))
             return ()
@@ -941,29 +974,35 @@ class QuantityReader:
         listed : reads a list of anything else; such a list is taken as it is by default
         """
 
-        def read(value: Any, place: Loc, quantity: Quantity | None) -> Any:
+        def field_value(value: Any, field_loc: Loc, quantity: Quantity | None) -> Any:
             if isinstance(value, WholeFormula):
-                return self.whole(value, place)
+                return self.whole(value, field_loc)
             if isinstance(value, ReadInPlace):
-                return value.expr(self, place)
+                return value.expr(self, field_loc)
             if isinstance(value, Given | Formula) and quantity is not None:
                 if quantity.formula and not quantity.shapes and quantity.dimension is not None:
-                    return self.expr(value, place, quantity.dimension)
+                    return self.expr(value, field_loc, quantity.dimension)
                 assert isinstance(value, Given)
                 return int(value.value) if quantity.whole else value.value
             if isinstance(value, dict):
-                return {key: read(item, (*place, key), quantity) for key, item in value.items()}
+                return {
+                    key: field_value(item, (*field_loc, key), quantity)
+                    for key, item in value.items()
+                }
             if isinstance(value, list) and quantity is not None:
                 return tuple(
-                    read(item, (*place, index), quantity) for index, item in enumerate(value)
+                    field_value(item, (*field_loc, index), quantity)
+                    for index, item in enumerate(value)
                 )
-            return listed(value, place) if isinstance(value, list) and listed else value
+            return listed(value, field_loc) if isinstance(value, list) and listed else value
 
-        kind = type(spec)
-        values = {key: getattr(spec, key) for key in kind.model_fields}
+        spec_type = type(spec)
+        values = {key: getattr(spec, key) for key in spec_type.model_fields}
         return {
-            k: read(value, (*loc, k), _wanted(kind, k))
-            for k, value in values.items()
+            field_key: field_value(
+                value, (*loc, field_key), _quantity_of_field(spec_type, field_key)
+            )
+            for field_key, value in values.items()
             if value is not None
         }
 
@@ -971,16 +1010,16 @@ class QuantityReader:
         """Report a problem at a place of the file."""
         self.problems.append(problem(self._tree, loc, message, key))
 
-    def _read(self, named: Mapping[str, Given | Formula]) -> dict[str, Expr]:
-        expr_by_name: dict[str, Expr] = dict(self._machine)
-        for name, value in named.items():
+    def _expressions_of(self, named_quantities: Mapping[str, Given | Formula]) -> dict[str, Expr]:
+        expr_by_name: dict[str, Expr] = dict(self._machine_parameters)
+        for name, value in named_quantities.items():
             loc = ("parameters", name)
             if not isinstance(value, Formula):
                 expr_by_name[name] = self._parameters[canonical(self._tree, loc)]
                 continue
             expr = self._formula(value, loc, expr_by_name, None)
             if expr is None:
-                self._unread.append(name)
+                self._unread_names.append(name)
             else:
                 expr_by_name[name] = expr
         return expr_by_name
@@ -995,38 +1034,39 @@ class QuantityReader:
         answers: bool = False,
     ) -> Expr | None:
         try:
-            if not self._machine and (machine_path := _OF_MACHINE.search(formula.text)):
-                why = (
-                    f"{machine_path[0]} needs a machine; write machine: NAME in the file, or give one with"
+            if not self._machine_parameters and (machine_path := _OF_MACHINE.search(formula.text)):
+                message = (
+                    f"{machine_path[0]} needs a machine; write machine: NAME in the file, or"
+                    " give one with"
                     " --machine"
                 )
-                raise SpecError([problem(self._tree, loc, why)])
+                raise SpecError([problem(self._tree, loc, message)])
             return read_formula(self._tree, loc, formula, expr_by_name, dimension, answers=answers)
         except SpecError as error:
             # A formula over a parameter that could not be read is not a second problem.
-            if not set(re.findall(r"\w+", formula.text)).intersection(self._unread):
+            if not set(re.findall(r"\w+", formula.text)).intersection(self._unread_names):
                 self.problems += error.problems
             return None
 
 
 @cache
-def _wanted(spec: type[BaseModel], key: str) -> Quantity | None:
+def _quantity_of_field(spec: type[BaseModel], key: str) -> Quantity | None:
     """Return the constraint of the quantity that a field holds, directly or inside a table or list;
     None if it holds no quantity.
     """
 
-    def inside(annotation: Any) -> Iterator[Quantity]:
+    def quantities_in(annotation: Any) -> Iterator[Quantity]:
         if isinstance(annotation, Quantity):
             yield annotation
         for argument in get_args(annotation):
-            yield from inside(argument)
+            yield from quantities_in(argument)
 
     field_info = spec.model_fields[key]
     return next(
         (
             argument
             for annotation in (*field_info.metadata, field_info.annotation)
-            for argument in inside(annotation)
+            for argument in quantities_in(annotation)
         ),
         None,
     )
@@ -1063,21 +1103,21 @@ class QuantityWriter:
     def __init__(self) -> None:
         self.parameters: dict[str, str | float] = {}
         self._sources: dict[str, str] = {}
-        self._parts: dict[str, str] = {}
+        self._name_by_text: dict[str, str] = {}
 
     def written(self, value: Expr) -> str | float:
         """Write an expression as a number, a quantity, or a formula over named parameters."""
         if isinstance(value, Number):
-            return _quantity(value, value.value)
+            return _quantity_text(value, value.value)
         if (
             isinstance(value, Parameter) and value.name.split(".")[0] in _PLACES
         ):  # not named by its author
-            return _quantity(value, _known(value))
-        renamed = {
-            parameter.name: replace(parameter, name=self._named(parameter))
+            return _quantity_text(value, _value_of(value))
+        new_parameters = {
+            parameter.name: replace(parameter, name=self._registered_name(parameter))
             for parameter in parameters(value)
         }
-        return repr(self._in_parts(substitute(value, renamed)))
+        return repr(self._with_named_parts(substitute(value, new_parameters)))
 
     def amounts(
         self, amounts: Mapping[str, Expr], means: Mapping[str, Parameter]
@@ -1093,44 +1133,53 @@ class QuantityWriter:
         ------
         ModelError : an amount is computed from another value
         """
-        spelt = {mean.name: name for name, mean in means.items()}
+        name_by_parameter = {mean.name: name for name, mean in means.items()}
         # A name may be the beginning of a longer one.
-        longest_first = sorted(map(re.escape, spelt), key=len, reverse=True)
-        values = re.compile(rf"(?:{'|'.join(longest_first)})(?![\w.-])")
+        longest_first = sorted(map(re.escape, name_by_parameter), key=len, reverse=True)
+        value_pattern = re.compile(rf"(?:{'|'.join(longest_first)})(?![\w.-])")
 
-        def written(name: str, amount: Expr) -> str:
-            renamed = {}
+        def amount_text(name: str, amount: Expr) -> str:
+            new_parameters = {}
             for parameter in parameters(amount):
-                if is_answer_value(parameter.name) and parameter.name not in spelt:
+                if is_answer_value(parameter.name) and parameter.name not in name_by_parameter:
                     raise ModelError(
-                        f"the amount {name} is computed from {parameter.name.partition('.')[2]}, which"
+                        f"the amount {name} is computed from"
+                        f" {parameter.name.partition('.')[2]}, which"
                         " no file can name; leave it out"
                     )
-                if parameter.name not in spelt:
-                    renamed[parameter.name] = replace(parameter, name=self._named(parameter))
-            text = repr(substitute(amount, renamed))
-            return values.sub(lambda match: spelt[match[0]], text) if spelt else text
+                if parameter.name not in name_by_parameter:
+                    new_parameters[parameter.name] = replace(
+                        parameter, name=self._registered_name(parameter)
+                    )
+            text = repr(substitute(amount, new_parameters))
+            return (
+                value_pattern.sub(lambda match: name_by_parameter[match[0]], text)
+                if name_by_parameter
+                else text
+            )
 
-        return {name: written(name, amount) for name, amount in amounts.items()}
+        return {name: amount_text(name, amount) for name, amount in amounts.items()}
 
-    def _in_parts(self, value: Expr) -> Expr:
+    def _with_named_parts(self, value: Expr) -> Expr:
         """Name the long parts of a formula, innermost first, because the parser limits the length
         of a formula.
         """
-        if len(words := repr(value)) <= _LONGEST_PART and "..." not in words:
+        if len(node_text := repr(value)) <= _LONGEST_PART and "..." not in node_text:
             return value  # nothing of it is cut
         new_nodes: dict[int, Expr] = {}
         for node in walk(value):
-            new = node
+            new_node = node
             if isinstance(node, Operation):
                 operands = tuple(new_nodes[id(operand)] for operand in node.operands)
-                new = replace(node, operands=operands)
-            words = repr(new)
-            if node is not value and len(words) > _LONGEST_PART:
-                name = self._parts.setdefault(words, f"part_{len(self._parts) + 1}")
-                self.parameters[name] = words
-                new = Parameter(name, node.dimension)
-            new_nodes[id(node)] = new
+                new_node = replace(node, operands=operands)
+            node_text = repr(new_node)
+            if node is not value and len(node_text) > _LONGEST_PART:
+                name = self._name_by_text.setdefault(
+                    node_text, f"part_{len(self._name_by_text) + 1}"
+                )
+                self.parameters[name] = node_text
+                new_node = Parameter(name, node.dimension)
+            new_nodes[id(node)] = new_node
         return new_nodes[id(value)]
 
     def keys(self, node: Any, inner: Callable[[Any], object] = lambda each: each) -> dict[str, Any]:
@@ -1159,11 +1208,11 @@ class QuantityWriter:
         values = {name: getattr(node, name) for name in defaults}
         return {name: as_text(value) for name, value in values.items() if value != defaults[name]}
 
-    def _named(self, parameter: Parameter) -> str:
+    def _registered_name(self, parameter: Parameter) -> str:
         """Register a parameter under a name that formulas can contain, and return the name."""
         # In a formula a hyphen would be a minus.
         name = plain_name(parameter.name.removeprefix(_SECTION)).replace("-", "_")
-        self.parameters[name] = _quantity(parameter, _known(parameter))
+        self.parameters[name] = _quantity_text(parameter, _value_of(parameter))
         if self._sources.setdefault(name, parameter.name) != parameter.name:
             raise ModelError(
                 f"parameters {self._sources[name]} and {parameter.name} would have one name in a"
@@ -1177,7 +1226,7 @@ def plain_name(name: str) -> str:
     return name.replace(".", "_")
 
 
-def _known(parameter: Parameter) -> float:
+def _value_of(parameter: Parameter) -> float:
     if parameter.value is None:
         raise ModelError(f"parameter {parameter.name} has no value; a file needs one")
     return parameter.value
@@ -1186,14 +1235,14 @@ def _known(parameter: Parameter) -> float:
 def _evaluated(value: Expr) -> float:
     """Evaluate an expression at the values of its parameters."""
     if isinstance(value, Number | Parameter):
-        return value.value if isinstance(value, Number) else _known(value)
+        return value.value if isinstance(value, Number) else _value_of(value)
     from slipstick.expression.tape import Tape  # NumPy, which a bare parameter does not need
 
-    values = {parameter.name: _known(parameter) for parameter in parameters(value)}
+    values = {parameter.name: _value_of(parameter) for parameter in parameters(value)}
     return float(Tape([value]).run(values)[0][0])
 
 
-def _quantity(value: Expr, number: float) -> str | float:
+def _quantity_text(value: Expr, number: float) -> str | float:
     if value.dimension == COUNT:
         # A larger whole number would be written with digits that a double does not hold.
         return int(number) if number == int(number) and abs(number) < 1e15 else number
@@ -1212,7 +1261,9 @@ class DescribedValue:
 
 @dataclass(frozen=True, slots=True)
 class _Context:
-    """The source of values that name none, and the text of each source key, at a place of a file."""
+    """The source of values that name none, and the text of each source key, at a place of a
+    file.
+    """
 
     source: str = ""
     spelt_out: Mapping[str, str] = field(default_factory=dict)
@@ -1244,15 +1295,15 @@ def with_sources(
     sources : what each file says of itself
     """
     for described in values:
-        file = value_mark(tree, described.path).file
+        file_name = value_mark(tree, described.path).file
         if described.given.source:
             yield described
         elif at(tree, described.path) is None:
             yield replace(described, source="default of the format")
-        elif file.startswith("--set"):
+        elif file_name.startswith("--set"):
             yield replace(described, source="set on the command line")
         else:
-            yield replace(described, source=sources.get(file, described.source))
+            yield replace(described, source=sources.get(file_name, described.source))
 
 
 def parameters_of(values: Mapping[str, DescribedValue]) -> dict[str, Parameter]:
@@ -1266,7 +1317,7 @@ def parameters_of(values: Mapping[str, DescribedValue]) -> dict[str, Parameter]:
 def part_of(
     part_class: type[HardwarePart],
     spec: Spec,
-    at: Mapping[str, Parameter],
+    parameter_by_path: Mapping[str, Parameter],
     path: str,
     **values_without_key: Any,
 ) -> HardwarePart:
@@ -1277,13 +1328,13 @@ def part_of(
     ----------
     part_class : the part
     spec, path : the checked keys, and where they stand
-    at : every quantity of the file, by path
+    parameter_by_path : every quantity of the file, by path
     values_without_key : values of the fields that are no keys
     """
     keys = [name for name in part_class._fields if name not in values_without_key]
     values = {key: getattr(spec, key) for key in keys}
     value_by_field = {
-        key: at[f"{path}.{key}"] if isinstance(value, Given) else value
+        key: parameter_by_path[f"{path}.{key}"] if isinstance(value, Given) else value
         for key, value in values.items()
     } | values_without_key
     return part_class._make(value_by_field[name] for name in part_class._fields)
@@ -1293,9 +1344,9 @@ def hardware_of(
     spec: Any, name: str = "", prefix: str = "machine"
 ) -> Machine | SharedMemory | Network:
     """Build the machine or the network of a checked file, with its quantities as parameters."""
-    at = parameters_of({entry.path: entry for entry in entries(spec, prefix)})
-    built: Machine | SharedMemory | Network = spec.build(name, at, prefix)
-    return built
+    parameter_by_path = parameters_of({entry.path: entry for entry in entries(spec, prefix)})
+    hardware: Machine | SharedMemory | Network = spec.build(name, parameter_by_path, prefix)
+    return hardware
 
 
 def _entries(value: object, path: str, meaning: str, context: _Context) -> Iterator[DescribedValue]:
@@ -1307,30 +1358,34 @@ def _entries(value: object, path: str, meaning: str, context: _Context) -> Itera
             context.spelt_out.get(value.source, value.source) or context.source,
         )
     elif isinstance(value, BaseModel):
-        inside = context.inside(value)
-        for name, info in type(value).model_fields.items():
-            inner = getattr(value, name)
+        inner_context = context.inside(value)
+        for name, field_info in type(value).model_fields.items():
+            field_value = getattr(value, name)
             if not isinstance(
-                inner, str | int | float | None
+                field_value, str | int | float | None
             ):  # most fields are, and hold no quantity
-                source_given = _told_together(inner, value) if isinstance(inner, Given) else inner
+                field_quantity = (
+                    _with_source_of_part(field_value, value)
+                    if isinstance(field_value, Given)
+                    else field_value
+                )
                 yield from _entries(
-                    source_given,
-                    _joined(path, info.alias or name),
-                    info.description or meaning,
-                    inside,
+                    field_quantity,
+                    _joined(path, field_info.alias or name),
+                    field_info.description or meaning,
+                    inner_context,
                 )
     elif isinstance(value, dict):
-        for key, inner in value.items():
+        for key, item in value.items():
             # What a table says of itself says nothing of a quantity that its author named.
-            named = "a parameter of the file" if path == "parameters" else meaning
-            yield from _entries(inner, _joined(path, str(key)), named, context)
+            item_meaning = "a parameter of the file" if path == "parameters" else meaning
+            yield from _entries(item, _joined(path, str(key)), item_meaning, context)
     elif isinstance(value, list):
-        for index, inner in enumerate(value):
-            yield from _entries(inner, _joined(path, str(index)), meaning, context)
+        for index, item in enumerate(value):
+            yield from _entries(item, _joined(path, str(index)), meaning, context)
 
 
-def _told_together(quantity: Given, spec: BaseModel) -> Given:
+def _with_source_of_part(quantity: Given, spec: BaseModel) -> Given:
     """Return a quantity with the source of the part that contains it, such as a distribution,
     unless it has its own.
     """

@@ -254,9 +254,9 @@ class QueueingNetworkSpec(ModelFileSpec):
     )
 
     def check_rules(self) -> None:
-        chained: set[Any] = {name for chain in self.chains.values() for name in chain.classes}
+        chain_classes: set[Any] = {name for chain in self.chains.values() for name in chain.classes}
         for name, class_spec in self.classes.items():
-            if not class_spec.tells_customers and name not in chained:
+            if not class_spec.tells_customers and name not in chain_classes:
                 raise broken_rule("give the class a population or arrivals", "classes", name)
 
     def build(
@@ -276,55 +276,55 @@ class QueueingNetworkSpec(ModelFileSpec):
         """
         values = QuantityReader(tree, self.parameters, parameters)
 
-        parts = self._parts(values)
-        built = None
+        network_parts = self._parts(values)
+        network = None
         try:
-            built = networks.QueueingNetwork(name, **parts, left_out=self.losses)
+            network = networks.QueueingNetwork(name, **network_parts, left_out=self.losses)
         except ModelFaultsError as error:
             for fault in error.faults:
                 values.refuse(fault.path, fault.message, fault.key)
-        if built is not None and self.amounts:
-            built = replace(built, amounts=values.amounts(self.amounts, means_of(built)))
-        if values.problems or built is None:
+        if network is not None and self.amounts:
+            network = replace(network, amounts=values.amounts(self.amounts, means_of(network)))
+        if values.problems or network is None:
             raise SpecError(values.problems)
-        if values.shaping.keys() & built.parameters.keys():
+        if values.shaping.keys() & network.parameters.keys():
             # A number that shapes the model cannot vary without building it anew.
             return self.build(name, tree, {**parameters, **values.shaping})
-        return built
+        return network
 
     def _parts(self, values: QuantityReader) -> dict[str, Any]:
         """Build the parts of the network, by the argument that takes them."""
         # A class of a chain may be listed for its name alone; its customers are those of the chain.
-        chained = {label for chain in self.chains.values() for label in chain.classes}
+        chain_classes = {name for chain in self.chains.values() for name in chain.classes}
         return {
             "classes": {
-                label: _members(class_spec, values, ("classes", label))
-                for label, class_spec in self.classes.items()
-                if class_spec.tells_customers or label not in chained
+                name: _members(class_spec, values, ("classes", name))
+                for name, class_spec in self.classes.items()
+                if class_spec.tells_customers or name not in chain_classes
             },
             "stations": {
-                label: networks.NetworkStation(
-                    **values.keys(station, ("stations", label)), distribution=station.distributions
+                name: networks.NetworkStation(
+                    **values.keys(station, ("stations", name)), distribution=station.distributions
                 )
-                for label, station in self.stations.items()
+                for name, station in self.stations.items()
             },
             "chains": {
-                label: networks.Chain(
+                name: networks.Chain(
                     tuple(chain.classes),
-                    _members(chain, values, ("chains", label)),
-                    _place(chain.reference),
+                    _members(chain, values, ("chains", name)),
+                    _class_and_station(chain.reference),
                 )
-                for label, chain in self.chains.items()
+                for name, chain in self.chains.items()
             },
             "routing": tuple(
                 _route(route_spec, values, ("routing", index))
                 for index, route_spec in enumerate(self.routing)
             ),
             "regions": {
-                label: networks.Region(
-                    **{**values.keys(spec, ("regions", label)), "stations": tuple(spec.stations)}
+                name: networks.Region(
+                    **{**values.keys(spec, ("regions", name)), "stations": tuple(spec.stations)}
                 )
-                for label, spec in self.regions.items()
+                for name, spec in self.regions.items()
             },
         }
 
@@ -332,23 +332,27 @@ class QueueingNetworkSpec(ModelFileSpec):
 def _members(
     spec: ClassSpec | ChainSpec, values: QuantityReader, loc: Loc
 ) -> networks.CustomerClass:
-    keys = {
+    fields_by_key = {
         key: value
         for key, value in values.keys(spec, loc).items()
         if key in MembersSpec.model_fields
     }
     if spec.trace is not None:
-        keys["trace"] = spec.trace.numbers()
-    return networks.OpenClass(**keys) if spec.arrivals is not None else networks.ClosedClass(**keys)
+        fields_by_key["trace"] = spec.trace.numbers()
+    return (
+        networks.OpenClass(**fields_by_key)
+        if spec.arrivals is not None
+        else networks.ClosedClass(**fields_by_key)
+    )
 
 
 def _route(spec: RouteSpec, values: QuantityReader, loc: Loc) -> networks.Route:
-    target = None if isinstance(spec.to, str) else _place(spec.to)
+    target = None if isinstance(spec.to, str) else _class_and_station(spec.to)
     probability = values.expr(spec.probability, (*loc, "probability"), COUNT)
-    return networks.Route(_place(spec.source), target, probability)
+    return networks.Route(_class_and_station(spec.source), target, probability)
 
 
-def _place(pair: list[str]) -> networks.Place:
+def _class_and_station(pair: list[str]) -> networks.Place:
     return cast(networks.Place, tuple(pair))
 
 
@@ -360,34 +364,34 @@ def unknown_names(data: object) -> list[Fault]:
     ----------
     data : the file, as plain values
     """
-    network = _table(data)
+    network = _as_table(data)
     classes, chains, stations = (
-        _table(network.get(key)) for key in ("classes", "chains", "stations")
+        _as_table(network.get(key)) for key in ("classes", "chains", "stations")
     )
     known_classes = [
         *classes,
         *(
-            str(label)
+            str(name)
             for chain in chains.values()
-            for label in _listing(_table(chain).get("classes"))
+            for name in _as_list(_as_table(chain).get("classes"))
         ),
     ]
     # Without any class the mistake is not in the names of classes.
     faults = [
-        Fault(("stations", name, key, label), no_class(label, known_classes), key=True)
+        Fault(("stations", name, key, name_in_key), no_class(name_in_key, known_classes), key=True)
         for name, station in stations.items()
         for key in networks.BY_CLASS
-        for label in _table(_table(station).get(key))
-        if known_classes and label not in known_classes
+        for name_in_key in _as_table(_as_table(station).get(key))
+        if known_classes and name_in_key not in known_classes
     ]
-    for name, region in _table(network.get("regions")).items():
-        for index, station in enumerate(_listing(_table(region).get("stations"))):
+    for name, region in _as_table(network.get("regions")).items():
+        for index, station in enumerate(_as_list(_as_table(region).get("stations"))):
             if stations and isinstance(station, str) and station not in stations:
-                why = no_station(station, list(stations))
-                faults.append(Fault(("regions", name, "stations", index), why))
-    for index, way in enumerate(_listing(network.get("routing"))):
+                message = no_station(station, list(stations))
+                faults.append(Fault(("regions", name, "stations", index), message))
+    for index, route in enumerate(_as_list(network.get("routing"))):
         for key in ("from", "to"):
-            pair = _listing(_table(way).get(key))
+            pair = _as_list(_as_table(route).get(key))
             if stations and len(pair) == 2 and isinstance(pair[1], str) and pair[1] not in stations:
                 faults.append(
                     Fault(("routing", index, key, 1), no_station(pair[1], list(stations)))
@@ -395,11 +399,11 @@ def unknown_names(data: object) -> list[Fault]:
     return faults
 
 
-def _table(value: object) -> dict[str, Any]:
+def _as_table(value: object) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _listing(value: object) -> list[Any]:
+def _as_list(value: object) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
@@ -421,12 +425,12 @@ def network_data(network: networks.QueueingNetwork) -> dict[str, Any]:
     """
     values = QuantityWriter()
 
-    def members(customers: networks.CustomerClass) -> dict[str, Any]:
+    def customer_data(customers: networks.CustomerClass) -> dict[str, Any]:
         data = values.keys(customers)
         trace = {"trace": {"gaps": " ".join(map(repr, data["trace"]))}} if "trace" in data else {}
         return {**data, **trace}
 
-    def written(station: networks.NetworkStation) -> dict[str, Any]:
+    def station_data(station: networks.NetworkStation) -> dict[str, Any]:
         data = values.keys(station)
         distributions = station.distribution
         for key in ("demand", "service"):
@@ -437,17 +441,19 @@ def network_data(network: networks.QueueingNetwork) -> dict[str, Any]:
                     data["scv"].pop(label)
         return {key: value for key, value in data.items() if key != "distribution" and value != {}}
 
-    body = {
-        "classes": {name: members(class_name) for name, class_name in network.classes.items()},
+    sections = {
+        "classes": {
+            name: customer_data(class_name) for name, class_name in network.classes.items()
+        },
         "chains": {
             name: {
                 "classes": list(chain.classes),
-                **members(chain.members),
+                **customer_data(chain.members),
                 "reference": list(chain.reference),
             }
             for name, chain in network.chains.items()
         },
-        "stations": {name: written(station) for name, station in network.stations.items()},
+        "stations": {name: station_data(station) for name, station in network.stations.items()},
         "routing": [
             {
                 "from": list(route.source),
@@ -457,8 +463,10 @@ def network_data(network: networks.QueueingNetwork) -> dict[str, Any]:
             for route in network.routing
         ],
     }
-    body["regions"] = {name: values.keys(region) for name, region in network.regions.items()}
-    body["amounts"] = values.amounts(network.amounts, means_of(network))
+    sections["regions"] = {name: values.keys(region) for name, region in network.regions.items()}
+    sections["amounts"] = values.amounts(network.amounts, means_of(network))
     left_out = dict(network.left_out)
-    head = {"queueing-network": 1, "left_out": left_out, "parameters": values.parameters}
-    return {key: value for key, value in {**head, **body}.items() if value or key == "stations"}
+    head_keys = {"queueing-network": 1, "left_out": left_out, "parameters": values.parameters}
+    return {
+        key: value for key, value in {**head_keys, **sections}.items() if value or key == "stations"
+    }

@@ -68,21 +68,23 @@ class CacheSpec(Spec):
     )
 
     def check_rules(self) -> None:
-        before = 0.0
-        last = self.size.value
+        previous_size = 0.0
+        cache_size = self.size.value
         for name, level in self.inner.items():
-            if not before < level.size.value < last:
-                why = f"level {name} must be larger than those before it and smaller than the cache"
-                raise broken_rule(why, "inner", name, "size")
-            before = level.size.value
+            if not previous_size < level.size.value < cache_size:
+                message = (
+                    f"level {name} must be larger than those before it and smaller than the cache"
+                )
+                raise broken_rule(message, "inner", name, "size")
+            previous_size = level.size.value
 
-    def build(self, at: Mapping[str, Parameter], path: str) -> hardware.Cache:
+    def build(self, parameter_by_path: Mapping[str, Parameter], path: str) -> hardware.Cache:
         """Build the cache of a checked file; `path` is the place of its quantities."""
-        inner = tuple(
-            part_of(hardware.CacheLevel, level, at, f"{path}.inner.{name}")
+        inner_levels = tuple(
+            part_of(hardware.CacheLevel, level, parameter_by_path, f"{path}.inner.{name}")
             for name, level in self.inner.items()
         )
-        return part_of(hardware.Cache, self, at, path, inner=inner)
+        return part_of(hardware.Cache, self, parameter_by_path, path, inner=inner_levels)
 
 
 class BusSpec(Spec):
@@ -210,44 +212,61 @@ class SharedMemorySpec(Described):
     locks: dict[Name, LockKindSpec] = Field({}, description="the locks by name")
     barriers: dict[Name, BarrierKindSpec] = Field({}, description="the barriers by name")
 
-    def build(self, name: str, at: Mapping[str, Parameter], prefix: str) -> hardware.SharedMemory:
+    def build(
+        self, name: str, parameter_by_path: Mapping[str, Parameter], prefix: str
+    ) -> hardware.SharedMemory:
         """Build the machine of a checked file.
 
         Parameters
         ----------
         name : of the machine
-        at : every quantity of the file, by its path under `prefix`
+        parameter_by_path : every quantity of the file, by its path under `prefix`
         prefix : the path of the file's quantities, such as ``machine``
         """
         locks = {
-            key: part_of(hardware.MachineLock, lock_spec, at, f"{prefix}.locks.{key}")
+            key: part_of(
+                hardware.MachineLock, lock_spec, parameter_by_path, f"{prefix}.locks.{key}"
+            )
             for key, lock_spec in self.locks.items()
         }
         barriers = {
-            key: part_of(hardware.BarrierKind, barrier_spec, at, f"{prefix}.barriers.{key}")
+            key: part_of(
+                hardware.BarrierKind, barrier_spec, parameter_by_path, f"{prefix}.barriers.{key}"
+            )
             for key, barrier_spec in self.barriers.items()
         }
         return hardware.SharedMemory(
             name=name or self.title,
-            processors=at[f"{prefix}.processors.count"],
-            step=at[f"{prefix}.processors.step"] / at[f"{prefix}.processors.clock"],
-            cache=self.cache.build(at, f"{prefix}.cache") if self.cache else None,
-            interconnect=_interconnect(self.interconnect, at, f"{prefix}.interconnect"),
-            memory=part_of(hardware.Memory, self.memory, at, f"{prefix}.memory"),
+            processors=parameter_by_path[f"{prefix}.processors.count"],
+            step=parameter_by_path[f"{prefix}.processors.step"]
+            / parameter_by_path[f"{prefix}.processors.clock"],
+            cache=self.cache.build(parameter_by_path, f"{prefix}.cache") if self.cache else None,
+            interconnect=_interconnect(
+                self.interconnect, parameter_by_path, f"{prefix}.interconnect"
+            ),
+            memory=part_of(hardware.Memory, self.memory, parameter_by_path, f"{prefix}.memory"),
             locks=locks,
             barriers=barriers,
         )
 
 
 def _interconnect(
-    spec: InterconnectSpec, at: Mapping[str, Parameter], path: str
+    spec: InterconnectSpec, parameter_by_path: Mapping[str, Parameter], path: str
 ) -> hardware.Interconnect:
     match spec:
         case BusSpec():
-            return part_of(hardware.Bus, spec, at, path, split=spec.transactions == "split")
+            return part_of(
+                hardware.Bus, spec, parameter_by_path, path, split=spec.transactions == "split"
+            )
         case MultistageSpec():
-            return part_of(hardware.Multistage, spec, at, path, circuit=spec.switching == "circuit")
+            return part_of(
+                hardware.Multistage,
+                spec,
+                parameter_by_path,
+                path,
+                circuit=spec.switching == "circuit",
+            )
         case RingSpec():
-            return part_of(hardware.Ring, spec, at, path)
+            return part_of(hardware.Ring, spec, parameter_by_path, path)
         case CrossbarSpec():
-            return part_of(hardware.Crossbar, spec, at, path)
+            return part_of(hardware.Crossbar, spec, parameter_by_path, path)

@@ -70,7 +70,7 @@ def _texts_in(value: Any, place: Place, is_column: bool) -> Iterator[tuple[Place
     type `Column`, and those of nested parts.
     """
     if isinstance(value, Spec):
-        yield from (((*place, *inside), text) for inside, text in columns_in(value))
+        yield from (((*place, *inner_place), text) for inner_place, text in columns_in(value))
     elif isinstance(value, str) and is_column:
         yield place, value
     elif isinstance(value, list | dict):
@@ -394,12 +394,14 @@ class StudySpec(Described):
 
     def check_rules(self) -> None:
         if "base" in self.cases:
-            why = "a difference cannot be called base; that is what it differs from"
-            raise broken_rule(why, "cases", "base")
+            message = "a difference cannot be called base; that is what it differs from"
+            raise broken_rule(message, "cases", "base")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Return how to pickle the object: by its questions, from which its class is built again."""
-        return _blank, (type(self).added,), self.__getstate__()
+        """Return how to pickle the object: by its questions, from which its class is built
+        again.
+        """
+        return _empty_study, (type(self).added,), self.__getstate__()
 
     @property
     def questions(self) -> dict[str, Any]:
@@ -418,52 +420,56 @@ def study_model(tree: Node | None = None) -> type[StudySpec]:
     keys = [*tree.entries] if isinstance(tree, Table) else None
     if keys is None:
         return _model_with(None)
-    added = [
+    added_names = [
         name for name in keys if name not in StudySpec.model_fields and name not in QUESTIONS.own
     ]
-    pictures = at(tree, ["pictures"]) if tree is not None else None
-    kinds = {
-        kind.value if isinstance((kind := at(picture, ["kind"])), Scalar) else None
-        for picture in (pictures.items if isinstance(pictures, Listing) else ())
+    picture_list = at(tree, ["pictures"]) if tree is not None else None
+    picture_kinds = {
+        kind_node.value if isinstance((kind_node := at(picture, ["kind"])), Scalar) else None
+        for picture in (picture_list.items if isinstance(picture_list, Listing) else ())
     }
     # An unknown key needs all questions, to suggest the one that was meant.
-    if not all(name in QUESTIONS.definitions for name in added):
+    if not all(name in QUESTIONS.definitions for name in added_names):
         return _model_with(None)
     known_kinds = {
-        kind
+        picture_kind
         for picture in (
             *_PICTURES,
-            *(drawn for name in added for drawn in QUESTIONS[name].pictures),
+            *(drawn for name in added_names for drawn in QUESTIONS[name].pictures),
         )
-        for kind in get_args(picture.model_fields["kind"].annotation)
+        for picture_kind in get_args(picture.model_fields["kind"].annotation)
     }
-    return _model_with(frozenset(added) if kinds <= known_kinds else None)
+    return _model_with(frozenset(added_names) if picture_kinds <= known_kinds else None)
 
 
 @cache
-def _model_with(added: frozenset[str] | None) -> type[StudySpec]:
+def _model_with(added_names: frozenset[str] | None) -> type[StudySpec]:
     """Build the pydantic model of a study with some questions of other packages; None stands for
     all of them.
     """
-    names = [*(QUESTIONS.definitions if added is None else added), *QUESTIONS.own]
+    names = [*(QUESTIONS.definitions if added_names is None else added_names), *QUESTIONS.own]
     questions = sorted(
         ((name, QUESTIONS[name]) for name in names), key=lambda item: item[1].position
     )
-    keys: dict[str, Any] = {name: (question.takes, question.field) for name, question in questions}
+    field_by_name: dict[str, Any] = {
+        name: (question.takes, question.field) for name, question in questions
+    }
     if pictures := [
         question_picture for _, question in questions for question_picture in question.pictures
     ]:
         # By name, so that the order in which packages were loaded does not show in messages.
         classes = sorted((*_PICTURES, *pictures), key=lambda picture: picture.__name__)
         picture_kind: Any = Annotated[reduce(or_, classes), Field(discriminator="kind")]
-        keys["pictures"] = (list[picture_kind], StudySpec.model_fields["pictures"])
-    model = create_model("StudySpec", __base__=StudySpec, __doc__=StudySpec.__doc__, **keys)
+        field_by_name["pictures"] = (list[picture_kind], StudySpec.model_fields["pictures"])
+    model = create_model(
+        "StudySpec", __base__=StudySpec, __doc__=StudySpec.__doc__, **field_by_name
+    )
     with_questions = cast("type[StudySpec]", model)
-    with_questions.added = added
+    with_questions.added = added_names
     return with_questions
 
 
-def _blank(added: frozenset[str] | None) -> StudySpec:
+def _empty_study(added: frozenset[str] | None) -> StudySpec:
     """Return an empty study of the class with some questions, which pickle fills."""
     model = _model_with(added)
     return model.__new__(model)

@@ -106,19 +106,19 @@ class TechnologySpec(Described, Gain):
         super().check_rules()
         for path in self.values:
             if not path.startswith("machine."):
-                why = (
+                message = (
                     "a technology sets quantities of the machine only, such as"
                     " machine.network.adapter"
                 )
-                raise broken_rule(why, "values", path)
+                raise broken_rule(message, "values", path)
         for name in TECHNOLOGIES:
             change = getattr(self, name)
             if change is not None and change.to is not None and name not in QUANTITIES:
-                why = (
+                message = (
                     f"the cost of {name} is no single quantity of a machine; write by, a factor, or"
                     " set values"
                 )
-                raise broken_rule(why, name, "to")
+                raise broken_rule(message, name, "to")
             if change is not None and change.to is not None and QUANTITIES[name] in self.values:
                 raise broken_rule(
                     f"{QUANTITIES[name]} stands under values, too; write it once", name, "to"
@@ -151,61 +151,72 @@ def changes_of(
     ------
     SpecError : the technology is wrong, or sets a path that the inputs do not have
     """
-    name, file = _read(reference, library)
-    gains = Gain.model_fields
+    technology_name, technology_tree = _read_technology(reference, library)
+    gain_keys = Gain.model_fields
     changes = {
-        f"{TECHNOLOGY}.{key}": entry.node for key, entry in file.entries.items() if key in gains
+        f"{TECHNOLOGY}.{key}": entry.node
+        for key, entry in technology_tree.entries.items()
+        if key in gain_keys
     }
-    changes |= {f"{TECHNOLOGY}.{key}": node for key, node in _changes(file, "by").items()}
+    changes |= {
+        f"{TECHNOLOGY}.{key}": node for key, node in _class_changes(technology_tree, "by").items()
+    }
     notes = []
     for key in PREFETCHED:
-        if key in file.entries and key in input_names:
-            changes[key] = file.entries[key].node
-        elif key in file.entries:
-            notes.append(f"{name}: {key} is left out, for {model} has no such input")
-    free = [key for key in _changes(file, "to") if _costs_nothing(tree, QUANTITIES[key])]
-    places = [QUANTITIES[key] for key in free]
-    states = ["0" if at(tree, path) is not None else "not given" for path in places]
-    notes += [
-        f"{name}: {key} is left out, for {path} is {state} here"
-        for key, path, state in zip(free, places, states, strict=True)
+        if key in technology_tree.entries and key in input_names:
+            changes[key] = technology_tree.entries[key].node
+        elif key in technology_tree.entries:
+            notes.append(f"{technology_name}: {key} is left out, for {model} has no such input")
+    costless_classes = [
+        key
+        for key in _class_changes(technology_tree, "to")
+        if _costs_nothing(tree, QUANTITIES[key])
     ]
-    for path, node in _values(file).items():
-        if at(tree, path) is None and path not in places:
-            why = (
-                f"{name} sets {path}, which {model} does not have here; choose another technology"
+    costless_paths = [QUANTITIES[key] for key in costless_classes]
+    state_texts = ["0" if at(tree, path) is not None else "not given" for path in costless_paths]
+    notes += [
+        f"{technology_name}: {key} is left out, for {path} is {state_text} here"
+        for key, path, state_text in zip(costless_classes, costless_paths, state_texts, strict=True)
+    ]
+    for path, node in _machine_values(technology_tree).items():
+        if at(tree, path) is None and path not in costless_paths:
+            message = (
+                f"{technology_name} sets {path}, which {model} does not have here; choose"
+                " another technology"
                 " or machine"
             )
-            raise reference.mark.error(why, TECHNOLOGY)
-        if path not in places:
+            raise reference.mark.error(message, TECHNOLOGY)
+        if path not in costless_paths:
             changes[path] = node
     return changes, tuple(notes)
 
 
-def _changes(file: Table, key: str) -> dict[str, Node]:
+def _class_changes(technology_tree: Table, key: str) -> dict[str, Node]:
     """Return the values under ``by`` or ``to`` of a technology's classes of cost, each as a
     quantity with its source.
     """
-    nodes: dict[str, Node] = {}
+    node_by_class: dict[str, Node] = {}
     for name in TECHNOLOGIES:
-        change = at(file, [name])
+        change = at(technology_tree, [name])
         if isinstance(change, Table) and key in change.entries:
             entries = {
                 "value" if key_name == key else key_name: entry
                 for key_name, entry in change.entries.items()
             }
-            nodes[name] = Table(entries, change.mark)
-    return nodes
+            node_by_class[name] = Table(entries, change.mark)
+    return node_by_class
 
 
-def _values(file: Table) -> dict[str, Node]:
+def _machine_values(technology_tree: Table) -> dict[str, Node]:
     """Return the quantities of a machine that a technology sets, by path."""
-    values_node = at(file, ["values"])
+    values_node = at(technology_tree, ["values"])
     entries = values_node.entries if isinstance(values_node, Table) else {}
-    classes = {
-        QUANTITIES[name]: node for name, node in _changes(file, "to").items() if name in QUANTITIES
+    node_by_path = {
+        QUANTITIES[name]: node
+        for name, node in _class_changes(technology_tree, "to").items()
+        if name in QUANTITIES
     }
-    return {path: entry.node for path, entry in entries.items()} | classes
+    return {path: entry.node for path, entry in entries.items()} | node_by_path
 
 
 def _costs_nothing(tree: Node, path: str) -> bool:
@@ -217,41 +228,45 @@ def _costs_nothing(tree: Node, path: str) -> bool:
     return isinstance(value_node, Scalar) and parse(str(value_node.value))[0] == 0.0
 
 
-def _read(reference: Node, library: Library) -> tuple[str, Table]:
+def _read_technology(reference: Node, library: Library) -> tuple[str, Table]:
     """Read a technology; its source keys are replaced by their texts, because only its own file
     defines them.
     """
     if isinstance(reference, Table):
-        name = "this technology"
-        file = library.resolve(TECHNOLOGY, reference)
+        technology_name = "this technology"
+        technology_tree = library.resolve(TECHNOLOGY, reference)
     elif isinstance(reference, Scalar) and isinstance(reference.value, str) and reference.value:
-        name = (
+        technology_name = (
             "technology"
             f" {reference.value.rpartition('/')[2].removesuffix('.yaml').removesuffix('.yml')}"
         )
-        file = library.load(TECHNOLOGY, reference.value, reference.mark, TECHNOLOGY)
+        technology_tree = library.load(TECHNOLOGY, reference.value, reference.mark, TECHNOLOGY)
     else:
         raise reference.mark.error(
             "write the name of a technology, a file that ends in .yaml, or its keys and values",
             TECHNOLOGY,
         )
-    tree = library.once(
-        ("spelt", id(file)), lambda: _spelt(file, validate(TechnologySpec, file).sources), file
+    tree_with_texts = library.once(
+        ("spelt", id(technology_tree)),
+        lambda: _with_source_texts(
+            technology_tree, validate(TechnologySpec, technology_tree).sources
+        ),
+        technology_tree,
     )
-    assert isinstance(tree, Table)
-    return name, tree
+    assert isinstance(tree_with_texts, Table)
+    return technology_name, tree_with_texts
 
 
-def _spelt(node: Node, sources: Mapping[str, str]) -> Node:
+def _with_source_texts(node: Node, sources: Mapping[str, str]) -> Node:
     if not isinstance(node, Table):
         return node
     entries = {}
     for key, entry in node.entries.items():
-        inner = _spelt(entry.node, sources)
-        if key == "source" and isinstance(inner, Scalar) and inner.value in sources:
-            text = sources[str(inner.value)]
-            inner = Scalar(text, text, inner.mark, quoted=True)
-        entries[key] = Entry(entry.key_mark, inner)
+        new_node = _with_source_texts(entry.node, sources)
+        if key == "source" and isinstance(new_node, Scalar) and new_node.value in sources:
+            source_text = sources[str(new_node.value)]
+            new_node = Scalar(source_text, source_text, new_node.mark, quoted=True)
+        entries[key] = Entry(entry.key_mark, new_node)
     return Table(entries, node.mark)
 
 
@@ -268,32 +283,35 @@ def check_values(tree: Table, library: Library) -> None:
     ------
     SpecError : no machine has such paths, or a value is not allowed there
     """
-    values = _values(tree)
-    paths = {path: path.removeprefix("machine.") for path in values}
+    values = _machine_values(tree)
+    path_in_machine = {path: path.removeprefix("machine.") for path in values}
     machines = [library.load("machine", name) for name in names("machine")]
-    fitting = next(
+    fitting_machine = next(
         (
             machine
             for machine in machines
-            if all(at(machine, path) is not None for path in paths.values())
+            if all(at(machine, path) is not None for path in path_in_machine.values())
         ),
         None,
     )
-    if fitting is None:
+    if fitting_machine is None:
         known_paths = {
             path
-            for path, inner in paths.items()
-            if any(at(machine, inner) is not None for machine in machines)
+            for path, machine_path in path_in_machine.items()
+            if any(at(machine, machine_path) is not None for machine in machines)
         }
         # Each is there on some machine: then it is the first that stands on none together with the
         # others.
-        path = next((path for path in paths if path not in known_paths), next(iter(paths)))
+        path = next(
+            (path for path in path_in_machine if path not in known_paths),
+            next(iter(path_in_machine)),
+        )
         mark = key_mark(tree, ["values", path])
-        why = "no machine of the catalogue has this quantity, or not together with the others"
-        raise mark.error(why, ["values", path])
-    changed: Node = fitting
-    for path, inner in paths.items():
-        changed = replaced(changed, inner, values[path])
+        message = "no machine of the catalogue has this quantity, or not together with the others"
+        raise mark.error(message, ["values", path])
+    changed_machine: Node = fitting_machine
+    for path, machine_path in path_in_machine.items():
+        changed_machine = replaced(changed_machine, machine_path, values[path])
     # Limits of a value are those of its place in the machine.
-    if problems := problems_of(spec_model("machine", fitting), changed):
+    if problems := problems_of(spec_model("machine", fitting_machine), changed_machine):
         raise SpecError(problems)
