@@ -134,7 +134,9 @@ class Drawn:
         if kind == 4:
             return slipstick.choose((0.25, body()), (0.75, body()))
         if kind == 5:
-            return slipstick.repeat(self.chance.choice((1, 2, 2.5)), body())
+            rounds = self.chance.choice((1, 2, 2.5, [0.25, 0.0, 0.75]))
+            spread = self.chance.choice((None, 0.5, 3.0)) if isinstance(rounds, int) else None
+            return slipstick.repeat(rounds, body(), scv=spread)
         if kind == 6:
             return slipstick.hold("gate", slipstick.delay(1.0, name=name))
         if kind == 7:

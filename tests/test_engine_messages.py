@@ -328,6 +328,19 @@ ACTIVITIES = [
     bad(lambda: choose(), "the probabilities of choose must add up to 1, got 0"),
     bad(lambda: repeat(-1, A), "the count of repeat must be at least 0, got -1"),
     bad(lambda: repeat(T, A), "the count of repeat must be a [1], got [s]: t"),
+    bad(
+        lambda: repeat(2.5, A, scv=0.03),
+        "the scv of a count with mean 2.5 is at least 0.04, that of the whole numbers next to it, got 0.03",
+    ),
+    bad(
+        lambda: repeat(2, A, "geometric", scv=0.5),
+        "a repeat has an scv or probabilities, or the spread geometric; not both",
+    ),
+    bad(
+        lambda: repeat([0.5, 0.5], A, scv=0.5),
+        "a repeat has probabilities of its counts, or an scv; not both",
+    ),
+    bad(lambda: repeat([0.5, 0.4], A), "the probabilities of repeat must add up to 1, got 0.9"),
     bad(lambda: pipeline([A], 0), "the items of a pipeline must be at least 1, got 0"),
     bad(lambda: pipeline([], 3, name="line"), "pipeline line needs at least one stage"),
     bad(lambda: Stage("serial", (), "empty"), "stage empty has nothing to do; give it an activity"),

@@ -351,6 +351,43 @@ def test_at_its_limit_it_equals_the_model_without_it(construct: str) -> None:
     assert limit["time"] == pytest.approx(without["time"], rel=1e-3 if limit.exact else 0.06)
 
 
+RANDOM_COUNTS: Mapping[str, Callable[[Activity], Activity]] = {
+    "even": lambda body: repeat(3, body, scv=0.2),
+    "uneven": lambda body: repeat(2, body, scv=4),
+    "listed": lambda body: repeat([0.1, 0.2, 0.0, 0.7], body),
+}
+
+
+@pytest.mark.parametrize("name", RANDOM_COUNTS)
+def test_random_counts_are_those_of_the_chain_and_of_pollaczek_and_khinchine(name: str) -> None:
+    count = RANDOM_COUNTS[name]
+    closed = closed_model(thinks() >> count(served()), 3)
+    chain = answer(closed, MARKOV_CHAIN)
+    assert chain.exact
+    assert not contradictions(chain, answer(closed, SIMULATION))
+
+    # One customer at a time is served for N exponential times of mean 1: an M/G/1 queue.
+    mean, square = {"even": (3, 10.8), "uneven": (2, 20), "listed": (2.3, 6.5)}[name]
+    held = hold("room", count(delay(1.0, name="call", scv=1.0)))
+    queue = open_model(held, rate(0.2), resources={"room": Permits(1)})
+    wait = 0.2 * (mean + square) / 2 / (1 - 0.2 * mean)
+    assert answer(queue, "mean-value")["time"] == pytest.approx(wait + mean, rel=0.01)
+    simulated = answer(queue, SIMULATION).values["time"]
+    assert simulated.value is not None
+    assert simulated.high is not None
+    assert abs(simulated.value - wait - mean) <= WIDTHS * (simulated.high - simulated.value)
+
+
+def test_counts_at_their_limits_are_whole_or_geometric() -> None:
+    def time(counted: Activity) -> float:
+        return time_of(answer(closed_model(thinks() >> counted, 3), MARKOV_CHAIN))
+
+    whole, geometric = repeat(2, served()), repeat(2, served(), spread="geometric")
+    assert time(repeat([0.0, 0.0, 1.0], served())) == pytest.approx(time(whole), rel=1e-9)
+    assert time(repeat(2, served(), scv=0)) == pytest.approx(time(whole), rel=1e-9)
+    assert time(repeat(2, served(), scv=1.5)) == pytest.approx(time(geometric), rel=1e-9)
+
+
 def test_a_field_that_is_neither_plain_nor_special_cannot_be_defined() -> None:
     with pytest.raises(
         TypeError,

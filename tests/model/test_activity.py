@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 from hypothesis import given
 
-from slipstick.expression.nodes import COUNT, TIME, Number, Parameter
+from slipstick.expression.nodes import COUNT, TIME, Expr, Number, Parameter
 from slipstick.model.activity import (
     Choice,
     Pipeline,
+    Repeat,
     Step,
     Then,
     barrier,
@@ -95,7 +98,56 @@ def test_a_number_becomes_a_parameter_named_after_the_step() -> None:
 def test_an_expression_is_taken_as_it_is() -> None:
     size = Parameter("n", COUNT, 2.0)
     assert delay(A.time * size, name="x").time == A.time * size
-    assert repeat(size, A).count is size
+    repeated = repeat(size, A)
+    assert isinstance(repeated, Repeat)
+    assert repeated.count is size
+
+
+def _rounds(activity: Activity) -> dict[int, float]:
+    """Return the probability of each number of executions of the only step of an activity."""
+    match activity:
+        case Then(parts):
+            counts = {0: 1.0}
+            for of_part in map(_rounds, parts):
+                pairs = [(n, m) for n in counts for m in of_part if n + m < 400]
+                together: dict[int, float] = {}
+                for n, m in pairs:
+                    together[n + m] = together.get(n + m, 0.0) + counts[n] * of_part[m]
+                counts = together
+            return counts
+        case Choice(options):
+            inner = [(_known(chance), _rounds(body)) for chance, body in options]
+            return {n: sum(p * of_body.get(n, 0.0) for p, of_body in inner) for n in range(400)}
+        case Repeat(count, _, spread):
+            mean = _known(count)
+            if spread == "geometric":
+                return {n: (mean / (1 + mean)) ** n / (1 + mean) for n in range(400)}
+            return {math.floor(mean): 1 - mean % 1, math.floor(mean) + 1: mean % 1}
+    return {1: 1.0}
+
+
+def _known(expr: Expr) -> float:
+    assert isinstance(expr, Number)
+    return expr.value
+
+
+@pytest.mark.parametrize(
+    ("mean", "scv"),
+    # Constant, even, whole and geometric, geometric, and with none at all; below and above 1.
+    [(3, 0), (2.5, 0.04), (2.5, 0.05), (3, 0.2), (3, 4 / 3), (3, 3), (0.5, 1), (0.5, 4), (10, 0.3)],
+)
+def test_rounds_have_the_mean_and_the_scv_that_are_asked_for(mean: float, scv: float) -> None:
+    chances = _rounds(repeat(float(mean), A, scv=float(scv)))
+    first, second = (sum(n**k * p for n, p in chances.items()) for k in (1, 2))
+    assert sum(chances.values()) == pytest.approx(1)
+    assert first == pytest.approx(mean)
+    assert second / first**2 - 1 == pytest.approx(scv, abs=1e-9)
+
+
+def test_rounds_have_the_probabilities_that_are_listed() -> None:
+    listed = [0.1, 0.2, 0.0, 0.7, 0.0]
+    chances = _rounds(repeat([Number(p) for p in listed], A))
+    assert [chances.get(n, 0.0) for n in range(5)] == pytest.approx(listed)
 
 
 def test_one_of_one_is_itself() -> None:

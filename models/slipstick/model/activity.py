@@ -16,6 +16,7 @@ from slipstick.arguments import (
     FLAG,
     TEXT,
     checked,
+    either,
     instance,
     listed,
     optional,
@@ -35,6 +36,10 @@ from slipstick.expression.nodes import (
     Parameter,
     as_expr,
     constant,
+    floor,
+    maximum,
+    minimum,
+    sqrt,
     total,
     walk,
 )
@@ -49,6 +54,7 @@ from slipstick.model.steps import (
     NEVER,
     NOTHING,
     ONCE,
+    ROUNDING,
     SERVED,
     TAKEN,
     Activity,
@@ -857,42 +863,139 @@ def choose(*options: tuple[Like, Activity]) -> Choice:
     choose((0.3, delay(1.0, name='hit')), (0.7, delay(2.0, name='miss')))
     """
     pairs = tuple((counted(p, "a probability"), body) for p, body in options)
-    probabilities = [
-        p.value for p, _ in pairs if isinstance(p, Number | Parameter) and p.value is not None
-    ]
-    for p in probabilities:
-        if not 0 <= p <= 1:
-            raise ModelError(f"a probability of choose must lie between 0 and 1, got {p:g}")
-    # Probabilities that are computed are checked at the values of each point.
-    if len(probabilities) == len(pairs) and not math.isclose(
-        math.fsum(probabilities), 1.0, rel_tol=1e-9
-    ):
-        raise ModelError(
-            f"the probabilities of choose must add up to 1, got {math.fsum(probabilities):g}"
-        )
+    _check_probabilities([p for p, _ in pairs], "choose")
     return Choice(pairs)
 
 
-@checked(count=LIKE, body=ACTIVITY, spread=TEXT)
-def repeat(count: Like, body: Activity, spread: str = WHOLE) -> Repeat:
-    """Execute an activity a number of times in a row, fixed or random as one of `SPREADS`.
+def _check_probabilities(exprs: Sequence[Expr], use: str) -> None:
+    """Raise if probabilities that are known lie outside 0 to 1, or do not add up to 1."""
+    probabilities = [
+        p.value for p in exprs if isinstance(p, Number | Parameter) and p.value is not None
+    ]
+    for p in probabilities:
+        if not 0 <= p <= 1:
+            raise ModelError(f"a probability of {use} must lie between 0 and 1, got {p:g}")
+    # Probabilities that are computed are checked at the values of each point.
+    if len(probabilities) == len(exprs) and not math.isclose(
+        math.fsum(probabilities), 1.0, rel_tol=1e-9
+    ):
+        raise ModelError(
+            f"the probabilities of {use} must add up to 1, got {math.fsum(probabilities):g}"
+        )
+
+
+MOST_ROUNDS = 64
+"""Rounds at most whose probabilities are listed: they are nested one inside the other."""
+
+_ROUNDS = "a number, or the probabilities of 0, 1, 2 ... rounds, such as [0.2, 0.5, 0.3]"
+
+
+@checked(
+    count=either(_ROUNDS, LIKE, listed(LIKE, least=2, most=MOST_ROUNDS + 1)),
+    body=ACTIVITY,
+    spread=TEXT,
+    scv=optional(LIKE),
+)
+def repeat(
+    count: Like | Sequence[Like], body: Activity, spread: str = WHOLE, scv: Like | None = None
+) -> Activity:
+    """Execute an activity a number of times in a row, fixed or random as one of `SPREADS`, with a
+    given scv, or with the probability of each number.
 
     Parameters
     ----------
-    count : mean number of times [1]
+    count : mean number of times, or the probabilities of 0, 1, 2 ... times [1]
     body : what is repeated
     spread : whole, the two numbers next to a mean that is no whole number; or geometric
+    scv : of the number of times, in the place of a spread [1]: up to that of a geometric number a
+        whole number and a geometric one are added; above, there are none with some probability, and
+        else a geometric number
 
     >>> repeat(2.5, delay(1.0), spread="geometric")
     repeat(2.5, delay(1.0, name='delay'), spread='geometric')
+    >>> repeat([0.2, 0.5, 0.3], delay(1.0))
+    choose((0.2, then()), (0.8, then(delay(1.0, name='delay'), choose((0.625, then()), (0.375, delay(1.0, name='delay'))))))
     """
-    times = counted(count, "the count of repeat")
-    at_least(times, 0, "the count of repeat")
     if spread not in SPREADS:
         raise ModelError(
             f"the count of a repeat has no spread {spread!r}{did_you_mean(spread, tuple(SPREADS))}"
         )
-    return Repeat(times, body, spread)
+    if (scv is not None or isinstance(count, Sequence)) and spread != WHOLE:
+        raise ModelError(f"a repeat has an scv or probabilities, or the spread {spread}; not both")
+    if isinstance(count, Sequence):
+        if scv is not None:
+            raise ModelError("a repeat has probabilities of its counts, or an scv; not both")
+        return _by_probability([counted(p, "a probability") for p in count], body)
+    times = counted(count, "the count of repeat")
+    at_least(times, 0, "the count of repeat")
+    if scv is None:
+        return Repeat(times, body, spread)
+    return _by_moments(times, counted(scv, "the scv of a count"), body)
+
+
+def _by_probability(probabilities: Sequence[Expr], body: Activity) -> Activity:
+    """Return rounds of a body, each followed by another with its probability given that many."""
+    _check_probabilities(probabilities, "repeat")
+    # Nested, since rounds in a row for each number would have positions in the square of it.
+    more = probabilities[-1]
+    rounds = body
+    for chance in probabilities[-2:0:-1]:
+        reached = chance + more
+        # Where no number as large is reached, what follows it does not matter.
+        goes_on = more / maximum(reached, _TINY)
+        rounds = then(body, Choice(((1 - goes_on, Then(())), (goes_on, rounds))))
+        more = reached
+    return choose((probabilities[0], Then(())), (more, rounds))
+
+
+_TINY = 1e-300
+"""In the place of a divisor that is 0 where the dividend is."""
+
+
+def _by_moments(mean: Expr, scv: Expr, body: Activity) -> Activity:
+    """Return a body that is repeated N times, with the mean m and the scv c of N.
+
+    N is 0 with the probability 1 - m / m', and else W + G, with G geometric of mean g, and W the
+    whole number below or above m' - g. With v the variance of W + G, k the whole number below W and
+    a = m' - k, the equation g + g^2 + (a - g) (1 - a + g) = v is linear in g::
+
+        m' = max(m, (c m + m - 1) / 2),  v = (c + 1) m m' - m'^2
+        k = floor(m' - (sqrt(1 + 4 v) - 1) / 2),  g = (v - a (1 - a)) / (2 a)
+
+    Below the variance of W alone g is negative, so that its range refuses it.
+    """
+    at_least(scv, 0, "the scv of a count")
+    _check_scv(mean, scv)
+    if_any = maximum(mean, (scv * mean + mean - 1) / 2)
+    variance = maximum((scv + 1) * mean * if_any - if_any * if_any, 0.0)
+    above = if_any - floor(if_any - (sqrt(1 + 4 * variance) - 1) / 2)
+    geometric = (variance - above * (1 - above)) / maximum(2 * above, _TINY)
+    # Rounding of arithmetic is no negative count; a negative count stays one.
+    geometric = maximum(geometric, minimum(geometric + ROUNDING, 0.0))
+    rounds = then(
+        Repeat(maximum(if_any - geometric, 0.0), body), Repeat(geometric, body, GEOMETRIC)
+    )
+    some = mean / maximum(if_any, _TINY)
+    if some == Number(1.0):
+        return rounds
+    return Choice(((1 - some, Then(())), (some, rounds)))
+
+
+def _check_scv(mean: Expr, scv: Expr) -> None:
+    """Raise if the scv of a count is below that of the whole numbers next to its mean, where both
+    are known.
+    """
+    values = [each.value for each in (mean, scv) if isinstance(each, Number | Parameter)]
+    known_mean, known_scv = values if len(values) == 2 else (None, None)
+    if not known_mean or known_scv is None:
+        return
+    part = known_mean % 1
+    least = part * (1 - part) / known_mean**2
+    if known_scv < least - ROUNDING:
+        raise ModelError(
+            f"the scv of a count with mean {known_mean:g} is at least {least:.4g}, that of the whole"
+            f" numbers next to it, got {known_scv:g}"
+        )
 
 
 MODES = READ, WRITE = "read", "write"

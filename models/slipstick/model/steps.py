@@ -103,7 +103,7 @@ others; it takes a unit of a counter, and waits for one; it gives a unit, and ne
 
 _STATED = ("made_of", "executions", "variation", "combination", "use")
 
-_ROUNDING = 1e-9
+ROUNDING = 1e-9
 """Fraction of a count, relative to it, up to which it is rounding of arithmetic."""
 
 
@@ -115,7 +115,7 @@ def fraction(count: Expr) -> Expr:
     (True, 0.0)
     """
     # Within the slack on either side a count is whole: arithmetic makes 2.9999999 of 3.
-    slack = _ROUNDING * maximum(count, 1.0)
+    slack = ROUNDING * maximum(count, 1.0)
     return maximum(count + slack - floor(count + slack) - 2 * slack, NEVER)
 
 

@@ -191,6 +191,17 @@ def b(path: str) -> Activity:
         ),
         ([f"{{repeat: 3, body: [{A}]}}"], repeat(count("cycle.0.repeat", 3.0), a("cycle.0.body"))),
         (
+            [f"{{repeat: 3, scv: 0.5, body: [{A}]}}"],
+            repeat(count("cycle.0.repeat", 3.0), a("cycle.0.body"), scv=count("cycle.0.scv", 0.5)),
+        ),
+        (
+            [f"{{repeat: [25 %, 0.75], body: [{A}]}}"],
+            repeat(
+                [count(f"cycle.0.repeat.{n}", p) for n, p in enumerate((0.25, 0.75))],
+                a("cycle.0.body"),
+            ),
+        ),
+        (
             [
                 (
                     f"{{pipeline: 7, name: line, stages: [{{serial: [{A}], name: s}}, {{parallel:"

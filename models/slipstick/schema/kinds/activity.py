@@ -124,6 +124,10 @@ Items = Annotated[Given | Formula, Quantity(COUNT, least=1.0, whole=True, formul
 Members = Annotated[Given | Formula, Quantity(COUNT, whole=True, formula=True)]
 ServerNumber = Annotated[int | Formula, whole_or_formula(MOST_SERVERS)]
 ResourceNumber = Annotated[int | Formula, whole_or_formula(1024)]
+CountOrProbabilities = Annotated[
+    Annotated[CountFormula, Tag("count")] | Annotated[list[Probability], Tag("probabilities")],
+    Discriminator(lambda value: "probabilities" if isinstance(value, list) else "count"),
+]
 ArrivalRate = Annotated[Given | Formula, Quantity(RATE, least=None, above=0.0, formula=True)]
 
 
@@ -713,18 +717,31 @@ def _common_use(uses: Sequence[Activity], counts: Mapping[str, int]) -> Activity
 class RepeatSpec(ItemSpec):
     """Steps that are repeated a number of times in a row."""
 
-    repeat: CountFormula = Field(description="how many times, in the mean where it varies")
+    repeat: CountOrProbabilities = Field(
+        description=(
+            "how many times, in the mean where it varies; or a list of the probabilities of 0, 1, 2"
+            " ... times, which add up to 1"
+        )
+    )
     body: list[Item] = Field(description="what is repeated", min_length=1)
     spread: Annotated[str, one_of(activities.SPREADS)] = Field(
         activities.WHOLE,
         description="; ".join(f"{name}: {text}" for name, text in activities.SPREADS.items()),
+    )
+    scv: CountFormula | None = Field(
+        None,
+        description=(
+            "squared coefficient of variation of the number of times, in the place of a spread; up to"
+            " that of a geometric number it is a whole number and a geometric one, above 0 or a"
+            " geometric number"
+        ),
     )
 
     key = "repeat"
     node = activities.Repeat
     use = "for steps again and again"
     example = "{repeat: 3, body: [{delay: 1 ms}]}"
-    alike = ("body",)
+    alike = ("body", "scv")
 
     make = staticmethod(activities.repeat)
 
