@@ -396,9 +396,9 @@ class _FormulaReader:
         if token.text != "(":
             got = short(token.text) if token.text else "the end"
             raise FormulaError(f"a number, a name or '(' is wanted here, got {got}", token.column)
-        inner = self.sum(_check_limit(_NESTING, depth + 1, token))
+        inner_part = self.sum(_check_limit(_NESTING, depth + 1, token))
         self.close(token)
-        return inner
+        return inner_part
 
     def _call(self, function_token: _FormulaToken, depth: int) -> _ParsedPart:
         opening_bracket = self._next()

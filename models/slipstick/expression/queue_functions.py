@@ -30,20 +30,20 @@ _ODD = tuple(1 / k for k in range(3, 19, 2))
 
 def series(coefficients: Sequence[float], x: Array) -> Array:
     """Evaluate a power series: sum of coefficients[k] x^k."""
-    total = np.zeros_like(x)
+    value = np.zeros_like(x)
     for coefficient in reversed(coefficients):
-        total = total * x + coefficient
-    return total
+        value = value * x + coefficient
+    return value
 
 
-def _limited_count(count: Array, most: float = MOST) -> Array:
-    """Return counts with those above `most` replaced by NaN, because sums over them would not
+def _limited_count(count: Array, largest: float = MOST) -> Array:
+    """Return counts with those above `largest` replaced by NaN, because sums over them would not
     end.
     """
     return (
         count
-        if float(np.max(count, initial=0.0)) <= most
-        else np.where(count <= most, count, np.nan)
+        if float(np.max(count, initial=0.0)) <= largest
+        else np.where(count <= largest, count, np.nan)
     )
 
 

@@ -78,15 +78,15 @@ class SeenOnArrival:
     Parameters
     ----------
     queue, busy : of each class at each station, (P, R, K)
-    own : the part of its class that an arriving customer is itself, 1/N, or 0 where the class is
-        open, (P, R)
+    own_share : the part of its class that an arriving customer is itself, 1/N, or 0 where the class
+        is open, (P, R)
     queue_shift, busy_shift : by how much class j's numbers differ when one of class r has left,
         beyond that part, (P, R, R, K) by [r, j]; None for none
     """
 
     queue: Array
     busy: Array
-    own: Array
+    own_share: Array
     queue_shift: Array | None = None
     busy_shift: Array | None = None
 
@@ -115,10 +115,12 @@ class SeenOnArrival:
         """
         weighted_numbers = weight * number_by_class[:, :, station]
         if rank is None:
-            seen_number = weighted_numbers.sum(axis=1, keepdims=True) - self.own * weighted_numbers
+            seen_number = (
+                weighted_numbers.sum(axis=1, keepdims=True) - self.own_share * weighted_numbers
+            )
         else:
             seen_number = (
-                weighted_numbers @ rank.T - np.diagonal(rank) * self.own * weighted_numbers
+                weighted_numbers @ rank.T - np.diagonal(rank) * self.own_share * weighted_numbers
             )
         if shift is None:
             return np.asarray(seen_number)

@@ -251,29 +251,30 @@ def balanced_job(network: NetworkArrays) -> Bounds:
     >>> balanced_job(network_arrays([0.6, 0.4], population=4, think=1.0))
     (array([[1.1627907]]), array([[1.45454545]]))
     """
-    count, think, demand, largest_demand = _one_class_demands(network, "balanced job")
+    customers, think, demand, largest_demand = _one_class_demands(network, "balanced job")
     total_demand = demand.sum(axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):
         mean_demand = total_demand / max(1, demand.shape[1])
-        lower_bound = count / (
+        lower_bound = customers / (
             think
             + total_demand
-            + (count - 1) * largest_demand / (1 + think / (count * total_demand))
+            + (customers - 1) * largest_demand / (1 + think / (customers * total_demand))
         )
         upper_bound = np.minimum(
             1 / largest_demand,
-            count / (think + total_demand + (count - 1) * mean_demand / (1 + think / total_demand)),
+            customers
+            / (think + total_demand + (customers - 1) * mean_demand / (1 + think / total_demand)),
         )
-    return _bounds_without_stations(count, think, total_demand, lower_bound, upper_bound)
+    return _bounds_without_stations(customers, think, total_demand, lower_bound, upper_bound)
 
 
 def _bounds_without_stations(
-    count: Array, think: Array, total_demand: Array, lower_bound: Array, upper_bound: Array
+    customers: Array, think: Array, total_demand: Array, lower_bound: Array, upper_bound: Array
 ) -> Bounds:
     with np.errstate(divide="ignore", invalid="ignore"):
-        throughput_alone = count / think
+        throughput_alone = customers / think
     lower_bound, upper_bound = (
-        np.where(count == 0, 0.0, np.where(total_demand > 0, bound, throughput_alone))[:, None]
+        np.where(customers == 0, 0.0, np.where(total_demand > 0, bound, throughput_alone))[:, None]
         for bound in (lower_bound, upper_bound)
     )
     return lower_bound, upper_bound
@@ -298,32 +299,34 @@ def proportional(network: NetworkArrays) -> Bounds:
     >>> proportional(network_arrays([0.6, 0.4], population=4))
     (array([[1.50214592]]), array([[1.5625]]))
     """
-    count, think, demand, largest_demand = _one_class_demands(network, "proportional")
+    customers, think, demand, largest_demand = _one_class_demands(network, "proportional")
     total_demand = demand.sum(axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):
         # Relative to the largest, so that no power under- or overflows.
         relative_demand = demand / largest_demand[:, None]
         power_mean = (
             largest_demand
-            * (relative_demand ** count[:, None]).sum(axis=1)
-            / (relative_demand ** (count[:, None] - 1)).sum(axis=1)
+            * (relative_demand ** customers[:, None]).sum(axis=1)
+            / (relative_demand ** (customers[:, None] - 1)).sum(axis=1)
         )
         throughput_before, _ = _asymptotic_of_one_class(
-            count - 1, think, total_demand, largest_demand
+            customers - 1, think, total_demand, largest_demand
         )
-        lower_bound = count / (
-            think + total_demand + power_mean * (count - 1 - think * throughput_before)
+        lower_bound = customers / (
+            think + total_demand + power_mean * (customers - 1 - think * throughput_before)
         )
     return _bounds_without_stations(
-        count,
+        customers,
         think,
         total_demand,
         lower_bound,
-        _upper_proportional(count, think, demand, largest_demand),
+        _upper_proportional(customers, think, demand, largest_demand),
     )
 
 
-def _upper_proportional(count: Array, think: Array, demand: Array, largest_demand: Array) -> Array:
+def _upper_proportional(
+    customers: Array, think: Array, demand: Array, largest_demand: Array
+) -> Array:
     """Return the upper proportional bound of N customers, (P,) [1/s]."""
     total_demand = demand.sum(axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -333,22 +336,26 @@ def _upper_proportional(count: Array, think: Array, demand: Array, largest_deman
             / (total_demand / largest_demand)
         )
         _, throughput_before = _asymptotic_of_one_class(
-            count - 1, think, total_demand, largest_demand
+            customers - 1, think, total_demand, largest_demand
         )
         upper_bound = np.minimum(
             1 / largest_demand,
-            count
-            / (think + total_demand + second_power_mean * (count - 1 - think * throughput_before)),
+            customers
+            / (
+                think
+                + total_demand
+                + second_power_mean * (customers - 1 - think * throughput_before)
+            ),
         )
-    return np.where(count > 0, upper_bound, 0.0)
+    return np.where(customers > 0, upper_bound, 0.0)
 
 
 def _asymptotic_of_one_class(
-    count: Array, think: Array, total_demand: Array, largest_demand: Array
+    customers: Array, think: Array, total_demand: Array, largest_demand: Array
 ) -> tuple[Array, Array]:
-    lower_bound = count / (think + count * total_demand)
-    upper_bound = np.minimum(count / (think + total_demand), 1 / largest_demand)
-    return np.where(count > 0, lower_bound, 0.0), np.where(count > 0, upper_bound, 0.0)
+    lower_bound = customers / (think + customers * total_demand)
+    upper_bound = np.minimum(customers / (think + total_demand), 1 / largest_demand)
+    return np.where(customers > 0, lower_bound, 0.0), np.where(customers > 0, upper_bound, 0.0)
 
 
 def geometric(network: NetworkArrays) -> Bounds:
@@ -374,9 +381,9 @@ def geometric(network: NetworkArrays) -> Bounds:
     >>> geometric(network_arrays([0.6, 0.4], population=4))
     (array([[1.50273823]]), array([[1.55494366]]))
     """
-    count, think, demand, largest_demand = _one_class_demands(network, "geometric")
+    customers, think, demand, largest_demand = _one_class_demands(network, "geometric")
     total_demand = demand.sum(axis=1)
-    customers_met = count - 1
+    customers_met = customers - 1
     bounds = []
     with np.errstate(divide="ignore", invalid="ignore"):
         upper_throughput = _upper_proportional(customers_met, think, demand, largest_demand)
@@ -385,18 +392,20 @@ def geometric(network: NetworkArrays) -> Bounds:
                 customers_met / (think + total_demand + largest_demand * customers_met),
                 customers_met,
             ),
-            (upper_throughput, count),
+            (upper_throughput, customers),
         ):
             demand_gap = largest_demand[:, None] - demand
             y = demand * throughput[:, None]
             # Where y may be 1, at the slowest station, the term is left out: its factor is 0.
             queue_sum = np.where(
-                demand_gap > 0, demand_gap * (y - y ** count[:, None]) / (1 - y), 0.0
+                demand_gap > 0, demand_gap * (y - y ** customers[:, None]) / (1 - y), 0.0
             ).sum(axis=1)
             b = think + total_demand + largest_demand * customers_met - queue_sum
             # Without rounding b is Z + N Dmax at the least, and the root at least |Z - N Dmax|.
             bounds.append(
-                2 * count / (b + np.sqrt(np.maximum(0.0, b * b - 4 * think * largest_demand * m)))
+                2
+                * customers
+                / (b + np.sqrt(np.maximum(0.0, b * b - 4 * think * largest_demand * m)))
             )
     lower_bound, upper_bound = bounds
-    return _bounds_without_stations(count, think, total_demand, lower_bound, upper_bound)
+    return _bounds_without_stations(customers, think, total_demand, lower_bound, upper_bound)

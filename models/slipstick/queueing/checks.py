@@ -105,7 +105,7 @@ class _SolutionCheck:
         without customers is nowhere.
         """
         thinking = self.throughputs * self.think_times
-        closed = self.network.closed
+        is_closed = self.network.closed
         populations = self._closed_columns(self.populations)
         customers = sum_over_stations(self.queues) + thinking
         customers_by_cycles = thinking + self.throughputs * sum_over_stations(self.residences)
@@ -113,7 +113,7 @@ class _SolutionCheck:
             ("population, sum of Q + X Z = N", customers),
             ("Little's law in all, X (Z + R) = N", customers_by_cycles),
         ):
-            self._check_equal(law, self._closed_columns(counted_population), populations, closed)
+            self._check_equal(law, self._closed_columns(counted_population), populations, is_closed)
 
     def utilization(self) -> None:
         """Check the utilization law: busy servers do the work that the throughput brings, and are
@@ -177,18 +177,20 @@ class _SolutionCheck:
     def bounds(self) -> None:
         """Check that asymptotic bounds enclose the throughput."""
         is_closed = self.network.closed
-        low, high = (self._closed_columns(bound.real) for bound in asymptotic(self.network))
+        lower_bound, upper_bound = (
+            self._closed_columns(bound.real) for bound in asymptotic(self.network)
+        )
         throughput = self._closed_columns(self.throughputs)
-        is_outside = (throughput > high * (1 + self.tolerance)) | (
-            throughput < low * (1 - self.tolerance)
+        is_outside = (throughput > upper_bound * (1 + self.tolerance)) | (
+            throughput < lower_bound * (1 - self.tolerance)
         )
         if is_outside.any():
             value_index = tuple(np.argwhere(is_outside)[0])
             raise NoAnswerError(
                 f"{self.method}: throughput of {self._class_names(is_closed)[value_index[1]]} is"
                 f" {throughput[value_index]:.12g}, outside its asymptotic bounds"
-                f" {low[value_index]:.12g} and"
-                f" {high[value_index]:.12g}"
+                f" {lower_bound[value_index]:.12g} and"
+                f" {upper_bound[value_index]:.12g}"
             )
 
     def _closed_columns(self, values: Array) -> Array:

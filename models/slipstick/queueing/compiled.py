@@ -160,7 +160,12 @@ def lattice(factor: Array, counts: Array, pace: Array) -> tuple[Array, Array]:
 
 
 def newton_steps(
-    demand: Array, delay: Array, count: Array, flow: Array, most_steps: int, most_at_once: float
+    demand: Array,
+    delay: Array,
+    population: Array,
+    throughputs: Array,
+    most_steps: int,
+    most_at_once: float,
 ) -> int:
     """Run the Newton iteration of `slipstick.queueing.approximate`, step by step the same, until
     every point settles.
@@ -168,7 +173,7 @@ def newton_steps(
     Parameters
     ----------
     demand, delay, count : (P, R, K), (P, R) and (P, R)
-    flow : throughputs to start at, and those that are found (P, R)
+    throughputs : throughputs to start at, and those that are found (P, R)
     most_steps : steps of a point
     most_at_once : part of a throughput and of what a station has to spare that a step takes at most
 
@@ -184,8 +189,8 @@ def newton_steps(
     throughput_step = np.empty(classes)
     most_steps_taken = 0
     for point in range(points):
-        throughput = flow[point]
-        customers = count[point]
+        class_throughput = throughputs[point]
+        customers = population[point]
         is_settled = False
         step = 0
         while not is_settled:
@@ -193,7 +198,9 @@ def newton_steps(
             if step > most_steps:
                 return 0
             for class_index in range(classes):
-                throughput_step[class_index] = throughput[class_index] * delay[point, class_index]
+                throughput_step[class_index] = (
+                    class_throughput[class_index] * delay[point, class_index]
+                )
                 for other_class in range(classes):
                     jacobian[class_index, other_class] = 0.0
                 jacobian[class_index, class_index] = delay[point, class_index] + (
@@ -204,13 +211,15 @@ def newton_steps(
                 for class_index in range(classes):
                     share_met = 1 / (
                         1
-                        + throughput[class_index]
+                        + class_throughput[class_index]
                         * demand[point, class_index, station]
                         / max(customers[class_index], 1.0)
                     )
                     squared_demand[station, class_index], load[class_index] = (
                         demand[point, class_index, station] * share_met * share_met,
-                        throughput[class_index] * demand[point, class_index, station] * share_met,
+                        class_throughput[class_index]
+                        * demand[point, class_index, station]
+                        * share_met,
                     )
                     idle_part[station] -= load[class_index]
                 for class_index in range(classes):
@@ -257,16 +266,16 @@ def newton_steps(
                 growth_limit = max(
                     growth_limit,
                     -throughput_step[class_index]
-                    / (throughput[class_index] + (customers[class_index] == 0)),
+                    / (class_throughput[class_index] + (customers[class_index] == 0)),
                 )
             for class_index in range(classes):
-                throughput[class_index] += (
+                class_throughput[class_index] += (
                     most_at_once / growth_limit * throughput_step[class_index]
                 )
                 # Newton squares the error with each step: after one of 1e-11 what is left is
                 # rounding.
                 is_settled = is_settled and abs(throughput_step[class_index]) <= 1e-11 * abs(
-                    throughput[class_index]
+                    class_throughput[class_index]
                 )
         most_steps_taken = max(most_steps_taken, step)
     return most_steps_taken

@@ -230,11 +230,11 @@ def _solved_in_range(solution: ClosedSolution, closed_network: ClosedPart) -> Cl
         point_row = slice(point, point + 1)
         point_solution = solve_logarithms(closed_network.select(point_row))
         throughput[point_row], queue[point_row] = point_solution.throughput, point_solution.queue
-        for place, (station_probability, point_probability) in enumerate(
+        for queue_index, (station_probability, point_probability) in enumerate(
             zip(probabilities, point_solution.probability, strict=True)
         ):
             if station_probability is not None and point_probability is not None:
-                probabilities[place] = filled_probability = station_probability.copy()
+                probabilities[queue_index] = filled_probability = station_probability.copy()
                 filled_probability[point_row] = 0
                 filled_probability[point_row, : point_probability.shape[1]] = point_probability
     return ClosedSolution(throughput, queue, probabilities, np.ones_like(solution.in_range))
@@ -275,7 +275,7 @@ def solve_logarithms(closed_network: ClosedPart) -> ClosedSolution:
     """
     demand = closed_network.demand
     last_speed = closed_network.last_speed
-    speeds_by_place = closed_network.speeds_by_place
+    speeds_by_queue = closed_network.speeds_by_queue
     population = closed_network.population
     points, classes, stations = demand.shape
     shape = tuple(int(customers) + 1 for customers in population[0])
@@ -283,13 +283,14 @@ def solve_logarithms(closed_network: ClosedPart) -> ClosedSolution:
     cost_text = f"convolution in logarithms would take {term_count:,} terms"
     check_cost("terms", term_count, cost_text, "ask for exact, for linearizer or schweitzer")
     constant_speed = np.ones((1, 1))
-    load_by_place = [
-        demand[:, :, place] / (1 if place in speeds_by_place else last_speed[:, place, None])
-        for place in range(stations)
+    load_by_queue = [
+        demand[:, :, queue_index]
+        / (1 if queue_index in speeds_by_queue else last_speed[:, queue_index, None])
+        for queue_index in range(stations)
     ]
-    terms_by_place = [
-        _log_terms(station_load, speeds_by_place.get(place, constant_speed), shape)
-        for place, station_load in enumerate(load_by_place)
+    terms_by_queue = [
+        _log_terms(station_load, speeds_by_queue.get(queue_index, constant_speed), shape)
+        for queue_index, station_load in enumerate(load_by_queue)
     ]
     think_terms = _log_terms(closed_network.delay, np.arange(1.0, sum(shape) + 1)[None], shape)
     # The network without a station is the product of those before and those behind it: 3 K
@@ -297,9 +298,9 @@ def solve_logarithms(closed_network: ClosedPart) -> ClosedSolution:
     products_before = [think_terms]
     products_after = [np.full(think_terms.shape, -np.inf)]
     products_after[0].reshape(points, -1)[:, 0] = 0
-    for terms in terms_by_place:
+    for terms in terms_by_queue:
         products_before.append(_convolve(products_before[-1], terms))
-    for terms in terms_by_place[:0:-1]:
+    for terms in terms_by_queue[:0:-1]:
         products_after.insert(0, _convolve(products_after[0], terms))
     full_population = tuple(size - 1 for size in shape)
     end_populations: list[Any] = [
@@ -313,17 +314,17 @@ def solve_logarithms(closed_network: ClosedPart) -> ClosedSolution:
         products_before[-1][(slice(None), *end_population)] for end_population in end_populations
     ]
     queue = np.zeros(demand.shape, dtype=log_constants[0].dtype)
-    probability_by_place = list[Array | None]()
+    probability_by_queue = list[Array | None]()
     populations = np.indices(shape).reshape(classes, -1)
-    for place, terms in enumerate(terms_by_place):
-        other_places = _convolve(products_before[place], products_after[place])
+    for queue_index, terms in enumerate(terms_by_queue):
+        other_places = _convolve(products_before[queue_index], products_after[queue_index])
         log_constant = log_constants[0].reshape(points, *(1,) * classes)
         probability = np.exp(terms + other_places[_reversed_slices(full_population)] - log_constant)
-        queue[:, :, place] = probability.reshape(points, -1) @ populations.T
+        queue[:, :, queue_index] = probability.reshape(points, -1) @ populations.T
         is_number = np.eye(sum(full_population) + 1)[populations.sum(axis=0)]
-        probability_by_place.append(probability.reshape(points, -1) @ is_number)
+        probability_by_queue.append(probability.reshape(points, -1) @ is_number)
     throughput = np.exp(np.stack(log_constants[1:], axis=1) - log_constants[0][:, None])
-    return ClosedSolution(throughput, queue, probability_by_place, np.ones(points, dtype=bool))
+    return ClosedSolution(throughput, queue, probability_by_queue, np.ones(points, dtype=bool))
 
 
 def _log_terms(load: Array, speed: Array, shape: tuple[int, ...]) -> Array:
@@ -332,9 +333,9 @@ def _log_terms(load: Array, speed: Array, shape: tuple[int, ...]) -> Array:
     """
     populations = np.indices(shape)
     total_population = populations.sum(axis=0)
-    numbers = np.arange(total_population.max() + 1)
-    factorial = np.concatenate([[0.0], np.cumsum(np.log(numbers[1:]))])
-    log_speed = np.log(speed[:, np.minimum(numbers[1:] - 1, speed.shape[1] - 1)])
+    customer_numbers = np.arange(total_population.max() + 1)
+    factorial = np.concatenate([[0.0], np.cumsum(np.log(customer_numbers[1:]))])
+    log_speed = np.log(speed[:, np.minimum(customer_numbers[1:] - 1, speed.shape[1] - 1)])
     zeros = np.zeros((len(log_speed), 1))
     log_speed_sums = np.concatenate([zeros, np.cumsum(log_speed, axis=1)], axis=1)
     # Zero has no logarithm; exp(-1e5) is zero too.
@@ -344,8 +345,8 @@ def _log_terms(load: Array, speed: Array, shape: tuple[int, ...]) -> Array:
         - factorial[populations].sum(axis=0)
         - log_speed_sums[:, total_population]
     )
-    for class_index, count in enumerate(populations):
-        terms = terms + log_load[:, class_index].reshape(-1, *(1,) * len(shape)) * count
+    for class_index, class_count in enumerate(populations):
+        terms = terms + log_load[:, class_index].reshape(-1, *(1,) * len(shape)) * class_count
     return terms
 
 

@@ -154,12 +154,12 @@ def closed_part(network: NetworkArrays) -> ClosedPart:
     )
     demand = network.demand if network.all_closed else network.demand[:, classes]
     last_speed = np.ones((len(load), len(queueing)), dtype=load.dtype)
-    speeds_by_place = dict[int, Array]()
+    speeds_by_queue = dict[int, Array]()
     empty_probability = dict[int, Array]()
     if not network.all_closed:
         is_single = network.single[queueing]
         last_speed[:, is_single] -= load[:, queueing[is_single]]
-    for place, station in () if network.plain else enumerate(queueing.tolist()):
+    for queue_index, station in () if network.plain else enumerate(queueing.tolist()):
         if network.single[station]:
             continue
         speed = speeds(network, station)
@@ -179,10 +179,10 @@ def closed_part(network: NetworkArrays) -> ClosedPart:
             )
         remaining_speed, empty_at_place = _remaining_speeds(speed, load[:, station], most_customers)
         last_speed = last_speed * np.ones((len(remaining_speed), 1), dtype=remaining_speed.dtype)
-        last_speed[:, place] = remaining_speed[:, -1]
-        empty_probability[place] = empty_at_place
+        last_speed[:, queue_index] = remaining_speed[:, -1]
+        empty_probability[queue_index] = empty_at_place
         if remaining_speed.shape[1] > 1:
-            speeds_by_place[place] = remaining_speed
+            speeds_by_queue[queue_index] = remaining_speed
     all_have_queues = len(queueing) == demand.shape[2]
     think = network.think
     population = network.population
@@ -199,7 +199,7 @@ def closed_part(network: NetworkArrays) -> ClosedPart:
         delay=delay,
         population=population,
         last_speed=last_speed,
-        speeds_by_place=speeds_by_place,
+        speeds_by_queue=speeds_by_queue,
         empty_probability=empty_probability,
     )
 
@@ -233,10 +233,10 @@ def _log_sums(speed: Array, load: Array, most_customers: int) -> Array:
     log_speed_products = np.concatenate([np.zeros_like(load), log_products], axis=1)
     log_sum_by_number = []
     for n in range(min(last_index, most_customers) + 1):
-        numbers = np.arange(n, last_index)
+        numbers_present = np.arange(n, last_index)
         log_terms = (
-            _log_choose(numbers, n)
-            + (numbers - n) * np.log(load)
+            _log_choose(numbers_present, n)
+            + (numbers_present - n) * np.log(load)
             + log_speed_products[:, n:last_index]
         )
         i = np.arange(min(n, last_index) + 1)
@@ -275,7 +275,7 @@ def whole_solution(
     closed_network: ClosedPart,
     closed_solution: ClosedSolution,
     present_at_arrival: Array,
-    idle_by_place: dict[int, Array],
+    idle_by_queue: dict[int, Array],
     method: str,
 ) -> NetworkSolution:
     """Complete the solution of the closed classes to that of all classes at all stations.
@@ -287,7 +287,7 @@ def whole_solution(
         queue
     present_at_arrival : E[(n + 1) / s'(n + 1)] over the closed customers n at those stations (P,
         K): the residence time of an open customer as a multiple of its demand
-    idle_by_place : for stations with rates, P(no closed customer), (P,)
+    idle_by_queue : for stations with rates, P(no closed customer), (P,)
     method : its name in the solution
     """
     shape = network.service.shape
@@ -329,7 +329,7 @@ def whole_solution(
         throughput=all_throughput,
         residence=residence,
         queue=all_queues,
-        utilization=_utilization(network, closed_network, all_throughput, idle_by_place),
+        utilization=_utilization(network, closed_network, all_throughput, idle_by_queue),
         probability=tuple(probability_by_station),
         method=method,
         exact=True,
@@ -346,11 +346,11 @@ def _number_probabilities(
     """
     speed = speeds(network, station)
     points = len(load)
-    numbers = np.arange(MOST_SHOWN)
+    numbers_present = np.arange(MOST_SHOWN)
     last_index = speed.shape[1] - 1
     speed = np.broadcast_to(speed, (points, last_index + 1))
     log_sums = _log_sums(speed, load, closed_probability.shape[1])
-    log_speeds = np.log(speed[:, np.minimum(numbers, last_index)])
+    log_speeds = np.log(speed[:, np.minimum(numbers_present, last_index)])
     sums_of_steps = np.cumsum(log_speeds[:, :-1], axis=1)
     log_products = -np.concatenate([np.zeros((points, 1)), sums_of_steps], axis=1)
     log_load = np.log(np.where(load == 0, 1e-300, load))[:, None]
@@ -358,7 +358,7 @@ def _number_probabilities(
         (points, MOST_SHOWN), dtype=np.result_type(closed_probability, log_products, log_load)
     )
     for m in range(min(closed_probability.shape[1], MOST_SHOWN)):
-        n = numbers[m:]
+        n = numbers_present[m:]
         log_of_last_speed = max(0, m - last_index) * np.log(speed[:, -1] - load)
         log_of_sum = (log_sums[:, min(m, last_index)] - log_of_last_speed)[:, None]
         log_probability = _log_choose(n, m) + (n - m) * log_load + log_products[:, m:] - log_of_sum
@@ -370,17 +370,17 @@ def _utilization(
     network: NetworkArrays,
     closed_network: ClosedPart,
     throughput: Array,
-    idle_by_place: dict[int, Array],
+    idle_by_queue: dict[int, Array],
 ) -> Array:
     work: Array = throughput[:, :, None] * network.demand
     if network.plain:
         return work
     utilization = work / network.shares
-    for place, closed_idle in idle_by_place.items():
-        station_work = work[:, :, closed_network.queueing[place]]
+    for queue_index, closed_idle in idle_by_queue.items():
+        station_work = work[:, :, closed_network.queueing[queue_index]]
         class_share = quotient(station_work, station_work.sum(axis=1, keepdims=True))
-        utilization[:, :, closed_network.queueing[place]] = (
-            class_share * (1 - closed_idle * closed_network.empty_probability[place])[:, None]
+        utilization[:, :, closed_network.queueing[queue_index]] = (
+            class_share * (1 - closed_idle * closed_network.empty_probability[queue_index])[:, None]
         )
     return utilization
 
@@ -512,14 +512,14 @@ def _open_time_factor(closed_network: ClosedPart, solution: ClosedSolution) -> A
     station, E[(n + 1) / s(n + 1)] over their number n, (P, K).
     """
     present_at_arrival: Array = (1 + solution.queue.sum(axis=1)) / closed_network.last_speed
-    for place, speed in closed_network.speeds_by_place.items():
-        probability = solution.probability[place]
+    for queue_index, speed in closed_network.speeds_by_queue.items():
+        probability = solution.probability[queue_index]
         assert probability is not None
         number_present = np.arange(probability.shape[1])
         speed_at_arrival = speed[:, np.minimum(number_present, speed.shape[1] - 1)]
-        present_at_arrival[:, place] = (probability * (number_present + 1) / speed_at_arrival).sum(
-            axis=1
-        )
+        present_at_arrival[:, queue_index] = (
+            probability * (number_present + 1) / speed_at_arrival
+        ).sum(axis=1)
     return present_at_arrival
 
 
@@ -527,16 +527,16 @@ def _idle_probabilities(
     network: NetworkArrays, closed_network: ClosedPart, solution: ClosedSolution
 ) -> dict[int, Array]:
     """Return P(no closed customer) at stations with rates, by place, (P,)."""
-    idle_by_place = dict[int, Array]()
+    idle_by_queue = dict[int, Array]()
     if network.plain:
-        return idle_by_place
-    for place, station in enumerate(closed_network.queueing):
+        return idle_by_queue
+    for queue_index, station in enumerate(closed_network.queueing):
         if network.rates[station] is not None:
-            probability = solution.probability[place]
-            work = (solution.throughput * closed_network.demand[:, :, place]).sum(axis=1)
-            idle_by_place[place] = (
-                1 - work / closed_network.last_speed[:, place]
+            probability = solution.probability[queue_index]
+            work = (solution.throughput * closed_network.demand[:, :, queue_index]).sum(axis=1)
+            idle_by_queue[queue_index] = (
+                1 - work / closed_network.last_speed[:, queue_index]
                 if probability is None
                 else probability[:, 0]
             )
-    return idle_by_place
+    return idle_by_queue

@@ -284,7 +284,7 @@ class ClosedPart:
     delay : think time and demand at the delays (P, R) [s]
     population : (P, R)
     last_speed : speed of each of the stations with very many closed customers, (P or 1, K)
-    speeds_by_place : where the speed depends on their number, by place in K: with 1, 2, 3 ... of
+    speeds_by_queue : where the speed depends on their number, by place in K: with 1, 2, 3 ... of
         them, (P or 1, m)
     empty_probability : P(no open customer | no closed customer) at stations that open classes use,
         by place in K, (P,)
@@ -296,7 +296,7 @@ class ClosedPart:
     delay: Array
     population: Array
     last_speed: Array
-    speeds_by_place: Speeds
+    speeds_by_queue: Speeds
     empty_probability: dict[int, Array]
 
     def select(self, points: Any, classes: Any = slice(None)) -> ClosedPart:
@@ -308,8 +308,11 @@ class ClosedPart:
             for name in ("demand", "delay", "population")
         }
         selected_speeds, selected_empty = (
-            {place: _at_points(values, points) for place, values in values_by_place.items()}
-            for values_by_place in (self.speeds_by_place, self.empty_probability)
+            {
+                queue_index: _at_points(values, points)
+                for queue_index, values in values_by_queue.items()
+            }
+            for values_by_queue in (self.speeds_by_queue, self.empty_probability)
         )
         last_speed = _at_points(self.last_speed, points)
         return replace(
@@ -317,7 +320,7 @@ class ClosedPart:
             classes=self.classes[classes],
             **selected_arrays,
             last_speed=last_speed,
-            speeds_by_place=selected_speeds,
+            speeds_by_queue=selected_speeds,
             empty_probability=selected_empty,
         )
 
@@ -361,13 +364,13 @@ def solved_in_parts(
     """
     solutions = [solve(closed_network.select(rows)) for rows in row_sets]
     points = len(closed_network.demand)
-    probability_by_place = list[Array | None]()
+    probability_by_queue = list[Array | None]()
     for probability_by_part in zip(*(solution.probability for solution in solutions), strict=True):
         known_probabilities = [
             probability for probability in probability_by_part if probability is not None
         ]
         if len(known_probabilities) < len(probability_by_part):
-            probability_by_place.append(None)
+            probability_by_queue.append(None)
             continue
         # Where a part has fewer customers, more of them have no probability.
         all_probabilities = np.zeros(
@@ -376,7 +379,7 @@ def solved_in_parts(
         )
         for rows, part_probability in zip(row_sets, known_probabilities, strict=True):
             all_probabilities[rows, : part_probability.shape[1]] = part_probability
-        probability_by_place.append(all_probabilities)
+        probability_by_queue.append(all_probabilities)
 
     def joined(name: str) -> Array:
         part_values = [getattr(solution, name) for solution in solutions]
@@ -388,15 +391,15 @@ def solved_in_parts(
         return all_values
 
     return ClosedSolution(
-        joined("throughput"), joined("queue"), probability_by_place, joined("in_range")
+        joined("throughput"), joined("queue"), probability_by_queue, joined("in_range")
     )
 
 
-def blocks(points: int, most: int) -> list[Array]:
+def blocks(points: int, most_points: int) -> list[Array]:
     """Return the numbers of the points, divided into blocks of at most a given size; at least one
     block.
     """
-    return np.split(np.arange(points), range(max(1, most), points, max(1, most)))
+    return np.split(np.arange(points), range(max(1, most_points), points, max(1, most_points)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -476,13 +479,13 @@ def quotient(numerator: Array, denominator: Array, otherwise: float = 0.0) -> Ar
     )
 
 
-def have_one_value(values: Array, where: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def have_one_value(values: Array, visited: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Return the stations at which all visiting classes have the same value (..., K), from arrays
     (..., R, K).
     """
-    largest = np.max(values.real, axis=-2, where=where, initial=0.0)
+    largest = np.max(values.real, axis=-2, where=visited, initial=0.0)
     is_same: NDArray[np.bool_] = largest <= np.min(
-        values.real, axis=-2, where=where, initial=np.inf
+        values.real, axis=-2, where=visited, initial=np.inf
     )
     return is_same
 
@@ -494,8 +497,8 @@ def sum_over_stations(values: Array) -> Array:
     points, classes, stations = values.shape
     if points * classes < 50:
         return np.asarray(np.add.reduce(values, axis=2))
-    total: Array = values.reshape(points * classes, stations) @ np.ones(stations)
-    return total.reshape(points, classes)
+    station_sum: Array = values.reshape(points * classes, stations) @ np.ones(stations)
+    return station_sum.reshape(points, classes)
 
 
 def _product_form_reason(discipline: str, differ: bool, uneven: bool) -> str:
@@ -623,14 +626,14 @@ def _number_array(values: ArrayLike) -> Array:
 
 
 def _spread_over(values: Array, shape: tuple[int, ...], name: str) -> Array:
-    spread = np.empty(shape, dtype=values.dtype)
+    spread_values = np.empty(shape, dtype=values.dtype)
     try:
-        spread[...] = values
+        spread_values[...] = values
     except ValueError:
         raise ModelError(
             f"{name} has the shape {values.shape}, which does not fit {shape}"
         ) from None
-    return spread
+    return spread_values
 
 
 def _check_values(

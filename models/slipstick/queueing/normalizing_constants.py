@@ -69,7 +69,7 @@ def solve_single_class(closed_network: ClosedPart, marginals: bool = False) -> C
     # Of single servers a series is all that a point needs, and points that differ in the population
     # alone have one.
     has_shared_series = (
-        points > points_per_block and not closed_network.speeds_by_place and not marginals
+        points > points_per_block and not closed_network.speeds_by_queue and not marginals
     )
     if (
         len(_distinct_points(closed_network)[0]) if has_shared_series else points
@@ -91,7 +91,7 @@ def _distinct_points(closed_network: ClosedPart) -> tuple[Array, Array]:
         return points, points
     columns_that_vary = [
         values
-        for values in (closed_network.last_speed, *closed_network.speeds_by_place.values())
+        for values in (closed_network.last_speed, *closed_network.speeds_by_queue.values())
         if len(values) > 1
     ]
     columns = np.concatenate(
@@ -132,20 +132,20 @@ def _solve_block(closed_network: ClosedPart, marginals: bool) -> ClosedSolution:
     with np.errstate(all="ignore"):
         length = int(largest_populations.max(initial=0)) + 1
         series = _Series(
-            scale * demand.T, scale * pace.T, closed_network.speeds_by_place, scale * delay, length
+            scale * demand.T, scale * pace.T, closed_network.speeds_by_queue, scale * delay, length
         )
         constants = series.total
         constant = constants[row_of_point, population]
         constant_with_one_less = constants[row_of_point, population - (population > 0)]
         # X = G(N - 1) / G(N): the common scale of demands and delays cancels but for one factor.
         throughput = (population > 0) * scale[row_of_point] * constant_with_one_less / constant
-        queue, probability_by_place = series.stations(row_of_point, population, constant, marginals)
+        queue, probability_by_queue = series.stations(row_of_point, population, constant, marginals)
     # A constant below 1e-270 has lost digits, or stands for one that went to 0 on the way.
     smaller_constant = np.minimum(constant.real, constant_with_one_less.real)
     in_range = (
         np.isfinite(constant) & np.isfinite(constant_with_one_less) & (smaller_constant > 1e-270)
     )
-    return ClosedSolution(throughput[:, None], queue[:, None], probability_by_place, in_range)
+    return ClosedSolution(throughput[:, None], queue[:, None], probability_by_queue, in_range)
 
 
 def _scale(demand: Array, pace: Array, delay: Array, population: Array) -> Array:
@@ -168,40 +168,55 @@ class _Series:
     """The normalizing constants of a block of points, (P, N + 1), from loads and paces (K, P)."""
 
     def __init__(
-        self, load: Array, pace: Array, speeds_by_place: Speeds, delay_load: Array, length: int
+        self, load: Array, pace: Array, speeds_by_queue: Speeds, delay_load: Array, length: int
     ) -> None:
         self.load = load
         self.pace = pace
-        self.speeds_by_place = speeds_by_place
+        self.speeds_by_queue = speeds_by_queue
         self.length = length
-        dtype = np.result_type(load, pace, delay_load, *speeds_by_place.values())
+        dtype = np.result_type(load, pace, delay_load, *speeds_by_queue.values())
         if delay_load.any():
-            numbers = np.arange(1.0, max(2, length))[None]
-            self.start = terms(delay_load, numbers, length).astype(dtype)
+            numbers_thinking = np.arange(1.0, max(2, length))[None]
+            self.delay_series = terms(delay_load, numbers_thinking, length).astype(dtype)
         else:
-            self.start = np.zeros((len(delay_load), length), dtype=dtype)
+            self.delay_series = np.zeros((len(delay_load), length), dtype=dtype)
             # Without delays only the empty delay has a term.
-            self.start[:, 0] = 1
-        self.singles = [place for place in range(len(load)) if place not in speeds_by_place]
-        series_of_singles = self._series_with(self.start, self.singles)
+            self.delay_series[:, 0] = 1
+        self.single_queues = [
+            queue_index for queue_index in range(len(load)) if queue_index not in speeds_by_queue
+        ]
+        series_of_singles = self._series_with(self.delay_series, self.single_queues)
         # What a station of several speeds holds follows from the product of all others.
-        self.without = {
-            place: self._series_with(
-                series_of_singles, [station for station in speeds_by_place if station != place]
+        self.series_without = {
+            queue_index: self._series_with(
+                series_of_singles,
+                [station for station in speeds_by_queue if station != queue_index],
             )
-            for place in speeds_by_place
+            for queue_index in speeds_by_queue
         }
         self.total = series_of_singles
         # One of them is enough: each is a product with its own station, so that all are equal.
-        for place in list(speeds_by_place)[:1]:
-            self.total = self._series_with(self.without[place], [place])
+        for queue_index in list(speeds_by_queue)[:1]:
+            self.total = self._series_with(self.series_without[queue_index], [queue_index])
 
     def _series_with(self, series: Array, stations: list[int]) -> Array:
         series = geometric(
-            series, *(self.pace[place] for place in stations if place not in self.speeds_by_place)
+            series,
+            *(
+                self.pace[queue_index]
+                for queue_index in stations
+                if queue_index not in self.speeds_by_queue
+            ),
         )
-        for place in (place for place in stations if place in self.speeds_by_place):
-            series = serve(series, self.load[place], self.pace[place], self.speeds_by_place[place])
+        for queue_index in (
+            queue_index for queue_index in stations if queue_index in self.speeds_by_queue
+        ):
+            series = serve(
+                series,
+                self.load[queue_index],
+                self.pace[queue_index],
+                self.speeds_by_queue[queue_index],
+            )
         return series
 
     def stations(
@@ -211,28 +226,31 @@ class _Series:
         point, from the normalizing constants of their populations, `constant` (P,).
         """
         queue = np.zeros((len(row), len(self.load)), dtype=self.total.dtype)
-        probability_by_place: list[Array | None] = [None] * len(self.load)
-        if self.singles:
-            queue[:, self.singles] = self._single_queues(row, population) / constant[:, None]
-        for place, without_station in self.without.items():
-            probability_by_place[place] = probability = (
-                self._marginal_terms(place, without_station, row, population) / constant[:, None]
+        probability_by_queue: list[Array | None] = [None] * len(self.load)
+        if self.single_queues:
+            queue[:, self.single_queues] = self._single_queues(row, population) / constant[:, None]
+        for queue_index, without_station in self.series_without.items():
+            probability_by_queue[queue_index] = probability = (
+                self._marginal_terms(queue_index, without_station, row, population)
+                / constant[:, None]
             )
-            queue[:, place] = probability @ np.arange(self.length)
-        for place in self.singles if marginals else ():
+            queue[:, queue_index] = probability @ np.arange(self.length)
+        for queue_index in self.single_queues if marginals else ():
             without_station = self._series_with(
-                self.start, [station for station in range(len(self.load)) if station != place]
+                self.delay_series,
+                [station for station in range(len(self.load)) if station != queue_index],
             )
-            probability_by_place[place] = (
-                self._marginal_terms(place, without_station, row, population) / constant[:, None]
+            probability_by_queue[queue_index] = (
+                self._marginal_terms(queue_index, without_station, row, population)
+                / constant[:, None]
             )
-        return queue, probability_by_place
+        return queue, probability_by_queue
 
     def _single_queues(self, row: Array, population: Array) -> Array:
         """Return G(N) times the mean queues of the single servers, the sum of d^j G(N - j) over j
         >= 1: by powers where each row is asked for once, else by the recurrence.
         """
-        pace = (self.pace[self.singles] if self.speeds_by_place else self.pace).T
+        pace = (self.pace[self.single_queues] if self.speeds_by_queue else self.pace).T
         compiled_sums = loop(power_sums, self.total)
         if compiled_sums:
             return np.asarray(compiled_sums(self.total[row], pace[row], population))
@@ -256,11 +274,13 @@ class _Series:
         return np.where(index >= 0, series[row[:, None], np.maximum(index, 0)], 0.0)
 
     def _marginal_terms(
-        self, place: int, without_station: Array, row: Array, population: Array
+        self, queue_index: int, without_station: Array, row: Array, population: Array
     ) -> Array:
-        speed = self.speeds_by_place.get(place, np.ones((1, 1)))
+        speed = self.speeds_by_queue.get(queue_index, np.ones((1, 1)))
         station_terms = terms(
-            self.load[place] if place in self.speeds_by_place else self.pace[place],
+            self.load[queue_index]
+            if queue_index in self.speeds_by_queue
+            else self.pace[queue_index],
             speed,
             self.length,
         )
@@ -306,8 +326,8 @@ def polynomial(coefficients: Array, base: Array) -> Array:
     inner_sums = powers[..., :width] @ coefficient_blocks.reshape(points, height, width).transpose(
         0, 2, 1
     )
-    total: Array = (inner_sums * outer_powers).sum(axis=2)
-    return total
+    value_at_base: Array = (inner_sums * outer_powers).sum(axis=2)
+    return value_at_base
 
 
 def geometric(series: Array, *paces: Array) -> Array:
@@ -323,9 +343,9 @@ def geometric(series: Array, *paces: Array) -> Array:
         compiled_recurrences(series := series.copy(), np.array(paces))
         return series
     if length > SHORT_ROWS and (points < MANY_ROWS or length > 3 * SHORT_ROWS):
-        for start in range(0, len(paces), MOST_TOGETHER):
+        for first_pace in range(0, len(paces), MOST_TOGETHER):
             series = _recurrences_in_blocks(
-                series, np.stack(paces[start : start + MOST_TOGETHER], axis=1), dtype
+                series, np.stack(paces[first_pace : first_pace + MOST_TOGETHER], axis=1), dtype
             )
         return series.astype(dtype, copy=False)
     terms_by_number: list[Any] = (
@@ -350,19 +370,19 @@ def _recurrences_in_blocks(series: Array, paces: Array, dtype: np.dtype[Any]) ->
     steps at a time. No term is negative, as in the recurrences themselves.
     """
     (points, length), stations = series.shape, paces.shape[1]
-    width = min(128, 1 << (length - 1).bit_length() // 2)
-    row_count = -(-length // width)
-    series_blocks = np.zeros((points, row_count, width), dtype=dtype)
+    block_width = min(128, 1 << (length - 1).bit_length() // 2)
+    row_count = -(-length // block_width)
+    series_blocks = np.zeros((points, row_count, block_width), dtype=dtype)
     series_blocks.reshape(points, -1)[:, :length] = series
     # M from its right, from a one in every row, and from its left, to the last row: after 1, 2, 4
     # ... steps.
     powers_of_step = np.empty((points, 2, stations, stations), dtype=dtype)
     np.multiply(paces[:, :, None], np.tri(stations).T, out=powers_of_step[:, 0])
     powers_of_step[:, 1] = powers_of_step[:, 0].transpose(0, 2, 1)
-    powers = np.ones((points, 2, width, stations), dtype=dtype)
+    powers = np.ones((points, 2, block_width, stations), dtype=dtype)
     filled_width = 1
     powers[:, 1, 0] = paces
-    while filled_width < width:
+    while filled_width < block_width:
         np.matmul(
             powers[:, :, :filled_width],
             powers_of_step,
@@ -375,13 +395,13 @@ def _recurrences_in_blocks(series: Array, paces: Array, dtype: np.dtype[Any]) ->
     for exponent in range((row_count - 1).bit_length()):
         block_ends[:, 1 << exponent :] += block_ends[:, : -1 << exponent] @ step_power
         step_power = step_power @ step_power
-    response = np.zeros((points, 2 * width), dtype=dtype)
-    response[:, width:] = powers[:, 0, :, -1]
+    response = np.zeros((points, 2 * block_width), dtype=dtype)
+    response[:, block_width:] = powers[:, 0, :, -1]
     item_size = response.itemsize
     # By [i, j], what a one at i gives at j: rows that overlap in memory.
-    strides = (2 * width * item_size, -item_size, item_size)
+    strides = (2 * block_width * item_size, -item_size, item_size)
     response_matrix = np.ndarray(
-        (points, width, width), dtype, response, width * item_size, strides
+        (points, block_width, block_width), dtype, response, block_width * item_size, strides
     )
     values = series_blocks @ response_matrix
     values[:, 1:] += block_ends[:, :-1] @ powers[:, 1].transpose(0, 2, 1)
@@ -432,10 +452,10 @@ def check_size(closed_network: ClosedPart, marginals: bool = False) -> None:
     stations = closed_network.demand.shape[2]
     sorted_population = sorted(largest_population)
     classes = len(largest_population)
-    varying_stations = stations if marginals else len(closed_network.speeds_by_place)
+    varying_stations = stations if marginals else len(closed_network.speeds_by_queue)
     listed_speeds = sum(
         min(speed.shape[1], sum(sorted_population))
-        for speed in closed_network.speeds_by_place.values()
+        for speed in closed_network.speeds_by_queue.values()
     )
     if classes == 1:
         steps = (sorted_population[0] + 1) * (
@@ -474,16 +494,16 @@ def solve_multi_class(closed_network: ClosedPart, marginals: bool = False) -> Cl
     plane_size = prod(int(customers) + 1 for customers in population[order][1:])
     points, _, stations = closed_network.demand.shape
     if marginals:
-        speeds_by_place = {
-            place: closed_network.speeds_by_place.get(
-                place, closed_network.last_speed[:, place, None]
+        speeds_by_queue = {
+            queue_index: closed_network.speeds_by_queue.get(
+                queue_index, closed_network.last_speed[:, queue_index, None]
             )
-            for place in range(stations)
+            for queue_index in range(stations)
         }
-        closed_network = replace(closed_network, speeds_by_place=speeds_by_place)
+        closed_network = replace(closed_network, speeds_by_queue=speeds_by_queue)
     numbers_per_point = plane_size * (
         int(population.sum()) + 1
-        if closed_network.speeds_by_place
+        if closed_network.speeds_by_queue
         else 2 * closed_network.demand[0].size + 1
     )
     ordered_network = closed_network.select(slice(None), order)
@@ -501,7 +521,7 @@ def solve_multi_class(closed_network: ClosedPart, marginals: bool = False) -> Cl
 def _solve_lattice(closed_network: ClosedPart) -> ClosedSolution:
     demand = closed_network.demand
     delay = closed_network.delay
-    speeds_by_place = closed_network.speeds_by_place
+    speeds_by_queue = closed_network.speeds_by_queue
     population = closed_network.population[0]
     pace = demand / closed_network.last_speed[:, None]
     scale = _scales(demand.real, pace.real, delay.real, population)
@@ -509,7 +529,7 @@ def _solve_lattice(closed_network: ClosedPart) -> ClosedSolution:
     pace = pace * scale[:, :, None]
     grid = _Grid(population)
     probability: list[Array | None] = [None] * demand.shape[2]
-    compiled_lattice = loop(lattice, pace, delay) if pace.shape[2] and not speeds_by_place else None
+    compiled_lattice = loop(lattice, pace, delay) if pace.shape[2] and not speeds_by_queue else None
     with np.errstate(all="ignore"):
         if compiled_lattice:
             constants, with_one_less = compiled_lattice(
@@ -517,10 +537,10 @@ def _solve_lattice(closed_network: ClosedPart) -> ClosedSolution:
             )
             constants_with_one_less = with_one_less[..., 0]
             queue = pace * with_one_less[..., 1:] / constants[:, None, None]
-        elif speeds_by_place:
+        elif speeds_by_queue:
             thinking_planes = grid.thinking(scale * delay)
             constants, constants_with_one_less, queue, probability = _with_several(
-                grid, thinking_planes, load, pace, speeds_by_place
+                grid, thinking_planes, load, pace, speeds_by_queue
             )
         else:
             constants, constants_with_one_less, queue = _singles_only(
@@ -569,29 +589,29 @@ class _Grid:
         self.shape = tuple(customers + 1 for customers in self.population[1:])
         other_classes = len(self.shape)
         # For class r > 1: where its customers come to, and where they came from.
-        self.to = [
+        self.slices_after = [
             tuple(
                 slice(1, None) if axis == class_index else slice(None)
                 for axis in range(other_classes)
             )
             for class_index in range(other_classes)
         ]
-        self.of = [
+        self.slices_before = [
             tuple(
                 slice(-1) if axis == class_index else slice(None) for axis in range(other_classes)
             )
             for class_index in range(other_classes)
         ]
         last_cell = tuple(self.population[1:])
-        self.corner = last_cell
+        self.last_cell = last_cell
         # One customer fewer of each class: in the plane before the last.
-        self.before: list[tuple[int, ...]] = [last_cell] + [
+        self.cells_before: list[tuple[int, ...]] = [last_cell] + [
             tuple(count - (axis == class_index) for axis, count in enumerate(last_cell))
             for class_index in range(other_classes)
         ]
 
     @staticmethod
-    def place(numbers: tuple[int, ...]) -> Any:
+    def cell_index(numbers: tuple[int, ...]) -> Any:
         """Return the index of a population in a plane, at all points."""
         return (slice(None), *numbers)
 
@@ -599,11 +619,13 @@ class _Grid:
         """Return the values at N and at N - e_r from planes (P, S, n_2.., n_R, ...): (P, ...) and
         (P, R, ...).
         """
-        return planes[:, -1][self.place(self.corner)], self.less(planes[:, -2])
+        return planes[:, -1][self.cell_index(self.last_cell)], self.with_one_less(planes[:, -2])
 
-    def less(self, plane: Array) -> Array:
+    def with_one_less(self, plane: Array) -> Array:
         """Return the values at N - e_r from the last plane but one, (P, R, ...)."""
-        return np.stack([plane[self.place(cell_before)] for cell_before in self.before], axis=1)
+        return np.stack(
+            [plane[self.cell_index(cell_before)] for cell_before in self.cells_before], axis=1
+        )
 
     def thinking(self, delay_load: Array) -> Array:
         """Return the planes of customers that think or are at a delay, (P, S, n_2.., n_R)."""
@@ -614,8 +636,8 @@ class _Grid:
             return empty_delay
         terms_of_class = []
         for class_index, count in enumerate(self.population):
-            numbers = np.arange(1.0, count + 1)[None]
-            terms_of_class.append(terms(delay_load[:, class_index], numbers, count + 1))
+            customer_numbers = np.arange(1.0, count + 1)[None]
+            terms_of_class.append(terms(delay_load[:, class_index], customer_numbers, count + 1))
         terms_of_others = np.ones((points,) + (1,) * len(self.shape), dtype=delay_load.dtype)
         for class_index, class_terms in enumerate(terms_of_class[1:]):
             along_class = (-1 if axis == class_index else 1 for axis in range(len(self.shape)))
@@ -636,36 +658,40 @@ class _Grid:
         to_planes = (slice(None),) + (None,) * (planes.ndim - 1)
         shifted_planes = np.zeros_like(planes)
         shifted_planes[:, 1:] = load[:, 0][to_planes] * planes[:, :-1]
-        for class_index, (to, of) in enumerate(zip(self.to, self.of, strict=True)):
-            planes_below = planes[(slice(None), slice(-1), *of)]
-            shifted_planes[(slice(None), slice(1, None), *to)] += (
+        for class_index, (slices_after, slices_before) in enumerate(
+            zip(self.slices_after, self.slices_before, strict=True)
+        ):
+            planes_below = planes[(slice(None), slice(-1), *slices_before)]
+            shifted_planes[(slice(None), slice(1, None), *slices_after)] += (
                 load[:, class_index + 1][to_planes] * planes_below
             )
         return shifted_planes
 
-    def sweep(self, start: Array, steps: Array, width: int) -> Iterator[Array]:
+    def sweep(self, start_planes: Array, steps: Array, width: int) -> Iterator[Array]:
         """Yield the planes z(s), (P, n_2.., n_R, J), of the recurrence z(s) = start(s) + sum over r
         of z_r M_r, where z_r is z(s - 1) with one customer of class r fewer.
 
-        `steps` is (P or 1, R J, J): the M_r below each other. `start` enters every one of the J
-        columns.
+        `steps` is (P or 1, R J, J): the M_r below each other. `start_planes` enters every one of
+        the J columns.
         """
-        points = len(start)
+        points = len(start_planes)
         columns = len(self.population) * width
-        dtype = np.result_type(start, steps)
+        dtype = np.result_type(start_planes, steps)
         plane = np.zeros((points, *self.shape, width), dtype=dtype)
         # What a plane is made of: itself one customer of each class back, and what starts there.
         sources = np.zeros((points, *self.shape, columns + 1), dtype=dtype)
         source_steps = np.ones((len(steps), 1, width))
         steps = np.concatenate([steps, source_steps], axis=1).astype(dtype)
-        flat = plane.reshape(points, -1, width)
+        flat_plane = plane.reshape(points, -1, width)
         flat_sources = sources.reshape(points, -1, columns + 1)
         all_points = slice(None)
         copies = [(sources[..., :width], plane)]
-        for class_index, (to, of) in enumerate(zip(self.to, self.of, strict=True), start=1):
+        for class_index, (slices_after, slices_before) in enumerate(
+            zip(self.slices_after, self.slices_before, strict=True), start=1
+        ):
             columns_of_class = slice(class_index * width, (class_index + 1) * width)
-            target = sources[(all_points, *to, columns_of_class)]
-            copies.append((target, plane[(all_points, *of, all_points)]))
+            target = sources[(all_points, *slices_after, columns_of_class)]
+            copies.append((target, plane[(all_points, *slices_before, all_points)]))
         places_in_slice = prod(self.shape[1:])
         for s in range(self.planes):
             # Places in the first of the plane's axes that lead from the origin to the corner.
@@ -673,9 +699,9 @@ class _Grid:
             last_row = min(self.shape[0], s + 1)
             for target, source in copies:
                 target[...] = source
-            sources[..., columns] = start[:, s]
+            sources[..., columns] = start_planes[:, s]
             places_of_plane = slice(first_row * places_in_slice, last_row * places_in_slice)
-            np.matmul(flat_sources[:, places_of_plane], steps, out=flat[:, places_of_plane])
+            np.matmul(flat_sources[:, places_of_plane], steps, out=flat_plane[:, places_of_plane])
             # The next step writes over this array: callers copy what they keep.
             yield plane
 
@@ -695,70 +721,78 @@ def _steps(pace: Array, feeds: Array) -> Array:
     return np.asarray((pace[..., None] * feeds).reshape(len(pace), -1, feeds.shape[1]))
 
 
-def _singles_only(grid: _Grid, start: Array, pace: Array) -> tuple[Array, Array, Array]:
+def _singles_only(grid: _Grid, thinking_planes: Array, pace: Array) -> tuple[Array, Array, Array]:
     """Return G(N), G(N - e_r) and G(N) times the queues, of single servers and delays."""
     stations = pace.shape[2]
     if stations == 0:
-        return (*grid.ends(start), np.zeros_like(pace))
+        return (*grid.ends(thinking_planes), np.zeros_like(pace))
     # Beside each station's product with those before it, the whole product with that station once
     # more.
     ones_matrix = np.ones((stations, stations))
     feeds = np.block([[np.triu(ones_matrix), ones_matrix], [0 * ones_matrix, np.eye(stations)]])
-    planes = grid.sweep(start, _steps(np.tile(pace, 2), feeds), 2 * stations)
+    planes = grid.sweep(thinking_planes, _steps(np.tile(pace, 2), feeds), 2 * stations)
     for _ in range(grid.planes - 2):
         next(planes)
-    with_one_less = grid.less(next(planes))
-    constants = next(planes)[grid.place(grid.corner)][:, stations - 1]
+    with_one_less = grid.with_one_less(next(planes))
+    constants = next(planes)[grid.cell_index(grid.last_cell)][:, stations - 1]
     return constants, with_one_less[..., stations - 1], pace * with_one_less[..., stations:]
 
 
 def _with_several(
-    grid: _Grid, start: Array, load: Array, pace: Array, speeds_by_place: Speeds
+    grid: _Grid, thinking_planes: Array, load: Array, pace: Array, speeds_by_queue: Speeds
 ) -> tuple[Array, Array, Array, list[Array | None]]:
     """Return G(N), G(N - e_r), the queues and the probabilities, where some station has several
     speeds.
     """
     stations = load.shape[2]
-    planes_of_singles = start
-    single_places = [place for place in range(stations) if place not in speeds_by_place]
+    planes_of_singles = thinking_planes
+    single_places = [
+        queue_index for queue_index in range(stations) if queue_index not in speeds_by_queue
+    ]
     if single_places:
         steps = _steps(pace[:, :, single_places], np.tri(len(single_places)).T)
-        planes = grid.sweep(start, steps, len(single_places))
+        planes = grid.sweep(thinking_planes, steps, len(single_places))
         planes_of_singles = np.stack([plane[..., -1].copy() for plane in planes], axis=1)
     queue = np.zeros(load.shape, dtype=np.result_type(load, planes_of_singles))
-    probability_by_place: list[Array | None] = [None] * stations
-    for place, speed in speeds_by_place.items():
+    probability_by_queue: list[Array | None] = [None] * stations
+    for queue_index, speed in speeds_by_queue.items():
         without_station = planes_of_singles
-        for other_place in speeds_by_place:
-            if other_place != place:
+        for other_place in speeds_by_queue:
+            if other_place != queue_index:
                 without_station = _serve(
                     grid,
                     without_station,
                     load[:, :, other_place],
                     pace[:, :, other_place],
-                    speeds_by_place[other_place],
+                    speeds_by_queue[other_place],
                 )
         corner_terms, terms_with_one_less = _station_levels(
-            grid, without_station, load[:, :, place], speed
+            grid, without_station, load[:, :, queue_index], speed
         )
         constants = corner_terms.sum(axis=1)
         with_one_less = terms_with_one_less.sum(axis=2)
-        probability_by_place[place] = corner_terms / constants[:, None]
-        present = np.arange(1.0, grid.planes) / _speeds_up_to(speed, grid.planes - 1)
-        met_by_arrivals = (terms_with_one_less[:, :, :-1] * present[:, None]).sum(axis=2)
-        queue[:, :, place] = load[:, :, place] * met_by_arrivals / constants[:, None]
+        probability_by_queue[queue_index] = corner_terms / constants[:, None]
+        customers_over_speed = np.arange(1.0, grid.planes) / _speeds_up_to(speed, grid.planes - 1)
+        met_by_arrivals = (terms_with_one_less[:, :, :-1] * customers_over_speed[:, None]).sum(
+            axis=2
+        )
+        queue[:, :, queue_index] = load[:, :, queue_index] * met_by_arrivals / constants[:, None]
     if single_places:
         with_station = _serve(
-            grid, without_station, load[:, :, place], pace[:, :, place], speeds_by_place[place]
+            grid,
+            without_station,
+            load[:, :, queue_index],
+            pace[:, :, queue_index],
+            speeds_by_queue[queue_index],
         )
         steps = _steps(pace[:, :, single_places], np.eye(len(single_places)))
         planes = grid.sweep(with_station, steps, len(single_places))
         for _ in range(grid.planes - 2):
             next(planes)
         queue[:, :, single_places] = (
-            pace[:, :, single_places] * grid.less(next(planes)) / constants[:, None, None]
+            pace[:, :, single_places] * grid.with_one_less(next(planes)) / constants[:, None, None]
         )
-    return constants, with_one_less, queue, probability_by_place
+    return constants, with_one_less, queue, probability_by_queue
 
 
 def _speeds_up_to(speed: Array, length: int) -> Array:

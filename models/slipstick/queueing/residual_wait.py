@@ -169,14 +169,14 @@ is never idle.
 """
 
 
-def erlang_b(busy: Array, servers: int) -> Array:
+def erlang_b(offered_load: Array, servers: int) -> Array:
     """Return the probability that all servers are busy in a loss system, by Erlang's recursion.
 
     Source: Erlang, Elektroteknikeren 13, 1917.
 
     Parameters
     ----------
-    busy : offered load [erlang]
+    offered_load : offered load [erlang]
     servers : c
 
     >>> erlang_b(np.array([1.0]), 2).tolist()
@@ -185,34 +185,38 @@ def erlang_b(busy: Array, servers: int) -> Array:
     # B(c) = a B(c - 1) / (c + a B(c - 1)) is stable for any load; the factorials of the closed form overflow
     # from about 170 servers on.
     loss_probability = np.ones(1)
-    if busy.size == 1:  # in numbers of Python, which are ten times as fast
-        load = busy.item()
+    if offered_load.size == 1:  # in numbers of Python, which are ten times as fast
+        load = offered_load.item()
         loss = 1.0
         count = 0
         while count < servers and loss != 0:
             count += 1
             loss = load * loss / (count + load * loss)
-        return np.full(busy.shape, loss)
+        return np.full(offered_load.shape, loss)
     for count in range(1, servers + 1):
-        loss_probability = busy * loss_probability / (count + busy * loss_probability)
+        loss_probability = (
+            offered_load * loss_probability / (count + offered_load * loss_probability)
+        )
     return loss_probability
 
 
-def erlang_c(busy: Array, servers: int) -> Array:
+def erlang_c(offered_load: Array, servers: int) -> Array:
     """Return the probability that all servers are busy with Poisson arrivals.
 
     Source: Erlang, Elektroteknikeren 13, 1917.
 
     Parameters
     ----------
-    busy : offered load, below `servers` [erlang]
+    offered_load : offered load, below `servers` [erlang]
     servers : c
 
     >>> erlang_c(np.array([0.5, 1.0]), 1).tolist(), round(float(erlang_c(np.ones(1), 2)[0]), 6)
     ([0.5, 1.0], 0.333333)
     """
-    loss_probability = erlang_b(busy, servers)
-    waiting_probability: Array = loss_probability / (1 - busy / servers * (1 - loss_probability))
+    loss_probability = erlang_b(offered_load, servers)
+    waiting_probability: Array = loss_probability / (
+        1 - offered_load / servers * (1 - loss_probability)
+    )
     return waiting_probability
 
 
@@ -364,7 +368,7 @@ def finite_source_few(ratios: Array, customers: int) -> Array:
     )
 
 
-def all_busy_by_load(busy: Array, servers: int, other_customers: Array) -> Array:
+def all_busy_by_load(mean_busy: Array, servers: int, other_customers: Array) -> Array:
     """Estimate the probability that all servers are busy as (busy / c)^(sqrt(2 (c + 1)) - 1).
 
     Exact for one server. At M/M/c it is up to 0.051 too large, most where a long wait is unlikely,
@@ -375,7 +379,7 @@ def all_busy_by_load(busy: Array, servers: int, other_customers: Array) -> Array
 
     Parameters
     ----------
-    busy : mean number in service [1]
+    mean_busy : mean number in service [1]
     servers : c
     other_customers : customers besides the one that arrives, infinite with open classes; fewer than
         c never make all servers busy [1]
@@ -383,7 +387,7 @@ def all_busy_by_load(busy: Array, servers: int, other_customers: Array) -> Array
     >>> round(float(all_busy_by_load(np.array([1.6]), 2, np.array([9.0]))[0]), 4)
     0.7237
     """
-    load = busy / servers
+    load = mean_busy / servers
     load_in_range = np.where(load.real <= 0, 0, np.where(load.real < 1, load, 1))
     # With fewer other customers than servers an arriving one always finds a free server.
     busy_probability: Array = np.where(

@@ -42,7 +42,7 @@ def traffic_equations(
     routes: Routes,
     classes: Sequence[int],
     reference: tuple[int, int],
-    closed: bool,
+    is_closed: bool,
     shape: tuple[int, int],
 ) -> Array:
     r"""Solve the traffic equations of one chain.
@@ -58,7 +58,7 @@ def traffic_equations(
     routes : the routes, also of other chains; complex probabilities carry derivatives
     classes : of the chain, by number
     reference : the class and the station where its cycles are counted, or where customers enter
-    closed : whether the chain is
+    is_closed : whether the chain is
     shape : how many classes and stations there are
 
     Returns
@@ -93,7 +93,7 @@ def traffic_equations(
         balance[:, target_place, source_place] += routes.probability[:, route]
     balance = np.eye(cell_count) - balance
     inflow = (used_cells == start_cell).astype(float)[:, None]
-    if closed:
+    if is_closed:
         # One of the equations follows from the others; in its place stands what a cycle is.
         balance[:, int(inflow[:, 0].argmax()), :] = used_cells == start_cell
     solution = np.zeros((points, shape[0] * shape[1]), dtype=balance.dtype)

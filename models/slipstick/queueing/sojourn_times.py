@@ -236,7 +236,7 @@ def two_moments(mean: float, scv: float) -> Transform:
     )
 
 
-def visit_shared(service: float, waiting: float) -> Transform:
+def visit_shared(service_time: float, waiting_time: float) -> Transform:
     r"""Approximate the transform of one visit to a station that shares its servers among
     exponential services, by two moments.
 
@@ -249,5 +249,5 @@ def visit_shared(service: float, waiting: float) -> Transform:
 
     Source: Coffman, Muntz and Trotter, J. ACM 17(1), 1970, 123-130.
     """
-    waiting_share = waiting / (service + waiting)
-    return two_moments(service + waiting, 1 + 2 * waiting_share / (2 - waiting_share))
+    waiting_share = waiting_time / (service_time + waiting_time)
+    return two_moments(service_time + waiting_time, 1 + 2 * waiting_share / (2 - waiting_share))

@@ -367,20 +367,22 @@ def _inputs_of_model(settings: Settings, library: Library) -> Inputs:
     """
     model = settings.get("model") or _program_of_workload(settings, library)
     values = {path: node for path, node in settings.items() if path not in REFERENCES}
-    if isinstance(model, Table) and model_words(kind := kind_of(model)):  # written in place
-        return _file_inputs(kind, "model", library.resolve(kind, model), settings, values, library)
+    if isinstance(model, Table) and model_words(model_kind := kind_of(model)):  # written in place
+        return _file_inputs(
+            model_kind, "model", library.resolve(model_kind, model), settings, values, library
+        )
     # Laws by their prefix, then files and names of the catalogue; what is left may be a program.
     reference = reference_name(model, "model")
     if reference.startswith("law/"):
         return _law_inputs(reference, model, settings, values, library)
-    if kind := _kind_of_file(reference, model, library):
+    if model_kind := _kind_of_file(reference, model, library):
         name = (
             "standard-input"
             if reference == STANDARD_INPUT
             else re.sub(r"\.ya?ml$", "", Path(reference).name)
         )
-        tree = library.load(kind, reference, model.mark, "model")
-        return _file_inputs(kind, name, tree, settings, values, library)
+        tree = library.load(model_kind, reference, model.mark, "model")
+        return _file_inputs(model_kind, name, tree, settings, values, library)
     if reference in PROGRAMS:
         from slipstick.schema.programs import program_inputs
 
@@ -399,7 +401,7 @@ def model_names() -> list[str]:
     """List the names of everything that can be solved."""
     return [
         *PROGRAMS,
-        *(name for kind in KINDS if model_words(kind) for name in names(kind)),
+        *(name for spec_kind in KINDS if model_words(spec_kind) for name in names(spec_kind)),
         *(f"law/{name}" for name in LAWS),
     ]
 
@@ -431,16 +433,16 @@ def _kind_of_file(reference: str, model: Node, library: Library) -> str:
     """
     if not is_file_name(reference):
         return next(filter(model_words, kinds_called(reference)), "")
-    kind = library.kind(reference, model.mark)
-    return kind if model_words(kind) else "activity"
+    file_kind = library.kind(reference, model.mark)
+    return file_kind if model_words(file_kind) else "activity"
 
 
 def _file_inputs(
-    kind: str, name: str, tree: Table, settings: Settings, values: Settings, library: Library
+    model_kind: str, name: str, tree: Table, settings: Settings, values: Settings, library: Library
 ) -> Inputs:
-    _refuse("workload", model_words(kind), settings)
-    if kind != "activity":
-        _refuse_technology(model_words(kind), settings)
+    _refuse("workload", model_words(model_kind), settings)
+    if model_kind != "activity":
+        _refuse_technology(model_words(model_kind), settings)
     _refuse_some_parameters(tree, values)
     if "machine" in settings:
         tree = Table(
@@ -452,7 +454,9 @@ def _file_inputs(
         )
     # The machine comes first, because a technology changes values of it.
     new_tree, notes = with_technology(tree, name, (), settings, values, library)
-    return Inputs(kind, name, new_tree, spec_model(kind, new_tree), library, notes=notes)
+    return Inputs(
+        model_kind, name, new_tree, spec_model(model_kind, new_tree), library, notes=notes
+    )
 
 
 def _refuse_some_parameters(tree: Table, values: Settings) -> None:
@@ -912,8 +916,16 @@ def _notes_of_distributions(model: Subject) -> Iterator[str]:
         ]
     named_distributions = filter(None, distributions)
     distribution_kinds = dict.fromkeys(distribution.kind for distribution in named_distributions)
-    phase_kinds = [kind for kind in distribution_kinds if kind in PHASE_KINDS]
-    shaped_kinds = [kind for kind in distribution_kinds if kind not in PHASE_KINDS]
+    phase_kinds = [
+        distribution_kind
+        for distribution_kind in distribution_kinds
+        if distribution_kind in PHASE_KINDS
+    ]
+    shaped_kinds = [
+        distribution_kind
+        for distribution_kind in distribution_kinds
+        if distribution_kind not in PHASE_KINDS
+    ]
     if phase_kinds:
         yield (
             f"simulation and Markov chains take {' and '.join(phase_kinds)} times as they are,"

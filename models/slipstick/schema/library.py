@@ -96,38 +96,38 @@ def shipped() -> Path:
     return installed if installed.is_dir() else package.parent.parent / "specs"
 
 
-def names(kind: str) -> list[str]:
+def names(spec_kind: str) -> list[str]:
     """List the names of all specs of a kind, sorted; the user's own specs are among them, and take
     precedence when a name is looked up.
     """
-    file_stems = {path.stem for folder in _folders(kind) for path in folder.glob("*.yaml")}
+    file_stems = {path.stem for folder in _folders(spec_kind) for path in folder.glob("*.yaml")}
     return sorted(file_stems)
 
 
 def spec_names() -> list[str]:
     """List the names of the specs of all kinds."""
-    return list(dict.fromkeys(name for kind in KINDS for name in names(kind)))
+    return list(dict.fromkeys(name for spec_kind in KINDS for name in names(spec_kind)))
 
 
-def find(kind: str, reference: str, beside: Path | None = None) -> Path:
+def find(spec_kind: str, reference: str, folder: Path | None = None) -> Path:
     """Return the path of a spec, from its name or its path.
 
     Parameters
     ----------
-    kind : what is wanted
+    spec_kind : what is wanted
     reference : a name in the catalogue, alone or as ``KIND/NAME``, or a path that ends in .yaml or
         .yml
-    beside : folder that relative paths start from; the current one by default
+    folder : folder that relative paths start from; the current one by default
 
     Raises
     ------
     UnknownNameError : no spec of that kind has the name
     """
     if is_file_name(reference):
-        return Path(reference) if reference == STANDARD_INPUT else (beside or Path()) / reference
-    if path := _catalogue_path(kind, reference):
+        return Path(reference) if reference == STANDARD_INPUT else (folder or Path()) / reference
+    if path := _catalogue_path(spec_kind, reference):
         return path
-    raise unknown_name(kind, reference.removeprefix(f"{kind}/"), names(kind))
+    raise unknown_name(spec_kind, reference.removeprefix(f"{spec_kind}/"), names(spec_kind))
 
 
 _USES = {
@@ -141,7 +141,7 @@ _USES = {
 """What a name of each kind is, and how it is used; what is not here is shown."""
 
 
-def unknown_name(kind: str, name: str, known_names: Sequence[str]) -> UnknownNameError:
+def unknown_name(spec_kind: str, name: str, known_names: Sequence[str]) -> UnknownNameError:
     """Return the error for a name that no spec of a kind has; it tells of which other kind the name
     is, or which law may be meant.
 
@@ -174,7 +174,7 @@ def unknown_name(kind: str, name: str, known_names: Sequence[str]) -> UnknownNam
                 f"; did you mean {close_names[0]!r}? It is"
                 f" {_use_text(kinds_by_name[close_names[0]], close_names[0])}"
             )
-    return UnknownNameError(kind, name[:100], known_names, hint)
+    return UnknownNameError(spec_kind, name[:100], known_names, hint)
 
 
 def _kinds_of_other_names(name: str, known_names: Sequence[str]) -> dict[str, str]:
@@ -185,34 +185,43 @@ def _kinds_of_other_names(name: str, known_names: Sequence[str]) -> dict[str, st
         return {}
     from slipstick.law import LAWS
 
-    known = {
+    bare_known_names = {
         known_name.rpartition("/")[2] if known_name.startswith("law/") else known_name
         for known_name in known_names
     }
     kinds_by_name = dict.fromkeys(LAWS, "law") | dict.fromkeys(
         imported("slipstick.program:PROGRAMS"), "program"
     )
-    kinds_by_name |= {own_name: kind for kind in reversed([*KINDS]) for own_name in names(kind)}
-    return {own_name: kind for own_name, kind in kinds_by_name.items() if own_name not in known}
+    kinds_by_name |= {
+        own_name: spec_kind for spec_kind in reversed([*KINDS]) for own_name in names(spec_kind)
+    }
+    return {
+        own_name: spec_kind
+        for own_name, spec_kind in kinds_by_name.items()
+        if own_name not in bare_known_names
+    }
 
 
-def _use_text(kind: str, name: str) -> str:
-    if model_text := model_words(kind):
+def _use_text(spec_kind: str, name: str) -> str:
+    if model_text := model_words(spec_kind):
         return f"{model_text}: slipstick solve {name}"
-    return _USES.get(kind, f"a {kind}: slipstick show {kind}/{{name}}").format(name=name)
+    return _USES.get(spec_kind, f"a {spec_kind}: slipstick show {spec_kind}/{{name}}").format(
+        name=name
+    )
 
 
-def _catalogue_path(kind: str, reference: str) -> Path | None:
+def _catalogue_path(spec_kind: str, reference: str) -> Path | None:
     """Return the path of a spec in the catalogue, by its name or as ``KIND/NAME``; None if there is
     none.
     """
-    name = reference.removeprefix(f"{kind}/")
+    name = reference.removeprefix(f"{spec_kind}/")
     if (
         "/" in name or len(name) > LONGEST_NAME
     ):  # a name is looked up, never followed out of the folder
         return None
     return next(
-        (path for folder in _folders(kind) if (path := folder / f"{name}.yaml").is_file()), None
+        (path for folder in _folders(spec_kind) if (path := folder / f"{name}.yaml").is_file()),
+        None,
     )
 
 
@@ -230,12 +239,16 @@ def kinds_called(reference: str) -> list[str]:
     """List the kinds that have a spec of that name in the catalogue; for ``KIND/NAME`` at most that
     kind.
     """
-    return [kind for kind in KINDS if is_file_name(reference) or _catalogue_path(kind, reference)]
+    return [
+        spec_kind
+        for spec_kind in KINDS
+        if is_file_name(reference) or _catalogue_path(spec_kind, reference)
+    ]
 
 
-def _folders(kind: str) -> list[Path]:
-    own_folder = Path("specs") / KINDS[kind].folder
-    shipped_folder = shipped() / KINDS[kind].folder
+def _folders(spec_kind: str) -> list[Path]:
+    own_folder = Path("specs") / KINDS[spec_kind].folder
+    shipped_folder = shipped() / KINDS[spec_kind].folder
     # At the root of a checkout both are the same folder, which would list each name twice.
     return (
         [own_folder, shipped_folder]
@@ -250,29 +263,29 @@ MOST_EXTENDED = 32
 T = TypeVar("T")
 
 
-def model_words(kind: str) -> str:
+def model_words(spec_kind: str) -> str:
     """Return a description of the files of a kind whose files are models; empty for other kinds.
 
     >>> model_words("activity"), model_words("machine")
     ('an activity', '')
     """
-    return KINDS[kind].words if kind in KINDS else ""
+    return KINDS[spec_kind].words if spec_kind in KINDS else ""
 
 
-def spec_model(kind: str, tree: Node | None = None) -> type[BaseModel]:
+def spec_model(spec_kind: str, tree: Node | None = None) -> type[BaseModel]:
     """Return the pydantic model that checks a kind of spec; its module is imported only now, so
     that other kinds are checked quickly.
 
     There are two kinds of machines, told apart by their keys: processors on a network, and
     processors that share memory by an interconnect.
     """
-    if kind == "study":
+    if spec_kind == "study":
         return cast("type[BaseModel]", imported("slipstick.schema.kinds.study:study_model")(tree))
-    is_shared = kind == "machine" and tree is not None and is_shared_memory(tree)
+    is_shared = spec_kind == "machine" and tree is not None and is_shared_memory(tree)
     model: type[BaseModel] = (
-        machine_model(is_shared) if kind == "machine" else imported(KINDS[kind].model)
+        machine_model(is_shared) if spec_kind == "machine" else imported(KINDS[spec_kind].model)
     )
-    machine = at(tree, ["machine"]) if model_words(kind) and tree is not None else None
+    machine = at(tree, ["machine"]) if model_words(spec_kind) and tree is not None else None
     return (
         _on_machine(model, spec_model("machine", machine)) if isinstance(machine, Table) else model
     )
@@ -317,7 +330,7 @@ class Library:
 
     def load(
         self,
-        kind: str,
+        spec_kind: str,
         reference: str,
         at_mark: Mark | None = None,
         at_path: str = "",
@@ -327,7 +340,7 @@ class Library:
 
         Parameters
         ----------
-        kind : one of `slipstick.schema.library.KINDS`
+        spec_kind : one of `slipstick.schema.library.KINDS`
         reference : name in the catalogue, or path of a file
         at_mark, at_path : where the reference is written, for problems with it
 
@@ -336,11 +349,13 @@ class Library:
         SpecError : all problems found
         """
         folder_of_file = self._folder(at_mark)
-        if not _open_paths and (loaded_tree := self._loaded.get((kind, reference, folder_of_file))):
+        if not _open_paths and (
+            loaded_tree := self._loaded.get((spec_kind, reference, folder_of_file))
+        ):
             return loaded_tree
         mark = at_mark or Mark(reference, 0, 0)
         try:
-            path = find(kind, reference, folder_of_file)
+            path = find(spec_kind, reference, folder_of_file)
         except UnknownNameError as error:
             raise mark.error(str(error), at_path) from None
         message = _endless_message(path, _open_paths)
@@ -350,10 +365,10 @@ class Library:
         if message:
             raise mark.error(message, at_path)
         tree = self._read(path)
-        _check_kind(kind, tree)
-        resolved_tree = self._resolved(kind, tree, (*_open_paths, path))
+        _check_kind(spec_kind, tree)
+        resolved_tree = self._resolved(spec_kind, tree, (*_open_paths, path))
         if not _open_paths:  # what is read by way of `extends` is not whole
-            self._loaded[kind, reference, folder_of_file] = resolved_tree
+            self._loaded[spec_kind, reference, folder_of_file] = resolved_tree
         return resolved_tree
 
     def kind(self, reference: str, at_mark: Mark) -> str:
@@ -377,23 +392,25 @@ class Library:
         SpecError : all problems found
         """
         tree = self._read(path)
-        kind = kind_of(tree)
-        return kind, self._resolved(kind, tree, (path,))
+        spec_kind = kind_of(tree)
+        return spec_kind, self._resolved(spec_kind, tree, (path,))
 
-    def resolve(self, kind: str, tree: Table, _open_paths: tuple[Path, ...] = ()) -> Table:
+    def resolve(self, spec_kind: str, tree: Table, _open_paths: tuple[Path, ...] = ()) -> Table:
         """Replace the references inside a tree by what they name: files that it extends, the
         machine of a model, the networks of a machine.
         """
         # Old names first, then the files that it extends: what the whole names may be in any of
         # them.
-        tree = with_present_names(kind, tree)
-        if _is_machine_in_a_year(kind, tree):
+        tree = with_present_names(spec_kind, tree)
+        if _is_machine_in_a_year(spec_kind, tree):
             return cast("Table", FUNCTIONS["machine of a year"](tree, self))
-        tree_with_base = self._extended(kind, _with_bandwidth(tree), _open_paths)
+        tree_with_base = self._extended(spec_kind, _with_bandwidth(tree), _open_paths)
         reference_paths = (
-            [("network", "network"), ("network", "node", "network")] if kind == "machine" else []
+            [("network", "network"), ("network", "node", "network")]
+            if spec_kind == "machine"
+            else []
         )
-        reference_paths += [("machine", "machine")] if model_words(kind) else []
+        reference_paths += [("machine", "machine")] if model_words(spec_kind) else []
         for referenced_kind, *path in reference_paths:
             node = at(tree_with_base, path)
             if isinstance(node, Scalar) and isinstance(node.value, str):
@@ -417,18 +434,18 @@ class Library:
                     "write the name of a machine, a file that ends in .yaml, or its keys and values"
                 )
                 raise node.mark.error(message, path)
-        reader = KINDS[kind].reader
+        reader = KINDS[spec_kind].reader
         return _table(imported(reader)(tree_with_base, self)) if reader else tree_with_base
 
-    def _resolved(self, kind: str, tree: Table, _open_paths: tuple[Path, ...]) -> Table:
+    def _resolved(self, spec_kind: str, tree: Table, _open_paths: tuple[Path, ...]) -> Table:
         """Replace the references of a file; if one of them fails, report the other problems of the
         file too.
         """
-        tree = with_present_names(kind, tree)
+        tree = with_present_names(spec_kind, tree)
         try:
-            return self.resolve(kind, tree, _open_paths)
+            return self.resolve(spec_kind, tree, _open_paths)
         except SpecError as error:
-            if _is_machine_in_a_year(kind, tree):
+            if _is_machine_in_a_year(spec_kind, tree):
                 raise  # its keys are not those of a machine
             # One mistake is reported once, though both ways find it.
             places_named = {problem.place for problem in error.problems}
@@ -439,7 +456,9 @@ class Library:
                     places_named.add(
                         (network_node.mark.file, network_node.mark.line, network_node.mark.column)
                     )
-            problems = problems_of(spec_model(kind, tree), tree, partial="extends" in tree.entries)
+            problems = problems_of(
+                spec_model(spec_kind, tree), tree, partial="extends" in tree.entries
+            )
             further_problems = [
                 problem for problem in problems if problem.place not in places_named
             ]
@@ -459,18 +478,18 @@ class Library:
             raise mark.error(message, "data")
         return path
 
-    def once(self, key: Hashable, make: Callable[[], T], held_object: object = None) -> T:
-        """Return the value of `make` under a key; it is computed at the first call only.
+    def once(self, key: Hashable, compute: Callable[[], T], held_object: object = None) -> T:
+        """Return the value of `compute` under a key; it is computed at the first call only.
 
         Parameters
         ----------
         key : what it is made of, by value or by `id`
-        make : makes it
+        compute : makes it
         held_object : what has an `id` in the key, kept so that the `id` stays its own
         """
         # An `id` in the key may be given to another object once the first is gone: `kept` holds it.
         if key not in self._made:
-            self._made[key] = (make(), held_object)
+            self._made[key] = (compute(), held_object)
         result: T = self._made[key][0]
         return result
 
@@ -510,7 +529,7 @@ class Library:
             return file.name  # else the name would hold the folders of this machine
         return Path(os.path.relpath(file, start_folder)).as_posix()
 
-    def _extended(self, kind: str, tree: Table, _open_paths: tuple[Path, ...]) -> Table:
+    def _extended(self, spec_kind: str, tree: Table, _open_paths: tuple[Path, ...]) -> Table:
         base_node = at(tree, ["extends"])
         if not (
             isinstance(base_node, Scalar) and isinstance(base_node.value, str) and base_node.value
@@ -521,7 +540,8 @@ class Library:
         )
         return _table(
             merge(
-                self.load(kind, base_node.value, base_node.mark, "extends", _open_paths), own_values
+                self.load(spec_kind, base_node.value, base_node.mark, "extends", _open_paths),
+                own_values,
             )
         )
 
@@ -558,11 +578,11 @@ def kind_of(tree: Table) -> str:
         ((key, entry.key_mark) for key, entry in tree.entries.items()), ("", tree.mark)
     )
     if key not in KINDS:
-        kinds = ", ".join(f"'{kind}: 1'" for kind in KINDS)
+        kind_examples = ", ".join(f"'{spec_kind}: 1'" for spec_kind in KINDS)
         suggestion = did_you_mean(key, list(KINDS))
         raise mark.error(
             "begin with the kind of spec, one of"
-            f" {kinds}{suggestion if 'did you mean' in suggestion else ''}",
+            f" {kind_examples}{suggestion if 'did you mean' in suggestion else ''}",
             key,
         )
     return key
@@ -580,14 +600,14 @@ _COMMANDS = {
 """The command that takes a file of a kind, behind the message that it is of another."""
 
 
-def _check_kind(kind: str, tree: Table) -> None:
+def _check_kind(spec_kind: str, tree: Table) -> None:
     file_kind = kind_of(tree)
-    if file_kind != kind:
+    if file_kind != spec_kind:
         mark = next(iter(tree.entries.values())).key_mark
-        command = _COMMANDS.get(file_kind, "") if kind in _ASKED_FOR_BY_NAME else ""
+        command = _COMMANDS.get(file_kind, "") if spec_kind in _ASKED_FOR_BY_NAME else ""
         way_out = command.replace("FILE", mark.file)
         raise mark.error(
-            f"here a spec of kind {kind} is wanted, and this is of kind {file_kind}{way_out}",
+            f"here a spec of kind {spec_kind} is wanted, and this is of kind {file_kind}{way_out}",
             file_kind,
         )
 
@@ -611,8 +631,8 @@ def _with_bandwidth(tree: Table) -> Table:
     return tree
 
 
-def _is_machine_in_a_year(kind: str, tree: Table) -> bool:
-    return kind == "machine" and "base" in tree.entries
+def _is_machine_in_a_year(spec_kind: str, tree: Table) -> bool:
+    return spec_kind == "machine" and "base" in tree.entries
 
 
 def _table(node: Node) -> Table:
@@ -620,7 +640,7 @@ def _table(node: Node) -> Table:
     return node
 
 
-def editor_schema(kind: str) -> dict[str, Any]:
+def editor_schema(spec_kind: str) -> dict[str, Any]:
     """Return the JSON Schema of a kind of spec.
 
     A spec that extends another may leave out any key, so a missing key is an error only at the top
@@ -633,21 +653,23 @@ def editor_schema(kind: str) -> dict[str, Any]:
     >>> editor_schema("network")["title"]
     'NetworkSpec'
     """
-    _check_kind_name(kind)
-    schema = _machine_schema() if kind == "machine" else _schema(kind, spec_model(kind))
+    _check_kind_name(spec_kind)
+    schema = (
+        _machine_schema() if spec_kind == "machine" else _schema(spec_kind, spec_model(spec_kind))
+    )
     schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
     return schema
 
 
-def _check_kind_name(kind: str) -> None:
-    if kind not in KINDS:
-        raise UnknownNameError("kind of spec", kind, list(KINDS))
+def _check_kind_name(spec_kind: str) -> None:
+    if spec_kind not in KINDS:
+        raise UnknownNameError("kind of spec", spec_kind, list(KINDS))
 
 
-def _schema(kind: str, model: type[BaseModel]) -> dict[str, Any]:
+def _schema(spec_kind: str, model: type[BaseModel]) -> dict[str, Any]:
     schema = model.model_json_schema()
     for definition in schema.get("$defs", {}).values():
-        if kind == "network":
+        if spec_kind == "network":
             definition.pop("required", None)
     _allow_extends(schema)
     _close(schema)
@@ -709,7 +731,7 @@ def _close(schema: Any) -> None:
             _close(schema_part)
 
 
-def next_command(kind: str, file: str = "FILE") -> str:
+def next_command(spec_kind: str, file: str = "FILE") -> str:
     """Return the command to type after a file of a kind was written."""
     further = {
         "study": f", slipstick run {file}",
@@ -717,10 +739,10 @@ def next_command(kind: str, file: str = "FILE") -> str:
         "queueing-network": f", slipstick solve {file}",
         "machine": f", slipstick solve MODEL --machine {file}",
     }
-    return f"slipstick check {file}{further.get(kind, '')}"
+    return f"slipstick check {file}{further.get(spec_kind, '')}"
 
 
-def starter(kind: str, name: str = "") -> str:
+def starter(spec_kind: str, name: str = "") -> str:
     """Write a commented spec to start from: one of the catalogue, with the meaning of each key and
     the keys that it leaves out.
 
@@ -728,7 +750,7 @@ def starter(kind: str, name: str = "") -> str:
 
     Parameters
     ----------
-    kind : one of `KINDS`
+    spec_kind : one of `KINDS`
     name : a spec of that kind by name, or its file
 
     Raises
@@ -736,21 +758,25 @@ def starter(kind: str, name: str = "") -> str:
     UnknownNameError : there is no such kind
     SpecError : there is no such spec, or it is wrong
     """
-    _check_kind_name(kind)
-    name = name or KINDS[kind].starter
-    path = find(kind, name)
-    tree = Library().load(kind, name)
+    _check_kind_name(spec_kind)
+    name = name or KINDS[spec_kind].starter
+    path = find(spec_kind, name)
+    tree = Library().load(spec_kind, name)
     fields = spec_model(
-        kind, None if kind == "study" else tree
+        spec_kind, None if spec_kind == "study" else tree
     ).model_fields.items()  # of a study the keys of all questions
     meanings = {field.alias or key: field.description or "" for key, field in fields}
     lines = [
-        f"# yaml-language-server: $schema={kind}.schema.json",
+        f"# yaml-language-server: $schema={spec_kind}.schema.json",
         (
-            f"# `slipstick schema {kind}` prints the schema by which editors complete and check"
+            f"# `slipstick schema {spec_kind}` prints the schema by which editors complete and"
+            " check"
             " this file."
         ),
-        f"# Made from {kind}/{path.stem}; change what differs, then: {next_command(kind)}",
+        (
+            f"# Made from {spec_kind}/{path.stem}; change what differs, then:"
+            f" {next_command(spec_kind)}"
+        ),
     ]
     text_lines = file_text(path).splitlines()
     # The first comments of the file are about that file alone.
@@ -777,19 +803,19 @@ old name is read for one version, with a note, and is an unknown key from then o
 """
 
 
-def with_present_names(kind: str, tree: Table) -> Table:
+def with_present_names(spec_kind: str, tree: Table) -> Table:
     """Return a spec in which old names of keys are replaced by the present ones, each with a note.
 
     Parameters
     ----------
-    kind : of the spec
+    spec_kind : of the spec
     tree : as written in the file
 
     Raises
     ------
     SpecError : a key stands there by both names
     """
-    new_names = RENAMED.get(kind, {})
+    new_names = RENAMED.get(spec_kind, {})
     old_keys = [key for key in tree.entries if key in new_names]
     if not old_keys:
         return tree

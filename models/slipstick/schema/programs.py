@@ -155,15 +155,15 @@ def _network_notes(machine: Node, tree: Table) -> Iterator[str]:
         )
 
 
-def load_data(kind: str, reference: str, mark: Mark, library: Library) -> ProgramData:
+def load_data(data_kind: str, reference: str, mark: Mark, library: Library) -> ProgramData:
     """Read the data of a program, such as counts, from the catalogue or from a file.
 
     Raises
     ------
     SpecError : there are none of that name; everything that is wrong with the file
     """
-    tree = library.load(kind, reference, mark, kind)
-    spec: Any = spec_model(kind, tree)
+    tree = library.load(data_kind, reference, mark, data_kind)
+    spec: Any = spec_model(data_kind, tree)
     return library.once(id(tree), lambda: cast(ProgramData, validate(spec, tree).data), tree)
 
 

@@ -30,14 +30,14 @@ class SpecFiles(Protocol):
     def keep_hash(self, path: Path) -> None:
         """Store the hash of a file that was read."""
 
-    def load(self, kind: str, reference: str, at_mark: Mark, at_path: str) -> Table:
+    def load(self, spec_kind: str, reference: str, at_mark: Mark, at_path: str) -> Table:
         """Read the spec to which a place in another file refers."""
 
-    def resolve(self, kind: str, tree: Table) -> Table:
+    def resolve(self, spec_kind: str, tree: Table) -> Table:
         """Replace the references inside a spec by what they name."""
 
-    def once(self, key: Hashable, make: Callable[[], T], held_object: object = None) -> T:
-        """Return the value of `make` under a key, computed at the first call only."""
+    def once(self, key: Hashable, compute: Callable[[], T], held_object: object = None) -> T:
+        """Return the value of `compute` under a key, computed at the first call only."""
 
 
 ONLY_SHARED = ("interconnect", "cache", "locks", "barriers")

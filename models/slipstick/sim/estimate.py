@@ -70,12 +70,12 @@ class Layout:
         self.beyond = dict(zip(rated_stations, self._add(1, len(rated_stations))[0], strict=True))
         self.passes, self.spans = self._add(2, len(plan.pipelines))
 
-    def _add(self, columns: int, count: int) -> list[list[int]]:
-        """Reserve `columns` columns for each of `count` groups or resources; return the column
-        numbers, one list for each kind of column.
+    def _add(self, columns: int, owner_count: int) -> list[list[int]]:
+        """Reserve `columns` columns for each of `owner_count` groups or resources; return the
+        column numbers, one list for each kind of column.
         """
         first_column = self.width
-        self.width = self.width + columns * count
+        self.width = self.width + columns * owner_count
         return [
             list(range(first_column + column, self.width, columns)) for column in range(columns)
         ]
@@ -301,39 +301,41 @@ class Quantiles:
                     ]
                     self.section *= 2
 
-    def join(self, later: Quantiles, drop: int) -> None:
-        """Add the sections of another run, leaving out about its first `drop` values, the
+    def join(self, later: Quantiles, dropped_count: int) -> None:
+        """Add the sections of another run, leaving out about its first `dropped_count` values, the
         warm-up.
         """
-        self._full_sections += later._full_sections[later._first_section(drop) :]
+        self._full_sections += later._full_sections[later._first_section(dropped_count) :]
         # Nothing is added behind joined sections, so neither an overfull part nor sections of
         # another length matter.
         self._section_parts += later._section_parts
         self._part_length += later._part_length
 
-    def _first_section(self, drop: int) -> int:
-        """Return the index of the first section that begins after `drop` values, at most that of
-        the last section.
+    def _first_section(self, dropped_count: int) -> int:
+        """Return the index of the first section that begins after `dropped_count` values, at most
+        that of the last section.
         """
         # The last full section stays whatever is dropped, so that there is a quantile.
-        return min(-(-drop // self.section), max(len(self._full_sections) - 1, 0))
+        return min(-(-dropped_count // self.section), max(len(self._full_sections) - 1, 0))
 
-    def _sections(self, drop: int) -> list[tuple[NDArray[np.int64], Array]]:
-        """List the sections without the first `drop` values; the last one may not be full."""
+    def _sections(self, dropped_count: int) -> list[tuple[NDArray[np.int64], Array]]:
+        """List the sections without the first `dropped_count` values; the last one may not be
+        full.
+        """
         unfinished = [_histogram(np.concatenate(self._section_parts))] if self._part_length else []
-        return [*self._full_sections[self._first_section(drop) :], *unfinished]
+        return [*self._full_sections[self._first_section(dropped_count) :], *unfinished]
 
-    def share_within(self, time: float, drop: int = 0, level: float = 0.95) -> Estimate:
-        """Estimate the share of the values that are at most a time, without the first `drop` values
-        [1]. Half of the values in the bin of that time count, or all if their mean is at most the
-        time.
+    def share_within(self, time: float, dropped_count: int = 0, level: float = 0.95) -> Estimate:
+        """Estimate the share of the values that are at most a time, without the first
+        `dropped_count` values [1]. Half of the values in the bin of that time count, or all if
+        their mean is at most the time.
 
         >>> seen = Quantiles(section=2)
         >>> seen.add(np.array([1.0, 2.0, 3.0, 4.0]))
         >>> seen.share_within(3.0).mean
         0.75
         """
-        sections = self._sections(drop)
+        sections = self._sections(dropped_count)
         if not sections:
             return Estimate(math.nan)
         counts, sums = _aligned(sections)
@@ -358,13 +360,13 @@ class Quantiles:
         )
         return Estimate(share, max(share - half_width, 0.0), min(share + half_width, 1.0))
 
-    def estimate(self, p: float, drop: int = 0, level: float = 0.95) -> Estimate:
-        """Estimate the p-quantile, without the first `drop` values.
+    def estimate(self, p: float, dropped_count: int = 0, level: float = 0.95) -> Estimate:
+        """Estimate the p-quantile, without the first `dropped_count` values.
 
         The interval holds the quantiles at p plus and minus the error of the fraction of values
         below.
         """
-        sections = self._sections(drop)
+        sections = self._sections(dropped_count)
         if not sections:
             return Estimate(math.nan)
         counts, sums = _aligned(sections)

@@ -109,12 +109,12 @@ class Contention:
 
     def __init__(self, model: Model) -> None:
         nodes = list(each_once(model.bodies))
-        present = model.population.present
+        processors_present = model.population.present
         self._excess_by_resource = _queue_excesses(model, nodes)
         for node in nodes:
-            self._excess_by_resource.update(_waiting_excesses(model, node, present))
+            self._excess_by_resource.update(_waiting_excesses(model, node, processors_present))
         self._excess_by_note = {
-            **_random_maximum_notes(model, present),
+            **_random_maximum_notes(model, processors_present),
             **_shared_stage_notes(model),
         }
         excesses = [*self._excess_by_resource.values(), *self._excess_by_note.values()]
@@ -161,7 +161,7 @@ def _queue_excesses(model: Model, nodes: Sequence[Activity]) -> dict[str, Excess
     }
 
 
-def _waiting_excesses(model: Model, node: Activity, present: Expr) -> dict[str, Excess]:
+def _waiting_excesses(model: Model, node: Activity, processors_present: Expr) -> dict[str, Excess]:
     """Return where a step may wait for something other than a server or a free place, such as a
     unit, a task or a barrier.
     """
@@ -174,19 +174,24 @@ def _waiting_excesses(model: Model, node: Activity, present: Expr) -> dict[str, 
     # From the second processor on, processors may wait for the monitor of a queue, and at the end
     # for the last task.
     if node.use == ASKED:
-        return {f"tasks of {name}": (present, 1) for name in node.uses}
+        return {f"tasks of {name}": (processors_present, 1) for name in node.uses}
     if node.use == MET:
-        return {name: _barrier_excess(model, name, node.parties, present) for name in node.uses}
+        return {
+            name: _barrier_excess(model, name, node.parties, processors_present)
+            for name in node.uses
+        }
     raise no_rule("waiting", node)
 
 
-def _barrier_excess(model: Model, barrier: str, parties: int | None, present: Expr) -> Excess:
+def _barrier_excess(
+    model: Model, barrier: str, parties: int | None, processors_present: Expr
+) -> Excess:
     """Return how many processors or groups can wait for each other at a barrier although their
     times are constant, and how many of them meet without a wait.
     """
     # Members of the population beyond the parties of one meeting have to wait for the next meeting.
     if parties is not None:
-        return present, parties
+        return processors_present, parties
     # The members of one group have the same cycle and, if its times are constant, come together. So
     # a group counts as one, and the second group with members makes a wait possible.
     groups_meeting = [
@@ -197,7 +202,7 @@ def _barrier_excess(model: Model, barrier: str, parties: int | None, present: Ex
     return total(groups_meeting), 1
 
 
-def _random_maximum_notes(model: Model, present: Expr) -> dict[str, Excess]:
+def _random_maximum_notes(model: Model, processors_present: Expr) -> dict[str, Excess]:
     """Return the variation that makes a maximum of times random, with the note on it: that of
     parallel branches and items, and, for several processors, that of the activities after which
     they meet.
@@ -209,7 +214,7 @@ def _random_maximum_notes(model: Model, present: Expr) -> dict[str, Excess]:
         if model.population.finite or any(node.use == MET for node in steps(body))
     ]
     # A single processor never waits for another one, so that its variation makes no maximum random.
-    further_members = maximum(present - 1, NEVER)
+    further_members = maximum(processors_present - 1, NEVER)
     variations = total(
         [
             variation(parallel_nodes),
@@ -314,9 +319,9 @@ def _served_names(bodies: Iterable[Activity]) -> set[str]:
 
 def _requests_at_once(model: Model, names: Sequence[str]) -> dict[str, Expr]:
     """Return an upper bound on the requests at each resource at one moment [1]."""
-    present = model.population.present
+    processors_present = model.population.present
     if isinstance(model.population, SuperstepPopulation):
-        return dict.fromkeys(names, present)
+        return dict.fromkeys(names, processors_present)
     counts_by_node: dict[int, dict[str, Expr]] = {}
     requests_by_body = [most_at_once(body, requested, counts_by_node) for body in model.bodies]
     group_sizes = [group.processors for group in model.population.groups]
@@ -325,7 +330,7 @@ def _requests_at_once(model: Model, names: Sequence[str]) -> dict[str, Expr]:
         body_requests = [requests.get(name, Number(0.0)) for requests in requests_by_body]
         if name == "each-other":
             # Each item or branch asks another processor, but so may every other asker.
-            return present
+            return processors_present
         if group_sizes and not is_processor(name):
             return total(
                 requests * group_size
@@ -333,10 +338,12 @@ def _requests_at_once(model: Model, names: Sequence[str]) -> dict[str, Expr]:
             )
         # Beside its own requests a processor serves those that others send to it, one of each.
         if name == "own":
-            further_processors = present - 1 if {"other", "each-other"} & set(names) else 0.0
+            further_processors = (
+                processors_present - 1 if {"other", "each-other"} & set(names) else 0.0
+            )
             return largest(body_requests) + further_processors
         # An upper bound: all processors may be in the body with the most requests at the same time.
-        return largest(body_requests) * present
+        return largest(body_requests) * processors_present
 
     return {name: requests_at(name) for name in names}
 
@@ -418,9 +425,9 @@ class Saturation:
 
 
 class ComputedCounts:
-    """The counts and probabilities of a model that follow from parameters, compiled together; where
-    one is out of its range a time would be subtracted. Times are left out: a difference that is 0
-    may come out below it by rounding.
+    """The computed counts and probabilities of a model, compiled together to find the points where
+    one is out of its range. Times are left out: the difference of two equal times may come out
+    slightly below 0.
 
     Parameters
     ----------

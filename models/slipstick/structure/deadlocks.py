@@ -43,16 +43,18 @@ class Deadlocks:
         if not self._reason:
             return {}
         # Of customers that arrive any number may be present.
-        present = np.full(points, np.inf if self._population.streams else 0.0)
+        present_by_point = np.full(points, np.inf if self._population.streams else 0.0)
         for size in sizes:
-            present = (
+            present_by_point = (
                 # Phases follow one another, so their numbers do not add up; those of groups do.
-                np.maximum(present, size.real) if self._population.finite else present + size.real
+                np.maximum(present_by_point, size.real)
+                if self._population.finite
+                else present_by_point + size.real
             )
         # One processor for each lock of the cycle, or a single one whose branches take them.
         return {
             int(index): (self._reason,)
-            for index in np.flatnonzero(present >= self._least_processors)
+            for index in np.flatnonzero(present_by_point >= self._least_processors)
         }
 
 
@@ -116,13 +118,13 @@ class _NestedHold:
     Parameters
     ----------
     held_lock, wanted_lock : the two locks
-    guards : all locks held at that moment
+    held_locks : all locks held at that moment
     section : number of the part
     """
 
     held_lock: str
     wanted_lock: str
-    guards: frozenset[str]
+    held_locks: frozenset[str]
     section: tuple[int, int]
 
 
@@ -156,7 +158,7 @@ def _locks_of_cycle(
         # A lock that is held at two requests keeps them from being under way at once, so that they
         # cannot close a cycle.
         can_be_under_way = request.section == first_request.section and not any(
-            request.guards & earlier.guards for earlier in path
+            request.held_locks & earlier.held_locks for earlier in path
         )
         if request.held_lock == last_request.wanted_lock and can_be_under_way:
             locks = _locks_of_cycle((*path, request), requests)
@@ -188,8 +190,8 @@ def _nested_holds(model: Model, cycle: Activity, body_number: int) -> Iterator[_
         for name in node.held:
             if model.resources[name].capacity == 1:
                 requests.extend(
-                    _NestedHold(outer, name, held_locks, (body_number, section_count))
-                    for outer in sorted(held_locks)
+                    _NestedHold(outer_lock, name, held_locks, (body_number, section_count))
+                    for outer_lock in sorted(held_locks)
                 )
                 held_locks = held_locks | {name}
         for child in node.children:

@@ -50,12 +50,14 @@ class LumpedActivities:
     labels: dict[str, tuple[str, ...]] = field(default_factory=dict)
     chances: dict[Expr, tuple[Expr, int]] = field(default_factory=dict)
 
-    def account(self, booked: Mapping[str, Array], order: Sequence[str]) -> dict[str, Array]:
+    def account(
+        self, booked_by_label: Mapping[str, Array], order: Sequence[str]
+    ) -> dict[str, Array]:
         """Divide the time booked to each label equally among the labels that it stands for, and
         list them in `order`.
         """
         time_by_label: dict[str, Array] = {}
-        for label, label_time in booked.items():
+        for label, label_time in booked_by_label.items():
             for own_label in (own_labels := self.labels.get(label, (label,))):
                 time_by_label[own_label] = time_by_label.get(
                     own_label, np.zeros(1)

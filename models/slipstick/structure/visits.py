@@ -161,9 +161,9 @@ class VisitTree:
     root: Activity
     visits: tuple[Visit, ...]
 
-    def visit_ratios(self, numbers: Numbers) -> dict[int, Array]:
+    def visit_ratios(self, value_by_expr: Numbers) -> dict[int, Array]:
         """Return the mean number of visits in one cycle, by index [1]."""
-        return visit_ratios(self.root, numbers)
+        return visit_ratios(self.root, value_by_expr)
 
 
 def visit_trees(activities: Sequence[Activity], model: Model) -> list[VisitTree]:
@@ -195,39 +195,43 @@ class _TreeBuilder:
         self.written_locks: frozenset[str] = frozenset()
         """Reader-writer locks that are held to write."""
 
-    def rebuilt(self, activity: Activity, held: frozenset[str]) -> Activity:
+    def rebuilt(self, activity: Activity, held_locks: frozenset[str]) -> Activity:
         match activity:
             case Then(bodies):
-                return Then(tuple(self.rebuilt(body, held) for body in bodies))
+                return Then(tuple(self.rebuilt(body, held_locks) for body in bodies))
             case Hold():
                 joint_holds = self.model.taken_together(activity)
                 return (
-                    self._rebuilt_joint_holds(joint_holds, held)
+                    self._rebuilt_joint_holds(joint_holds, held_locks)
                     if len(joint_holds) > 1
-                    else self._rebuilt_hold(activity, held)
+                    else self._rebuilt_hold(activity, held_locks)
                 )
             case Step(resource=resource):
-                visit = self._new_visit(resource, held, activity) if resource is not None else None
+                visit = (
+                    self._new_visit(resource, held_locks, activity)
+                    if resource is not None
+                    else None
+                )
                 visited_node: Activity = VisitedStep(activity, visit)
             case _ if activity.use not in (SERVED, HELD):
                 if not isinstance(activity, Repeat):
                     _refuse_barriers(activity.children, activity.kind)
                 visited_node = activity.rebuilt(
-                    [self._rebuilt_apart(child, held) for child in activity.children]
+                    [self._rebuilt_apart(child, held_locks) for child in activity.children]
                 )
             case _:
                 raise no_rule("the count of visits", activity)
         self.released_locks = frozenset()
         return visited_node
 
-    def _rebuilt_apart(self, body: Activity, held: frozenset[str]) -> Activity:
+    def _rebuilt_apart(self, body: Activity, held_locks: frozenset[str]) -> Activity:
         """Rebuild a part that does not follow immediately on the part rebuilt before it, so that no
         lock was released just before.
         """
         self.released_locks = frozenset()
-        return self.rebuilt(body, held)
+        return self.rebuilt(body, held_locks)
 
-    def _rebuilt_hold(self, node: Hold, held: frozenset[str]) -> Activity:
+    def _rebuilt_hold(self, node: Hold, held_locks: frozenset[str]) -> Activity:
         """Return the hold of a lock with visits for the accesses to its word in an uncontended
         acquire and release; a queue lock makes all accesses of an acquire in one visit.
         """
@@ -240,31 +244,33 @@ class _TreeBuilder:
         )
         acquire_access = LockAccess(resource.label(lock_name), resource.access, accesses_at_once)
         acquire_visits = [
-            self._rebuilt_access(acquire_access, resource.word, held)
+            self._rebuilt_access(acquire_access, resource.word, held_locks)
             for _ in range(acquire_count // accesses_at_once if accesses_at_once else 0)
         ]
-        visit = self._new_visit(lock_name, held, mode=node.mode)
+        visit = self._new_visit(lock_name, held_locks, mode=node.mode)
         # The acquisition comes between: no release before it is immediate any more.
         self.released_locks = frozenset()
         written_outside = self.written_locks
         self.written_locks = (
             written_outside | {lock_name} if node.mode == WRITE else written_outside
         )
-        bodies = [self.rebuilt(node.body, held | {lock_name})]
+        bodies = [self.rebuilt(node.body, held_locks | {lock_name})]
         self.written_locks = written_outside
         if release_count:
             bodies.append(
                 self._rebuilt_access(
                     replace(acquire_access, count=release_count, releases=True),
                     resource.word,
-                    held | {lock_name},
+                    held_locks | {lock_name},
                 )
             )
         visited_hold = VisitedHold(visit, Then(tuple(bodies)) if release_count else bodies[0])
         self.released_locks = self.released_locks | {lock_name}
         return Then((*acquire_visits, visited_hold)) if acquire_visits else visited_hold
 
-    def _rebuilt_joint_holds(self, joint_holds: Sequence[Hold], held: frozenset[str]) -> Activity:
+    def _rebuilt_joint_holds(
+        self, joint_holds: Sequence[Hold], held_locks: frozenset[str]
+    ) -> Activity:
         """Return the holds of locks that are acquired at one moment: while a processor waits for
         one of them, it holds none.
 
@@ -276,26 +282,26 @@ class _TreeBuilder:
         """
         _refuse_barriers(joint_holds[-1].children, "hold")
         lock_names = [hold.resource for hold in joint_holds]
-        visits = [self._new_visit(lock_name, held) for lock_name in lock_names]
+        visits = [self._new_visit(lock_name, held_locks) for lock_name in lock_names]
         self.released_locks = frozenset()
-        visited_node = self.rebuilt(joint_holds[-1].body, held.union(lock_names))
+        visited_node = self.rebuilt(joint_holds[-1].body, held_locks.union(lock_names))
         for visit in reversed(visits):
             visited_node = VisitedHold(visit, visited_node, visit is not visits[-1])
         self.released_locks = self.released_locks.union(lock_names)
         return visited_node
 
     def _rebuilt_access(
-        self, access: LockAccess, word: str | None, held: frozenset[str]
+        self, access: LockAccess, word_station: str | None, held_locks: frozenset[str]
     ) -> Activity:
-        assert word is not None
-        visited_step = VisitedStep(access, self._new_visit(word, held, access))
+        assert word_station is not None
+        visited_step = VisitedStep(access, self._new_visit(word_station, held_locks, access))
         self.released_locks = frozenset()
         return visited_step
 
     def _new_visit(
         self,
         queue: str,
-        held: frozenset[str],
+        held_locks: frozenset[str],
         step: Step | LockAccess | None = None,
         mode: str = "",
     ) -> Visit:
@@ -310,10 +316,19 @@ class _TreeBuilder:
         # A reader shares its lock with others, so that only a lock of one place, or one held to
         # write, keeps others away.
         exclusive = self.written_locks | {
-            name for name in held if self.model.resources[name].capacity == 1
+            name for name in held_locks if self.model.resources[name].capacity == 1
         }
         self.visits.append(
-            Visit(len(self.visits), queue, held, exclusive, step, self.released_locks, label, mode)
+            Visit(
+                len(self.visits),
+                queue,
+                held_locks,
+                exclusive,
+                step,
+                self.released_locks,
+                label,
+                mode,
+            )
         )
         return self.visits[-1]
 
@@ -342,9 +357,13 @@ def without_holding(node: Activity, name: str) -> Activity:
     return replace(node, visit=visit)
 
 
-def mean_service(step: Step | LockAccess, numbers: Numbers) -> Array:
+def mean_service(step: Step | LockAccess, value_by_expr: Numbers) -> Array:
     """Return the mean time of a step, or of accesses in a row [s]."""
-    return numbers[step.time] * step.count if isinstance(step, LockAccess) else numbers[step.time]
+    return (
+        value_by_expr[step.time] * step.count
+        if isinstance(step, LockAccess)
+        else value_by_expr[step.time]
+    )
 
 
 def visit_of(node: Activity) -> Visit | None:
@@ -360,26 +379,28 @@ def visits_in(node: Activity) -> Iterator[Visit]:
         yield from visits_in(child)
 
 
-def value_of(executions: Expr, numbers: Numbers) -> Array:
+def value_of(executions: Expr, value_by_expr: Numbers) -> Array:
     """Return the value of a number of executions at each point. The constant 1 is handled apart,
     because it is not among the numbers of a model.
     """
-    return np.ones(1) if is_number(executions, 1.0) else numbers[executions]
+    return np.ones(1) if is_number(executions, 1.0) else value_by_expr[executions]
 
 
-def visit_ratios(node: Activity, numbers: Numbers) -> dict[int, Array]:
+def visit_ratios(node: Activity, value_by_expr: Numbers) -> dict[int, Array]:
     """Return the mean number of visits in one execution of a part of a tree, by index [1]."""
     ratios: dict[int, Array] = {}
-    _add_ratios(node, np.ones(1), numbers, ratios)
+    _add_ratios(node, np.ones(1), value_by_expr, ratios)
     return ratios
 
 
-def _add_ratios(node: Activity, ratio: Array, numbers: Numbers, ratios: dict[int, Array]) -> None:
+def _add_ratios(
+    node: Activity, ratio: Array, value_by_expr: Numbers, ratios: dict[int, Array]
+) -> None:
     if (visit := visit_of(node)) is not None:
         ratios[visit.index] = ratio
     for executions, child in node.weighted:
-        child_ratio = ratio if is_number(executions, 1.0) else ratio * numbers[executions]
-        _add_ratios(child, child_ratio, numbers, ratios)
+        child_ratio = ratio if is_number(executions, 1.0) else ratio * value_by_expr[executions]
+        _add_ratios(child, child_ratio, value_by_expr, ratios)
 
 
 MOST_WRITTEN_OUT = 12
@@ -407,26 +428,28 @@ class Places:
     def returns(self, visit: Visit) -> Array:
         """Count the visits that immediately follow another service at the same queue [1]."""
         returns: Array = np.zeros(1)
-        for (_, place), count in self.follows.items():
-            returns = returns + count if self.visits[place].index == visit.index else returns
+        for (_, place), times_followed in self.follows.items():
+            returns = (
+                returns + times_followed if self.visits[place].index == visit.index else returns
+            )
         return returns
 
-    def add(self, root: Activity, numbers: Numbers, again: bool = False) -> Places:
+    def add(self, root: Activity, value_by_expr: Numbers, again: bool = False) -> Places:
         """Add the places of an activity.
 
         Parameters
         ----------
         root : the activity
-        numbers : of its expressions
+        value_by_expr : of its expressions
         again : it is repeated without an end, so that its first visit follows its last
         """
-        first_places, last_places = self._end_places(root, np.ones(1), numbers)
+        first_places, last_places = self._end_places(root, np.ones(1), value_by_expr)
         if again:
             self._count_returns(last_places, first_places, np.ones(1))
         return self
 
     def _count_returns(
-        self, last_places: _EndPlaces, first_places: _EndPlaces, count: Array
+        self, last_places: _EndPlaces, first_places: _EndPlaces, executions: Array
     ) -> None:
         for place, probability in first_places:
             for earlier_place, earlier_probability in last_places:
@@ -435,20 +458,22 @@ class Places:
                     # a random moment.
                     key = earlier_place, place
                     self.follows[key] = (
-                        self.follows.get(key, 0.0) + count * probability * earlier_probability
+                        self.follows.get(key, 0.0) + executions * probability * earlier_probability
                     )
 
     def _end_places(
-        self, node: Activity, ratio: Array, numbers: Numbers
+        self, node: Activity, ratio: Array, value_by_expr: Numbers
     ) -> tuple[_EndPlaces, _EndPlaces]:
         """Return the first and the last places of a part that is executed `ratio` times, each with
         its probability.
         """
         if isinstance(node, Repeat):
             geometric = node.spread == GEOMETRIC
-            return self._places_of_repeat(numbers[node.count], node.body, ratio, numbers, geometric)
+            return self._places_of_repeat(
+                value_by_expr[node.count], node.body, ratio, value_by_expr, geometric
+            )
         places_by_child = [
-            self._end_places(child, ratio * value_of(executions, numbers), numbers)
+            self._end_places(child, ratio * value_of(executions, value_by_expr), value_by_expr)
             for executions, child in node.weighted
         ]
         # At their ends a processor comes from a branch, a lock or a meeting, not from a queue
@@ -457,7 +482,7 @@ class Places:
             return [], []
         if node.odds:
             weighted_places = [
-                (numbers[odds_expr], first_and_last)
+                (value_by_expr[odds_expr], first_and_last)
                 for odds_expr, first_and_last in zip(node.odds, places_by_child, strict=True)
             ]
             first_places, last_places = (
@@ -490,7 +515,7 @@ class Places:
         return (places_by_part[0][0], places_by_part[-1][1]) if places_by_part else ([], [])
 
     def _places_of_repeat(
-        self, count: Array, body: Activity, ratio: Array, numbers: Numbers, geometric: bool
+        self, count: Array, body: Activity, ratio: Array, value_by_expr: Numbers, geometric: bool
     ) -> tuple[_EndPlaces, _EndPlaces]:
         """Return the first and the last places of a repetition: its turns are written out where
         they are few and their number is whole, else the number of turns is taken as geometric.
@@ -506,10 +531,10 @@ class Places:
             and np.all(count.real == count_of_turns)
         ):
             places_by_turn = [
-                self._end_places(body, ratio, numbers) for _ in range(int(count_of_turns))
+                self._end_places(body, ratio, value_by_expr) for _ in range(int(count_of_turns))
             ]
             return self._places_in_turn(places_by_turn, ratio)
-        first_places, last_places = self._end_places(body, ratio * count, numbers)
+        first_places, last_places = self._end_places(body, ratio * count, value_by_expr)
         # A geometric number N of mean m: the mean of N - 1, where N is not 0, is m^2 / (1 + m).
         repetitions = np.where(count.real > 1, count - 1, 0.0)
         returns_to_start = count**2 / (1 + count) if geometric else repetitions

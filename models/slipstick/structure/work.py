@@ -98,8 +98,12 @@ def demands(activity: Activity, model: Model) -> dict[str, Expr]:
     def demands_of(node: Activity) -> dict[str, Expr]:
         if isinstance(node, Step):
             return dict.fromkeys(node.uses, node.time)
-        held = [model.held_resource(name) for name in node.held]
-        return {lock.word: lock.access_time("", False) for lock in held if lock.word is not None}
+        held_resources = [model.held_resource(name) for name in node.held]
+        return {
+            lock.word: lock.access_time("", False)
+            for lock in held_resources
+            if lock.word is not None
+        }
 
     return total_work(activity, demands_of)
 
@@ -323,12 +327,17 @@ class ParallelWork:
 
         self._expr_by_symbol["most", ""] = _most_steps_at_once(bodies, useful_key)[""]
         steps_by_place = _most_steps_at_once(bodies, useful_place)
-        self._expr_by_symbol |= {("at", place): number for place, number in steps_by_place.items()}
+        self._expr_by_symbol |= {
+            ("at", resource_name): number for resource_name, number in steps_by_place.items()
+        }
         resources = {
-            place: model.resources[place] for place in steps_by_place if place in model.resources
+            resource_name: model.resources[resource_name]
+            for resource_name in steps_by_place
+            if resource_name in model.resources
         }
         self._expr_by_symbol |= {
-            ("servers", place): _servers(resource) for place, resource in resources.items()
+            ("servers", resource_name): _servers(resource)
+            for resource_name, resource in resources.items()
         }
         self._expr_by_symbol["work", ""] = work_of_steps(model, useful_key)[""]
 
@@ -345,7 +354,7 @@ class ParallelWork:
         )
 
     def columns(
-        self, values: Values, time: Array, size: Array, account: Columns, spans: Columns
+        self, values: Values, time: Array, processors: Array, account: Columns, spans: Columns
     ) -> dict[str, Array]:
         """Return occupation, overlap and bubbles at aligned points, and efficiency and speed-up
         where they differ from the account.
@@ -354,16 +363,18 @@ class ParallelWork:
         ----------
         values : of the parameters
         time : of a cycle, or of the whole program [s]
-        size : processors [1]
+        processors : processors [1]
         account : seconds of a processor by component
         spans : mean time of one execution of each pipeline, where it is known [s]
         """
         value_by_symbol = self.numbers(values)
         columns = dict[str, Array]()
         if ("work", "") in value_by_symbol:
-            speedup = SPEEDUP.equation(size, EFFICIENCY.equation(value_by_symbol["work", ""], time))
+            speedup = SPEEDUP.equation(
+                processors, EFFICIENCY.equation(value_by_symbol["work", ""], time)
+            )
             columns = {
-                "efficiency": speedup / self.workers(value_by_symbol, size),
+                "efficiency": speedup / self.workers(value_by_symbol, processors),
                 "speedup": speedup,
             }
         for name in self.components:
@@ -380,30 +391,42 @@ class ParallelWork:
             )
         return {name: np.broadcast_to(column, np.shape(time)) for name, column in columns.items()}
 
-    def workers(self, numbers: Mapping[tuple[str, str], Array], size: Array | float) -> Array:
-        """Count the processors and servers P that can do useful work, from the result of `numbers`
-        [1].
+    def workers(
+        self, value_by_symbol: Mapping[tuple[str, str], Array], processors: Array | float
+    ) -> Array:
+        """Count the processors and servers P that can do useful work, from the result of
+        `value_by_symbol` [1].
         """
         workers_by_place = [
-            _workers_at(place, size * most_steps, size, numbers.get(("servers", place), np.inf))
-            for (symbol, place), most_steps in numbers.items()
+            _workers_at(
+                resource_name,
+                processors * most_steps,
+                processors,
+                value_by_symbol.get(("servers", resource_name), np.inf),
+            )
+            for (symbol, resource_name), most_steps in value_by_symbol.items()
             if symbol == "at"
         ]
         # A processor counts even while it waits. Steps side by side need servers, so that there are
         # never more workers than the places for them.
-        count: Array = np.maximum(
-            size, np.minimum(size * numbers["most", ""], sum(workers_by_place, np.zeros(1)))
+        worker_count: Array = np.maximum(
+            processors,
+            np.minimum(
+                processors * value_by_symbol["most", ""], sum(workers_by_place, np.zeros(1))
+            ),
         )
-        return count
+        return worker_count
 
 
-def _workers_at(place: str, requests: Array, size: Array | float, servers: Array | float) -> Array:
+def _workers_at(
+    resource_name: str, requests: Array, processors: Array | float, servers: Array | float
+) -> Array:
     """Return how many of the requests of all processors can be under way at a resource, or at
     none.
     """
-    if place == PROCESSORS:
+    if resource_name == PROCESSORS:
         # The others of a processor that is alone are outside the model.
-        return np.where(np.equal(size, 1), requests, size)
+        return np.where(np.equal(processors, 1), requests, processors)
     served_requests: Array = np.minimum(servers, requests)
     return served_requests
 

@@ -283,11 +283,13 @@ class FlatNetwork:
                 TracedTimes(chain.members.trace, mean_between)
                 if chain.members.trace
                 else arrival_times,
-                at=first_instruction,
+                first_instruction=first_instruction,
             )
         else:
             builder.closed(
-                chain_name, int(network.population[0, chain_index]), at=first_instruction
+                chain_name,
+                int(network.population[0, chain_index]),
+                first_instruction=first_instruction,
             )
 
     def _patience(self, place: Place) -> ServiceTime | None:

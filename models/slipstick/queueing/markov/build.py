@@ -405,7 +405,7 @@ def build_state_space(point: NetworkPoint, truncation: int | None) -> StateSpace
     _check_home(
         point,
         [
-            [station for _, station, chance in entries if complex(chance).real]
+            [station for _, station, probability in entries if complex(probability).real]
             for entries in restart_by_class
         ],
     )
@@ -602,7 +602,7 @@ def _station_state(point: NetworkPoint, station: int, truncation: int | None) ->
         len(network.classes),
         servers=int(network.servers[station]),
         rates=None if rates is None else rates[0],
-        places=max(_most_present(point, station, truncation), 1),
+        most_present=max(_most_present(point, station, truncation), 1),
         ranks=ranks,
         shares=share_by_class,
         impatient=impatient,

@@ -98,7 +98,7 @@ BLOCK = 20_000
 
 
 def explore_rows(
-    start: Rows,
+    start_rows: Rows,
     transitions: Callable[[Rows], Iterable[Transitions]],
     *,
     limit: float | None = None,
@@ -111,7 +111,7 @@ def explore_rows(
 
     Parameters
     ----------
-    start : the first state [1, columns]
+    start_rows : the first state [1, columns]
     transitions : gives all transitions of a block of states
     limit : states at most; by default that of `slipstick.limits`
     reachable : states known to be reachable, all different, so that more are explored at a time
@@ -131,11 +131,13 @@ def explore_rows(
     # Each key that is not there yet gets the next number.
     number_by_state: defaultdict[bytes, int] = defaultdict()
     number_by_state.default_factory = number_by_state.__len__
-    _state_numbers(start, number_by_state)
-    block = start
+    _state_numbers(start_rows, number_by_state)
+    block = start_rows
     explored_count = 0
     if reachable is not None:
-        block = np.concatenate([start, reachable[_state_numbers(reachable, number_by_state) > 0]])
+        block = np.concatenate(
+            [start_rows, reachable[_state_numbers(reachable, number_by_state) > 0]]
+        )
     blocks = [block]
     no_numbers = np.zeros(0, dtype=np.int64)
     transitions_by_event: list[tuple[Array, Array, Array, Array]] = [
@@ -283,17 +285,20 @@ def stationary(
 
 
 def _solved_by_methods(
-    generator: csr_array, methods: tuple[str, ...], start: NDArray[np.float64], solved_before: Known
+    generator: csr_array,
+    methods: tuple[str, ...],
+    start_probability: NDArray[np.float64],
+    solved_before: Known,
 ) -> Array:
     """Return the long-run probabilities by the first method that succeeds; an error of the last one
     is raised.
     """
     for method in methods[:-1]:
         try:
-            return _solved_by_method(generator, method, start, solved_before)
+            return _solved_by_method(generator, method, start_probability, solved_before)
         except NoAnswerError:
             continue
-    return _solved_by_method(generator, methods[-1], start, solved_before)
+    return _solved_by_method(generator, methods[-1], start_probability, solved_before)
 
 
 def _closed_states(generator: csr_array) -> NDArray[np.int64]:
@@ -318,7 +323,7 @@ def _closed_states(generator: csr_array) -> NDArray[np.int64]:
 
 
 def _solved_by_method(
-    generator: csr_array, method: str, start: NDArray[np.float64], solved_before: Known
+    generator: csr_array, method: str, start_probability: NDArray[np.float64], solved_before: Known
 ) -> Array:
     if generator.shape[0] == 1:
         return np.ones(1)
@@ -326,22 +331,23 @@ def _solved_by_method(
         return gth(generator.toarray())
     real_generator = sparse.csr_array(generator.real)
     if (
-        len(start) not in solved_before
-        or abs(solved_before[len(start)][0] - real_generator).max() > 0
+        len(start_probability) not in solved_before
+        or abs(solved_before[len(start_probability)][0] - real_generator).max() > 0
     ):
         try:
-            pi, solve = _solved_with_fixed(real_generator, method, start)
+            pi, solve = _solved_with_fixed(real_generator, method, start_probability)
         except RuntimeError as error:  # rates so far apart that a factor is singular
             raise NoAnswerError(
-                f"the steady state of {len(start):,} states was not found: {error}; try another"
+                f"the steady state of {len(start_probability):,} states was not found: {error};"
+                " try another"
                 f" method: {', '.join(METHODS)}"
             ) from error
         _check_distribution(real_generator, pi)
-        solved_before[len(start)] = real_generator, pi, solve
+        solved_before[len(start_probability)] = real_generator, pi, solve
         # Two sizes at most are kept: the factors of a chain may take a large part of the memory.
         if len(solved_before) > 2:
             solved_before.pop(next(iter(solved_before)))
-    _, pi, solve = solved_before[len(start)]
+    _, pi, solve = solved_before[len(start_probability)]
     if not np.iscomplexobj(generator.data):
         return pi
     # A step so small that its square is nothing must survive: scale it up to solve, and down again.
@@ -353,10 +359,12 @@ def _solved_by_method(
 
 
 def _solved_with_fixed(
-    generator: csr_array, method: str, start: NDArray[np.float64]
+    generator: csr_array, method: str, start_probability: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], Solve]:
     """Solve pi Q = 0 for real rates; also return the solver of x Q = b with x[fixed] = 0."""
-    fixed_state = (_likely_at_random if method == "direct" else _likely_state)(generator, start)
+    fixed_state = (_likely_at_random if method == "direct" else _likely_state)(
+        generator, start_probability
+    )
     # An unlikely state makes a bad yardstick; the likeliest of the first answer a good one.
     for _ in range(3):
         solve = _solver(generator, fixed_state, method)
@@ -371,7 +379,7 @@ def _solved_with_fixed(
         return pi / pi.sum(), solve  # what is not finite fails the check
 
 
-def _likely_at_random(generator: csr_array, start: NDArray[np.float64]) -> int:
+def _likely_at_random(generator: csr_array, start_probability: NDArray[np.float64]) -> int:
     """Return the likeliest state at a random time, exponential and so long that the fastest state
     is left 1e8 times.
 
@@ -379,11 +387,11 @@ def _likely_at_random(generator: csr_array, start: NDArray[np.float64]) -> int:
     factorization.
     """
     rate = 1e-8 * float(-generator.diagonal().min())
-    matrix = sparse.csc_array(rate * sparse.eye_array(len(start)) - generator.T)
-    return int(np.argmax(linalg.splu(matrix, **SYMMETRIC).solve(start)))
+    matrix = sparse.csc_array(rate * sparse.eye_array(len(start_probability)) - generator.T)
+    return int(np.argmax(linalg.splu(matrix, **SYMMETRIC).solve(start_probability)))
 
 
-def _likely_state(generator: csr_array, start: NDArray[np.float64]) -> int:
+def _likely_state(generator: csr_array, start_probability: NDArray[np.float64]) -> int:
     """Return a state that is likely in the long run: jump from the start until the likeliest state
     stays the same for as many jumps as before.
 
@@ -392,7 +400,7 @@ def _likely_state(generator: csr_array, start: NDArray[np.float64]) -> int:
     """
     rates = -generator.diagonal()
     jump_matrix = sparse.csr_array((0.95 * generator / rates[:, None]).T)
-    weights = start
+    weights = start_probability
     previous_likeliest = -1
     jumps = 64
     while previous_likeliest != (likeliest := int(np.argmax(weights / rates))) and jumps <= 8192:
@@ -481,9 +489,11 @@ def gth(generator: Array) -> Array:
     """
     rates = np.array(generator)
     size = len(rates)
-    for last in range(size - 1, 0, -1):
-        rates[:last, last] /= rates[last, :last].sum()
-        rates[:last, :last] += np.outer(rates[:last, last], rates[last, :last])
+    for last_state in range(size - 1, 0, -1):
+        rates[:last_state, last_state] /= rates[last_state, :last_state].sum()
+        rates[:last_state, :last_state] += np.outer(
+            rates[:last_state, last_state], rates[last_state, :last_state]
+        )
     pi = np.ones(size, dtype=rates.dtype)
     for state in range(1, size):
         pi[state] = pi[:state] @ rates[:state, state]

@@ -291,15 +291,15 @@ def _solution_of_point(
     )
 
 
-def _sums_by_number(numbers: NDArray[Any], weights: Array, least_length: int) -> Array:
+def _sums_by_number(group_numbers: NDArray[Any], weights: Array, least_length: int) -> Array:
     """Return the sum of the weights of each number; the number -1 is left out."""
-    is_counted = numbers >= 0
+    is_counted = group_numbers >= 0
     sum_by_number: Array = np.bincount(
-        numbers[is_counted], weights=weights.real[is_counted], minlength=least_length
+        group_numbers[is_counted], weights=weights.real[is_counted], minlength=least_length
     )
     if np.iscomplexobj(weights):
         sum_by_number = sum_by_number + 1j * np.bincount(
-            numbers[is_counted], weights=weights.imag[is_counted], minlength=least_length
+            group_numbers[is_counted], weights=weights.imag[is_counted], minlength=least_length
         )
     return sum_by_number
 

@@ -114,14 +114,16 @@ class StateSpace:
         columns = self.columns(entry_station)
         capacity = self.capacity[entry_station]
         start_length = int(station_state.length(start_row[:, columns])[0])
-        count = (
+        arrival_count = (
             self.truncation
             if capacity is None
             else max(0, min(self.truncation, capacity - start_length))
         )
-        rows = np.repeat(start_row, count, axis=0)
+        rows = np.repeat(start_row, arrival_count, axis=0)
         return self._replaced(
-            rows, entry_station, station_state.filled(start_row[:, columns], class_index, count)
+            rows,
+            entry_station,
+            station_state.filled(start_row[:, columns], class_index, arrival_count),
         )
 
     def _is_full(self, rows: Rows, station: int) -> NDArray[np.bool_]:
@@ -129,8 +131,8 @@ class StateSpace:
         capacity = self.capacity[station]
         if capacity is None:
             return np.zeros(len(rows), dtype=bool)
-        present = self.stations[station].length(rows[:, self.columns(station)])
-        is_full: NDArray[np.bool_] = present >= capacity
+        customers = self.stations[station].length(rows[:, self.columns(station)])
+        is_full: NDArray[np.bool_] = customers >= capacity
         return is_full
 
     def event(self, event_kind: int, class_index: int, station: int) -> int:
@@ -162,8 +164,8 @@ class StateSpace:
     def open_customers(self, rows: Rows) -> NDArray[np.int64]:
         """Return the number of customers of open classes in each state [rows]."""
         customers = self.present(rows)[:, self.open_classes].sum(axis=(1, 2))
-        count: NDArray[np.int64] = np.rint(customers.real).astype(np.int64)
-        return count
+        open_count: NDArray[np.int64] = np.rint(customers.real).astype(np.int64)
+        return open_count
 
     def orders_vary(self, chain: MarkovChain) -> bool:
         """Return whether classes can overtake each other, where a station keeps the order of its
@@ -177,7 +179,7 @@ class StateSpace:
         """Yield all transitions out of a block of states."""
         yield from self._arrivals(rows)
         for (class_index, station), patience_rate in self.abandonment.items():
-            for origin, station_rows, waiting in self.stations[station].abandon(
+            for origin, station_rows, waiting_customers in self.stations[station].abandon(
                 rows[:, self.columns(station)], class_index
             ):
                 rows_without = self._replaced(rows[origin], station, station_rows)
@@ -189,12 +191,12 @@ class StateSpace:
                         rows,
                         origin,
                         rows_without,
-                        patience_rate * waiting * probability,
+                        patience_rate * waiting_customers * probability,
                         (next_class, next_station),
                         event,
                     )
                 if self.open_classes[class_index]:
-                    yield origin, rows_without, patience_rate * waiting, event
+                    yield origin, rows_without, patience_rate * waiting_customers, event
         for station, station_state in enumerate(self.stations):
             for origin, station_rows, rate, class_index in station_state.serve(
                 rows[:, self.columns(station)]
@@ -219,9 +221,9 @@ class StateSpace:
         origin = np.arange(len(rows))
         for class_index, (_, _, burst_begin_rate, burst_end_rate) in self.bursts.items():
             in_burst = rows[:, self._burst_column(class_index)]
-            after = rows.copy()
-            after[:, self._burst_column(class_index)] = 1 - in_burst
-            yield origin, after, np.where(in_burst == 0, burst_begin_rate, burst_end_rate), -1
+            rows_after = rows.copy()
+            rows_after[:, self._burst_column(class_index)] = 1 - in_burst
+            yield origin, rows_after, np.where(in_burst == 0, burst_begin_rate, burst_end_rate), -1
         open_count = None if self.truncation is None else self.open_customers(rows)
         for class_index, (rate, destinations) in self.arrivals.items():
             # At the truncation nothing more arrives.
@@ -540,17 +542,17 @@ class StationState(ABC):
         self.classes = classes
         self.speed = speed
 
-    def total_speed(self, present: NDArray[np.int64]) -> Array:
+    def total_speed(self, customers: NDArray[np.int64]) -> Array:
         """Return the work done in a second at given numbers present [1] [rows]."""
         if self.speed is None:
-            return present.astype(float)
-        total_speed: Array = self.speed[np.minimum(present, len(self.speed) - 1)]
+            return customers.astype(float)
+        total_speed: Array = self.speed[np.minimum(customers, len(self.speed) - 1)]
         return total_speed
 
     def length(self, rows: Rows) -> NDArray[np.int64]:
         """Count the customers present [rows]."""
-        count: NDArray[np.int64] = rows.sum(axis=1, dtype=np.int64)
-        return count
+        customers: NDArray[np.int64] = rows.sum(axis=1, dtype=np.int64)
+        return customers
 
     @abstractmethod
     def present(self, rows: Rows) -> Array:
@@ -566,12 +568,12 @@ class StationState(ABC):
     def enter(self, rows: Rows, class_index: int) -> Iterator[Entries]:
         """Yield the rows after a customer of a class has entered."""
 
-    def filled(self, row: Rows, class_index: int, count: int) -> Rows:
-        """Return the states that 1, 2, ... `count` arrivals of a class lead to, each in its first
-        phase [count, columns].
+    def filled(self, row: Rows, class_index: int, arrival_count: int) -> Rows:
+        """Return the states that 1, 2, ... `arrival_count` arrivals of a class lead to, each in its
+        first phase [count, columns].
         """
         rows = [row]
-        for _ in range(count):
+        for _ in range(arrival_count):
             rows.append(next(self.enter(rows[-1], class_index))[1])
         return np.concatenate(rows)[1:]
 
@@ -608,7 +610,11 @@ class ServedByPhase(StationState):
     """
 
     def __init__(
-        self, times: Mapping[int, PhaseType], classes: int, speed: Array | None, waiting: int = 0
+        self,
+        times: Mapping[int, PhaseType],
+        classes: int,
+        speed: Array | None,
+        waiting_columns: int = 0,
     ) -> None:
         super().__init__(times, classes, speed)
         self.cells = [
@@ -616,9 +622,9 @@ class ServedByPhase(StationState):
             for class_index, time in self.times.items()
             for phase in range(time.phases)
         ]
-        self.first = waiting
-        self.column = {cell: waiting + index for index, cell in enumerate(self.cells)}
-        self.width = waiting + len(self.cells)
+        self.first = waiting_columns
+        self.column = {cell: waiting_columns + index for index, cell in enumerate(self.cells)}
+        self.width = waiting_columns + len(self.cells)
 
     def present(self, rows: Rows) -> Array:
         return self._sum_by_class(rows[:, self.first :])
@@ -645,10 +651,10 @@ class ServedByPhase(StationState):
     def enter(self, rows: Rows, class_index: int) -> Iterator[Entries]:
         yield from self._begin_service(rows, np.arange(len(rows)), class_index)
 
-    def filled(self, row: Rows, class_index: int, count: int) -> Rows:
+    def filled(self, row: Rows, class_index: int, arrival_count: int) -> Rows:
         # One by one, the states of long queues take most of the time of a small chain.
-        rows = np.repeat(row, count, axis=0)
-        rows[:, self._first_phase(class_index)] += np.arange(1, count + 1, dtype=rows.dtype)
+        rows = np.repeat(row, arrival_count, axis=0)
+        rows[:, self._first_phase(class_index)] += np.arange(1, arrival_count + 1, dtype=rows.dtype)
         return rows
 
     def _first_phase(self, class_index: int) -> int:
@@ -725,17 +731,19 @@ class SharedServers(ServedByPhase):
         self.weights = weights
 
     def _work_by_column(self, rows: Rows) -> Array:
-        count = rows.sum(axis=1, dtype=np.int64)
+        customers = rows.sum(axis=1, dtype=np.int64)
         if self.weights is not None:
             weight_by_column: Array = rows * np.array(
                 [self.weights[class_index] for class_index, _ in self.cells]
             )
-            weight_sum = np.where(count == 0, 1.0, weight_by_column.sum(axis=1))
-            return (self.total_speed(count) / weight_sum)[:, None] * weight_by_column
+            weight_sum = np.where(customers == 0, 1.0, weight_by_column.sum(axis=1))
+            return (self.total_speed(customers) / weight_sum)[:, None] * weight_by_column
         if self.ranks is None:
-            equal_work: Array = (self.total_speed(count) / np.maximum(count, 1))[:, None] * rows
+            equal_work: Array = (self.total_speed(customers) / np.maximum(customers, 1))[
+                :, None
+            ] * rows
             return equal_work
-        work_by_column = np.zeros(rows.shape, dtype=self.total_speed(count).dtype)
+        work_by_column = np.zeros(rows.shape, dtype=self.total_speed(customers).dtype)
         customers_before = np.zeros(len(rows), dtype=np.int64)
         ranks = [self.ranks[class_index] for class_index, _ in self.cells]
         for column in sorted(range(self.width), key=ranks.__getitem__):
@@ -787,15 +795,15 @@ class CountedQueue(ServedByPhase):
         }
 
     def present(self, rows: Rows) -> Array:
-        count = super().present(rows)
+        present_by_class = super().present(rows)
         if self.shares is not None:
             share_by_class = np.array(
                 [self.shares.get(class_index, 0.0) for class_index in range(self.classes)]
             )
-            return np.asarray(count + rows[:, :1] * share_by_class)
+            return np.asarray(present_by_class + rows[:, :1] * share_by_class)
         for class_index, column in self.waiting.items():
-            count[:, class_index] += rows[:, column]
-        return count
+            present_by_class[:, class_index] += rows[:, column]
+        return present_by_class
 
     def enter(self, rows: Rows, class_index: int) -> Iterator[Entries]:
         all_busy = rows[:, self.first :].sum(axis=1) >= self.servers
@@ -810,11 +818,11 @@ class CountedQueue(ServedByPhase):
         if len(beginning_rows):
             yield from self._begin_service(rows, beginning_rows, class_index)
 
-    def filled(self, row: Rows, class_index: int, count: int) -> Rows:
-        rows = super().filled(row, class_index, count)
+    def filled(self, row: Rows, class_index: int, arrival_count: int) -> Rows:
+        rows = super().filled(row, class_index, arrival_count)
         free_servers = self.servers - int(row[:, self.first :].sum())
         waiting_count = np.maximum(
-            np.arange(1, count + 1, dtype=rows.dtype) - max(0, free_servers), 0
+            np.arange(1, arrival_count + 1, dtype=rows.dtype) - max(0, free_servers), 0
         )
         rows[:, self._first_phase(class_index)] -= waiting_count
         rows[:, self.waiting[class_index]] += waiting_count
@@ -868,14 +876,14 @@ class OrderedQueue(StationState):
         classes: int,
         speed: Array,
         discipline: Discipline,
-        places: int,
+        most_present: int,
         ranks: Mapping[int, int],
     ) -> None:
         super().__init__(times, classes, speed)
         self.discipline = discipline
-        self.width = places
+        self.width = most_present
         self.served_places = min(
-            len(speed) - 1 if (speed == np.arange(len(speed))).all() else 1, places
+            len(speed) - 1 if (speed == np.arange(len(speed))).all() else 1, most_present
         )
         self.codes: list[tuple[int, int]] = [(-1, -1)]
         self.code: dict[tuple[int, int], int] = {}
@@ -889,11 +897,11 @@ class OrderedQueue(StationState):
         return self._sum_by_class(rows)
 
     def _sum_by_class(self, rows: Rows) -> NDArray[np.int64]:
-        count = np.zeros((len(rows), self.classes), dtype=np.int64)
+        count_by_class = np.zeros((len(rows), self.classes), dtype=np.int64)
         for code, (class_index, _) in enumerate(self.codes):
             if code:
-                count[:, class_index] += (rows == code).sum(axis=1)
-        return count
+                count_by_class[:, class_index] += (rows == code).sum(axis=1)
+        return count_by_class
 
     def work(self, rows: Rows) -> Array:
         return self._speed_per_place(rows)[:, None] * self._sum_by_class(
@@ -901,54 +909,54 @@ class OrderedQueue(StationState):
         )
 
     def length(self, rows: Rows) -> NDArray[np.int64]:
-        count: NDArray[np.int64] = np.count_nonzero(rows, axis=1).astype(np.int64)
-        return count
+        customers: NDArray[np.int64] = np.count_nonzero(rows, axis=1).astype(np.int64)
+        return customers
 
     def _speed_per_place(self, rows: Rows) -> Array:
         """Return the speed of service at each place that is served [1] [rows]."""
-        count = self.length(rows)
-        speed: Array = self.total_speed(count) / np.clip(count, 1, self.served_places)
+        customers = self.length(rows)
+        speed: Array = self.total_speed(customers) / np.clip(customers, 1, self.served_places)
         return speed
 
     def enter(self, rows: Rows, class_index: int) -> Iterator[Entries]:
-        entry_place = self._entry_place(rows, class_index)
+        entry_position = self._entry_place(rows, class_index)
         code = self.code[class_index, -1 if (class_index, -1) in self.code else 0]
-        places = np.arange(self.width)
+        positions = np.arange(self.width)
         # The customers behind the place of entry move one place back.
         shifted_rows = np.concatenate([rows[:, :1], rows[:, :-1]], axis=1)
-        rows_after = np.where(places < entry_place[:, None], rows, shifted_rows)
-        rows_after[np.arange(len(rows)), entry_place] = code
+        rows_after = np.where(positions < entry_position[:, None], rows, shifted_rows)
+        rows_after[np.arange(len(rows)), entry_position] = code
         yield from self._begin_service(rows_after)
 
     def _entry_place(self, rows: Rows, class_index: int) -> NDArray[np.int64]:
         """Return the place where a customer enters: behind those in service, unless it preempts,
         by its order.
         """
-        count = self.length(rows)
+        customers = self.length(rows)
         first_place = 0 if self.discipline.preemptive else self.served_places
         if self.discipline.order == ARRIVAL:
-            return count
+            return customers
         if self.discipline.order == REVERSE:
-            return np.minimum(count, first_place)
+            return np.minimum(customers, first_place)
         rank = self.rank[self.code[class_index, 0]]
         is_behind = (rows[:, first_place:] > 0) & (self.rank[rows[:, first_place:]] <= rank)
-        place: NDArray[np.int64] = np.minimum(count, first_place) + is_behind.sum(axis=1)
-        return place
+        position: NDArray[np.int64] = np.minimum(customers, first_place) + is_behind.sum(axis=1)
+        return position
 
     def serve(self, rows: Rows) -> Iterator[Completions]:
         speed = self._speed_per_place(rows)
-        for place in range(self.served_places):
+        for position in range(self.served_places):
             for code, (class_index, phase) in enumerate(self.codes):
                 if phase < 0:
                     continue
-                origin = np.flatnonzero(rows[:, place] == code)
+                origin = np.flatnonzero(rows[:, position] == code)
                 if not len(origin):
                     continue
                 rate = speed[origin] * self.times[class_index].rates[phase]
-                yield from self._phase_changes(rows, origin, place, class_index, phase, rate)
+                yield from self._phase_changes(rows, origin, position, class_index, phase, rate)
                 exit_probability = self.times[class_index].exits[phase]
                 if exit_probability != 0:
-                    remaining = np.delete(rows[origin], place, axis=1)
+                    remaining = np.delete(rows[origin], position, axis=1)
                     rows_after = np.concatenate(
                         [remaining, np.zeros((len(origin), 1), dtype=rows.dtype)], axis=1
                     )
@@ -962,17 +970,17 @@ class OrderedQueue(StationState):
 
     def abandon(self, rows: Rows, class_index: int) -> Iterator[Entries]:
         code = self.code[class_index, -1 if (class_index, -1) in self.code else 0]
-        for place in range(self.served_places, self.width):
-            origin = np.flatnonzero(rows[:, place] == code)
+        for position in range(self.served_places, self.width):
+            origin = np.flatnonzero(rows[:, position] == code)
             if len(origin):
-                remaining = np.delete(rows[origin], place, axis=1)
+                remaining = np.delete(rows[origin], position, axis=1)
                 yield origin, np.pad(remaining, ((0, 0), (0, 1))), np.ones(len(origin))
 
     def _phase_changes(
         self,
         rows: Rows,
         origin: NDArray[np.int64],
-        place: int,
+        position: int,
         class_index: int,
         phase: int,
         rate: Array,
@@ -980,7 +988,7 @@ class OrderedQueue(StationState):
         for next_phase, probability in enumerate(self.times[class_index].onward[phase]):
             if probability != 0:
                 rows_after = rows[origin]
-                rows_after[:, place] = self.code[class_index, next_phase]
+                rows_after[:, position] = self.code[class_index, next_phase]
                 yield origin, self._sorted_in_service(rows_after), rate * probability, -1
 
     def _begin_service(self, rows: Rows) -> Iterator[Entries]:
@@ -1025,11 +1033,11 @@ class OrderedQueue(StationState):
         return rows
 
 
-def lacking(total: Array | complex) -> Array:
+def lacking(probability_sum: Array | complex) -> Array:
     """Return 1 - total for a sum of probabilities, 0 where rounding explains it; the derivative
     that a complex sum carries is kept.
     """
-    remainder = 1.0 - np.asarray(total)
+    remainder = 1.0 - np.asarray(probability_sum)
     return np.where(np.abs(remainder.real) > 1e-12, remainder, remainder - remainder.real)
 
 
@@ -1040,7 +1048,7 @@ def station_state(
     *,
     servers: int,
     rates: Array | None,
-    places: int,
+    most_present: int,
     ranks: Mapping[int, int],
     shares: Mapping[int, complex] | None,
     impatient: bool = False,
@@ -1053,7 +1061,7 @@ def station_state(
     discipline_name : of the discipline
     times, classes : see `StationState`
     servers, rates : number of servers, or the speed with 1, 2, 3 ... present, the last for more
-    places : most customers present
+    most_present : most customers present
     ranks : priority of each class; says nothing unless the discipline looks at it
     shares : probability that an arrival is of each class, where all arrive from outside at constant
         rates
@@ -1065,7 +1073,7 @@ def station_state(
     if discipline.delay:
         return SharedServers(times, classes, None)
     # Servers beyond the customers that can be present only make arrays larger.
-    servers = min(servers, places)
+    servers = min(servers, most_present)
     speed = np.arange(servers + 1.0) if rates is None else np.concatenate([[0.0], rates])
     if discipline.shared:
         return SharedServers(times, classes, speed, weights=weights)
@@ -1087,4 +1095,4 @@ def station_state(
                 " servers"
             )
         return CountedQueue(times, classes, servers)
-    return OrderedQueue(times, classes, speed, discipline, places, ranks)
+    return OrderedQueue(times, classes, speed, discipline, most_present, ranks)

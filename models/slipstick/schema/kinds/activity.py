@@ -233,13 +233,13 @@ class StepSpec(ItemSpec):
         if self.scv is not None and distribution_of(self.time_as_written) is not None:
             refuse_scv("scv")
 
-    def mean_time(self, reader: ActivityReader, place: Loc) -> Expr:
-        """Return the mean time as an expression [s]; `place` is the key it is written under."""
+    def mean_time(self, reader: ActivityReader, time_loc: Loc) -> Expr:
+        """Return the mean time as an expression [s]; `time_loc` is the key it is written under."""
         time = self.time_as_written
         if isinstance(time, NamedTimeSpec):
-            return time.expr(reader.values, place)
+            return time.expr(reader.values, time_loc)
         assert isinstance(time, Given | Formula)
-        return reader.values.expr(time, place, TIME)
+        return reader.values.expr(time, time_loc, TIME)
 
     def step(
         self,
@@ -335,7 +335,7 @@ class CopiesSpec(ItemSpec):
         reader: ActivityReader,
         resource: str,
         loc: Loc,
-        make: Callable[[str, str], Activity],
+        make_use: Callable[[str, str], Activity],
     ) -> Activity:
         """Build the use of a resource, or of as many of its copies as `fan_out` says."""
         if self.fan_out is None and self.join is not None:
@@ -343,14 +343,14 @@ class CopiesSpec(ItemSpec):
                 f"join at {resource} says how many copies are waited for; give it fan_out"
             )
         if self.fan_out is None:
-            return reader.at_one(resource, make)
+            return reader.at_one(resource, make_use)
         copies_at_once = self.fan_out if isinstance(self.fan_out, int) else 1
         if isinstance(self.fan_out, WholeFormula):
             copies_at_once = reader.values.whole(self.fan_out, (*loc, "fan_out"))
         join = None
         if self.join is not None:
             join = reader.values.expr(self.join, (*loc, "join"), COUNT)
-        return reader.at_blocks(resource, copies_at_once, join, make)
+        return reader.at_blocks(resource, copies_at_once, join, make_use)
 
 
 class ServiceSpec(StepSpec, CopiesSpec):
@@ -676,27 +676,27 @@ def _data_of_blocks_use(forks: Sequence[Any], writer: ActivityWriter) -> dict[st
     a resource; None for any other forks.
     """
     first_fork = forks[0]
-    uses = [branch for fork in forks for branch in fork.branches]
+    copy_uses = [branch for fork in forks for branch in fork.branches]
     same_shape = all(
         (len(fork.branches), fork.join) == (len(first_fork.branches), first_fork.join)
         for fork in forks
     )
-    common_use = _common_use(uses, writer.counts) if same_shape else None
+    common_use = _common_use(copy_uses, writer.counts) if same_shape else None
     if common_use is None:
         return None
     join = {} if first_fork.join is None else {"join": writer.values.written(first_fork.join)}
     return {**writer.body(common_use)[0], "fan_out": len(first_fork.branches), **join}
 
 
-def _common_use(uses: Sequence[Activity], counts: Mapping[str, int]) -> Activity | None:
+def _common_use(copy_uses: Sequence[Activity], counts: Mapping[str, int]) -> Activity | None:
     """Return one use of a repeated resource that stands for uses of all its copies in order; None
     if these differ.
     """
-    first_use = uses[0]
+    first_use = copy_uses[0]
     if not isinstance(first_use, activities.Step | activities.Hold) or first_use.resource is None:
         return None
     resource_name = first_use.resource.removesuffix(".0")
-    if counts.get(resource_name) != len(uses):
+    if counts.get(resource_name) != len(copy_uses):
         return None
 
     def use_at(copy_suffix: str) -> Activity:
@@ -710,7 +710,7 @@ def _common_use(uses: Sequence[Activity], counts: Mapping[str, int]) -> Activity
             resource=resource_name + copy_suffix,
         )
 
-    all_equal = all(use == use_at(f".{index}") for index, use in enumerate(uses))
+    all_equal = all(use == use_at(f".{index}") for index, use in enumerate(copy_uses))
     return use_at("") if all_equal else None
 
 
@@ -1732,22 +1732,23 @@ class ActivityReader:
         count = self._counts.get(resource)
         return [resource] if count is None else [f"{resource}.{index}" for index in range(count)]
 
-    def at_one(self, resource: str, make: Callable[[str, str], Activity]) -> Activity:
+    def at_one(self, resource: str, make_use: Callable[[str, str], Activity]) -> Activity:
         """Build the use of a resource; for a repeated resource, a choice of one copy, each with the
         same probability.
 
         Parameters
         ----------
         resource : its name in the file
-        make : makes the use from the name of the resource, and what its steps add to their names
+        make_use : makes the use from the name of the resource, and what its steps add to their
+            names
         """
         if resource not in self._counts:
-            return make(resource, "")
+            return make_use(resource, "")
         self._name_uses[resource] += 1
         copy_names = self._copy_names(resource)
         return choose(
             *(
-                (1 / len(copy_names), make(copy_name, copy_name.removeprefix(resource)))
+                (1 / len(copy_names), make_use(copy_name, copy_name.removeprefix(resource)))
                 for copy_name in copy_names
             )
         )
@@ -1757,7 +1758,7 @@ class ActivityReader:
         resource: str,
         block_size: int,
         join: Expr | None,
-        make: Callable[[str, str], Activity],
+        make_use: Callable[[str, str], Activity],
     ) -> Activity:
         """Build the use of `block_size` copies of a resource side by side: of all copies, or of one
         block of consecutive copies, each block with the same probability.
@@ -1783,7 +1784,7 @@ class ActivityReader:
         blocks = [
             activities.fork(
                 *(
-                    make(copy_name, copy_name.removeprefix(resource))
+                    make_use(copy_name, copy_name.removeprefix(resource))
                     for copy_name in copy_names[block_start : block_start + block_size]
                 ),
                 join=join,
@@ -1812,12 +1813,12 @@ class ActivityReader:
         )
         return tuple(built_values)
 
-    def numbered(self, name: str, mark: str = "") -> str:
+    def numbered(self, name: str, prefix: str = "") -> str:
         """Return a name for a step without one: the name of its resource, with a number from the
         second step on.
         """
         candidate = name
-        while self._name_uses[f"{mark}{candidate}"]:
+        while self._name_uses[f"{prefix}{candidate}"]:
             self._last_numbers[name] += 1
             candidate = f"{name}.{1 + self._last_numbers[name]}"
         return candidate

@@ -50,30 +50,32 @@ Distinct = AfterValidator(_distinct_values)
 """The constraint of a list of what is solved, fitted or drawn: each stands there once."""
 
 
-def one_of(words: Iterable[str]) -> GetPydanticSchema:
+def one_of(allowed_words: Iterable[str]) -> GetPydanticSchema:
     """Return the constraint of a text that must be one of some words; like `Literal`, for words
     that are known only at run time.
     """
-    return GetPydanticSchema(lambda _source, _handler: core_schema.literal_schema(list(words)))
+    return GetPydanticSchema(
+        lambda _source, _handler: core_schema.literal_schema(list(allowed_words))
+    )
 
 
-def known_word(words: Collection[str]) -> GetPydanticSchema:
+def known_word(allowed_words: Collection[str]) -> GetPydanticSchema:
     """Return the constraint of a text that must be one of some words to which other packages may
     add. Their words are loaded only for a text that is none of slipstick's own, and for JSON
     Schema.
     """
 
     def check(value: Any) -> str:
-        if isinstance(value, str) and value in words:
+        if isinstance(value, str) and value in allowed_words:
             return value
-        *first_words, last_word = map(repr, words)
+        *first_words, last_word = map(repr, allowed_words)
         raise PydanticKnownError(
             "literal_error", {"expected": f"{', '.join(first_words)} or {last_word}"}
         )
 
     return GetPydanticSchema(
         lambda _source, _handler: core_schema.no_info_plain_validator_function(check),
-        lambda _schema, _handler: {"enum": list(words), "type": "string"},
+        lambda _schema, _handler: {"enum": list(allowed_words), "type": "string"},
     )
 
 
@@ -81,8 +83,8 @@ RULE = "rule"
 """The type of error about several keys together, as pydantic has types of errors."""
 
 
-def broken_rule(message: str, *at: str | int) -> PydanticCustomError:
+def broken_rule(message: str, *loc: str | int) -> PydanticCustomError:
     """Return the error for keys that contradict each other, at a place inside the table that has
     them.
     """
-    return PydanticCustomError(RULE, "{why}", {"why": message, "at": at})
+    return PydanticCustomError(RULE, "{why}", {"why": message, "at": loc})

@@ -311,9 +311,9 @@ TimeOrDistribution = Annotated[
 """A time, or its distribution."""
 
 
-def refuse_scv(*at: str) -> NoReturn:
+def refuse_scv(*loc: str) -> NoReturn:
     """Raise for an scv beside a distribution."""
-    raise broken_rule("a distribution has its own scv; leave scv out", *at)
+    raise broken_rule("a distribution has its own scv; leave scv out", *loc)
 
 
 def distribution_of(value: object) -> TimeDistribution | None:

@@ -436,9 +436,9 @@ CountFormula = Annotated[Given | Formula, Quantity(COUNT, formula=True)]
 Year = Annotated[float, Field(ge=1900, le=2200)]
 
 
-def _refused(message: str, *at: str, key: bool = False) -> PydanticCustomError:
+def _refused(message: str, *loc: str, key: bool = False) -> PydanticCustomError:
     """Return the error of a quantity, or of a value or key at a place inside it."""
-    return PydanticCustomError("quantity", "{why}", {"why": message, "at": at, "key": key})
+    return PydanticCustomError("quantity", "{why}", {"why": message, "at": loc, "key": key})
 
 
 def _number_text(value: float, dimension: Dimension) -> str:
@@ -909,14 +909,14 @@ class QuantityReader:
         """
         expr_by_name = {**self._expr_by_name, **values}
         expressions: dict[str, Expr] = {}
-        for label, value in amounts.items():
-            loc = ("amounts", label)
+        for amount_name, value in amounts.items():
+            loc = ("amounts", amount_name)
             expr = (
                 self._formula(value, loc, expr_by_name, COUNT, answers=True)
                 if isinstance(value, Formula)
                 else self.expr(value, loc, COUNT)
             )
-            expressions |= {} if expr is None else {label: expr}
+            expressions |= {} if expr is None else {amount_name: expr}
         return expressions
 
     def whole(self, formula: WholeFormula, loc: Loc) -> int:
@@ -1182,7 +1182,9 @@ class QuantityWriter:
             new_nodes[id(node)] = new_node
         return new_nodes[id(value)]
 
-    def keys(self, node: Any, inner: Callable[[Any], object] = lambda each: each) -> dict[str, Any]:
+    def keys(
+        self, node: Any, inner: Callable[[Any], object] = lambda unchanged: unchanged
+    ) -> dict[str, Any]:
         """Return the fields of a part of a model as plain data; those with their defaults are left
         out.
 

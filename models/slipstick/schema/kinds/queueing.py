@@ -434,11 +434,13 @@ def network_data(network: networks.QueueingNetwork) -> dict[str, Any]:
         data = values.keys(station)
         distributions = station.distribution
         for key in ("demand", "service"):
-            for label, mean in getattr(station, key).items():
-                if label in distributions:
-                    data[key][label] = written_time(mean, distributions[label], values)
+            for name_of_class, mean in getattr(station, key).items():
+                if name_of_class in distributions:
+                    data[key][name_of_class] = written_time(
+                        mean, distributions[name_of_class], values
+                    )
                     # The distribution says the scv, and both are refused when read.
-                    data["scv"].pop(label)
+                    data["scv"].pop(name_of_class)
         return {key: value for key, value in data.items() if key != "distribution" and value != {}}
 
     sections = {

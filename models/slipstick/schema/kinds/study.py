@@ -435,7 +435,11 @@ def study_model(tree: Node | None = None) -> type[StudySpec]:
         picture_kind
         for picture in (
             *_PICTURES,
-            *(drawn for name in added_names for drawn in QUESTIONS[name].pictures),
+            *(
+                question_picture
+                for name in added_names
+                for question_picture in QUESTIONS[name].pictures
+            ),
         )
         for picture_kind in get_args(picture.model_fields["kind"].annotation)
     }

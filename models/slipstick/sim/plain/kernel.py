@@ -190,8 +190,8 @@ class Kernel(EventLoop):
     def snapshot(self, now: float) -> None:
         """Write a row of cumulative statistics at the present time."""
         row = [now, float(self.order())]
-        for count, cycle_time in zip(self.cycles, self.cycle_time, strict=True):
-            row += [float(count), cycle_time]
+        for cycle_count, cycle_time in zip(self.cycles, self.cycle_time, strict=True):
+            row += [float(cycle_count), cycle_time]
         for resource in self.resources:
             resource.accumulate(now)
             row += [resource.area, resource.use, float(resource.done)]
@@ -270,9 +270,9 @@ class Kernel(EventLoop):
         token.elsewhere = elsewhere
         return True
 
-    def weight(self, count: int, token: Token, now: float) -> bool:
+    def weight(self, weight_index: int, token: Token, now: float) -> bool:
         """Set the weight of the customer in its next visit."""
-        token.weight = self.plan.counts[count]
+        token.weight = self.plan.counts[weight_index]
         return True
 
     def draw_destination(
@@ -298,14 +298,16 @@ class Kernel(EventLoop):
         )
         return True
 
-    def choose(self, draw: Draws, first_option: int, count: int, token: Token, now: float) -> bool:
+    def choose(
+        self, draw: Draws, first_option: int, option_count: int, token: Token, now: float
+    ) -> bool:
         """Jump to one of several instructions; to the last where rounding leaves a gap in the
         probabilities.
         """
         random_number = next(draw)
         cumulative = self.plan.cumulative
         option = first_option
-        while option < first_option + count - 1 and random_number >= cumulative[option]:
+        while option < first_option + option_count - 1 and random_number >= cumulative[option]:
             option += 1
         token.pc = self.plan.targets[option]
         return True
@@ -316,7 +318,7 @@ class Kernel(EventLoop):
         tally: int,
         rule: int,
         first_target: int,
-        count: int,
+        option_count: int,
         token: Token,
         now: float,
     ) -> bool:
@@ -327,10 +329,10 @@ class Kernel(EventLoop):
         targets = self.plan.targets
         present_by_option = [
             self.resources[number].present
-            for number in targets[first_target + count : first_target + 2 * count]
+            for number in targets[first_target + option_count : first_target + 2 * option_count]
         ]
         if rule == PickRule.IN_TURN:
-            option = self.tried[tally] % count
+            option = self.tried[tally] % option_count
         elif rule == PickRule.SHORTEST:
             fewest = min(present_by_option)
             tie_number = int(random_number * present_by_option.count(fewest))
@@ -339,7 +341,9 @@ class Kernel(EventLoop):
             ]
         else:
             # One random number selects one of the n (n - 1) ordered pairs of different resources.
-            option, second_option = divmod(int(random_number * count * (count - 1)), count - 1)
+            option, second_option = divmod(
+                int(random_number * option_count * (option_count - 1)), option_count - 1
+            )
             second_option += second_option >= option
             option = (
                 second_option
@@ -362,10 +366,10 @@ class Kernel(EventLoop):
         token.registers[register] = whole(rounds, draw)
         return True
 
-    def loop(self, register: int, after: int, token: Token, now: float) -> bool:
+    def loop(self, register: int, next_instruction: int, token: Token, now: float) -> bool:
         """Start another round, or continue behind the loop."""
         if token.registers[register] <= 0:
-            token.pc = after
+            token.pc = next_instruction
         else:
             token.registers[register] -= 1
         return True
@@ -376,11 +380,11 @@ class Kernel(EventLoop):
         return True
 
     def admit(
-        self, tally: int, station: int, most: int, elsewhere: int, token: Token, now: float
+        self, tally: int, station: int, capacity: int, elsewhere: int, token: Token, now: float
     ) -> bool:
         """Count an arrival, and turn it away where the station is full."""
         self.tried[tally] += 1
-        if most and self.resources[station].present >= most:
+        if capacity and self.resources[station].present >= capacity:
             self.refused[tally] += 1
             token.pc = elsewhere
         return True
@@ -446,8 +450,8 @@ class Kernel(EventLoop):
     def fork(
         self,
         first_target: int,
-        count: int,
-        after: int,
+        branch_count: int,
+        next_instruction: int,
         join: int,
         passed: SimulatedLock | None,
         token: Token,
@@ -456,11 +460,11 @@ class Kernel(EventLoop):
         """Start one token for each branch, and suspend the parent. Where a lock is in `passed`,
         there is one branch: its token takes over the lock and the number of the parent.
         """
-        token.pc = after
+        token.pc = next_instruction
         token.left = join
         token.last = -1.0
         token.branches = []
-        for index in range(count):
+        for index in range(branch_count):
             branch = self.token(token.customer, token.group, token, index)
             branch.since = now
             branch.pc = self.plan.targets[first_target + index]
@@ -552,10 +556,16 @@ class Kernel(EventLoop):
         return False
 
     def pipeline(
-        self, rounds: float, draw: Draws, start: int, after: int, token: Token, now: float
+        self,
+        rounds: float,
+        draw: Draws,
+        first_instruction: int,
+        next_instruction: int,
+        token: Token,
+        now: float,
     ) -> bool:
         """Start one token for each item."""
-        token.pc = after
+        token.pc = next_instruction
         item_count = whole(rounds, draw)
         if not item_count:
             return True
@@ -565,7 +575,7 @@ class Kernel(EventLoop):
         for index in range(item_count):
             item = self.token(token.customer, token.group, token, index)
             item.since = now
-            item.pc = start
+            item.pc = first_instruction
             item.before = previous_item
             if previous_item is not None:
                 previous_item.after = item

@@ -106,7 +106,7 @@ class Builder:
     >>> builder = Builder()
     >>> builder.station("cpu")
     >>> builder.serve("cpu", ServiceTime("exponential", 0.8))
-    >>> plan = builder.open("jobs", ServiceTime("exponential", 1.0), at=0)
+    >>> plan = builder.open("jobs", ServiceTime("exponential", 1.0), first_instruction=0)
     >>> [Op(row[0]).name for row in builder.plan().code]
     ['SERVE', 'END']
     """
@@ -170,11 +170,15 @@ class Builder:
         if self._locks[name][2].home is not None:
             self._tallies.append(f"{ACCESSES}:{name}")
 
-    def permits(self, name: str, number: int, noun: str = "permits") -> None:
-        """Add a resource that up to `number` customers hold at a time, or a counter of units, whose
-        use takes no time of its own.
+    def permits(self, name: str, most_holders: int, noun: str = "permits") -> None:
+        """Add a resource that up to `most_holders` customers hold at a time, or a counter of units,
+        whose use takes no time of its own.
         """
-        self._locks[name] = len(self._locks), LockPlan(name, number, noun), LockImplementation()
+        self._locks[name] = (
+            len(self._locks),
+            LockPlan(name, most_holders, noun),
+            LockImplementation(),
+        )
 
     def pool(
         self,
@@ -298,9 +302,9 @@ class Builder:
         self.emit(Op.NEXT_DESTINATION, 0, customers)
 
     def admit(
-        self, tally: str, station: str | None = None, most: int = 0, otherwise: str = ""
+        self, tally: str, station: str | None = None, capacity: int = 0, otherwise: str = ""
     ) -> None:
-        """Write the instruction that counts an arrival; if `most` customers are present at the
+        """Write the instruction that counts an arrival; if `capacity` customers are present at the
         station or hold the permits of that name, the arrival also counts as refused and goes on at
         the mark `otherwise`.
         """
@@ -308,9 +312,9 @@ class Builder:
             raise ModelError(f"two tallies are called {tally}")
         self._tallies.append(tally)
         resource_number = self._resource(station)[0] if station else 0
-        instruction = self.emit(Op.ADMIT, len(self._tallies) - 1, resource_number, most, -1)
+        instruction = self.emit(Op.ADMIT, len(self._tallies) - 1, resource_number, capacity, -1)
         # A mark may lie behind: its instruction is known when the plan is complete.
-        if most:
+        if capacity:
             self._open_targets.append((self._code[instruction], 4, otherwise))
 
     def patience(self, time: ServiceTime, otherwise: str, stream: str) -> None:
@@ -361,16 +365,20 @@ class Builder:
         )
         self._alternatives(first_target, [body for _, body in options])
 
-    def pick(self, options: Sequence[tuple[str, Body]], by: str, number: str) -> None:
+    def pick(self, options: Sequence[tuple[str, Body]], by: str, pick_number: str) -> None:
         """Write a choice of one of several bodies of instructions by a rule of `ROUTES`: in turn,
         or by the number of customers present at the resource named with each.
         """
         first_target = self._reserve(2 * len(options))
-        count = len(options)
-        self._targets[first_target + count :] = [self._resource(name)[0] for name, _ in options]
-        draw_number = self.draw(f"pick-{number}", UNIFORM)
-        tally_number = self._tally_number(f"picks:{number}")
-        self.emit(Op.PICK, draw_number, tally_number, list(ROUTES).index(by), first_target, count)
+        option_count = len(options)
+        self._targets[first_target + option_count :] = [
+            self._resource(name)[0] for name, _ in options
+        ]
+        draw_number = self.draw(f"pick-{pick_number}", UNIFORM)
+        tally_number = self._tally_number(f"picks:{pick_number}")
+        self.emit(
+            Op.PICK, draw_number, tally_number, list(ROUTES).index(by), first_target, option_count
+        )
         self._alternatives(first_target, [body for _, body in options])
 
     def repeat(self, count: float, body: Body, stream: str) -> None:
@@ -824,19 +832,23 @@ class Builder:
         """
         self.emit(Op.END, onward, lost)
 
-    def closed(self, name: str, customers: int, at: int) -> None:
+    def closed(self, name: str, customers: int, first_instruction: int) -> None:
         """Add a closed group, whose customers repeat the cycle that begins at an instruction; write
         the end of the cycle if it is missing.
         """
-        self._add_group(CustomerGroup(name, "closed", (at,) * customers))
+        self._add_group(CustomerGroup(name, "closed", (first_instruction,) * customers))
 
-    def open(self, name: str, between: Times, at: int) -> None:
+    def open(self, name: str, between: Times, first_instruction: int) -> None:
         """Add an open group, whose customers arrive at random times `between` apart and begin at an
         instruction.
         """
         if between.mean == 0:
             raise ModelError(f"the time between two arrivals of {name} must be above 0 s")
-        self._add_group(CustomerGroup(name, "open", (at,), self.draw(f"{name}:arrivals", between)))
+        self._add_group(
+            CustomerGroup(
+                name, "open", (first_instruction,), self.draw(f"{name}:arrivals", between)
+            )
+        )
 
     def once(self, name: str, starts: Sequence[int]) -> None:
         """Add the customers of a program, which run once, each from a first instruction of its

@@ -56,9 +56,9 @@ class Stream:
         # The length tells names apart that differ in leading zero bytes.
         self._bits = np.random.PCG64(np.random.SeedSequence([seed, replication, len(name), key]))
 
-    def uniforms(self, count: int) -> Array:
+    def uniforms(self, sample_count: int) -> Array:
         """Return the next numbers; half a step is added, so that none is 0 or 1."""
-        random_bits: NDArray[np.uint64] = self._bits.random_raw(count)
+        random_bits: NDArray[np.uint64] = self._bits.random_raw(sample_count)
         return ((random_bits >> np.uint64(12)).astype(np.float64) + 0.5) * _SCALE
 
 
@@ -120,9 +120,9 @@ class ServiceTime:
         """Return whether every value is the mean."""
         return self.mean == 0 or self.scv == 0
 
-    def sample(self, stream: Stream, count: int) -> Array:
+    def sample(self, stream: Stream, sample_count: int) -> Array:
         """Draw the next values [s]."""
-        return self.mean * _KINDS[self.kind][2](self.scv, stream, count)
+        return self.mean * _KINDS[self.kind][2](self.scv, stream, sample_count)
 
     def blocks(self, stream: Stream, sizes: Iterable[int]) -> Iterator[Array]:
         """Draw blocks of values [s]."""
@@ -296,13 +296,13 @@ class DistributedTime:
         """Return whether every value is the mean."""
         return self.mean == 0 or self.distribution.scv == 0
 
-    def sample(self, stream: Stream, count: int) -> Array:
+    def sample(self, stream: Stream, sample_count: int) -> Array:
         """Draw the next values [s]."""
         phases = self.distribution.phases
         if phases is not None:
-            return self.mean * _phase_times(phases, stream, count)
+            return self.mean * _phase_times(phases, stream, sample_count)
         return self.mean * _DRAWN_BY_KIND[self.distribution.kind](
-            self.distribution.numbers[0], stream, count
+            self.distribution.numbers[0], stream, sample_count
         )
 
     def blocks(self, stream: Stream, sizes: Iterable[int]) -> Iterator[Array]:
@@ -310,17 +310,17 @@ class DistributedTime:
         return (self.sample(stream, size) for size in sizes)
 
 
-def _phase_times(phases: PhaseType, stream: Stream, count: int) -> Array:
+def _phase_times(phases: PhaseType, stream: Stream, sample_count: int) -> Array:
     """Follow the phases of each value until it ends: with two uniforms for each phase, its time
     and what comes after it.
     """
     cumulative_onward = np.cumsum(phases.onward, axis=1)
     # Rounding may leave the sum of the probabilities slightly beside 1.
     phase_of_value = np.searchsorted(
-        np.cumsum(phases.start), stream.uniforms(count) * phases.start.sum()
+        np.cumsum(phases.start), stream.uniforms(sample_count) * phases.start.sum()
     )
-    values = np.zeros(count)
-    unfinished = np.arange(count)
+    values = np.zeros(sample_count)
+    unfinished = np.arange(sample_count)
     while len(unfinished):
         time_draws, phase_draws = stream.uniforms(2 * len(unfinished)).reshape(2, len(unfinished))
         values[unfinished] -= np.log(time_draws) / phases.rates[phase_of_value]
@@ -333,34 +333,34 @@ def _phase_times(phases: PhaseType, stream: Stream, count: int) -> Array:
     return values
 
 
-def _log_normal(numbers: Sequence[float], stream: Stream, count: int) -> Array:
+def _log_normal(numbers: Sequence[float], stream: Stream, sample_count: int) -> Array:
     variance = math.log1p(numbers[0])
     # Of the logarithm, a mean of minus half its variance gives a time of mean 1.
-    samples: Array = np.exp(math.sqrt(variance) * _normal(stream, count) - variance / 2)
+    samples: Array = np.exp(math.sqrt(variance) * _normal(stream, sample_count) - variance / 2)
     return samples
 
 
-def _weibull(numbers: Sequence[float], stream: Stream, count: int) -> Array:
+def _weibull(numbers: Sequence[float], stream: Stream, sample_count: int) -> Array:
     exponent = 1 / numbers[0]
     # At scale 1 the mean is the gamma function of 1 + 1 / shape.
-    samples: Array = _exponential(1.0, stream, count) ** exponent / math.gamma(1 + exponent)
+    samples: Array = _exponential(1.0, stream, sample_count) ** exponent / math.gamma(1 + exponent)
     return samples
 
 
-def _pareto(numbers: Sequence[float], stream: Stream, count: int) -> Array:
+def _pareto(numbers: Sequence[float], stream: Stream, sample_count: int) -> Array:
     shape = numbers[0]
     # The smallest value, 1 - 1 / shape, makes the mean 1.
-    samples: Array = (1 - 1 / shape) * stream.uniforms(count) ** (-1 / shape)
+    samples: Array = (1 - 1 / shape) * stream.uniforms(sample_count) ** (-1 / shape)
     return samples
 
 
-def _uniform_between(numbers: Sequence[float], stream: Stream, count: int) -> Array:
+def _uniform_between(numbers: Sequence[float], stream: Stream, sample_count: int) -> Array:
     shortest, longest = numbers
-    return shortest + (longest - shortest) * stream.uniforms(count)
+    return shortest + (longest - shortest) * stream.uniforms(sample_count)
 
 
-def _drawn_samples(numbers: Sequence[float], stream: Stream, count: int) -> Array:
-    sample_index = (stream.uniforms(count) * len(numbers)).astype(np.intp)
+def _drawn_samples(numbers: Sequence[float], stream: Stream, sample_count: int) -> Array:
+    sample_index = (stream.uniforms(sample_count) * len(numbers)).astype(np.intp)
     samples: Array = np.array(numbers)[sample_index]
     return samples
 
@@ -402,22 +402,23 @@ def _is_whole(number: float) -> bool:
     return abs(number - round(number)) < 1e-9
 
 
-def _exponential(scv: float, stream: Stream, count: int) -> Array:
-    times: Array = -np.log(stream.uniforms(count))
+def _exponential(scv: float, stream: Stream, sample_count: int) -> Array:
+    times: Array = -np.log(stream.uniforms(sample_count))
     return times
 
 
-def _erlang(scv: float, stream: Stream, count: int) -> Array:
+def _erlang(scv: float, stream: Stream, sample_count: int) -> Array:
     phases = round(1 / scv)
     times: Array = (
-        _exponential(1.0, stream, count * phases).reshape(count, phases).sum(axis=1) / phases
+        _exponential(1.0, stream, sample_count * phases).reshape(sample_count, phases).sum(axis=1)
+        / phases
     )
     return times
 
 
-def _hyperexponential(scv: float, stream: Stream, count: int) -> Array:
+def _hyperexponential(scv: float, stream: Stream, sample_count: int) -> Array:
     short_probability = float(balanced_means(scv))
-    uniform_pairs = stream.uniforms(2 * count).reshape(count, 2)
+    uniform_pairs = stream.uniforms(2 * sample_count).reshape(sample_count, 2)
     return np.where(
         uniform_pairs[:, 0] < short_probability,
         0.5 / short_probability,
@@ -431,16 +432,18 @@ gamma time.
 """
 
 
-def _coxian(scv: float, stream: Stream, count: int) -> Array:
+def _coxian(scv: float, stream: Stream, sample_count: int) -> Array:
     """Draw times of a Coxian distribution: the phases that always occur, then with a probability
     one more; see `phases_below_one`.
     """
     certain_phases, phase_mean, probability, last_mean = phases_below_one(scv)
     if certain_phases > MOST_MULTIPLIED:
-        samples = certain_phases * _gamma(1 / certain_phases, stream, count)
-        uniforms = stream.uniforms(2 * count).reshape(count, 2)
+        samples = certain_phases * _gamma(1 / certain_phases, stream, sample_count)
+        uniforms = stream.uniforms(2 * sample_count).reshape(sample_count, 2)
     else:
-        uniforms = stream.uniforms((certain_phases + 2) * count).reshape(count, certain_phases + 2)
+        uniforms = stream.uniforms((certain_phases + 2) * sample_count).reshape(
+            sample_count, certain_phases + 2
+        )
         samples = -np.log(uniforms[:, 2:].prod(axis=1))
     values: Array = phase_mean * samples + np.where(
         uniforms[:, 0] < probability, -last_mean * np.log(uniforms[:, 1]), 0.0
@@ -448,25 +451,25 @@ def _coxian(scv: float, stream: Stream, count: int) -> Array:
     return values
 
 
-def _normal(stream: Stream, count: int) -> Array:
+def _normal(stream: Stream, sample_count: int) -> Array:
     """Draw standard normal numbers by the transform of Box and Muller; one number of each pair is
     used.
     """
-    uniform_pairs = stream.uniforms(2 * count).reshape(count, 2)
+    uniform_pairs = stream.uniforms(2 * sample_count).reshape(sample_count, 2)
     samples: Array = np.sqrt(-2 * np.log(uniform_pairs[:, 0])) * np.cos(
         2 * math.pi * uniform_pairs[:, 1]
     )
     return samples
 
 
-def _gamma(scv: float, stream: Stream, count: int) -> Array:
+def _gamma(scv: float, stream: Stream, sample_count: int) -> Array:
     """Draw gamma times by the rejection of Marsaglia and Tsang, ACM TOMS 26(3), 2000; a shape below
     1 is drawn as one above 1, scaled.
     """
     shape = 1 / scv
     reduced_shape = (shape if shape >= 1 else shape + 1) - 1 / 3
     samples_kept: list[Array] = []
-    missing_count = count
+    missing_count = sample_count
     while missing_count > 0:
         normals = _normal(stream, missing_count)
         uniforms = stream.uniforms(missing_count)
@@ -483,14 +486,14 @@ def _gamma(scv: float, stream: Stream, count: int) -> Array:
         missing_count -= int(accepted.sum())
     samples = np.concatenate(samples_kept)
     if shape < 1:
-        samples = samples * stream.uniforms(count) ** (1 / shape)
+        samples = samples * stream.uniforms(sample_count) ** (1 / shape)
     return samples / shape
 
 
-def _uniform(scv: float, stream: Stream, count: int) -> Array:
+def _uniform(scv: float, stream: Stream, sample_count: int) -> Array:
     # A uniform time within 1 +- w has variance w^2 / 3.
     half_width = math.sqrt(3 * scv)
-    return 1 + half_width * (2 * stream.uniforms(count) - 1)
+    return 1 + half_width * (2 * stream.uniforms(sample_count) - 1)
 
 
 _MOST_VARIED = 1e12
