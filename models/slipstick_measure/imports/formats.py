@@ -45,7 +45,9 @@ _MESSAGES = {tool.name: tool for tool in messages.FORMATS}
 IMPORTS: Mapping[str, ImportFormat] = Registry(
     "slipstick.imports",
     {
-        "stream": ImportFormat(_has(r"^Function\s+Best Rate MB/s"), stream_spec),
+        "stream": ImportFormat(
+            _has(r"^Function\s+(?:Best Rate MB/s|Mi?Bytes/sec)|^function,num_times,"), stream_spec
+        ),
         "hpcg": ImportFormat(
             _has("^(Final|GFLOP/s|Machine) Summary::|^HPCG-Benchmark-[0-9.]+:"), hpcg_spec
         ),

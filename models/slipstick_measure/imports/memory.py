@@ -5,7 +5,7 @@ extends. STREAM and HPCG give each processor its part of what all reached togeth
 latency checker, a module answers a line of 64 B in the time that the largest rate leaves each
 module for it, and the rest of the idle latency is the way there and back.
 
-Formats: STREAM 5.10; HPCG 3.x, the results file; Intel Memory Latency Checker 3.x, whose rates are
+Formats: STREAM 5.10; BabelStream 3.3 to 5.0; HPCG 3.x, the results file; Intel Memory Latency Checker 3.x, whose rates are
 in 10^6 B/s.
 """
 
@@ -19,10 +19,14 @@ from slipstick.schema.kinds.quantity import validate
 from slipstick.schema.kinds.shared_memory import SharedMemorySpec
 from slipstick.schema.library import Library, spec_model
 from slipstick_measure.imports.imported import ImportedSpec, quantity
-from slipstick_measure.readers.rated import STREAM_THREADS
+from slipstick_measure.readers.rated import (
+    STREAM_BINARY,
+    STREAM_DEVICE,
+    STREAM_LINE,
+    STREAM_THREADS,
+)
 from slipstick_measure.readers.reading import Reading
 
-_KERNEL = re.compile(r"(Copy|Scale|Add|Triad):\s+(\S+)\s.*")
 _LINE = 64
 """Bytes of a line of the machines that the memory latency checker runs on."""
 
@@ -36,23 +40,29 @@ def stream_spec(reading: Reading, base: str | None) -> ImportedSpec:
     SpecError : no triad, no number of threads, or no machine to extend
     """
     threads = reading.hints.processors
+    device = ""
+    scale = 1.0
     runs = list[dict[str, tuple[int, float]]]()
     threads_of: list[int | None] = []
     for line, text in enumerate(reading.lines, 1):
         if match := STREAM_THREADS.fullmatch(text):
             threads = reading.processors(line, "threads", match[1])
-        elif (match := _KERNEL.fullmatch(text)) and (
-            rate := reading.number(line, match[1], match[2])
+        elif match := STREAM_DEVICE.fullmatch(text):
+            device, threads = match["device"].rstrip(), 1
+        elif STREAM_BINARY.search(text):
+            scale = 2**20 / 1e6
+        elif (match := STREAM_LINE.fullmatch(text)) and (
+            rate := reading.number(line, match["kernel"], match["rate"])
         ) is not None:
-            if not runs or match[1] in runs[-1]:
+            if not runs or match["kernel"] in runs[-1]:
                 runs.append({})
                 threads_of.append(threads)
-            runs[-1][match[1]] = line, rate
+            runs[-1][match["kernel"]] = line, rate * scale
     if (reading.hints.processors or threads) is None:
         reading.refuse(
             1,
             "",
-            "this STREAM ran without OpenMP, so it says no threads; tell them: --processors N",
+            "this STREAM does not say how many threads ran; tell them: --processors N",
         )
     if reading.problems:
         raise SpecError(reading.problems)
@@ -62,12 +72,15 @@ def stream_spec(reading: Reading, base: str | None) -> ImportedSpec:
     rate, best = max(triads)
     rates = runs[best]
     used = threads_of[best] or threads or 1
-    source = f"STREAM triad, {rate:g} MB/s of {used} threads, {reading.name}:{rates['Triad'][0]}"
+    place = f"{reading.name}:{rates['Triad'][0]}"
+    source = f"STREAM triad, {rate:g} MB/s of {device or f'{used} threads'}, {place}"
     spec = _machine(reading, "STREAM", base)
     _check_bandwidth(reading, spec)
-    spec.document["processors"] = {
-        "count": quantity(used, "", f"threads of the run, {reading.name}", True)
-    }
+    # A run of one device does not say how many there are.
+    if not device:
+        spec.document["processors"] = {
+            "count": quantity(used, "", f"threads of the run, {reading.name}", True)
+        }
     spec.document["memory"] = {"bandwidth": quantity(rate / used / 1e3, "GB/s", source)}
     other_rates = [f"{name}, {rate:g} MB/s" for name, (_, rate) in rates.items() if name != "Triad"]
     spec.say(f"left out: the rates of {', '.join(other_rates)}")

@@ -164,11 +164,36 @@ _LIKWID_GROUP = re.compile(r"\s*(?:Region (?P<region>.+), )?Group (?P<group>[0-9
 _LIKWID_METRICS = re.compile(r"\s*\|\s*Metric\s*\|(?:\s*(?:HWThread|Core) [0-9]+\s*\|)+\s*")
 
 
+_LIKWID_TOTALS = re.compile(
+    r"\s*\|\s*Runtime \(RDTSC\) \[s\] STAT\s*\|(?P<cells>(?:[^|]++\|){4})\s*"
+)
+"""A row of sum, least, largest and mean over the threads."""
+
+
 def _is_likwid(reading: Reading) -> bool:
+    formats = (_LIKWID_TABLE, _LIKWID_METRICS, _LIKWID_TOTALS)
     return any(
-        _LIKWID_TABLE.fullmatch(line) or _LIKWID_METRICS.fullmatch(line)
-        for line in reading.lines[:2000]
+        pattern.fullmatch(line) is not None for line in reading.lines[:2000] for pattern in formats
     )
+
+
+def _read_likwid_totals(reading: Reading) -> Measurements:
+    """Read the largest runtime where tables over all threads were kept alone; there are as many
+    threads as sum over mean.
+    """
+    for line, text in enumerate(reading.lines, 1):
+        row = _LIKWID_TOTALS.fullmatch(text)
+        cells = row["cells"].rstrip("|").split("|") if row else []
+        total, _, largest, mean = [reading.number(line, "Runtime", cell) for cell in cells] or [
+            None
+        ] * 4
+        if total and largest and mean:
+            threads = reading.hints.processors or round(total / mean)
+            where = Coordinates(threads, reading.hints.size)
+            reading.add(line, where, "time", f"{largest!r}", "s")
+    why = "threads are the sum over the mean; the tables of each thread are not in the file"
+    reading.odd(1, "", why)
+    return reading.finished()
 
 
 def _as_likwid_csv(lines: Sequence[str]) -> list[str]:
@@ -199,6 +224,8 @@ def _read_likwid(reading: Reading) -> Measurements:
     has_runtime = False
     other_metrics: dict[str, None] = {}
     has_bars = any(_LIKWID_METRICS.fullmatch(line) for line in reading.lines[:2000])
+    if not has_bars and not any(_LIKWID_TABLE.fullmatch(line) for line in reading.lines[:2000]):
+        return _read_likwid_totals(reading)
     lines = _as_likwid_csv(reading.lines) if has_bars else reading.lines
     for line, text in enumerate(lines, 1):
         if text.startswith(("TABLE,", "STRUCT,")):

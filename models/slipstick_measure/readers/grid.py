@@ -276,10 +276,12 @@ def _rows(
 ) -> list[tuple[int, list[str]]]:
     if delimiter == " ":
         return _blank_rows(content)
-    bars = delimiter == "|"
-    texts = [
-        text.strip().removeprefix("|").removesuffix("|") if bars else text for _, text in content
-    ]
+    texts = [text for _, text in content]
+    if delimiter == "|":
+        # Where the heading has no bar at an end, a bar there parts an empty cell.
+        heading = texts[0].strip()
+        left, right = ("|" if bar else "" for bar in (heading[:1] == "|", heading[-1:] == "|"))
+        texts = [text.strip().removeprefix(left).removesuffix(right) for text in texts]
     # Lines that a quoted cell spans are one row; the reader counts the lines that it took.
     reader = csv.reader(
         (f"{text.strip(' ')}\n" for text in texts), delimiter=delimiter, strict=True

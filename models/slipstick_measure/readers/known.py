@@ -42,6 +42,11 @@ _TABLE: tuple[tuple[str, str, str], ...] = (
         ),
     ),
     (
+        r"\Aresponse-time,DNS\+dialup,",
+        "a list of requests of hey",
+        "slipstick measured reads the summary, which hey prints without -o csv",
+    ),
+    (
         r"(?m)^> *JobID\b",
         "rows of sacct among notes",
         "keep one heading and the rows of the jobs, without '>' before them",

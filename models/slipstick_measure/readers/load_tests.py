@@ -921,7 +921,7 @@ def read_load(reading: Reading, name: str) -> LoadTest:
         rows = [replace(rows[0], users=float(users), unsteady=reason)]
     if any(row.users is None and row.rate is None for row in rows):
         option = f", as {_USERS_OPTION[name]} did" if name in _USERS_OPTION else ""
-        reading.refuse(
-            1, "", f"{name} does not print how many users there were; say --processors N{option}"
-        )
+        generator_name = "oha" if name == "hey" and "Success rate:" in reading.text else name
+        why = f"{generator_name} does not print how many users there were; say --processors N"
+        reading.refuse(1, "", f"{why}{option}")
     return LoadTest(reading.file, tuple(rows), notes=tuple(dict.fromkeys(reading.notes)))

@@ -1,12 +1,13 @@
 """Outputs of benchmarks that print their own rate and how many processes or threads made it: NAS
-Parallel Benchmarks, HPCG and STREAM.
+Parallel Benchmarks, HPCG, STREAM and BabelStream.
 
 Of NPB the time is read, and each benchmark and class is a region; runs of a class are of one size.
 The others are throughputs. HPCG's problem grows with the processes, so its
-rating is what is compared. Of STREAM the triad is taken.
+rating is what is compared. Of STREAM and BabelStream the triad is taken.
 
 Formats: NAS Parallel Benchmarks 2.3 to 3.4 (common/print_results: the lines after "Benchmark
-Completed"), in Fortran, C, and with zones; HPCG 2.4 to 3.1, the results file; STREAM 5.9 and 5.10.
+Completed"), in Fortran, C, and with zones; HPCG 2.4 to 3.1, the results file; STREAM 5.9 and 5.10;
+BabelStream 3.3 to 5.0, its table and its CSV.
 """
 
 from __future__ import annotations
@@ -131,27 +132,47 @@ def _read_hpcg(reading: Reading) -> Measurements:
 
 
 STREAM_THREADS = re.compile(r"\s*Number of Threads (?:counted|requested) = ([0-9]+)\s*")
-_STREAM_TRIAD = re.compile(r"\s*Triad:\s+([0-9.]+)(?:\s+[0-9.]+){3}\s*")
+STREAM_DEVICE = re.compile(r"\s*Using \S+ device (?P<device>\S.*)")
+"""The line of BabelStream that names the GPU: it runs on one device."""
+
+STREAM_LINE = re.compile(
+    r"\s*(?P<kernel>Copy|Scale|Mul|Add|Triad)"
+    r"(?::?\s++|(?:,[0-9]++){3},)(?P<rate>[0-9.]++(?:e[+-]?[0-9]++)?)(?:[\s,]++[0-9.e+-]++){3}\s*"
+)
+"""A kernel of STREAM (``Triad: RATE``), or of BabelStream (``Triad RATE``, or a row of its CSV),
+which calls Scale Mul."""
+
+STREAM_BINARY = re.compile(r"\bMiBytes/sec|\bmax_mibytes_per_sec")
+"""The heading of BabelStream whose rates are in 2^20 bytes."""
 
 
 def _is_stream(reading: Reading) -> bool:
-    return any(_STREAM_TRIAD.fullmatch(line) for line in reading.lines)
+    lines = map(STREAM_LINE.fullmatch, reading.lines)
+    return any(line is not None and line["kernel"] == "Triad" for line in lines)
 
 
 def _read_stream(reading: Reading) -> Measurements:
-    """Read the rate of the triad of each run."""
+    """Read the rate of the triad of each run; a device counts as one processor."""
     threads = reading.hints.processors
+    unit = "MB/s"
     for line, text in enumerate(reading.lines, 1):
         if count := STREAM_THREADS.fullmatch(text):
             threads = reading.processors(line, "threads", count[1])
-        elif triad := _STREAM_TRIAD.fullmatch(text):
+        elif device := STREAM_DEVICE.fullmatch(text):
+            threads = reading.hints.processors or 1
+            reading.odd(line, device["device"].rstrip(), "is one device, taken for one processor")
+        elif STREAM_BINARY.search(text):
+            unit = "MiB/s"
+        elif text.startswith("Validation failed"):
+            reading.odd(line, "", "the run failed its own check of the results")
+        elif (rate := STREAM_LINE.fullmatch(text)) and rate["kernel"] == "Triad":
             if threads is None:
-                why = "this STREAM ran without OpenMP, so it says no threads; say --processors N"
+                why = "this STREAM does not say how many threads ran; say --processors N"
                 reading.refuse(line, "", why)
             where = Coordinates(threads, reading.hints.size)
-            reading.add(line, where, "throughput", triad[1], "MB/s")
+            reading.add(line, where, "throughput", rate["rate"], unit)
     if reading.runs:
-        reading.odd(reading.runs[0].line, "Triad", "is taken; Copy, Scale and Add are left out")
+        reading.odd(reading.runs[0].line, "Triad", "is taken; the other kernels are left out")
     return _with_machine(reading, "STREAM")
 
 

@@ -102,7 +102,7 @@ def _read_tidy(reading: Reading) -> Measurements:
     half, unless all such numbers might be thousands.
     """
     grid = grid_of(reading)
-    grid = grid._replace(rows=list(_whole_jobs(reading, grid)))
+    grid = _with_processors_of_jobs(grid._replace(rows=list(_whole_jobs(reading, grid))))
     columns = _columns(grid)
     if reading.hints.columns:
         _check_told(reading, grid, columns)
@@ -147,6 +147,26 @@ def _whole_jobs(reading: Reading, grid: CellGrid) -> Iterator[tuple[int, Sequenc
         )
 
 
+def _with_processors_of_jobs(grid: CellGrid) -> CellGrid:
+    """Return a table of sacct with the processors of each job, which stand among its allocated
+    resources (``AllocTRES``: ``cpu=16,mem=64G``) where it has no column of them.
+    """
+    words = [names.plain_words(text) for text in grid.heading]
+    if "jobid" not in words or "alloctres" not in words or {"ncpus", "alloccpus"} & {*words}:
+        return grid
+    index = words.index("alloctres")
+    heading = [*grid.heading]
+    heading[index] = "NCPUS"
+    rows = []
+    for line, cells in grid.rows:
+        count = _CPUS.search(cells[index]) if len(cells) == len(words) else None
+        rows.append((line, [*cells[:index], count[1], *cells[index + 1 :]] if count else cells))
+    return grid._replace(heading=heading, rows=rows)
+
+
+_CPUS = re.compile(r"\bcpu=([0-9]+)")
+
+
 def _check_told(reading: Reading, grid: CellGrid, columns: Sequence[TableColumn]) -> None:
     headings = [column.text for column in columns]
     known_words = {word for column in columns for word in (column.text.casefold(), column.words)}
@@ -159,17 +179,21 @@ def _check_told(reading: Reading, grid: CellGrid, columns: Sequence[TableColumn]
             )
 
 
+_SACCT = "let sacct print it: --format=JobID,NCPUS,Elapsed,State"
+
+
 def _refuse_roles(
     reading: Reading, grid: CellGrid, columns: Sequence[TableColumn], roles: Roles
 ) -> None:
     """Refuse a table if a necessary column is missing or ambiguous."""
     if not roles.values and "jobid" in {names.plain_words(column.text) for column in columns}:
-        why = "there is no elapsed time of a job; let sacct print it: --format=JobID,NCPUS,Elapsed,State"
-        reading.refuse(grid.line, "", why)
+        reading.refuse(grid.line, "", f"there is no elapsed time of a job; {_SACCT}")
     for heading, why in roles.refusals:
         reading.wrong(grid.line, heading, why)
     if "p" not in roles.place and reading.hints.processors is None:
         why = "there is no column p, the processors; name it with --column p=NAME"
+        if "jobid" in {names.plain_words(column.text) for column in columns}:
+            why = f"there are no processors of a job; {_SACCT}"
         if parameter := of_a_model(columns):
             why += f"; slipstick fit --model NAME takes columns such as {short(parameter)}"
         reading.wrong(grid.line, "", why)
