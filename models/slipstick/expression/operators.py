@@ -230,11 +230,11 @@ def _whole_power(base: Array, exponent: int) -> Array:
 
 def _first_attaining(operands: Sequence[Array], value: Array, adjoint: Array) -> list[Array]:
     """Assign the derivative of an extreme to the first operand that equals it."""
-    unassigned = np.ones(np.shape(value), dtype=bool)
+    is_unassigned = np.ones(np.shape(value), dtype=bool)
     operand_adjoints = []
     for operand in operands:
-        attains = unassigned & (operand == value)
-        unassigned = unassigned & ~attains
+        attains = is_unassigned & (operand == value)
+        is_unassigned = is_unassigned & ~attains
         operand_adjoints.append(np.where(attains, adjoint, 0.0))
     return operand_adjoints
 

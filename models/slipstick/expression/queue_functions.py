@@ -248,7 +248,7 @@ def retried_rate(operands: Sequence[Array], out: Array) -> None:
     rate, inputs, outputs, stages = operands
     fan_out = np.power(outputs / inputs, stages)
     retried_rates = np.array(np.broadcast_to(rate, out.shape))
-    unfinished = np.ones(out.shape, dtype=bool)
+    is_unfinished = np.ones(out.shape, dtype=bool)
     # The balance is concave and rises: Newton's steps from below stay below, until rounding stops
     # them.
     for _ in range(60):
@@ -256,10 +256,12 @@ def retried_rate(operands: Sequence[Array], out: Array) -> None:
         imbalance = rate * (1.0 - retried_rates) - fan_out * delivered_rate * (1.0 - rate)
         step = imbalance / (fan_out * slope * (1.0 - rate) + rate)
         # Each point stops for itself, so that a sweep has the bits of its points.
-        unfinished &= np.abs(step) > 1e-15 * retried_rates
-        if not unfinished.any():
+        is_unfinished &= np.abs(step) > 1e-15 * retried_rates
+        if not is_unfinished.any():
             break
-        retried_rates = np.where(unfinished, np.minimum(retried_rates + step, 1.0), retried_rates)
+        retried_rates = np.where(
+            is_unfinished, np.minimum(retried_rates + step, 1.0), retried_rates
+        )
     out[...] = np.where(stages <= MOST_STAGES, retried_rates, np.nan)
 
 

@@ -404,27 +404,29 @@ class Tape:
         ]
         chunk_size = CHUNK
         buffers = [np.empty(min(chunk_size, point_count)) for _ in range(buffer_count)]
-        varying_instructions = [step for step in varying_instructions if step.operator != "booked"]
+        varying_instructions = [
+            instruction for instruction in varying_instructions if instruction.operator != "booked"
+        ]
         operand_registers = {
-            step.out: [owner_by_register.get(arg, arg) for arg in step.args]
-            for step in varying_instructions
+            instruction.out: [owner_by_register.get(arg, arg) for arg in instruction.args]
+            for instruction in varying_instructions
         }
         chunk_registers = dict(registers)
         for first_point in range(0, point_count, chunk_size):
             end_point = min(first_point + chunk_size, point_count)
             for register in varying_inputs:
                 chunk_registers[register] = registers[register][first_point:end_point]
-            for step in varying_instructions:
-                output = output_by_register.get(step.out)
+            for instruction in varying_instructions:
+                output = output_by_register.get(instruction.out)
                 result = (
-                    buffers[buffer_by_register[step.out]][: end_point - first_point]
+                    buffers[buffer_by_register[instruction.out]][: end_point - first_point]
                     if output is None
                     else output[first_point:end_point]
                 )
-                OPERATORS[step.operator].evaluate(
-                    [chunk_registers[arg] for arg in operand_registers[step.out]], result
+                OPERATORS[instruction.operator].evaluate(
+                    [chunk_registers[arg] for arg in operand_registers[instruction.out]], result
                 )
-                chunk_registers[step.out] = result
+                chunk_registers[instruction.out] = result
             if watch is not None:
                 watch([chunk_registers[register] for register in monitored_registers])
         return [

@@ -92,17 +92,17 @@ class SeenOnArrival:
 
     def waiting(self, weight: Array, station: int, rank: Array | None = None) -> Array:
         """Return the weighted number of customers present that an arriving customer of class r
-        finds, summed over the classes, (P, R); see `_seen`.
+        finds, summed over the classes, (P, R); see `_weighted_numbers_met`.
         """
-        return self._seen(weight, self.queue, self.queue_shift, station, rank)
+        return self._weighted_numbers_met(weight, self.queue, self.queue_shift, station, rank)
 
     def served(self, weight: Array, station: int, rank: Array | None = None) -> Array:
         """Return the weighted number of customers in service that an arriving customer of class r
-        finds, summed over the classes, (P, R); see `_seen`.
+        finds, summed over the classes, (P, R); see `_weighted_numbers_met`.
         """
-        return self._seen(weight, self.busy, self.busy_shift, station, rank)
+        return self._weighted_numbers_met(weight, self.busy, self.busy_shift, station, rank)
 
-    def _seen(
+    def _weighted_numbers_met(
         self,
         weight: Array,
         number_by_class: Array,
@@ -115,18 +115,18 @@ class SeenOnArrival:
         """
         weighted_numbers = weight * number_by_class[:, :, station]
         if rank is None:
-            seen_number = (
+            met_number = (
                 weighted_numbers.sum(axis=1, keepdims=True) - self.own_share * weighted_numbers
             )
         else:
-            seen_number = (
+            met_number = (
                 weighted_numbers @ rank.T - np.diagonal(rank) * self.own_share * weighted_numbers
             )
         if shift is None:
-            return np.asarray(seen_number)
-        seen_change = shift[:, :, :, station] * weight[:, None]
+            return np.asarray(met_number)
+        met_change = shift[:, :, :, station] * weight[:, None]
         return np.asarray(
-            seen_number + (seen_change if rank is None else seen_change * rank).sum(axis=2)
+            met_number + (met_change if rank is None else met_change * rank).sum(axis=2)
         )
 
 
@@ -873,25 +873,25 @@ def _utilization(network: NetworkArrays, throughput: Array, queue: Array) -> Arr
 def _linearize(
     fixed_point: FixedPoint, population: Array, demand: Array
 ) -> tuple[Array, Array, int]:
-    points, classes = population.shape
-    corrections = (classes + 1) * classes**2 * demand.shape[2]
+    point_count, class_count = population.shape
+    corrections = (class_count + 1) * class_count**2 * demand.shape[2]
     check_cost(
         "corrections",
         corrections,
-        f"{classes} classes at {demand.shape[2]:,} stations take {corrections:,} corrections of"
+        f"{class_count} classes at {demand.shape[2]:,} stations take {corrections:,} corrections of"
         " Linearizer",
         "ask for schweitzer",
-        points=points,
+        points=point_count,
     )
     # At every point N, then N with one fewer of each class in turn.
-    removed_customers = np.concatenate([np.zeros((1, classes)), np.eye(classes)])
+    removed_customers = np.concatenate([np.zeros((1, class_count)), np.eye(class_count)])
     population_by_variant = np.maximum(population[:, None] - removed_customers, 0)
     # [variant, r, j]: customers of j met by one of r; an open class has a queue but no count, and 1
     # leaves it as it is.
     population_left = np.where(
         # Of N_j, one customer less for class j itself: the arriving customer does not meet itself.
         population[:, None, None] > 0,
-        np.maximum(population_by_variant[:, :, None] - np.eye(classes), 0),
+        np.maximum(population_by_variant[:, :, None] - np.eye(class_count), 0),
         1,
     )
     customers_or_one = np.where(population_by_variant > 0, population_by_variant, 1)[..., None]
@@ -899,10 +899,10 @@ def _linearize(
     all_steps = 0
     for _ in range(ROUNDS):
         throughput, residence, step_count = fixed_point(
-            population_by_variant.reshape(points * (classes + 1), classes), shift
+            population_by_variant.reshape(point_count * (class_count + 1), class_count), shift
         )
-        throughput = throughput.reshape(points, classes + 1, classes, 1)
-        queue = throughput * residence.reshape(points, classes + 1, *demand.shape[1:])
+        throughput = throughput.reshape(point_count, class_count + 1, class_count, 1)
+        queue = throughput * residence.reshape(point_count, class_count + 1, *demand.shape[1:])
         busy_servers = throughput * demand[:, None]
         shift = (
             _change_by_removal(queue / customers_or_one, population_left),
@@ -910,7 +910,7 @@ def _linearize(
         )
         all_steps += step_count
     assert shift is not None
-    queue, busy_servers = (values[:: classes + 1] for values in shift)
+    queue, busy_servers = (values[:: class_count + 1] for values in shift)
     throughput, residence, step_count = fixed_point(population, (queue, busy_servers))
     return throughput, residence, all_steps + step_count
 
@@ -920,9 +920,9 @@ def _change_by_removal(queue_share: Array, population_left: Array) -> Array:
     every variant, (B, R, R, K) by [r, j].
     """
     queue_change = queue_share[:, None, 1:] - queue_share[:, None, :1]
-    points, variants = population_left.shape[:2]
+    point_count, variant_count = population_left.shape[:2]
     return np.asarray(
         (population_left[..., None] * queue_change).reshape(
-            points * variants, *queue_change.shape[2:]
+            point_count * variant_count, *queue_change.shape[2:]
         )
     )

@@ -111,51 +111,51 @@ def lattice(factor: Array, counts: Array, pace: Array) -> tuple[Array, Array]:
     -------
     G(N) (P,), and at N - e_r, G and all h (P, R, 1 + K)
     """
-    points, classes, stations = pace.shape
-    constants = np.zeros(points)
-    with_one_less = np.zeros((points, classes, 1 + stations))
-    stride = np.ones(classes, np.int64)
-    for class_index in range(classes - 2, 0, -1):
+    point_count, class_count, station_count = pace.shape
+    constants = np.zeros(point_count)
+    with_one_less = np.zeros((point_count, class_count, 1 + station_count))
+    stride = np.ones(class_count, np.int64)
+    for class_index in range(class_count - 2, 0, -1):
         stride[class_index] = stride[class_index + 1] * (counts[class_index + 1] + 1)
     plane_size = 1
-    for class_index in range(1, classes):
+    for class_index in range(1, class_count):
         plane_size *= counts[class_index] + 1
-    for point in range(points):
-        plane = np.zeros((plane_size, 2 * stations))
-        customers = np.zeros(classes, np.int64)
+    for point in range(point_count):
+        plane = np.zeros((plane_size, 2 * station_count))
+        customers = np.zeros(class_count, np.int64)
         for first_customers in range(counts[0] + 1):
             customers[0] = first_customers
             if first_customers == counts[0]:
                 # The plane still holds the populations with one customer of class 0 fewer.
-                with_one_less[point, 0] = plane[plane_size - 1, stations - 1 :]
+                with_one_less[point, 0] = plane[plane_size - 1, station_count - 1 :]
             for cell in range(plane_size):
                 value = 1.0
-                for class_index in range(classes):
+                for class_index in range(class_count):
                     value *= factor[point, class_index, customers[class_index]]
-                for column in range(2 * stations):
-                    station = column % stations
+                for column in range(2 * station_count):
+                    station = column % station_count
                     term = pace[point, 0, station] * plane[cell, column]
-                    for class_index in range(1, classes):
+                    for class_index in range(1, class_count):
                         if customers[class_index] > 0:
                             term += (
                                 pace[point, class_index, station]
                                 * plane[cell - stride[class_index], column]
                             )
                     plane[cell, column] = value + term
-                    if column < stations:
+                    if column < station_count:
                         value += term
-                class_index = classes - 1
+                class_index = class_count - 1
                 while class_index > 0 and customers[class_index] == counts[class_index]:
                     customers[class_index] = 0
                     class_index -= 1
                 if class_index > 0:
                     customers[class_index] += 1
-        for class_index in range(1, classes):
+        for class_index in range(1, class_count):
             if counts[class_index] > 0:
                 with_one_less[point, class_index] = plane[
-                    plane_size - 1 - stride[class_index], stations - 1 :
+                    plane_size - 1 - stride[class_index], station_count - 1 :
                 ]
-        constants[point] = plane[plane_size - 1, stations - 1]
+        constants[point] = plane[plane_size - 1, station_count - 1]
     return constants, with_one_less
 
 
@@ -181,14 +181,14 @@ def newton_steps(
     -------
     the steps of the point that takes most, or 0 if one does not settle
     """
-    points, classes, stations = demand.shape
-    squared_demand = np.empty((stations, classes))
-    load = np.empty(classes)
-    idle_part = np.empty(stations)
-    jacobian = np.empty((classes, classes))
-    throughput_step = np.empty(classes)
+    point_count, class_count, station_count = demand.shape
+    squared_demand = np.empty((station_count, class_count))
+    load = np.empty(class_count)
+    idle_part = np.empty(station_count)
+    jacobian = np.empty((class_count, class_count))
+    throughput_step = np.empty(class_count)
     most_steps_taken = 0
-    for point in range(points):
+    for point in range(point_count):
         class_throughput = throughputs[point]
         customers = population[point]
         is_settled = False
@@ -197,18 +197,18 @@ def newton_steps(
             step += 1
             if step > most_steps:
                 return 0
-            for class_index in range(classes):
+            for class_index in range(class_count):
                 throughput_step[class_index] = (
                     class_throughput[class_index] * delay[point, class_index]
                 )
-                for other_class in range(classes):
+                for other_class in range(class_count):
                     jacobian[class_index, other_class] = 0.0
                 jacobian[class_index, class_index] = delay[point, class_index] + (
                     customers[class_index] == 0
                 )
-            for station in range(stations):
+            for station in range(station_count):
                 idle_part[station] = 1.0
-                for class_index in range(classes):
+                for class_index in range(class_count):
                     share_met = 1 / (
                         1
                         + class_throughput[class_index]
@@ -222,19 +222,19 @@ def newton_steps(
                         * share_met,
                     )
                     idle_part[station] -= load[class_index]
-                for class_index in range(classes):
+                for class_index in range(class_count):
                     throughput_step[class_index] += load[class_index] / idle_part[station]
                     jacobian[class_index, class_index] += (
                         squared_demand[station, class_index] / idle_part[station]
                     )
-                    for other_class in range(classes):
+                    for other_class in range(class_count):
                         jacobian[class_index, other_class] += (
                             load[class_index]
                             / idle_part[station]
                             * squared_demand[station, other_class]
                             / idle_part[station]
                         )
-            for class_index in range(classes):
+            for class_index in range(class_count):
                 # Newton for the reciprocal of the population, which is nearly straight near
                 # saturation; beyond a factor of two it would overshoot.
                 throughput_step[class_index] = (
@@ -243,32 +243,32 @@ def newton_steps(
                     max(throughput_step[class_index] / max(customers[class_index], 1.0), 0.5), 2.0
                 )
             # The matrix is a diagonal one and a product of positive ones: without exchange of rows.
-            for class_index in range(classes):
-                for other_class in range(class_index + 1, classes):
+            for class_index in range(class_count):
+                for other_class in range(class_index + 1, class_count):
                     factor = jacobian[other_class, class_index] / jacobian[class_index, class_index]
                     throughput_step[other_class] -= factor * throughput_step[class_index]
-                    for column in range(class_index + 1, classes):
+                    for column in range(class_index + 1, class_count):
                         jacobian[other_class, column] -= factor * jacobian[class_index, column]
-            for class_index in range(classes - 1, -1, -1):
-                for column in range(class_index + 1, classes):
+            for class_index in range(class_count - 1, -1, -1):
+                for column in range(class_index + 1, class_count):
                     throughput_step[class_index] -= (
                         jacobian[class_index, column] * throughput_step[column]
                     )
                 throughput_step[class_index] /= jacobian[class_index, class_index]
             growth_limit = most_at_once
-            for station in range(stations):
+            for station in range(station_count):
                 growth = 0.0
-                for class_index in range(classes):
+                for class_index in range(class_count):
                     growth += throughput_step[class_index] * squared_demand[station, class_index]
                 growth_limit = max(growth_limit, growth / idle_part[station])
             is_settled = True
-            for class_index in range(classes):
+            for class_index in range(class_count):
                 growth_limit = max(
                     growth_limit,
                     -throughput_step[class_index]
                     / (class_throughput[class_index] + (customers[class_index] == 0)),
                 )
-            for class_index in range(classes):
+            for class_index in range(class_count):
                 class_throughput[class_index] += (
                     most_at_once / growth_limit * throughput_step[class_index]
                 )

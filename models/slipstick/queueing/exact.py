@@ -277,16 +277,16 @@ def solve_logarithms(closed_network: ClosedPart) -> ClosedSolution:
     last_speed = closed_network.last_speed
     speeds_by_queue = closed_network.speeds_by_queue
     population = closed_network.population
-    points, classes, stations = demand.shape
+    point_count, class_count, station_count = demand.shape
     shape = tuple(int(customers) + 1 for customers in population[0])
-    term_count = points * (stations + 1) * prod(shape) ** 2
+    term_count = point_count * (station_count + 1) * prod(shape) ** 2
     cost_text = f"convolution in logarithms would take {term_count:,} terms"
     check_cost("terms", term_count, cost_text, "ask for exact, for linearizer or schweitzer")
     constant_speed = np.ones((1, 1))
     load_by_queue = [
         demand[:, :, queue_index]
         / (1 if queue_index in speeds_by_queue else last_speed[:, queue_index, None])
-        for queue_index in range(stations)
+        for queue_index in range(station_count)
     ]
     terms_by_queue = [
         _log_terms(station_load, speeds_by_queue.get(queue_index, constant_speed), shape)
@@ -297,7 +297,7 @@ def solve_logarithms(closed_network: ClosedPart) -> ClosedSolution:
     # convolutions instead of K^2.
     products_before = [think_terms]
     products_after = [np.full(think_terms.shape, -np.inf)]
-    products_after[0].reshape(points, -1)[:, 0] = 0
+    products_after[0].reshape(point_count, -1)[:, 0] = 0
     for terms in terms_by_queue:
         products_before.append(_convolve(products_before[-1], terms))
     for terms in terms_by_queue[:0:-1]:
@@ -307,7 +307,7 @@ def solve_logarithms(closed_network: ClosedPart) -> ClosedSolution:
         full_population,
         *(
             tuple(size - (axis == class_index) for axis, size in enumerate(full_population))
-            for class_index in range(classes)
+            for class_index in range(class_count)
         ),
     ]
     log_constants = [
@@ -315,16 +315,16 @@ def solve_logarithms(closed_network: ClosedPart) -> ClosedSolution:
     ]
     queue = np.zeros(demand.shape, dtype=log_constants[0].dtype)
     probability_by_queue = list[Array | None]()
-    populations = np.indices(shape).reshape(classes, -1)
+    populations = np.indices(shape).reshape(class_count, -1)
     for queue_index, terms in enumerate(terms_by_queue):
         other_places = _convolve(products_before[queue_index], products_after[queue_index])
-        log_constant = log_constants[0].reshape(points, *(1,) * classes)
+        log_constant = log_constants[0].reshape(point_count, *(1,) * class_count)
         probability = np.exp(terms + other_places[_reversed_slices(full_population)] - log_constant)
-        queue[:, :, queue_index] = probability.reshape(points, -1) @ populations.T
+        queue[:, :, queue_index] = probability.reshape(point_count, -1) @ populations.T
         is_number = np.eye(sum(full_population) + 1)[populations.sum(axis=0)]
-        probability_by_queue.append(probability.reshape(points, -1) @ is_number)
+        probability_by_queue.append(probability.reshape(point_count, -1) @ is_number)
     throughput = np.exp(np.stack(log_constants[1:], axis=1) - log_constants[0][:, None])
-    return ClosedSolution(throughput, queue, probability_by_queue, np.ones(points, dtype=bool))
+    return ClosedSolution(throughput, queue, probability_by_queue, np.ones(point_count, dtype=bool))
 
 
 def _log_terms(load: Array, speed: Array, shape: tuple[int, ...]) -> Array:

@@ -345,17 +345,17 @@ def _number_probabilities(
     `closed_part`.
     """
     speed = speeds(network, station)
-    points = len(load)
+    point_count = len(load)
     numbers_present = np.arange(MOST_SHOWN)
     last_index = speed.shape[1] - 1
-    speed = np.broadcast_to(speed, (points, last_index + 1))
+    speed = np.broadcast_to(speed, (point_count, last_index + 1))
     log_sums = _log_sums(speed, load, closed_probability.shape[1])
     log_speeds = np.log(speed[:, np.minimum(numbers_present, last_index)])
     sums_of_steps = np.cumsum(log_speeds[:, :-1], axis=1)
-    log_products = -np.concatenate([np.zeros((points, 1)), sums_of_steps], axis=1)
+    log_products = -np.concatenate([np.zeros((point_count, 1)), sums_of_steps], axis=1)
     log_load = np.log(np.where(load == 0, 1e-300, load))[:, None]
     probabilities = np.zeros(
-        (points, MOST_SHOWN), dtype=np.result_type(closed_probability, log_products, log_load)
+        (point_count, MOST_SHOWN), dtype=np.result_type(closed_probability, log_products, log_load)
     )
     for m in range(min(closed_probability.shape[1], MOST_SHOWN)):
         n = numbers_present[m:]
@@ -487,17 +487,20 @@ def _solve_closed(
 
 def _solve_present(closed_network: ClosedPart, solve: Solver) -> ClosedSolution:
     """Solve for the closed classes that have customers; the throughput of the others is 0."""
-    points, classes, stations = closed_network.demand.shape
-    if classes and closed_network.population.all():
+    point_count, class_count, station_count = closed_network.demand.shape
+    if class_count and closed_network.population.all():
         return solve(closed_network)
     present_classes = np.flatnonzero(closed_network.population.any(axis=0))
-    if len(present_classes) == classes > 0:
+    if len(present_classes) == class_count > 0:
         return solve(closed_network)
     throughput = np.zeros_like(closed_network.delay)
     queue = np.zeros_like(closed_network.demand)
     if not len(present_classes):
         return ClosedSolution(
-            throughput, queue, [np.ones((points, 1))] * stations, np.ones(points, dtype=bool)
+            throughput,
+            queue,
+            [np.ones((point_count, 1))] * station_count,
+            np.ones(point_count, dtype=bool),
         )
     solution = solve(closed_network.select(slice(None), present_classes))
     dtype = np.result_type(solution.throughput, solution.queue)

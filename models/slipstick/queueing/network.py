@@ -363,7 +363,7 @@ def solved_in_parts(
     solve : gives the solution of a part
     """
     solutions = [solve(closed_network.select(rows)) for rows in row_sets]
-    points = len(closed_network.demand)
+    point_count = len(closed_network.demand)
     probability_by_queue = list[Array | None]()
     for probability_by_part in zip(*(solution.probability for solution in solutions), strict=True):
         known_probabilities = [
@@ -374,7 +374,7 @@ def solved_in_parts(
             continue
         # Where a part has fewer customers, more of them have no probability.
         all_probabilities = np.zeros(
-            (points, max(probability.shape[1] for probability in known_probabilities)),
+            (point_count, max(probability.shape[1] for probability in known_probabilities)),
             dtype=np.result_type(*known_probabilities),
         )
         for rows, part_probability in zip(row_sets, known_probabilities, strict=True):
@@ -384,7 +384,7 @@ def solved_in_parts(
     def joined(name: str) -> Array:
         part_values = [getattr(solution, name) for solution in solutions]
         all_values = np.zeros(
-            (points, *part_values[0].shape[1:]), dtype=np.result_type(*part_values)
+            (point_count, *part_values[0].shape[1:]), dtype=np.result_type(*part_values)
         )
         for rows, row_values in zip(row_sets, part_values, strict=True):
             all_values[rows] = row_values
@@ -395,11 +395,13 @@ def solved_in_parts(
     )
 
 
-def blocks(points: int, most_points: int) -> list[Array]:
+def blocks(point_count: int, most_points: int) -> list[Array]:
     """Return the numbers of the points, divided into blocks of at most a given size; at least one
     block.
     """
-    return np.split(np.arange(points), range(max(1, most_points), points, max(1, most_points)))
+    return np.split(
+        np.arange(point_count), range(max(1, most_points), point_count, max(1, most_points))
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -494,11 +496,13 @@ def sum_over_stations(values: Array) -> Array:
     """Sum over the stations, the last axis of (P, R, K), as one matrix product: sums of short rows,
     one by one, take several times as long.
     """
-    points, classes, stations = values.shape
-    if points * classes < 50:
+    point_count, class_count, station_count = values.shape
+    if point_count * class_count < 50:
         return np.asarray(np.add.reduce(values, axis=2))
-    station_sum: Array = values.reshape(points * classes, stations) @ np.ones(stations)
-    return station_sum.reshape(points, classes)
+    station_sum: Array = values.reshape(point_count * class_count, station_count) @ np.ones(
+        station_count
+    )
+    return station_sum.reshape(point_count, class_count)
 
 
 def _product_form_reason(discipline: str, differ: bool, uneven: bool) -> str:
@@ -561,16 +565,15 @@ def network_arrays(
     }
     class_inputs = {"population": population, "arrivals": arrivals, "think": think}
     arrays_by_class = {
-        name: _number_array(0.0 if numbers is None else numbers)
-        for name, numbers in class_inputs.items()
+        name: _number_array(0.0 if array is None else array) for name, array in class_inputs.items()
     }
     # The last axes are stations, or classes.
-    points, class_count, station_count = np.broadcast(
+    point_count, class_count, station_count = np.broadcast(
         np.empty((1, 1, 1)), *arrays_by_station.values()
     ).shape
     class_names_shape = np.empty((1, 1 if classes is None else len(classes)))
-    points, class_count = np.broadcast(
-        np.empty((points, class_count)), class_names_shape, *arrays_by_class.values()
+    point_count, class_count = np.broadcast(
+        np.empty((point_count, class_count)), class_names_shape, *arrays_by_class.values()
     ).shape
     if closed is None:
         has_both = population is not None and arrivals is not None
@@ -580,19 +583,21 @@ def network_arrays(
             else arrivals is None
         )
     spread_arrays: dict[str, Any] = {
-        name: _spread_over(numbers, (points, class_count, station_count), name)
-        for name, numbers in arrays_by_station.items()
+        name: _spread_over(array, (point_count, class_count, station_count), name)
+        for name, array in arrays_by_station.items()
     }
     ranks = np.asarray(priority, dtype=np.int64)
     server_counts = _number_array(servers)
     populations = arrays_by_class.pop("population")
     spread_arrays |= {
-        name: _spread_over(numbers, (points, class_count), name)
-        for name, numbers in arrays_by_class.items()
+        name: _spread_over(array, (point_count, class_count), name)
+        for name, array in arrays_by_class.items()
     }
     network = NetworkArrays(
         **spread_arrays,
-        population=_spread_over(populations, (points, class_count), "population").astype(np.int64),
+        population=_spread_over(populations, (point_count, class_count), "population").astype(
+            np.int64
+        ),
         closed=np.full(class_count, closed, dtype=bool),
         discipline=(discipline,) * station_count
         if isinstance(discipline, str)
@@ -653,10 +658,10 @@ def _check_values(
         ("blocking", BLOCKING, network.blocking),
         ("discipline", DISCIPLINES, network.discipline),
     ):
-        for station, word in zip(network.stations, words_used, strict=True):
-            if word not in known_words:
+        for station, written_word in zip(network.stations, words_used, strict=True):
+            if written_word not in known_words:
                 raise ModelError(
-                    f"{station}: there is no {key_name} {word!r}; known: {', '.join(known_words)}"
+                    f"{station}: there is no {key_name} {written_word!r}; known: {', '.join(known_words)}"
                 )
     for station, capacity, rates in zip(
         network.stations, network.capacity, network.rates, strict=True

@@ -64,20 +64,20 @@ def solve_single_class(closed_network: ClosedPart, marginals: bool = False) -> C
     """
     largest_population = int(closed_network.population.max(initial=0))
     check_size(closed_network, marginals)
-    points, _, stations = closed_network.demand.shape
-    points_per_block = MOST_NUMBERS // ((largest_population + 1) * max(1, stations))
+    point_count, _, station_count = closed_network.demand.shape
+    points_per_block = MOST_NUMBERS // ((largest_population + 1) * max(1, station_count))
     # Of single servers a series is all that a point needs, and points that differ in the population
     # alone have one.
     has_shared_series = (
-        points > points_per_block and not closed_network.speeds_by_queue and not marginals
+        point_count > points_per_block and not closed_network.speeds_by_queue and not marginals
     )
     if (
-        len(_distinct_points(closed_network)[0]) if has_shared_series else points
+        len(_distinct_points(closed_network)[0]) if has_shared_series else point_count
     ) <= points_per_block:
         return _solve_block(closed_network, marginals)
     return solved_in_parts(
         closed_network,
-        blocks(points, points_per_block),
+        blocks(point_count, points_per_block),
         lambda block_rows: _solve_block(block_rows, marginals),
     )
 
@@ -258,12 +258,14 @@ class _Series:
             backward_series = self._backwards(self.total, row, population)
             backward_series[:, 0] = 0
             return polynomial(backward_series, pace)
-        stations = pace.shape[1]
-        points = len(self.total)
+        station_count = pace.shape[1]
+        point_count = len(self.total)
         pace_of_rows = pace.T.reshape(-1)
-        powers = pace_of_rows[:, None] * geometric(np.tile(self.total, (stations, 1)), pace_of_rows)
+        powers = pace_of_rows[:, None] * geometric(
+            np.tile(self.total, (station_count, 1)), pace_of_rows
+        )
         index = row * self.length + population - (population > 0)
-        queue = powers.reshape(stations, points * self.length).take(index, axis=1)
+        queue = powers.reshape(station_count, point_count * self.length).take(index, axis=1)
         return np.asarray(queue * (population > 0)).T
 
     def _backwards(self, series: Array, row: Array, population: Array) -> Array:
@@ -311,10 +313,10 @@ def polynomial(coefficients: Array, base: Array) -> Array:
 
     Two tables of about sqrt(L) powers instead of one of L.
     """
-    points, length = coefficients.shape
+    point_count, length = coefficients.shape
     width = isqrt(length - 1) + 1
     height = -(-length // width)
-    coefficient_blocks = np.zeros((points, height * width), dtype=coefficients.dtype)
+    coefficient_blocks = np.zeros((point_count, height * width), dtype=coefficients.dtype)
     coefficient_blocks[:, :length] = coefficients
     powers = np.ones((*base.shape, width + 1), dtype=coefficients.dtype)
     # Two factors of each power, x^(low a) and x^b: sqrt(L) multiplications instead of L.
@@ -323,9 +325,9 @@ def polynomial(coefficients: Array, base: Array) -> Array:
     outer_powers = np.ones((*base.shape, height), dtype=coefficients.dtype)
     outer_powers[..., 1:] = powers[..., width:]
     np.multiply.accumulate(outer_powers, axis=2, out=outer_powers)
-    inner_sums = powers[..., :width] @ coefficient_blocks.reshape(points, height, width).transpose(
-        0, 2, 1
-    )
+    inner_sums = powers[..., :width] @ coefficient_blocks.reshape(
+        point_count, height, width
+    ).transpose(0, 2, 1)
     value_at_base: Array = (inner_sums * outer_powers).sum(axis=2)
     return value_at_base
 
@@ -336,28 +338,30 @@ def geometric(series: Array, *paces: Array) -> Array:
     Short rows, and many of them, are run side by side, number by number; others in blocks
     (`_recurrences_in_blocks`).
     """
-    points, length = series.shape
+    point_count, length = series.shape
     dtype = np.result_type(series, *paces)
     compiled_recurrences = loop(recurrences, series, *paces)
     if compiled_recurrences and paces:
         compiled_recurrences(series := series.copy(), np.array(paces))
         return series
-    if length > SHORT_ROWS and (points < MANY_ROWS or length > 3 * SHORT_ROWS):
+    if length > SHORT_ROWS and (point_count < MANY_ROWS or length > 3 * SHORT_ROWS):
         for first_pace in range(0, len(paces), MOST_TOGETHER):
             series = _recurrences_in_blocks(
                 series, np.stack(paces[first_pace : first_pace + MOST_TOGETHER], axis=1), dtype
             )
         return series.astype(dtype, copy=False)
     terms_by_number: list[Any] = (
-        list(series.T.astype(dtype)) if points > 1 else series[0].astype(dtype).tolist()
+        list(series.T.astype(dtype)) if point_count > 1 else series[0].astype(dtype).tolist()
     )
-    for pace in paces if points > 1 else np.concatenate([np.zeros(0), *paces]).tolist():
+    for pace in paces if point_count > 1 else np.concatenate([np.zeros(0), *paces]).tolist():
 
         def next_term(previous_term: Any, term: Any, pace: Any = pace) -> Any:
             return term + pace * previous_term
 
         terms_by_number = list(accumulate(terms_by_number, next_term))
-    return np.ascontiguousarray(np.array(terms_by_number, dtype=dtype).reshape(length, points).T)
+    return np.ascontiguousarray(
+        np.array(terms_by_number, dtype=dtype).reshape(length, point_count).T
+    )
 
 
 def _recurrences_in_blocks(series: Array, paces: Array, dtype: np.dtype[Any]) -> Array:
@@ -369,17 +373,17 @@ def _recurrences_in_blocks(series: Array, paces: Array, dtype: np.dtype[Any]) ->
     before give, by powers of M, and these ends are one more recurrence; both double the number of
     steps at a time. No term is negative, as in the recurrences themselves.
     """
-    (points, length), stations = series.shape, paces.shape[1]
+    (point_count, length), station_count = series.shape, paces.shape[1]
     block_width = min(128, 1 << (length - 1).bit_length() // 2)
     row_count = -(-length // block_width)
-    series_blocks = np.zeros((points, row_count, block_width), dtype=dtype)
-    series_blocks.reshape(points, -1)[:, :length] = series
+    series_blocks = np.zeros((point_count, row_count, block_width), dtype=dtype)
+    series_blocks.reshape(point_count, -1)[:, :length] = series
     # M from its right, from a one in every row, and from its left, to the last row: after 1, 2, 4
     # ... steps.
-    powers_of_step = np.empty((points, 2, stations, stations), dtype=dtype)
-    np.multiply(paces[:, :, None], np.tri(stations).T, out=powers_of_step[:, 0])
+    powers_of_step = np.empty((point_count, 2, station_count, station_count), dtype=dtype)
+    np.multiply(paces[:, :, None], np.tri(station_count).T, out=powers_of_step[:, 0])
     powers_of_step[:, 1] = powers_of_step[:, 0].transpose(0, 2, 1)
-    powers = np.ones((points, 2, block_width, stations), dtype=dtype)
+    powers = np.ones((point_count, 2, block_width, station_count), dtype=dtype)
     filled_width = 1
     powers[:, 1, 0] = paces
     while filled_width < block_width:
@@ -395,17 +399,17 @@ def _recurrences_in_blocks(series: Array, paces: Array, dtype: np.dtype[Any]) ->
     for exponent in range((row_count - 1).bit_length()):
         block_ends[:, 1 << exponent :] += block_ends[:, : -1 << exponent] @ step_power
         step_power = step_power @ step_power
-    response = np.zeros((points, 2 * block_width), dtype=dtype)
+    response = np.zeros((point_count, 2 * block_width), dtype=dtype)
     response[:, block_width:] = powers[:, 0, :, -1]
     item_size = response.itemsize
     # By [i, j], what a one at i gives at j: rows that overlap in memory.
     strides = (2 * block_width * item_size, -item_size, item_size)
     response_matrix = np.ndarray(
-        (points, block_width, block_width), dtype, response, block_width * item_size, strides
+        (point_count, block_width, block_width), dtype, response, block_width * item_size, strides
     )
     values = series_blocks @ response_matrix
     values[:, 1:] += block_ends[:, :-1] @ powers[:, 1].transpose(0, 2, 1)
-    joined_values: Array = values.reshape(points, -1)[:, :length]
+    joined_values: Array = values.reshape(point_count, -1)[:, :length]
     return joined_values
 
 
@@ -449,24 +453,24 @@ def check_size(closed_network: ClosedPart, marginals: bool = False) -> None:
     NoAnswerError : with the number of steps, and what to ask for instead
     """
     largest_population = tuple(closed_network.population.max(axis=0, initial=0).tolist())
-    stations = closed_network.demand.shape[2]
+    station_count = closed_network.demand.shape[2]
     sorted_population = sorted(largest_population)
-    classes = len(largest_population)
-    varying_stations = stations if marginals else len(closed_network.speeds_by_queue)
+    class_count = len(largest_population)
+    varying_stations = station_count if marginals else len(closed_network.speeds_by_queue)
     listed_speeds = sum(
         min(speed.shape[1], sum(sorted_population))
         for speed in closed_network.speeds_by_queue.values()
     )
-    if classes == 1:
+    if class_count == 1:
         steps = (sorted_population[0] + 1) * (
-            400 + 4 * stations * (1 + varying_stations) + varying_stations * listed_speeds // 5
+            400 + 4 * station_count * (1 + varying_stations) + varying_stations * listed_speeds // 5
         )
     else:
         planes = sum(sorted_population) + 1
         population_count = planes * prod(customers + 1 for customers in sorted_population[:-1])
-        single_steps = 400 + 4 * classes * stations + classes * stations**2 // 4
+        single_steps = 400 + 4 * class_count * station_count + class_count * station_count**2 // 4
         steps = population_count * (
-            single_steps + 4 * classes * varying_stations * (planes + listed_speeds)
+            single_steps + 4 * class_count * varying_stations * (planes + listed_speeds)
         ) + 7000 * planes // len(closed_network.demand)
     size_text = f"the lattice of populations {largest_population} takes {steps:,} steps"
     way_out = "ask for linearizer or schweitzer, which do not grow with it"
@@ -492,13 +496,13 @@ def solve_multi_class(closed_network: ClosedPart, marginals: bool = False) -> Cl
     # are small.
     order = np.argsort(-population, kind="stable")
     plane_size = prod(int(customers) + 1 for customers in population[order][1:])
-    points, _, stations = closed_network.demand.shape
+    point_count, _, station_count = closed_network.demand.shape
     if marginals:
         speeds_by_queue = {
             queue_index: closed_network.speeds_by_queue.get(
                 queue_index, closed_network.last_speed[:, queue_index, None]
             )
-            for queue_index in range(stations)
+            for queue_index in range(station_count)
         }
         closed_network = replace(closed_network, speeds_by_queue=speeds_by_queue)
     numbers_per_point = plane_size * (
@@ -508,7 +512,7 @@ def solve_multi_class(closed_network: ClosedPart, marginals: bool = False) -> Cl
     )
     ordered_network = closed_network.select(slice(None), order)
     solution = solved_in_parts(
-        ordered_network, blocks(points, MOST_NUMBERS // numbers_per_point), _solve_lattice
+        ordered_network, blocks(point_count, MOST_NUMBERS // numbers_per_point), _solve_lattice
     )
     original_order = np.argsort(order, kind="stable")
     return replace(
@@ -611,9 +615,9 @@ class _Grid:
         ]
 
     @staticmethod
-    def cell_index(numbers: tuple[int, ...]) -> Any:
+    def cell_index(customers_by_class: tuple[int, ...]) -> Any:
         """Return the index of a population in a plane, at all points."""
-        return (slice(None), *numbers)
+        return (slice(None), *customers_by_class)
 
     def ends(self, planes: Array) -> tuple[Array, Array]:
         """Return the values at N and at N - e_r from planes (P, S, n_2.., n_R, ...): (P, ...) and
@@ -629,19 +633,19 @@ class _Grid:
 
     def thinking(self, delay_load: Array) -> Array:
         """Return the planes of customers that think or are at a delay, (P, S, n_2.., n_R)."""
-        points = len(delay_load)
+        point_count = len(delay_load)
         if not delay_load.any():
-            empty_delay = np.zeros((points, self.planes, *self.shape), dtype=delay_load.dtype)
-            empty_delay.reshape(points, -1)[:, 0] = 1
+            empty_delay = np.zeros((point_count, self.planes, *self.shape), dtype=delay_load.dtype)
+            empty_delay.reshape(point_count, -1)[:, 0] = 1
             return empty_delay
         terms_of_class = []
         for class_index, count in enumerate(self.population):
             customer_numbers = np.arange(1.0, count + 1)[None]
             terms_of_class.append(terms(delay_load[:, class_index], customer_numbers, count + 1))
-        terms_of_others = np.ones((points,) + (1,) * len(self.shape), dtype=delay_load.dtype)
+        terms_of_others = np.ones((point_count,) + (1,) * len(self.shape), dtype=delay_load.dtype)
         for class_index, class_terms in enumerate(terms_of_class[1:]):
             along_class = (-1 if axis == class_index else 1 for axis in range(len(self.shape)))
-            terms_of_others = terms_of_others * class_terms.reshape(points, *along_class)
+            terms_of_others = terms_of_others * class_terms.reshape(point_count, *along_class)
         customers_of_other_classes = sum(np.indices(self.shape)) if self.shape else np.zeros(())
         customers = np.arange(self.planes).reshape((-1,) + (1,) * len(self.shape))
         number_of_first = customers - customers_of_other_classes
@@ -674,16 +678,16 @@ class _Grid:
         `steps` is (P or 1, R J, J): the M_r below each other. `start_planes` enters every one of
         the J columns.
         """
-        points = len(start_planes)
-        columns = len(self.population) * width
+        point_count = len(start_planes)
+        column_count = len(self.population) * width
         dtype = np.result_type(start_planes, steps)
-        plane = np.zeros((points, *self.shape, width), dtype=dtype)
+        plane = np.zeros((point_count, *self.shape, width), dtype=dtype)
         # What a plane is made of: itself one customer of each class back, and what starts there.
-        sources = np.zeros((points, *self.shape, columns + 1), dtype=dtype)
+        sources = np.zeros((point_count, *self.shape, column_count + 1), dtype=dtype)
         source_steps = np.ones((len(steps), 1, width))
         steps = np.concatenate([steps, source_steps], axis=1).astype(dtype)
-        flat_plane = plane.reshape(points, -1, width)
-        flat_sources = sources.reshape(points, -1, columns + 1)
+        flat_plane = plane.reshape(point_count, -1, width)
+        flat_sources = sources.reshape(point_count, -1, column_count + 1)
         all_points = slice(None)
         copies = [(sources[..., :width], plane)]
         for class_index, (slices_after, slices_before) in enumerate(
@@ -699,7 +703,7 @@ class _Grid:
             last_row = min(self.shape[0], s + 1)
             for target, source in copies:
                 target[...] = source
-            sources[..., columns] = start_planes[:, s]
+            sources[..., column_count] = start_planes[:, s]
             places_of_plane = slice(first_row * places_in_slice, last_row * places_in_slice)
             np.matmul(flat_sources[:, places_of_plane], steps, out=flat_plane[:, places_of_plane])
             # The next step writes over this array: callers copy what they keep.
@@ -723,19 +727,25 @@ def _steps(pace: Array, feeds: Array) -> Array:
 
 def _singles_only(grid: _Grid, thinking_planes: Array, pace: Array) -> tuple[Array, Array, Array]:
     """Return G(N), G(N - e_r) and G(N) times the queues, of single servers and delays."""
-    stations = pace.shape[2]
-    if stations == 0:
+    station_count = pace.shape[2]
+    if station_count == 0:
         return (*grid.ends(thinking_planes), np.zeros_like(pace))
     # Beside each station's product with those before it, the whole product with that station once
     # more.
-    ones_matrix = np.ones((stations, stations))
-    feeds = np.block([[np.triu(ones_matrix), ones_matrix], [0 * ones_matrix, np.eye(stations)]])
-    planes = grid.sweep(thinking_planes, _steps(np.tile(pace, 2), feeds), 2 * stations)
+    ones_matrix = np.ones((station_count, station_count))
+    feeds = np.block(
+        [[np.triu(ones_matrix), ones_matrix], [0 * ones_matrix, np.eye(station_count)]]
+    )
+    planes = grid.sweep(thinking_planes, _steps(np.tile(pace, 2), feeds), 2 * station_count)
     for _ in range(grid.planes - 2):
         next(planes)
     with_one_less = grid.with_one_less(next(planes))
-    constants = next(planes)[grid.cell_index(grid.last_cell)][:, stations - 1]
-    return constants, with_one_less[..., stations - 1], pace * with_one_less[..., stations:]
+    constants = next(planes)[grid.cell_index(grid.last_cell)][:, station_count - 1]
+    return (
+        constants,
+        with_one_less[..., station_count - 1],
+        pace * with_one_less[..., station_count:],
+    )
 
 
 def _with_several(
@@ -744,27 +754,27 @@ def _with_several(
     """Return G(N), G(N - e_r), the queues and the probabilities, where some station has several
     speeds.
     """
-    stations = load.shape[2]
+    station_count = load.shape[2]
     planes_of_singles = thinking_planes
-    single_places = [
-        queue_index for queue_index in range(stations) if queue_index not in speeds_by_queue
+    single_indices = [
+        queue_index for queue_index in range(station_count) if queue_index not in speeds_by_queue
     ]
-    if single_places:
-        steps = _steps(pace[:, :, single_places], np.tri(len(single_places)).T)
-        planes = grid.sweep(thinking_planes, steps, len(single_places))
+    if single_indices:
+        steps = _steps(pace[:, :, single_indices], np.tri(len(single_indices)).T)
+        planes = grid.sweep(thinking_planes, steps, len(single_indices))
         planes_of_singles = np.stack([plane[..., -1].copy() for plane in planes], axis=1)
     queue = np.zeros(load.shape, dtype=np.result_type(load, planes_of_singles))
-    probability_by_queue: list[Array | None] = [None] * stations
+    probability_by_queue: list[Array | None] = [None] * station_count
     for queue_index, speed in speeds_by_queue.items():
         without_station = planes_of_singles
-        for other_place in speeds_by_queue:
-            if other_place != queue_index:
+        for other_index in speeds_by_queue:
+            if other_index != queue_index:
                 without_station = _serve(
                     grid,
                     without_station,
-                    load[:, :, other_place],
-                    pace[:, :, other_place],
-                    speeds_by_queue[other_place],
+                    load[:, :, other_index],
+                    pace[:, :, other_index],
+                    speeds_by_queue[other_index],
                 )
         corner_terms, terms_with_one_less = _station_levels(
             grid, without_station, load[:, :, queue_index], speed
@@ -777,7 +787,7 @@ def _with_several(
             axis=2
         )
         queue[:, :, queue_index] = load[:, :, queue_index] * met_by_arrivals / constants[:, None]
-    if single_places:
+    if single_indices:
         with_station = _serve(
             grid,
             without_station,
@@ -785,12 +795,12 @@ def _with_several(
             pace[:, :, queue_index],
             speeds_by_queue[queue_index],
         )
-        steps = _steps(pace[:, :, single_places], np.eye(len(single_places)))
-        planes = grid.sweep(with_station, steps, len(single_places))
+        steps = _steps(pace[:, :, single_indices], np.eye(len(single_indices)))
+        planes = grid.sweep(with_station, steps, len(single_indices))
         for _ in range(grid.planes - 2):
             next(planes)
-        queue[:, :, single_places] = (
-            pace[:, :, single_places] * grid.with_one_less(next(planes)) / constants[:, None, None]
+        queue[:, :, single_indices] = (
+            pace[:, :, single_indices] * grid.with_one_less(next(planes)) / constants[:, None, None]
         )
     return constants, with_one_less, queue, probability_by_queue
 

@@ -81,9 +81,9 @@ def traffic_equations(
     stays_inside = cells[1] >= 0
     start_cell = reference[0] * shape[1] + reference[1]
     used_cells = np.unique(np.concatenate([[start_cell], cells[0], cells[1][stays_inside]]))
-    points = len(routes.probability)
+    point_count = len(routes.probability)
     cell_count = len(used_cells)
-    balance = np.zeros((points, cell_count, cell_count), dtype=routes.probability.dtype)
+    balance = np.zeros((point_count, cell_count, cell_count), dtype=routes.probability.dtype)
     target_places, source_places = (
         np.searchsorted(used_cells, cell[stays_inside]) for cell in reversed(cells)
     )
@@ -96,9 +96,9 @@ def traffic_equations(
     if is_closed:
         # One of the equations follows from the others; in its place stands what a cycle is.
         balance[:, int(inflow[:, 0].argmax()), :] = used_cells == start_cell
-    solution = np.zeros((points, shape[0] * shape[1]), dtype=balance.dtype)
+    solution = np.zeros((point_count, shape[0] * shape[1]), dtype=balance.dtype)
     solution[:, used_cells] = _solved_equations(balance, inflow)
-    return solution.reshape(points, *shape)
+    return solution.reshape(point_count, *shape)
 
 
 def _solved_equations(balance: Array, inflow: Array) -> Array:

@@ -134,12 +134,12 @@ def with_samples(tree: Node, library: SpecFiles) -> Node:
             key: plain(entry.node) for key, entry in node.entries.items() if key != "mean"
         }
         if (
-            not all(isinstance(word, str) for word in value_by_key.values())
+            not all(isinstance(text, str) for text in value_by_key.values())
             or "values" in value_by_key
         ):
             continue  # what is wrong with the keys is told when they are checked
         path = library.beside(file_node.text, file_node.mark)
-        text_by_key = {key: str(word) for key, word in value_by_key.items()}
+        text_by_key = {key: str(text) for key, text in value_by_key.items()}
         numbered_times = _numbered_times(path, text_by_key, file_node.mark, "samples.file")
         library.keep_hash(path)
         values = from_plain(

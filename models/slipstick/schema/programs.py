@@ -80,13 +80,13 @@ def _check_fits(program: Program, reference: Node, machine: Node) -> None:
     """Raise one error for a machine of the wrong kind, instead of one for each key."""
     if not _fits(program, machine):
         needed_kind = "shared memory (an interconnect)"
-        present_kind = "a network"
+        machine_kind = "a network"
         if program.machine is not SharedMemory:
-            needed_kind, present_kind = present_kind, needed_kind
+            needed_kind, machine_kind = machine_kind, needed_kind
         fitting_names = ", ".join(machines_for(program))
         message = (
             f"{program.name} runs on a machine with {needed_kind}, and this one has"
-            f" {present_kind}; name one of"
+            f" {machine_kind}; name one of"
             f" {fitting_names}"
         )
         raise input_problem(reference, "machine", message)

@@ -124,15 +124,15 @@ def split(path: str) -> tuple[str, ...]:
     if '"' not in path:
         return tuple(path.split(".")) if path else ()
     path_parts: list[str] = []
-    start = 0
-    while path and start <= len(path) and (match := _PART.match(path, start)):
+    start_index = 0
+    while path and start_index <= len(path) and (match := _PART.match(path, start_index)):
         quoted_text = match["quoted"]
         path_parts.append(
             match["bare"]
             if quoted_text is None
             else re.sub(r"\\(.)", r"\1", quoted_text, flags=re.DOTALL)
         )
-        start = match.end() + 1
+        start_index = match.end() + 1
     return tuple(path_parts)
 
 

@@ -267,7 +267,7 @@ class Variation:
             [*variations, *(group.processors for group in groups if variation_of_groups)]
         )
 
-    def there(self, values: Values) -> Flags:
+    def is_random(self, values: Values) -> Flags:
         """Return at which points a time or a count is random in every group."""
         columns = np.broadcast_arrays(*self._tape.run(only(values, self._tape.parameters)))
         variations = np.stack(columns[: self._variation_count])

@@ -36,14 +36,14 @@ class Deadlocks:
             else {}
         )
 
-    def among(self, sizes: Sequence[Array], points: int) -> dict[int, tuple[str]]:
+    def among(self, sizes: Sequence[Array], point_count: int) -> dict[int, tuple[str]]:
         """Return the reasons at the points with enough processors for a deadlock, from the sizes of
         the populations in the order of `counts`.
         """
         if not self._reason:
             return {}
         # Of customers that arrive any number may be present.
-        present_by_point = np.full(points, np.inf if self._population.streams else 0.0)
+        present_by_point = np.full(point_count, np.inf if self._population.streams else 0.0)
         for size in sizes:
             present_by_point = (
                 # Phases follow one another, so their numbers do not add up; those of groups do.

@@ -363,7 +363,7 @@ class ParallelWork:
         ----------
         values : of the parameters
         time : of a cycle, or of the whole program [s]
-        processors : processors [1]
+        processors : number of processors [1]
         account : seconds of a processor by component
         spans : mean time of one execution of each pipeline, where it is known [s]
         """
@@ -383,8 +383,10 @@ class ParallelWork:
             # The account follows the line that ends last; all other work of a component is hidden
             # behind it. A maximum of random times is split approximately, so that the difference
             # may be below 0: then nothing is hidden.
-            hidden = work - account.get(name, np.zeros(1))
-            columns[f"overlap[{name}]"] = np.where(hidden > ROUNDING * work, hidden, 0.0) / time
+            hidden_work = work - account.get(name, np.zeros(1))
+            columns[f"overlap[{name}]"] = (
+                np.where(hidden_work > ROUNDING * work, hidden_work, 0.0) / time
+            )
         for name in self.pipelines.keys() & spans.keys():
             columns[f"bubble[{name}]"] = 1 - value_by_symbol["stages", name] / (
                 value_by_symbol["places", name] * spans[name]

@@ -655,7 +655,7 @@ def exact_points(model: Model, values: Values) -> Flags:
         numbers = dict(zip(expressions, map(np.atleast_1d, columns), strict=True))
         recursion = Recursion(model, model.bodies)
         has_form = product_form_points(model, recursion.trees, recursion.queues, numbers)
-    return np.asarray(has_form & Variation(model).there(values))
+    return np.asarray(has_form & Variation(model).is_random(values))
 
 
 def exact_everywhere(model: Model) -> bool:

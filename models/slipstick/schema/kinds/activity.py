@@ -1079,16 +1079,18 @@ class ResourceSpec(Spec):
         ("kind", "type"), f"the key of a resource tells its kind: write {example}"
     )
 
-    def build(self, values: QuantityReader, loc: Loc) -> system.Resource:
+    def build(self, quantity_reader: QuantityReader, loc: Loc) -> system.Resource:
         """Build the resource from its fields, the first of which is the key."""
         assert self.node is not None
-        resource: system.Resource = self.node(**_fields_of_node(self, values.keys(self, loc)))
+        resource: system.Resource = self.node(
+            **_fields_of_node(self, quantity_reader.keys(self, loc))
+        )
         return resource
 
     @classmethod
-    def write(cls, resource: Any, values: QuantityWriter) -> dict[str, Any]:
+    def write(cls, resource: Any, quantity_writer: QuantityWriter) -> dict[str, Any]:
         """Write a resource as plain data."""
-        return _keys_of_node(cls, resource, values.keys(resource))
+        return _keys_of_node(cls, resource, quantity_writer.keys(resource))
 
 
 class RepeatedSpec(ResourceSpec):
@@ -1102,9 +1104,11 @@ class RepeatedSpec(ResourceSpec):
         ),
     )
 
-    def build(self, values: QuantityReader, loc: Loc) -> system.Resource:
+    def build(self, quantity_reader: QuantityReader, loc: Loc) -> system.Resource:
         # How many copies there are is no field of the resource: the reader multiplies it.
-        return super(RepeatedSpec, self.model_copy(update={"count": None})).build(values, loc)
+        return super(RepeatedSpec, self.model_copy(update={"count": None})).build(
+            quantity_reader, loc
+        )
 
 
 class StationSpec(RepeatedSpec):
@@ -1225,7 +1229,7 @@ class BufferSpec(ResourceSpec):
                 "items",
             )
 
-    def build(self, values: QuantityReader, loc: Loc) -> system.Semaphores:
+    def build(self, quantity_reader: QuantityReader, loc: Loc) -> system.Semaphores:
         return buffer(self.buffer, self.items)
 
 
@@ -1291,8 +1295,8 @@ class TaskPoolSpec(ResourceSpec):
                 key,
             )
 
-    def build(self, values: QuantityReader, loc: Loc) -> system.TaskPool:
-        field_values = values.keys(self, loc)
+    def build(self, quantity_reader: QuantityReader, loc: Loc) -> system.TaskPool:
+        field_values = quantity_reader.keys(self, loc)
         source: Loop | Trees = Loop(
             field_values.pop("work", None) or field_values.pop("iterations", 1),
             field_values.pop("chunk", 1),
@@ -1302,16 +1306,16 @@ class TaskPoolSpec(ResourceSpec):
         try:
             source = Trees(field_values.pop("trees"), min_size, node_work) if self.trees else source
         except ModelError as error:
-            values.refuse((*loc, "trees"), str(error))
+            quantity_reader.refuse((*loc, "trees"), str(error))
         return system.TaskPool(
             source, field_values.pop("time"), order=field_values.pop("pool"), **field_values
         )
 
     @classmethod
-    def write(cls, resource: system.TaskPool, values: QuantityWriter) -> dict[str, Any]:
+    def write(cls, resource: system.TaskPool, quantity_writer: QuantityWriter) -> dict[str, Any]:
         field_values = {
             key: value
-            for key, value in values.keys(resource).items()
+            for key, value in quantity_writer.keys(resource).items()
             if key not in ("source", "leaf", "order")
         }
         source = {
@@ -1326,7 +1330,7 @@ class TaskPoolSpec(ResourceSpec):
         return {
             "pool": resource.order,
             **source,
-            "time": values.written(resource.leaf),
+            "time": quantity_writer.written(resource.leaf),
             **field_values,
         }
 
@@ -1441,15 +1445,15 @@ class ArrivingSpec(StreamSpec):
                 "arrivals_scv says how arrivals vary; give their rate", "arrivals_scv"
             )
 
-    def aimed(self, values: QuantityReader, loc: Loc) -> Expr | None:
+    def aimed(self, quantity_reader: QuantityReader, loc: Loc) -> Expr | None:
         """Return the target of the response time [s]; None without one."""
         target = self.target_time
         target_loc = (*loc, "target_time")
-        return None if target is None else values.expr(target, target_loc, TIME)
+        return None if target is None else quantity_reader.expr(target, target_loc, TIME)
 
-    def pattern(self, values: QuantityReader, loc: Loc) -> system.ArrivalPattern:
+    def pattern(self, quantity_reader: QuantityReader, loc: Loc) -> system.ArrivalPattern:
         """Return the pattern of the arrivals."""
-        field_values = values.keys(self, loc)
+        field_values = quantity_reader.keys(self, loc)
         field_values = {key: field_values[key] for key in _PATTERN if key in field_values}
         if self.trace is not None:
             field_values["trace"] = self.trace.numbers()
@@ -1459,9 +1463,11 @@ class ArrivingSpec(StreamSpec):
 _PATTERN = tuple(each.name for each in fields(system.ArrivalPattern))
 
 
-def _pattern_data(pattern: system.ArrivalPattern, values: QuantityWriter) -> dict[str, Any]:
+def _pattern_data(
+    pattern: system.ArrivalPattern, quantity_writer: QuantityWriter
+) -> dict[str, Any]:
     """Write the keys of an arrival pattern as plain data."""
-    data = values.keys(pattern)
+    data = quantity_writer.keys(pattern)
     if "trace" in data:
         data["trace"] = {"gaps": " ".join(map(repr, data["trace"]))}
     return data
@@ -1577,11 +1583,11 @@ class ActivitySpec(ModelFileSpec):
         ------
         SpecError : every formula and name that does not fit
         """
-        values = QuantityReader(tree, self.parameters, parameters)
-        model = ActivityReader(name, self, values).model()
-        if values.shaping.keys() & model.parameters.keys():
+        quantity_reader = QuantityReader(tree, self.parameters, parameters)
+        model = ActivityReader(name, self, quantity_reader).model()
+        if quantity_reader.shaping.keys() & model.parameters.keys():
             # A number that shapes the model cannot vary without building it anew.
-            return self.build(name, tree, {**parameters, **values.shaping})
+            return self.build(name, tree, {**parameters, **quantity_reader.shaping})
         return scaled(model, factors(self.technology, parameters))
 
 
@@ -1599,10 +1605,10 @@ class ActivityReader:
     estimates : what of the machine is taken in the mean, in words; no answer is exact then
     """
 
-    def __init__(self, name: str, spec: ActivitySpec, values: QuantityReader) -> None:
+    def __init__(self, name: str, spec: ActivitySpec, quantity_reader: QuantityReader) -> None:
         self._name = name
         self._spec = spec
-        self.values = values
+        self.values = quantity_reader
         repeated_specs = {
             key: resource_spec
             for key, resource_spec in spec.resources.items()
@@ -1611,14 +1617,16 @@ class ActivityReader:
         self._counts: dict[str, int] = {}
         for key, repeated_spec in repeated_specs.items():
             if isinstance(repeated_spec.count, WholeFormula):
-                self._counts[key] = values.whole(repeated_spec.count, ("resources", key, "count"))
+                self._counts[key] = quantity_reader.whole(
+                    repeated_spec.count, ("resources", key, "count")
+                )
             elif isinstance(repeated_spec.count, int):
                 self._counts[key] = repeated_spec.count
         self._resources: dict[str, system.Resource] = {}
         for resource_name, resource_spec in spec.resources.items():
             self._resources |= dict.fromkeys(
                 self._copy_names(resource_name),
-                resource_spec.build(values, ("resources", resource_name)),
+                resource_spec.build(quantity_reader, ("resources", resource_name)),
             )
         self.estimates: dict[str, None] = {}
         self.remarks: dict[str, None] = {}
@@ -2030,8 +2038,8 @@ class ActivityWriter:
 
     def body(self, activity: Activity) -> list[dict[str, Any]]:
         """Write an activity as a list of items."""
-        parts = activity.parts if isinstance(activity, activities.Then) else (activity,)
-        return [self._item(part) for part in parts]
+        steps_in_order = activity.parts if isinstance(activity, activities.Then) else (activity,)
+        return [self._item(step) for step in steps_in_order]
 
     def _item(self, activity: Activity) -> dict[str, Any]:
         if type(activity) not in self._items:

@@ -283,11 +283,11 @@ class NamedTimeSpec(ReadInPlace):
         """The distribution, scaled to mean 1."""
         return self.kind[1].described().distribution
 
-    def expr(self, values: QuantityReader, loc: Loc) -> Expr:
+    def expr(self, quantity_reader: QuantityReader, loc: Loc) -> Expr:
         """Return the mean as an expression [s]."""
         name, spec = self.kind
         if spec.mean is not None:
-            return values.expr(spec.mean, (*loc, name, "mean"), TIME)
+            return quantity_reader.expr(spec.mean, (*loc, name, "mean"), TIME)
         return Number(spec.described().mean, TIME)
 
 
@@ -321,9 +321,11 @@ def distribution_of(value: object) -> TimeDistribution | None:
     return value.distribution if isinstance(value, NamedTimeSpec) else None
 
 
-def written_time(mean: Expr, distribution: TimeDistribution | None, values: QuantityWriter) -> Any:
+def written_time(
+    mean: Expr, distribution: TimeDistribution | None, quantity_writer: QuantityWriter
+) -> Any:
     """Write a time, or its distribution, as plain data."""
     if distribution is None:
-        return values.written(mean)
+        return quantity_writer.written(mean)
     keys = DISTRIBUTIONS[distribution.kind].write(distribution)
-    return {distribution.kind: {"mean": values.written(mean), **keys}}
+    return {distribution.kind: {"mean": quantity_writer.written(mean), **keys}}

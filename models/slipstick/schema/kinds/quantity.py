@@ -480,7 +480,7 @@ class ReadInPlace(Spec):
     """A part of a file that may stand for a quantity."""
 
     @abstractmethod
-    def expr(self, values: QuantityReader, loc: Loc) -> Expr:
+    def expr(self, quantity_reader: QuantityReader, loc: Loc) -> Expr:
         """Return the expression of the quantity."""
 
 
@@ -824,8 +824,12 @@ def _refuse_without_unit(
     """Raise, at the place of a parameter without a unit, if the formula would have the right
     dimension with one.
     """
-    unitless = expr_by_name[name]
-    if not isinstance(unitless, Parameter) or unitless.dimension != COUNT or unitless.value is None:
+    unitless_parameter = expr_by_name[name]
+    if (
+        not isinstance(unitless_parameter, Parameter)
+        or unitless_parameter.dimension != COUNT
+        or unitless_parameter.value is None
+    ):
         return
     try:
         expr = read_expression(formula.text, {**expr_by_name, name: Parameter(name, dimension)})
@@ -833,11 +837,11 @@ def _refuse_without_unit(
         return
     if expr.dimension == dimension:
         unit_texts = " or ".join(
-            f"'{unitless.value:g} {unit}'"
+            f"'{unitless_parameter.value:g} {unit}'"
             for unit in _UNITS.get(str(dimension), (str(dimension).replace("1/", "/"),))
         )
         message = (
-            f"{unitless.value:g} lacks its unit; write {unit_texts}: {join(loc)} wants a"
+            f"{unitless_parameter.value:g} lacks its unit; write {unit_texts}: {join(loc)} wants a"
             f" [{dimension}]"
         )
         raise SpecError([problem(tree, ("parameters", name), message)])

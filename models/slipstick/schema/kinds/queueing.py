@@ -274,55 +274,61 @@ class QueueingNetworkSpec(ModelFileSpec):
         ------
         SpecError : everything that is wrong with the network
         """
-        values = QuantityReader(tree, self.parameters, parameters)
+        quantity_reader = QuantityReader(tree, self.parameters, parameters)
 
-        network_parts = self._parts(values)
+        network_parts = self._parts(quantity_reader)
         network = None
         try:
             network = networks.QueueingNetwork(name, **network_parts, left_out=self.losses)
         except ModelFaultsError as error:
             for fault in error.faults:
-                values.refuse(fault.path, fault.message, fault.key)
+                quantity_reader.refuse(fault.path, fault.message, fault.key)
         if network is not None and self.amounts:
-            network = replace(network, amounts=values.amounts(self.amounts, means_of(network)))
-        if values.problems or network is None:
-            raise SpecError(values.problems)
-        if values.shaping.keys() & network.parameters.keys():
+            network = replace(
+                network, amounts=quantity_reader.amounts(self.amounts, means_of(network))
+            )
+        if quantity_reader.problems or network is None:
+            raise SpecError(quantity_reader.problems)
+        if quantity_reader.shaping.keys() & network.parameters.keys():
             # A number that shapes the model cannot vary without building it anew.
-            return self.build(name, tree, {**parameters, **values.shaping})
+            return self.build(name, tree, {**parameters, **quantity_reader.shaping})
         return network
 
-    def _parts(self, values: QuantityReader) -> dict[str, Any]:
+    def _parts(self, quantity_reader: QuantityReader) -> dict[str, Any]:
         """Build the parts of the network, by the argument that takes them."""
         # A class of a chain may be listed for its name alone; its customers are those of the chain.
         chain_classes = {name for chain in self.chains.values() for name in chain.classes}
         return {
             "classes": {
-                name: _members(class_spec, values, ("classes", name))
+                name: _members(class_spec, quantity_reader, ("classes", name))
                 for name, class_spec in self.classes.items()
                 if class_spec.tells_customers or name not in chain_classes
             },
             "stations": {
                 name: networks.NetworkStation(
-                    **values.keys(station, ("stations", name)), distribution=station.distributions
+                    **quantity_reader.keys(station, ("stations", name)),
+                    distribution=station.distributions,
                 )
                 for name, station in self.stations.items()
             },
             "chains": {
                 name: networks.Chain(
                     tuple(chain.classes),
-                    _members(chain, values, ("chains", name)),
+                    _members(chain, quantity_reader, ("chains", name)),
                     _class_and_station(chain.reference),
                 )
                 for name, chain in self.chains.items()
             },
             "routing": tuple(
-                _route(route_spec, values, ("routing", index))
+                _route(route_spec, quantity_reader, ("routing", index))
                 for index, route_spec in enumerate(self.routing)
             ),
             "regions": {
                 name: networks.Region(
-                    **{**values.keys(spec, ("regions", name)), "stations": tuple(spec.stations)}
+                    **{
+                        **quantity_reader.keys(spec, ("regions", name)),
+                        "stations": tuple(spec.stations),
+                    }
                 )
                 for name, spec in self.regions.items()
             },
@@ -330,11 +336,11 @@ class QueueingNetworkSpec(ModelFileSpec):
 
 
 def _members(
-    spec: ClassSpec | ChainSpec, values: QuantityReader, loc: Loc
+    spec: ClassSpec | ChainSpec, quantity_reader: QuantityReader, loc: Loc
 ) -> networks.CustomerClass:
     fields_by_key = {
         key: value
-        for key, value in values.keys(spec, loc).items()
+        for key, value in quantity_reader.keys(spec, loc).items()
         if key in MembersSpec.model_fields
     }
     if spec.trace is not None:
@@ -346,9 +352,9 @@ def _members(
     )
 
 
-def _route(spec: RouteSpec, values: QuantityReader, loc: Loc) -> networks.Route:
+def _route(spec: RouteSpec, quantity_reader: QuantityReader, loc: Loc) -> networks.Route:
     target = None if isinstance(spec.to, str) else _class_and_station(spec.to)
-    probability = values.expr(spec.probability, (*loc, "probability"), COUNT)
+    probability = quantity_reader.expr(spec.probability, (*loc, "probability"), COUNT)
     return networks.Route(_class_and_station(spec.source), target, probability)
 
 
@@ -423,21 +429,21 @@ def network_data(network: networks.QueueingNetwork) -> dict[str, Any]:
     >>> network_data(network({"jobs": closed_class(2)}, {"cpu": station(demand={"jobs": 0.005})}))["stations"]
     {'cpu': {'demand': {'jobs': '0.005 s'}}}
     """
-    values = QuantityWriter()
+    quantity_writer = QuantityWriter()
 
     def customer_data(customers: networks.CustomerClass) -> dict[str, Any]:
-        data = values.keys(customers)
+        data = quantity_writer.keys(customers)
         trace = {"trace": {"gaps": " ".join(map(repr, data["trace"]))}} if "trace" in data else {}
         return {**data, **trace}
 
     def station_data(station: networks.NetworkStation) -> dict[str, Any]:
-        data = values.keys(station)
+        data = quantity_writer.keys(station)
         distributions = station.distribution
         for key in ("demand", "service"):
             for name_of_class, mean in getattr(station, key).items():
                 if name_of_class in distributions:
                     data[key][name_of_class] = written_time(
-                        mean, distributions[name_of_class], values
+                        mean, distributions[name_of_class], quantity_writer
                     )
                     # The distribution says the scv, and both are refused when read.
                     data["scv"].pop(name_of_class)
@@ -460,15 +466,21 @@ def network_data(network: networks.QueueingNetwork) -> dict[str, Any]:
             {
                 "from": list(route.source),
                 "to": networks.OUT if route.target is None else list(route.target),
-                "probability": values.written(route.probability),
+                "probability": quantity_writer.written(route.probability),
             }
             for route in network.routing
         ],
     }
-    sections["regions"] = {name: values.keys(region) for name, region in network.regions.items()}
-    sections["amounts"] = values.amounts(network.amounts, means_of(network))
+    sections["regions"] = {
+        name: quantity_writer.keys(region) for name, region in network.regions.items()
+    }
+    sections["amounts"] = quantity_writer.amounts(network.amounts, means_of(network))
     left_out = dict(network.left_out)
-    head_keys = {"queueing-network": 1, "left_out": left_out, "parameters": values.parameters}
+    head_keys = {
+        "queueing-network": 1,
+        "left_out": left_out,
+        "parameters": quantity_writer.parameters,
+    }
     return {
         key: value for key, value in {**head_keys, **sections}.items() if value or key == "stations"
     }

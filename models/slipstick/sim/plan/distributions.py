@@ -333,35 +333,35 @@ def _phase_times(phases: PhaseType, stream: Stream, sample_count: int) -> Array:
     return values
 
 
-def _log_normal(numbers: Sequence[float], stream: Stream, sample_count: int) -> Array:
-    variance = math.log1p(numbers[0])
+def _log_normal(parameters: Sequence[float], stream: Stream, sample_count: int) -> Array:
+    variance = math.log1p(parameters[0])
     # Of the logarithm, a mean of minus half its variance gives a time of mean 1.
     samples: Array = np.exp(math.sqrt(variance) * _normal(stream, sample_count) - variance / 2)
     return samples
 
 
-def _weibull(numbers: Sequence[float], stream: Stream, sample_count: int) -> Array:
-    exponent = 1 / numbers[0]
+def _weibull(parameters: Sequence[float], stream: Stream, sample_count: int) -> Array:
+    exponent = 1 / parameters[0]
     # At scale 1 the mean is the gamma function of 1 + 1 / shape.
     samples: Array = _exponential(1.0, stream, sample_count) ** exponent / math.gamma(1 + exponent)
     return samples
 
 
-def _pareto(numbers: Sequence[float], stream: Stream, sample_count: int) -> Array:
-    shape = numbers[0]
+def _pareto(parameters: Sequence[float], stream: Stream, sample_count: int) -> Array:
+    shape = parameters[0]
     # The smallest value, 1 - 1 / shape, makes the mean 1.
     samples: Array = (1 - 1 / shape) * stream.uniforms(sample_count) ** (-1 / shape)
     return samples
 
 
-def _uniform_between(numbers: Sequence[float], stream: Stream, sample_count: int) -> Array:
-    shortest, longest = numbers
+def _uniform_between(parameters: Sequence[float], stream: Stream, sample_count: int) -> Array:
+    shortest, longest = parameters
     return shortest + (longest - shortest) * stream.uniforms(sample_count)
 
 
-def _drawn_samples(numbers: Sequence[float], stream: Stream, sample_count: int) -> Array:
-    sample_index = (stream.uniforms(sample_count) * len(numbers)).astype(np.intp)
-    samples: Array = np.array(numbers)[sample_index]
+def _drawn_samples(parameters: Sequence[float], stream: Stream, sample_count: int) -> Array:
+    sample_index = (stream.uniforms(sample_count) * len(parameters)).astype(np.intp)
+    samples: Array = np.array(parameters)[sample_index]
     return samples
 
 
