@@ -21,7 +21,8 @@ text.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
 from importlib import import_module
@@ -139,7 +140,22 @@ class FormulaError(InputError):
 
 
 class ModelError(InputError):
-    """A model, law or expression cannot be built or evaluated as asked."""
+    """A model, law or expression cannot be built or evaluated as asked.
+
+    `about` is the part of an activity that it concerns, for readers of files, which know its place.
+    """
+
+    about: object = None
+
+
+@contextmanager
+def about(part: object) -> Iterator[None]:
+    """Note in a ModelError of the block which part of an activity it concerns, if it has no note."""
+    try:
+        yield
+    except ModelError as error:
+        error.about = error.about or part
+        raise
 
 
 class ModelFaultsError(ModelError):

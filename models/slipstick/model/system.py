@@ -29,7 +29,7 @@ from slipstick.arguments import (
     whole,
 )
 from slipstick.display import html_table
-from slipstick.errors import ModelError, NoAnswerError, did_you_mean
+from slipstick.errors import ModelError, NoAnswerError, about, did_you_mean
 from slipstick.expression.formula import Comparison
 from slipstick.expression.nodes import (
     COUNT,
@@ -1402,7 +1402,8 @@ class Model:
         by_name: dict[tuple[str, str], Activity] = {}
         nodes = list(each_once(self.bodies))
         for node in nodes:
-            self.check_uses(node)
+            with about(node):
+                self.check_uses(node)
             if isinstance(node, Step | Pipeline):
                 kind = f"{type(node).__name__.lower()}s"
                 # Equal steps may share a name: the account adds them up.
@@ -1713,9 +1714,11 @@ def _check_thinking(model: Model) -> None:
         without_thinking += later_parts if later_parts else (body,)
     for node in each_once(without_thinking):
         if isinstance(node, Step) and node.think:
-            raise ModelError(
-                f"step {node.name} has think: true; think time must be the first step of a cycle with other steps; elsewhere, and for arrivals and programs, leave think out"
-            )
+            with about(node):
+                raise ModelError(
+                    f"step {node.name} has think: true; think time must be the first step of a cycle"
+                    " with other steps; elsewhere, and for arrivals and programs, leave think out"
+                )
 
 
 def _check_replies(model: Model) -> None:
@@ -1727,47 +1730,59 @@ def _check_replies(model: Model) -> None:
         _check_replies_inside(body, ())
     for node in each_once(model.bodies):
         if isinstance(node, Hold) and replies_to(node):
-            model.check_beside(node, node.body)
-            if node.after is not None:
-                raise ModelError(
-                    f"the hold of {node.resource} has a reply, so what is done after it is part of"
-                    " its body; leave after out"
-                )
-            if _replies_at_most(node.body, node.resource) > 1:
-                raise ModelError(
-                    f"the body of the hold of {node.resource} may reply twice; its processor goes on"
-                    " once: leave one reply out, or put them into options of a choice"
-                )
+            with about(node):
+                _check_hold_with_reply(model, node)
+
+
+def _check_hold_with_reply(model: Model, node: Hold) -> None:
+    """Raise if the body of a hold with a reply cannot go on beside its processor."""
+    model.check_beside(node, node.body)
+    if node.after is not None:
+        raise ModelError(
+            f"the hold of {node.resource} has a reply, so what is done after it is part of its"
+            " body; leave after out"
+        )
+    if _replies_at_most(node.body, node.resource) > 1:
+        raise ModelError(
+            f"the body of the hold of {node.resource} may reply twice; its processor goes on once:"
+            " leave one reply out, or put them into options of a choice"
+        )
 
 
 def _check_replies_inside(node: Activity, outer: tuple[Activity, ...]) -> None:
+    """Raise for a reply that cannot stand where it does, among the enclosing nodes `outer`."""
+    if isinstance(node, EarlyReply):
+        with about(node):
+            _check_reply(node, outer)
+    for child in node.children:
+        _check_replies_inside(child, (*outer, node))
+
+
+def _check_reply(node: EarlyReply, outer: tuple[Activity, ...]) -> None:
     """Raise for a reply without a hold of its resource among the enclosing nodes `outer`, or with a
     node between them that may execute it several times or beside its processor.
     """
-    if isinstance(node, EarlyReply):
-        holds = [place for place, hold in enumerate(outer) if node.resource in hold.held]
-        if not holds:
+    holds = [place for place, hold in enumerate(outer) if node.resource in hold.held]
+    if not holds:
+        raise ModelError(
+            f"a reply to {node.resource} stands inside a hold of {node.resource}; there is none"
+            " around it"
+        )
+    between = outer[holds[-1] + 1 :]
+    (inside, *_) = (*between, node)
+    if any(inside is rest for rest in outer[holds[-1]].beside):
+        raise ModelError(
+            f"a reply to {node.resource} stands in what is done after the body of its hold, when"
+            " its processor has gone on; leave this reply out"
+        )
+    for inner in between:
+        begun_beside = inner.beside or isinstance(inner, Repeat | Pipeline)
+        if begun_beside or (isinstance(inner, Hold) and replies_to(inner)):
             raise ModelError(
-                f"a reply to {node.resource} stands inside a hold of {node.resource}; there is none"
-                " around it"
+                f"a reply to {node.resource} cannot stand inside a {inner.kind} that may execute"
+                " it several times, or goes on beside its processor; put it directly into the"
+                " body of the hold, a choice, or a fork that waits for all branches"
             )
-        between = outer[holds[-1] + 1 :]
-        (inside, *_) = (*between, node)
-        if any(inside is rest for rest in outer[holds[-1]].beside):
-            raise ModelError(
-                f"a reply to {node.resource} stands in what is done after the body of its hold, when"
-                " its processor has gone on; leave this reply out"
-            )
-        for inner in between:
-            begun_beside = inner.beside or isinstance(inner, Repeat | Pipeline)
-            if begun_beside or (isinstance(inner, Hold) and replies_to(inner)):
-                raise ModelError(
-                    f"a reply to {node.resource} cannot stand inside a {inner.kind} that may execute"
-                    " it several times, or goes on beside its processor; put it directly into the"
-                    " body of the hold, a choice, or a fork that waits for all branches"
-                )
-    for child in node.children:
-        _check_replies_inside(child, (*outer, node))
 
 
 def replies_to(hold: Hold) -> bool:

@@ -662,3 +662,33 @@ def test_six_shipped_activities_show_every_step_that_needs_no_machine() -> None:
         text = (ACTIVITIES / f"{name}.yaml").read_text()
         shown |= {key for key in kinds(ItemSpec) if re.search(rf"\b{key}:", text)}
     assert shown == kinds(ItemSpec)
+
+
+OUTSIDE_ITS_HOLD = """\
+activity: 1
+population: {processors: 3}
+resources: {pool: {permits: 2}, disk: {}}
+cycle:
+- hold: pool
+  body: [{name: write, service: disk, time: 1 s}]
+- choose:
+  - p: 1
+    do:
+    - {reply: pool}
+"""
+
+
+@pytest.mark.parametrize(
+    ("item", "path", "line_number"),
+    [
+        ("{reply: pool}", "cycle.1.choose.0.do.0", 10),
+        ("{name: rest, delay: 1 s, think: true}", "cycle.1.choose.0.do.0", 10),
+    ],
+)
+def test_what_only_the_whole_model_tells_of_an_item_is_reported_at_the_item(
+    item: str, path: str, line_number: int, tmp_path: Path
+) -> None:
+    with pytest.raises(SpecError) as refused:
+        model(tmp_path, OUTSIDE_ITS_HOLD.replace("{reply: pool}", item))
+    (problem,) = refused.value.problems
+    assert (problem.path, problem.line) == (path, line_number)

@@ -1631,6 +1631,7 @@ class ActivityReader:
         self.estimates: dict[str, None] = {}
         self.remarks: dict[str, None] = {}
         self._name_uses: Counter[str] = Counter()
+        self._places = list[tuple[Activity, Loc]]()
         self._last_numbers: Counter[str] = Counter()
         self._steps: dict[str, activities.Step] = {}
 
@@ -1704,7 +1705,7 @@ class ActivityReader:
             )
         except ModelError as error:
             # What only the whole model tells, such as a wait that nothing ends.
-            self.values.refuse(("resources",), str(error))
+            self.values.refuse(self._place_of(error.about), str(error))
             raise SpecError(self.values.problems) from None
         self._check_useful(built_model)
         amounts = self.values.amounts(self._spec.amounts, means_of(built_model))
@@ -1854,9 +1855,19 @@ class ActivityReader:
         except ModelError as error:
             self.values.refuse(loc, str(error))
             return then()
+        self._places.append((activity, loc))
         if spec.names_resource:
             self._check_resource(activity, (*loc, spec.key))
         return activity
+
+    def _place_of(self, part: object) -> Loc:
+        """Return where a part of the activity was built, the innermost item that contains it; that
+        of the resources if none does.
+        """
+        for activity, loc in self._places:  # an item is built after those inside it
+            if isinstance(part, Activity) and any(node is part for node in each_once([activity])):
+                return loc
+        return ("resources",)
 
     def _check_resource(self, activity: Activity, loc: Loc) -> None:
         """Report, at its place, an item that names a missing resource or one of the wrong kind."""
