@@ -982,6 +982,10 @@ class Runs:
         """Whether points are computed as arrays, so that factors are found to rounding."""
         return self.forms[0][0].block > 1
 
+    def without_look(self) -> Runs:
+        """Return the same runs, at whose answers no short simulation looks."""
+        return replace(self, forms=[(form.without_look(), numbers) for form, numbers in self.forms])
+
     @property
     def tolerance(self) -> float:
         """Return the tolerance to which a factor is solved."""

@@ -41,7 +41,7 @@ from slipstick.results.question import (
     ResultColumn,
     ResultTable,
 )
-from slipstick.results.sweep import Axis, Provenance, Sweep, split_name
+from slipstick.results.sweep import Axis, PointTable, Provenance, Sweep, split_name
 from slipstick.results.words import NO_WORDS, Words
 from slipstick.schema.inputs import BuiltModel
 from slipstick.schema.kinds.quantity import Formula, read_formula
@@ -51,6 +51,7 @@ from slipstick.study.evaluator import Evaluator, evaluator
 from slipstick.study.questions import Question
 from slipstick.study.sweep import SweepPlan, checked_sweep, plan_sweep
 from slipstick.study.wording import words_of
+from slipstick.vocabulary import REPLACED
 from slipstick_papers.page import StatementRow, summary
 from slipstick_pictures.look import (
     axis_title,
@@ -657,10 +658,14 @@ def _scaled_runs(scaled_case: _ScaledCase, way: str) -> Sweep:
     """Solve for the sizes that a way of scaling requires, and run the model at them."""
     runs = scaled_case.runs
     count = scaled_case.count
-    goal = scaled_case.goal(way)
-    factor = factors(runs, way, count, goal.value or 0.0 if goal else 0.0, scaled_case.used())
+    factor, table = _solved_sizes(scaled_case, runs.without_look(), way)
+    looks = [verdict.word for verdict in table.provenance.checks.values()]
+    # A look at each trial size costs more than the answers, and agrees in most models. The sizes
+    # that were found are looked at, and the own size where none was found; the trials are only
+    # where one of these is rejected.
+    if REPLACED in looks:
+        factor, table = _solved_sizes(scaled_case, runs, way)
     finite = np.isfinite(factor)
-    table = runs.solved(np.where(finite, factor, 1.0), count)
     solved = table.columns
     how = table.provenance
     names = [
@@ -695,6 +700,17 @@ def _scaled_runs(scaled_case: _ScaledCase, way: str) -> Sweep:
         },
         provenance=how,
     )
+
+
+def _solved_sizes(scaled_case: _ScaledCase, trials: Runs, way: str) -> tuple[Array, PointTable]:
+    """Return the factors on the sizes that a way of scaling requires, as `trials` find them, and
+    the answers there.
+    """
+    count = scaled_case.count
+    goal = scaled_case.goal(way)
+    target = goal.value or 0.0 if goal else 0.0
+    factor = factors(trials, way, count, target, scaled_case.used())
+    return factor, scaled_case.runs.solved(np.where(np.isfinite(factor), factor, 1.0), count)
 
 
 def _inside(name: str) -> str:

@@ -6,17 +6,22 @@ from __future__ import annotations
 
 import csv
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from slipstick.answer import Verdict
 from slipstick.cli.main import main
 from slipstick.errors import SpecError
+from slipstick.method import second_road
+from slipstick.method.answers import Solution
 from slipstick.schema.inputs import solve_settings
 from slipstick.schema.library import Library
 from slipstick.study.check import check_file
 from slipstick.study.run import prepare, run
+from slipstick.vocabulary import AGREED, REPLACED
 from slipstick_scaling.question import ScaleResult, Scaling
 from tests.questions import result_of, whole_report
 from tests.specs import activity, settings
@@ -500,3 +505,41 @@ def test_a_search_by_simulation_says_that_not_all_sizes_were_tried(folder: Path)
         .failed[0]
         .startswith("no size within a factor of 2^64, of those that were tried, keeps 1e-06 s")
     )
+
+
+QUEUED = """\
+activity: 1
+population: {processors: 8}
+useful: [busy]
+resources: {bus: {}}
+cycle:
+- {name: work, delay: 90 ms, scv: 1}
+- {name: ask, service: bus, time: 10 ms, scv: 0.5, component: io}
+"""
+LOOKED_AT = """\
+study: 1
+base: {model: queued.yaml, simulation.check: again}
+scale:
+  processors: {population.processors: [2, 8, 24]}
+  size: {cycle.work.delay: 1}
+  ways: [efficiency-conserved]
+  efficiency: 80%
+"""
+
+
+@pytest.mark.parametrize("verdict", [AGREED, REPLACED])
+def test_trial_sizes_are_looked_at_only_where_a_look_rejects_an_answer(
+    verdict: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path("queued.yaml").write_text(QUEUED)
+    looks: list[int] = []
+
+    def look(subject: object, values: object, solution: Solution, *_: object) -> Solution:
+        looks.append(solution.count)
+        return replace(solution, checks={0: Verdict(verdict)})
+
+    monkeypatch.setattr(second_road, "checked", look)
+    found = scaling(LOOKED_AT)
+    assert found.ways["efficiency-conserved"]["efficiency"] == pytest.approx(0.8)
+    # The fixed size on all numbers, the sizes that were found, and the case itself.
+    assert (len(looks) <= 4) == (verdict == AGREED)

@@ -280,6 +280,10 @@ class CompiledModel:
         """Return the values without those of parameters that only amounts depend on."""
         return values if self.amounts is None else self.amounts.solvable(values)
 
+    def without_look(self) -> CompiledModel:
+        """Return the same model, at whose answers no short simulation looks."""
+        return self
+
     def brief_points(self, values: Values) -> Answers:
         """Compute the main value alone, such as the time, at aligned points, without parts or bounds."""
         return self._checked_answers(self.brief(self.solvable(values)), values)

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple, TypeAlias
@@ -144,6 +145,15 @@ class LadderForm(CompiledModel):
         first_forms = forms or [self._fallback[1]]
         self.quantity = first_forms[0].quantity
         self.parameters = tuple(dict.fromkeys([*first_forms[0].parameters, *own_parameters]))
+
+    def without_look(self) -> LadderForm:
+        """Return the same model, at whose answers no short simulation looks; the methods that are
+        compiled are shared.
+        """
+        unchecked = copy(self)
+        model, parameters, simulation = self._arguments
+        unchecked._arguments = (model, parameters, replace(simulation, check=CHECK_OFF))
+        return unchecked
 
     def form(self, method: Method) -> CompiledModel | None:
         """Return the model compiled for a method; None if the method does not answer for the model."""
