@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from slipstick.errors import ModelError, NoAnswerError
 from slipstick.queueing.checks import checked
 from slipstick.queueing.exact import convolution, exact
-from slipstick.queueing.mixed_classes import saturated
+from slipstick.queueing.mixed_classes import saturation_reasons
 from slipstick.queueing.network import NetworkArrays, NetworkSolution, network_arrays
 from slipstick.queueing.normalizing_constants import geometric
 from tests.examples import examples
@@ -425,7 +425,7 @@ def test_saturation_names_station_load_and_limit() -> None:
         == "station cpu is saturated: arrivals ask it for 2.5 s of service a second, and it gives"
         " less than 2; lower the arrivals, shorten the demand, or add servers"
     )
-    assert list(saturated(network_arrays([0.5], arrivals=[[1.0], [2.0], [3.0]]))) == [1, 2]
+    assert list(saturation_reasons(network_arrays([0.5], arrivals=[[1.0], [2.0], [3.0]]))) == [1, 2]
 
 
 def test_a_cycle_without_time_is_refused() -> None:

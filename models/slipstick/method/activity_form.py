@@ -136,7 +136,9 @@ class ActivityForm(CompiledModel):
         processor_counts = [numbers[size] for size in self.model.population.counts]
         deadlock_reasons = {
             index: reason
-            for index, (reason,) in self._deadlocks.among(processor_counts, point_count).items()
+            for index, (reason,) in self._deadlocks.reasons_by_sizes(
+                processor_counts, point_count
+            ).items()
         }
         # Mean values of a model that deadlocks would be wrong, and may take long.
         if len(deadlock_reasons) == point_count:

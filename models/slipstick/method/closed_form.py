@@ -216,7 +216,7 @@ class ClosedForm(CompiledModel):
         """Return at which points the closed form neglects nothing; one flag if it is the same at
         all points.
         """
-        return self._contention.nothing(values)
+        return self._contention.neglects_nothing(values)
 
     def solution(self, values: Values) -> Solution:
         """Evaluate time, account and derivatives at aligned points."""
@@ -238,7 +238,7 @@ class ClosedForm(CompiledModel):
         }
         neglected_effects = self._contention.left_out(values)
         span_by_pipeline = {name: next(columns) for name in self._span_by_pipeline}
-        is_exact = neglected_effects.nothing()
+        is_exact = neglected_effects.neglects_nothing()
         time = _not_negative(time_slopes.value)
         reason_by_point = self._reason_by_point(values)
         deadlock_notes = self._deadlocks.reasons(values)

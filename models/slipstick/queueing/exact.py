@@ -13,7 +13,7 @@ from typing import Any
 from slipstick.errors import NoAnswerError
 from slipstick.late import np
 from slipstick.limits import check_cost
-from slipstick.queueing.mixed_classes import check_product_form, saturated, solve_mixed
+from slipstick.queueing.mixed_classes import check_product_form, saturation_reasons, solve_mixed
 from slipstick.queueing.network import (
     Array,
     ClosedPart,
@@ -120,7 +120,7 @@ def _single_queue(network: NetworkArrays) -> NetworkSolution:
     Source: Cobham, Oper. Res. 2(1), 1954, 70-76; Conway, Maxwell and Miller, Theory of Scheduling,
     1967, ch. 8.
     """
-    for reason in saturated(network, network.limited).values():
+    for reason in saturation_reasons(network, network.limited).values():
         raise NoAnswerError(reason)
     is_visited = (network.demand.real != 0).any(axis=(0, 1))
     station = int(np.flatnonzero(is_visited & ~network.delays)[0])

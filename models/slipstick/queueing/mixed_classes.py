@@ -69,7 +69,7 @@ def open_load(network: NetworkArrays) -> Array:
     ------
     NoAnswerError : a station is saturated
     """
-    for reason in () if network.all_closed else saturated(network).values():
+    for reason in () if network.all_closed else saturation_reasons(network).values():
         raise NoAnswerError(reason)
     return offered_load(network)
 
@@ -85,7 +85,7 @@ def offered_load(network: NetworkArrays) -> Array:
     return load
 
 
-def saturated(network: NetworkArrays, limited: Array | None = None) -> dict[int, str]:
+def saturation_reasons(network: NetworkArrays, limited: Array | None = None) -> dict[int, str]:
     """Return the points at which open classes saturate a station, by number, each with a message
     that names the first such station.
 

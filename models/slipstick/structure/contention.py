@@ -85,7 +85,7 @@ class LeftOut:
         )
         return (*waiting_notes, *(note for note, flags in self.others.items() if at(flags, index)))
 
-    def nothing(self) -> Flags:
+    def neglects_nothing(self) -> Flags:
         """Return, as a mask, the points at which a method without contention neglects nothing."""
         no_effect = np.zeros(1, dtype=bool)
         return ~reduce(np.logical_or, [*self.crowded.values(), *self.others.values()], no_effect)
@@ -118,7 +118,7 @@ class Contention:
             **_shared_stage_notes(model),
         }
         excesses = [*self._excess_by_resource.values(), *self._excess_by_note.values()]
-        # The counts one by one are evaluated for notes only; `nothing` needs their maximum alone.
+        # The counts one by one are evaluated for notes only; `neglects_nothing` needs their maximum alone.
         self._tape = Tape([count for count, _ in excesses])
         # One number for a point, so that a sweep keeps no array for each place where it may wait.
         count_minus_limit = [count - limit for count, limit in dict.fromkeys(excesses)]
@@ -133,7 +133,7 @@ class Contention:
         )
         return LeftOut(crowded, other_effects)
 
-    def nothing(self, values: Values) -> Flags:
+    def neglects_nothing(self, values: Values) -> Flags:
         """Return, as a mask, the points at which a method without contention neglects nothing."""
         if self._largest_excess is None:
             return np.ones(1, dtype=bool)

@@ -31,12 +31,14 @@ class Deadlocks:
         without end, where there are enough of them.
         """
         return (
-            self.among(self._tape.run(only(values, self._tape.parameters)), count_of(values))
+            self.reasons_by_sizes(
+                self._tape.run(only(values, self._tape.parameters)), count_of(values)
+            )
             if self._reason
             else {}
         )
 
-    def among(self, sizes: Sequence[Array], point_count: int) -> dict[int, tuple[str]]:
+    def reasons_by_sizes(self, sizes: Sequence[Array], point_count: int) -> dict[int, tuple[str]]:
         """Return the reasons at the points with enough processors for a deadlock, from the sizes of
         the populations in the order of `counts`.
         """

@@ -115,7 +115,7 @@ def test_exact_or_a_note_says_why_not(model: Model, notes: tuple[str, ...]) -> N
     compared = ("efficiency is", "processors lost are", AGAINST_ONE, "time, throughput, account")
     assert tuple(note for note in answer.notes if not note.startswith(compared)) == notes
     assert answer.exact == (not notes)
-    assert Contention(model).nothing({}).all() == answer.exact
+    assert Contention(model).neglects_nothing({}).all() == answer.exact
 
 
 def test_the_note_is_of_the_point_not_of_the_model() -> None:

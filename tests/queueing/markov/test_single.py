@@ -210,7 +210,7 @@ def test_the_states_that_arrivals_lead_to_are_those_of_one_arrival_after_the_oth
     )
     one_by_one = space.start[None, :]
     at, known = space.columns(0), {row.tobytes() for row in np.asarray(chain.states)}
-    for filled in space.stations[0].filled(one_by_one[:, at], 0, 9):
+    for filled in space.stations[0].rows_after_arrivals(one_by_one[:, at], 0, 9):
         one_by_one = next(space.stations[0].enter(one_by_one, 0))[1]
         assert filled.tolist() == one_by_one[0].tolist()
         assert filled.tobytes() in known

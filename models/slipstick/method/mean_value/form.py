@@ -108,7 +108,7 @@ class MeanValue(ActivityForm):
 
     def exact(self, values: Values, table: ActivityTable) -> Flags:
         """Find the points at which the mean values are exact; none of a model that is refused."""
-        is_exact = self.contention.left_out(values).nothing()
+        is_exact = self.contention.left_out(values).neglects_nothing()
         if len(table.reason_by_point) < len(table.time):
             is_exact = is_exact | exact_points(self.model, values)
         return np.broadcast_to(is_exact, (len(table.time),))

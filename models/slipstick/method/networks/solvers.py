@@ -12,7 +12,7 @@ from slipstick.late import NDArray, np
 from slipstick.method.networks.arrays import NetworkPoints
 from slipstick.queueing.checks import EXACT as ROUNDING
 from slipstick.queueing.checks import checked
-from slipstick.queueing.mixed_classes import saturated
+from slipstick.queueing.mixed_classes import saturation_reasons
 from slipstick.queueing.network import NetworkSolution
 from slipstick.vocabulary import BEST, CONVOLUTION, EXACT, LINEARIZER, MARKOV_CHAIN, SCHWEITZER
 
@@ -99,7 +99,10 @@ def unsolvable(arrays: NetworkPoints) -> dict[int, str]:
     """Return, by point, why no solver can solve it: a number is undefined, or a station is
     saturated.
     """
-    return {**saturated(arrays.network, arrays.network.never_saturated), **arrays.reason_by_point}
+    return {
+        **saturation_reasons(arrays.network, arrays.network.never_saturated),
+        **arrays.reason_by_point,
+    }
 
 
 def _solved_pieces(

@@ -20,7 +20,7 @@ from slipstick.queueing.markov.state_space import (
     StateSpace,
     StationState,
     initial_state,
-    lacking,
+    missing_probability,
     station_state,
 )
 from slipstick.queueing.network import NetworkArrays
@@ -200,10 +200,10 @@ def _with_thinking(network: NetworkArrays, routing: Routing) -> Routing:
             # take none.
             cycle_start = np.eye(station_count + 1)[station_count]
             onward[class_index, station_count, class_index] = (
-                first_visits + lacking(first_visits.sum()) * cycle_start
+                first_visits + missing_probability(first_visits.sum()) * cycle_start
             )
         onward[class_index, :station_count, class_index] += (
-            lacking(routing.onward[class_index].sum(axis=(1, 2)))[:, None] * cycle_start
+            missing_probability(routing.onward[class_index].sum(axis=(1, 2)))[:, None] * cycle_start
         )
         entry[class_index] = cycle_start
     return Routing(entry, onward, routing.restart)

@@ -120,10 +120,10 @@ class StateSpace:
             else max(0, min(self.truncation, capacity - start_length))
         )
         rows = np.repeat(start_row, arrival_count, axis=0)
-        return self._replaced(
+        return self._with_station_rows(
             rows,
             entry_station,
-            station_state.filled(start_row[:, columns], class_index, arrival_count),
+            station_state.rows_after_arrivals(start_row[:, columns], class_index, arrival_count),
         )
 
     def _is_full(self, rows: Rows, station: int) -> NDArray[np.bool_]:
@@ -182,12 +182,12 @@ class StateSpace:
             for origin, station_rows, waiting_customers in self.stations[station].abandon(
                 rows[:, self.columns(station)], class_index
             ):
-                rows_without = self._replaced(rows[origin], station, station_rows)
+                rows_without = self._with_station_rows(rows[origin], station, station_rows)
                 event = self.event(ABANDONMENT, class_index, station)
                 for next_class, next_station, probability in (
                     () if self.open_classes[class_index] else self.restart[class_index]
                 ):
-                    yield from self._moved_to(
+                    yield from self._transitions_to(
                         rows,
                         origin,
                         rows_without,
@@ -206,7 +206,7 @@ class StateSpace:
                     origin = origin[not_blocked]
                     station_rows = station_rows[not_blocked]
                     rate = rate[not_blocked]
-                rows_without = self._replaced(rows[origin], station, station_rows)
+                rows_without = self._with_station_rows(rows[origin], station, station_rows)
                 # The end of a phase within a service is no event that is counted.
                 if class_index < 0:
                     yield origin, rows_without, rate, -1
@@ -242,7 +242,7 @@ class StateSpace:
             for _, entry_station, probability in (
                 destinations if self.batch[class_index] == 1 else ()
             ):
-                yield from self._moved_to(
+                yield from self._transitions_to(
                     rows,
                     arriving_origin,
                     rows[arriving_origin],
@@ -263,7 +263,7 @@ class StateSpace:
         at once with the rest of probability 1.
         """
         states = rows[origin]
-        passing_share = lacking(sum(probability for _, _, probability in destinations))
+        passing_share = missing_probability(sum(probability for _, _, probability in destinations))
         for _ in range(self.batch[class_index]):
             transition_groups = (
                 [(origin, states, rates * passing_share)] if passing_share != 0 else []
@@ -272,7 +272,7 @@ class StateSpace:
                 for rows_of_entry, station_rows, phase_probability in self.stations[
                     entry_station
                 ].enter(states[:, self.columns(entry_station)], class_index):
-                    states_after = self._replaced(
+                    states_after = self._with_station_rows(
                         states[rows_of_entry], entry_station, station_rows
                     )
                     transition_groups.append(
@@ -316,14 +316,14 @@ class StateSpace:
         # No customer of a closed class leaves: a slope of routes alone, which need not add up, has
         # none do so either.
         leaving_share = (
-            lacking(
+            missing_probability(
                 sum(probability for _, _, probability in self.destinations[class_index, station])
             )
             if self.open_classes[class_index]
             else 0
         )
         for next_class, next_station, probability in self.destinations[class_index, station]:
-            yield from self._moved_to(
+            yield from self._transitions_to(
                 rows,
                 origin,
                 rows_without,
@@ -333,9 +333,14 @@ class StateSpace:
                 station,
             )
         if leaving_share != 0:
-            yield origin, self._released(rows_without, station), rate * leaving_share, event
+            yield (
+                origin,
+                self._rows_after_release(rows_without, station),
+                rate * leaving_share,
+                event,
+            )
 
-    def _moved_to(
+    def _transitions_to(
         self,
         rows: Rows,
         origin: NDArray[np.int64],
@@ -360,15 +365,15 @@ class StateSpace:
                 rows_without[accepted_rows][:, self.columns(station)], class_index
             ):
                 entered_rows = accepted_rows[rows_of_entry]
-                moved = self._replaced(rows_without[entered_rows], station, station_rows)
+                moved = self._with_station_rows(rows_without[entered_rows], station, station_rows)
                 if source not in (None, station):
-                    moved = self._released(moved, source)
+                    moved = self._rows_after_release(moved, source)
                 yield origin[entered_rows], moved, rate[entered_rows] * probability, event
         blocking = LOSS if source is None else self.blocking[station]
         if len(refused_rows) and source is not None and blocking == AFTER_SERVICE:
             yield (
                 origin[refused_rows],
-                self._blocked(rows[origin[refused_rows]], source, station),
+                self._rows_after_blocking(rows[origin[refused_rows]], source, station),
                 rate[refused_rows],
                 event,
             )
@@ -385,7 +390,7 @@ class StateSpace:
                 yield origin[refused_rows], rows_without[refused_rows], rate[refused_rows], event
             else:
                 for next_class, restart_station, share in self.restart[class_index]:
-                    yield from self._moved_to(
+                    yield from self._transitions_to(
                         rows,
                         origin[refused_rows],
                         rows_without[refused_rows],
@@ -408,7 +413,7 @@ class StateSpace:
         is_serving: NDArray[np.bool_] = rows[:, self.columns(-1).stop + station] == 0
         return is_serving
 
-    def _blocked(self, rows: Rows, station: int, full_station: int) -> Rows:
+    def _rows_after_blocking(self, rows: Rows, station: int, full_station: int) -> Rows:
         """Return the states after a customer is blocked at its server until another station has a
         place for it.
         """
@@ -431,7 +436,7 @@ class StateSpace:
         ).sum(axis=1)
         return rows_after
 
-    def _released(self, rows: Rows, station: int) -> Rows:
+    def _rows_after_release(self, rows: Rows, station: int) -> Rows:
         """Fill a free place with the first customer that waits for it, then the place that this one
         leaves, and so on.
 
@@ -467,7 +472,7 @@ class StateSpace:
             rows[active_rows, first_column + sender] = 0
             free_station = sender
 
-    def _replaced(self, rows: Rows, station: int, station_rows: Rows) -> Rows:
+    def _with_station_rows(self, rows: Rows, station: int, station_rows: Rows) -> Rows:
         """Replace the columns of one station."""
         new_rows = rows.copy()
         new_rows[:, self.columns(station)] = station_rows
@@ -568,7 +573,7 @@ class StationState(ABC):
     def enter(self, rows: Rows, class_index: int) -> Iterator[Entries]:
         """Yield the rows after a customer of a class has entered."""
 
-    def filled(self, row: Rows, class_index: int, arrival_count: int) -> Rows:
+    def rows_after_arrivals(self, row: Rows, class_index: int, arrival_count: int) -> Rows:
         """Return the states that 1, 2, ... `arrival_count` arrivals of a class lead to, each in its
         first phase [count, columns].
         """
@@ -589,7 +594,7 @@ class StationState(ABC):
         raise AssertionError(type(self).__name__)
 
 
-def changed(rows: Rows, *increments: tuple[int, int]) -> Rows:
+def with_added(rows: Rows, *increments: tuple[int, int]) -> Rows:
     """Return a copy of rows with numbers added to some columns, given as pairs of a column and a
     number.
     """
@@ -651,7 +656,7 @@ class ServedByPhase(StationState):
     def enter(self, rows: Rows, class_index: int) -> Iterator[Entries]:
         yield from self._begin_service(rows, np.arange(len(rows)), class_index)
 
-    def filled(self, row: Rows, class_index: int, arrival_count: int) -> Rows:
+    def rows_after_arrivals(self, row: Rows, class_index: int, arrival_count: int) -> Rows:
         # One by one, the states of long queues take most of the time of a small chain.
         rows = np.repeat(row, arrival_count, axis=0)
         rows[:, self._first_phase(class_index)] += np.arange(1, arrival_count + 1, dtype=rows.dtype)
@@ -668,7 +673,7 @@ class ServedByPhase(StationState):
         """
         for phase, probability in enumerate(self.times[class_index].start):
             if probability != 0 and len(origin):
-                rows_after = changed(rows[origin], (self.column[class_index, phase], 1))
+                rows_after = with_added(rows[origin], (self.column[class_index, phase], 1))
                 yield origin, rows_after, np.full(len(origin), probability)
 
     def serve(self, rows: Rows) -> Iterator[Completions]:
@@ -679,14 +684,14 @@ class ServedByPhase(StationState):
             rate = work_by_column[origin, index] * self.times[class_index].rates[phase]
             for next_phase, probability in enumerate(self.times[class_index].onward[phase]):
                 if probability != 0:
-                    rows_after = changed(
+                    rows_after = with_added(
                         rows[origin], (column, -1), (self.column[class_index, next_phase], 1)
                     )
                     yield origin, rows_after, rate * probability, -1
             exit_probability = self.times[class_index].exits[phase]
             if exit_probability != 0:
                 for rows_of_service, rows_after, probability in self._next_service(
-                    changed(rows[origin], (column, -1))
+                    with_added(rows[origin], (column, -1))
                 ):
                     yield (
                         origin[rows_of_service],
@@ -697,10 +702,10 @@ class ServedByPhase(StationState):
 
     def _next_service(self, rows: Rows) -> Iterator[Entries]:
         """Yield the rows after the next waiting customer, if there is one, begins its service."""
-        yield from _unchanged(rows, np.arange(len(rows)))
+        yield from _rows_unchanged(rows, np.arange(len(rows)))
 
 
-def _unchanged(rows: Rows, origin: NDArray[np.int64]) -> Iterator[Entries]:
+def _rows_unchanged(rows: Rows, origin: NDArray[np.int64]) -> Iterator[Entries]:
     """Yield rows as they are, with probability 1."""
     if len(origin):
         yield origin, rows[origin], np.ones(len(origin))
@@ -812,14 +817,14 @@ class CountedQueue(ServedByPhase):
         if len(waiting_rows):
             yield (
                 waiting_rows,
-                changed(rows[waiting_rows], (self.waiting[class_index], 1)),
+                with_added(rows[waiting_rows], (self.waiting[class_index], 1)),
                 np.ones(len(waiting_rows)),
             )
         if len(beginning_rows):
             yield from self._begin_service(rows, beginning_rows, class_index)
 
-    def filled(self, row: Rows, class_index: int, arrival_count: int) -> Rows:
-        rows = super().filled(row, class_index, arrival_count)
+    def rows_after_arrivals(self, row: Rows, class_index: int, arrival_count: int) -> Rows:
+        rows = super().rows_after_arrivals(row, class_index, arrival_count)
         free_servers = self.servers - int(row[:, self.first :].sum())
         waiting_count = np.maximum(
             np.arange(1, arrival_count + 1, dtype=rows.dtype) - max(0, free_servers), 0
@@ -832,7 +837,7 @@ class CountedQueue(ServedByPhase):
         origin = np.flatnonzero(rows[:, self.waiting[class_index]])
         if len(origin):
             column = self.waiting[class_index]
-            yield origin, changed(rows[origin], (column, -1)), rows[origin, column].astype(float)
+            yield origin, with_added(rows[origin], (column, -1)), rows[origin, column].astype(float)
 
     def _next_service(self, rows: Rows) -> Iterator[Entries]:
         waiting_count = rows[:, : self.first].sum(axis=1)
@@ -843,14 +848,14 @@ class CountedQueue(ServedByPhase):
             if self.ranked:
                 has_unserved[called_rows] = False
             for origin, rows_after, probability in self._begin_service(
-                changed(rows, (column, -1)), called_rows, class_index
+                with_added(rows, (column, -1)), called_rows, class_index
             ):
                 if self.shares is not None:
                     probability = self.shares[class_index] * probability
                 elif not self.ranked:
                     probability = probability * rows[origin, column] / waiting_count[origin]
                 yield origin, rows_after, probability
-        yield from _unchanged(rows, np.flatnonzero(waiting_count == 0))
+        yield from _rows_unchanged(rows, np.flatnonzero(waiting_count == 0))
 
 
 class OrderedQueue(StationState):
@@ -1033,7 +1038,7 @@ class OrderedQueue(StationState):
         return rows
 
 
-def lacking(probability_sum: Array | complex) -> Array:
+def missing_probability(probability_sum: Array | complex) -> Array:
     """Return 1 - total for a sum of probabilities, 0 where rounding explains it; the derivative
     that a complex sum carries is kept.
     """

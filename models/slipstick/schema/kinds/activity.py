@@ -330,7 +330,7 @@ class CopiesSpec(ItemSpec):
         None, description="how many of them are waited for, as of a fork; all by default"
     )
 
-    def at_copies(
+    def use_of_copies(
         self,
         reader: ActivityReader,
         resource: str,
@@ -343,14 +343,14 @@ class CopiesSpec(ItemSpec):
                 f"join at {resource} says how many copies are waited for; give it fan_out"
             )
         if self.fan_out is None:
-            return reader.at_one(resource, make_use)
+            return reader.use_of_one_copy(resource, make_use)
         copies_at_once = self.fan_out if isinstance(self.fan_out, int) else 1
         if isinstance(self.fan_out, WholeFormula):
             copies_at_once = reader.values.whole(self.fan_out, (*loc, "fan_out"))
         join = None
         if self.join is not None:
             join = reader.values.expr(self.join, (*loc, "join"), COUNT)
-        return reader.at_blocks(resource, copies_at_once, join, make_use)
+        return reader.use_of_blocks(resource, copies_at_once, join, make_use)
 
 
 class ServiceSpec(StepSpec, CopiesSpec):
@@ -378,7 +378,7 @@ class ServiceSpec(StepSpec, CopiesSpec):
         weight = None
         if self.weight is not None:
             weight = reader.values.expr(self.weight, (*loc, "weight"), COUNT)
-        return self.at_copies(
+        return self.use_of_copies(
             reader,
             self.service,
             loc,
@@ -427,7 +427,7 @@ class HoldSpec(CopiesSpec):
             )
             return hold(resource, body_of_copy, **field_values)
 
-        return self.at_copies(reader, self.hold, loc, hold_copy)
+        return self.use_of_copies(reader, self.hold, loc, hold_copy)
 
 
 class AttemptSpec(ItemSpec):
@@ -1445,7 +1445,7 @@ class ArrivingSpec(StreamSpec):
                 "arrivals_scv says how arrivals vary; give their rate", "arrivals_scv"
             )
 
-    def aimed(self, quantity_reader: QuantityReader, loc: Loc) -> Expr | None:
+    def target_expr(self, quantity_reader: QuantityReader, loc: Loc) -> Expr | None:
         """Return the target of the response time [s]; None without one."""
         target = self.target_time
         target_loc = (*loc, "target_time")
@@ -1741,7 +1741,7 @@ class ActivityReader:
         count = self._counts.get(resource)
         return [resource] if count is None else [f"{resource}.{index}" for index in range(count)]
 
-    def at_one(self, resource: str, make_use: Callable[[str, str], Activity]) -> Activity:
+    def use_of_one_copy(self, resource: str, make_use: Callable[[str, str], Activity]) -> Activity:
         """Build the use of a resource; for a repeated resource, a choice of one copy, each with the
         same probability.
 
@@ -1762,7 +1762,7 @@ class ActivityReader:
             )
         )
 
-    def at_blocks(
+    def use_of_blocks(
         self,
         resource: str,
         block_size: int,
@@ -1926,7 +1926,7 @@ class ActivityReader:
         cycle = self.body(spec.cycle, ("cycle",))
         population = spec.population
         if self.processors is not None:
-            target = population.aimed(self.values, ("population",))
+            target = population.target_expr(self.values, ("population",))
             return system.ClosedPopulation(
                 (system.Group("", self.processors, cycle, target_time=target),)
             )
@@ -1934,7 +1934,7 @@ class ActivityReader:
             self.values.expr(population.arrivals, ("population", "arrivals"), RATE),
             cycle,
             population.pattern(self.values, ("population",)),
-            population.aimed(self.values, ("population",)),
+            population.target_expr(self.values, ("population",)),
         )
 
     def _group(self, name: str, spec: GroupSpec) -> system.Group:
@@ -1942,7 +1942,7 @@ class ActivityReader:
         loc = ("groups", name)
         processors = spec.processors
         cycle = self.body(spec.cycle, (*loc, "cycle"))
-        target = spec.aimed(self.values, loc)
+        target = spec.target_expr(self.values, loc)
         if processors is not None:
             size = self.values.expr(processors, (*loc, "processors"), COUNT)
             return system.Group(name, size, cycle, target_time=target)

@@ -774,7 +774,7 @@ class Kernel(EventLoop):
         next queue that has a task.
         """
         pool.begin(now)
-        token.registers[register] = queue = pool.with_task(token.customer % pool.plan.queues)
+        token.registers[register] = queue = pool.queue_with_task(token.customer % pool.plan.queues)
         return pool.enter(queue, token, label, now)
 
     def take_task(

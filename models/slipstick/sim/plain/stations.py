@@ -642,7 +642,7 @@ class SimulatedPool:
                 self.add(index % self.plan.queues, task, now)
             self.problem = (self.problem + 1) % len(self.plan.roots)
 
-    def with_task(self, own_queue: int) -> int:
+    def queue_with_task(self, own_queue: int) -> int:
         """Return the first queue that has a task, beginning with the own queue; the own queue if
         none has.
         """
