@@ -7,15 +7,15 @@ of a ratio of means. `tests/study/test_method_equations.py` evaluates those of m
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from slipstick.answer import Answer
 from slipstick.errors import NoAnswerError
 from slipstick.law.law import Law
-from slipstick.model.activity import Step, Then
+from slipstick.model.activity import Hold, Step, Then
 from slipstick.model.network import QueueingNetwork
-from slipstick.model.steps import NEVER, each_once
-from slipstick.model.system import ClosedPopulation, Model, Station
+from slipstick.model.steps import NEVER, Activity, each_once
+from slipstick.model.system import ClosedPopulation, Lock, Model, Station
 from slipstick.vocabulary import (
     CLOSED_FORM,
     CONVOLUTION,
@@ -99,38 +99,89 @@ def _with_waits(model: Model, equations: list[str]) -> Iterator[str]:
     """Yield the equations of a cycle with n processors, then those of its waits.
 
     A wait follows from what the same cycle has with one processor fewer: the number present Q and
-    the utilization U. None are written where mean value has further rules: for locks, barriers,
-    forks, repetitions, several steps at one station, several servers, other orders than first come
-    first served, and times that are all constant.
+    the utilization U. A lock is a queue whose service is all that is done while it is held. None are
+    written where mean value has further rules: for barriers, forks, repetitions, several visits to
+    one resource, locks inside locks, several servers, other orders than first come first served, and
+    times that are all constant.
     """
     closed = isinstance(model.population, ClosedPopulation) and len(model.population.groups) == 1
     nodes = list(each_once(model.bodies))
-    used = [step.resource for step in model.steps if step.resource is not None]
-    if (
-        not closed
-        or not all(isinstance(node, Step | Then) for node in nodes)
-        or len(used) != len(set(used))
-        or not all(_is_plain(model.resources.get(name)) for name in used)
-        or all(node.variation == NEVER for node in nodes)
-    ):
+    queues = _plain_queues(model, nodes)
+    if not closed or queues is None or all(node.variation == NEVER for node in nodes):
         return
     first, *rest = equations
-    for step in model.steps:
-        if step.resource is not None:
-            label = f"t_{{{spelt(step.name)}}}"
-            first = first.replace(label, f"R_{{{spelt(step.name)}}}(n)")
+    residences = []
+    for name, served in queues.items():
+        label = f"t_{{{spelt(served[0].name)}}}"
+        wait = f"W_{{{spelt(name)}}}(n)"
+        if name == served[0].resource:
+            residence = f"R_{{{spelt(served[0].name)}}}(n)"
+            first = first.replace(label, residence)
+            residences.append(f"{residence} &= {label} + {wait}")
+        else:
+            first = first.replace(label, f"{wait} + {label}")
+            parts = " + ".join(f"t_{{{spelt(step.name)}}}" for step in served)
+            residences.append(f"S_{{{spelt(name)}}} &= {parts}")
     yield first.replace("T &=", "T(n) &=", 1)
-    for step in model.steps:
-        if step.resource is not None:
-            name = spelt(step.name)
-            place = spelt(step.resource)
-            yield f"R_{{{name}}}(n) &= t_{{{name}}} + W_{{{place}}}(n)"
+    yield from residences
     yield from rest
-    yield from _WAITS
+    shared = [name for name in queues if _discipline(model, name) == "ps"]
+    if shared:
+        yield rf"W_k(n) &= S_k Q_k(n - 1) \quad \text{{at }} {', '.join(map(spelt, shared))}"
+    if len(shared) < len(queues):
+        yield from _WAITS
+    yield from _NUMBERS
 
 
-def _is_plain(resource: object) -> bool:
-    return isinstance(resource, Station) and resource.discipline == "fcfs" and resource.servers == 1
+def _plain_queues(model: Model, nodes: Sequence[Activity]) -> dict[str, list[Step]] | None:
+    """Return, by the name of each resource where processors wait, the steps of its service; None
+    where mean value has further rules than those of one server.
+    """
+    holds = [node for node in nodes if isinstance(node, Hold)]
+    steps_of_holds = {hold.resource: [*steps_in(hold.body)] for hold in holds}
+    held = {step.name for steps in steps_of_holds.values() for step in steps}
+    visits = [node for node in nodes if isinstance(node, Step) and node.resource is not None]
+    used = [*(visit.resource for visit in visits), *(hold.resource for hold in holds)]
+    plain = (
+        all(isinstance(node, Step | Then | Hold) for node in nodes)
+        and all(_is_plain(hold) for hold in holds)
+        and len(used) == len(set(used))
+        and all(_discipline(model, str(name)) in ("fcfs", "ps", "is") for name in used)
+    )
+    if not plain:
+        return None
+    alone = {
+        str(visit.resource): [visit]
+        for visit in visits
+        if visit.name not in held and _discipline(model, str(visit.resource)) != "is"
+    }
+    return alone | steps_of_holds
+
+
+def steps_in(body: Activity) -> Iterator[Step]:
+    """Yield the steps of a body, in the order written."""
+    return (node for node in each_once([body]) if isinstance(node, Step))
+
+
+def _is_plain(hold: Hold) -> bool:
+    """Return whether a hold has one phase, one permit, and a body of steps in a row."""
+    inside = each_once([hold.body])
+    return (
+        hold.after is None
+        and not hold.mode
+        and hold.permits is None
+        and all(isinstance(node, Step | Then) for node in inside)
+    )
+
+
+def _discipline(model: Model, name: str) -> str:
+    """Return the discipline of a station of one server, or of a lock in the order of requests;
+    empty for any other resource.
+    """
+    resource = model.resources.get(name)
+    if isinstance(resource, Station) and resource.servers == 1 and not resource.rates:
+        return resource.discipline
+    return "fcfs" if isinstance(resource, Lock) and resource == Lock() else ""
 
 
 _WAITS = (
@@ -143,9 +194,13 @@ _WAITS = (
         r" 1)^{n (2 - z_k) / 2} \quad (c_k^2 \le 1)"
     ),
     r"\hat{S}_k &= \text{the residual service of machine repair with two phases} \quad (c_k^2 > 1)",
+    r"z_k &\text{: scv of the time between visits to } k \text{, at most 1}",
+)
+
+_NUMBERS = (
     r"Q_k(n) &= n V_k \left(S_k + W_k(n)\right) / T(n), \quad U_k(n) = n V_k S_k / T(n)",
     (
         r"V_k, S_k, c_k^2 &\text{: visits in a cycle, mean service and its scv at } k;"
-        r" z_k \text{: scv of the time between visits, at most 1}"
+        r" \text{ of a lock, of all that is done while it is held}"
     ),
 )

@@ -6,6 +6,7 @@ import pytest
 
 from slipstick import (
     Answer,
+    Station,
     barrier,
     closed_model,
     delay,
@@ -63,20 +64,50 @@ def test_at_several_stations_each_wait_follows_from_one_processor_fewer() -> Non
     )
 
 
+@pytest.mark.parametrize("scv", [0.0, 0.5])
+def test_a_lock_is_a_queue_whose_service_is_all_that_is_done_while_it_is_held(scv: float) -> None:
+    body = delay(0.4, name="look", scv=scv) >> service("bus", 0.6, name="update", scv=scv)
+    cycle = delay(9.0, name="think", scv=1) >> hold("door", body)
+    answer = solve(closed_model(cycle, 8), method="mean-value")
+    spread = scv * (0.4**2 + 0.6**2)
+    assert answer["time"] == pytest.approx(by_the_equations(8, 9, 1, spread, 1.0), rel=1e-12)
+    text = answer.equations()
+    assert r"T(n) &= t_{\text{think}} + W_{\text{door}}(n) + t_{\text{look}}" in text
+    assert r"S_{\text{door}} &= t_{\text{look}} + t_{\text{update}}" in text
+
+
+def test_a_lock_a_shared_server_and_one_in_order_each_wait_by_their_equations() -> None:
+    """All services are exponential, so the rest of one is S."""
+    services = {"door": 1.0, "cpu": 0.7, "disk": 0.5}
+    cycle = delay(9.0, name="think", scv=0.5) >> hold("door", service("bus", 1.0, scv=1))
+    cycle >>= service("cpu", 0.7, scv=1) >> service("disk", 0.5, scv=1)
+    model = closed_model(cycle, 8, resources={"cpu": Station(discipline="ps")})
+    answer = solve(model, method="mean-value")
+    assert r"W_k(n) &= S_k Q_k(n - 1) \quad \text{at } \text{cpu}" in answer.equations()
+    present = dict.fromkeys(services, 0.0)
+    for n in range(1, 9):
+        waits = {name: services[name] * present[name] for name in services}
+        time = 9 + sum(services.values()) + sum(waits.values())
+        present = {name: n * (services[name] + waits[name]) / time for name in services}
+    assert answer["time"] == pytest.approx(time, rel=1e-12)
+    assert answer["wait[door]"] == pytest.approx(waits["door"], rel=1e-12)
+
+
 VISIT, PAUSE = service("bus", 1.0, name="visit"), delay(9.0, name="think", scv=1.0)
 
 
 @pytest.mark.parametrize(
     "cycle",
     [
-        PAUSE >> hold("door", VISIT),
+        PAUSE >> hold("door", hold("safe", VISIT)),
+        PAUSE >> hold("door", VISIT) >> service("bus", 2.0, name="again"),
         PAUSE >> VISIT >> barrier("meet"),
         PAUSE >> repeat(2, VISIT),
         PAUSE >> VISIT >> service("bus", 2.0, name="again"),
         PAUSE >> fork(VISIT, delay(1.0, name="beside")),
         delay(9.0, name="constant") >> VISIT,
     ],
-    ids=["lock", "barrier", "repetition", "two steps", "fork", "constant"],
+    ids=["locks", "station outside too", "barrier", "repetition", "two steps", "fork", "constant"],
 )
 def test_no_equations_are_written_where_waits_have_further_rules(cycle: Activity) -> None:
     answer = solve(closed_model(cycle, 4), method="mean-value")
