@@ -72,6 +72,20 @@ MACHINES = [
             "2:14: processors.zzz: unknown key; known: count, speed, flops, kind, units",
         ],
     ),
+    (
+        2,
+        "processors: {count: max(1, 8)}",
+        [
+            (
+                "2:21: processors.count: 'max(1': this does not begin with a number; write a number"
+                " and a unit, such as '5 us'"
+            ),
+            (
+                "2:28: processors.8): unknown key; a comma ends a value within braces: write the"
+                " value in quotes"
+            ),
+        ],
+    ),
     (2, "processors: 8", ["2:13: processors: write keys and values; got 8"]),
     (2, "processors: many", ["2:13: processors: write keys and values, such as {count: many}"]),
     (

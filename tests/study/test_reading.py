@@ -131,6 +131,20 @@ def test_a_value_that_nothing_has_is_refused_before_anything_is_solved(
         assert words in str(caught.value)
 
 
+def test_efficiency_without_useful_work_says_what_to_write(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("model.yaml").write_text(
+        "activity: 1\npopulation: {processors: 2}\n"
+        "cycle: [{name: work, delay: 1 s, component: work}]\n"
+    )
+    Path("study.yaml").write_text("study: 1\nbase: {model: model.yaml}\nanswer: [efficiency]\n")
+    words = "no component is useful; write useful: \\[COMPONENT\\] in the activity"
+    with pytest.raises(SpecError, match=words):
+        prepare("study.yaml")
+
+
 def test_a_value_without_meaning_is_named_in_a_note(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -118,6 +118,8 @@ def _message(
         part_model = _model_at(model, loc[:-1])
         if hint := getattr(part_model, "hints", {}).get(str(loc[-1])):
             return f"unknown key; {hint}"
+        if ")" in str(loc[-1]):
+            return "unknown key; a comma ends a value within braces: write the value in quotes"
         return f"unknown key{did_you_mean(str(loc[-1]), _keys(model, loc[:-1]))}"
     if error_type == "missing":
         description = _description(model, loc)

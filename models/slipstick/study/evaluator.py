@@ -248,10 +248,10 @@ def unknown_value(name: str, names_by_case: Sequence[Mapping[str, str]], words: 
     )
     if any(name in names for names in sampled) or any(name in names for names in names_by_case):
         return ""
-    return (
-        f"{words} the value"
-        f" {name}{did_you_mean(name, list(dict.fromkeys(name for case_names in names_by_case for name in case_names)))}"
-    )
+    known = list(dict.fromkeys(name for case_names in names_by_case for name in case_names))
+    if name in ("efficiency", "speedup") and OVERHEAD in known:
+        return f"{words} the value {name}: no component is useful; write useful: [COMPONENT] in the activity"
+    return f"{words} the value {name}{did_you_mean(name, known)}"
 
 
 def evaluator(case: str, settings: Settings, library: Library) -> Evaluator:
