@@ -1,4 +1,4 @@
-"""Text to expressions: arithmetic on known names, and comparisons of it.
+"""Parsing of formulas: arithmetic on known names, and comparisons of two such formulas.
 
 ::
 

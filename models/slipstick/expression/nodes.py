@@ -1,5 +1,5 @@
-"""What expressions are made of: numbers and named parameters with dimensions, operations, ways
-through a tree, its text.
+"""Expression trees: numbers and named parameters with dimensions, operations, traversal of a tree,
+and its text.
 
 A dimension is what a number counts, without how large its unit is.
 """

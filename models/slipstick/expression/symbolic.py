@@ -1,4 +1,4 @@
-"""Expressions in SymPy's hands: for LaTeX and algebra, never for evaluation.
+"""Conversion of expressions to SymPy, for LaTeX and algebra; values are never computed with it.
 
 SymPy is imported when a tree is first passed to it: it is most of a program's start-up. It gets
 symbols made from checked names and numbers only; no text is ever parsed by it. Special functions

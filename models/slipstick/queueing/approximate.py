@@ -725,8 +725,8 @@ def _by_product_form(network: NetworkArrays, name: str, scheme: Scheme) -> Netwo
 
 
 def _refuse_overtaking(network: NetworkArrays) -> None:
-    """Refuse several classes where customers overtake each other: errors of a third were seen
-    against chains.
+    """Raise if several classes visit a station where customers overtake each other: there the
+    approximations differed from Markov chains by up to a third.
     """
     for station, (name, reason) in enumerate(
         zip(network.stations, network.without_product_form, strict=True)

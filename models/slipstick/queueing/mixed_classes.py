@@ -303,9 +303,9 @@ def whole_solution(
         all_throughput = np.where(network.closed, 0, network.arrivals).astype(dtype)
         all_throughput[:, closed_network.classes] = throughput
         all_queues = np.zeros(shape, dtype=dtype)
-        queues_at_places = np.zeros((*shape[:2], len(closed_network.queueing)), dtype=dtype)
-        queues_at_places[:, closed_network.classes] = queue
-        all_queues[:, :, closed_network.queueing] = queues_at_places
+        queues_where_queueing = np.zeros((*shape[:2], len(closed_network.queueing)), dtype=dtype)
+        queues_where_queueing[:, closed_network.classes] = queue
+        all_queues[:, :, closed_network.queueing] = queues_where_queueing
         all_queues[:, :, network.delays] = all_throughput[:, :, None] * demand[:, :, network.delays]
     residence = quotient(all_queues, all_throughput[:, :, None])
     if not network.all_closed:

@@ -644,8 +644,8 @@ def _spread_over(values: Array, shape: tuple[int, ...], name: str) -> Array:
 def _check_values(
     network: NetworkArrays, number_arrays: dict[str, Array], whole_arrays: dict[str, Array]
 ) -> None:
-    """Refuse values that no network can have; the numbers are checked as `given`, before they
-    are spread over all points.
+    """Raise for values that no network can have; the numbers are checked as given, before they are
+    spread over all points.
     """
     station_count = len(network.stations)
     for name in ("discipline", "rates", "capacity", "blocking"):
@@ -661,7 +661,8 @@ def _check_values(
         for station, written_word in zip(network.stations, words_used, strict=True):
             if written_word not in known_words:
                 raise ModelError(
-                    f"{station}: there is no {key_name} {written_word!r}; known: {', '.join(known_words)}"
+                    f"{station}: there is no {key_name} {written_word!r}; known:"
+                    f" {', '.join(known_words)}"
                 )
     for station, capacity, rates in zip(
         network.stations, network.capacity, network.rates, strict=True

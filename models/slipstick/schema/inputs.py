@@ -502,19 +502,19 @@ def machine_tree(settings: Settings, library: Library) -> Node:
     return library.load("machine", reference_name(node, "machine"), node.mark, "machine")
 
 
-def _refuse(path: str, kind_in_words: str, settings: Settings) -> None:
+def _refuse(path: str, model_title: str, settings: Settings) -> None:
     if path in settings:
         raise input_problem(
             settings[path],
             path,
-            f"{kind_in_words} runs on no {path}; leave it out, or name a program to run on it",
+            f"{model_title} runs on no {path}; leave it out, or name a program to run on it",
         )
 
 
-def _refuse_technology(kind_in_words: str, settings: Settings) -> None:
+def _refuse_technology(model_title: str, settings: Settings) -> None:
     if TECHNOLOGY in settings:
         message = (
-            f"{kind_in_words} has no classes of cost that a technology could change; leave it out"
+            f"{model_title} has no classes of cost that a technology could change; leave it out"
         )
         raise input_problem(settings[TECHNOLOGY], TECHNOLOGY, message)
 
@@ -656,12 +656,12 @@ def _with_unit(node: Node, replaced_node: Node | None) -> Node:
     return node._replace(value=text if dimension != COUNT else node.value, text=text)
 
 
-def reference_name(node: Node, kind_in_words: str) -> str:
+def reference_name(node: Node, spec_title: str) -> str:
     """Return the name or path in a node that refers to a spec; raise if the node is none."""
     if isinstance(node, Scalar) and isinstance(node.value, str) and node.value:
         return node.value
     raise input_problem(
-        node, kind_in_words, f"write the name of a {kind_in_words}, or a file that ends in .yaml"
+        node, spec_title, f"write the name of a {spec_title}, or a file that ends in .yaml"
     )
 
 

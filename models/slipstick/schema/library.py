@@ -448,19 +448,19 @@ class Library:
             if _is_machine_in_a_year(spec_kind, tree):
                 raise  # its keys are not those of a machine
             # One mistake is reported once, though both ways find it.
-            places_named = {problem.place for problem in error.problems}
+            reported_places = {problem.place for problem in error.problems}
             for network_node in (at(tree, ["network"]), at(tree, ["node", "network"])):
                 if isinstance(
                     network_node, Scalar
                 ):  # a name is no mistake; where it leads was not asked any more
-                    places_named.add(
+                    reported_places.add(
                         (network_node.mark.file, network_node.mark.line, network_node.mark.column)
                     )
             problems = problems_of(
                 spec_model(spec_kind, tree), tree, partial="extends" in tree.entries
             )
             further_problems = [
-                problem for problem in problems if problem.place not in places_named
+                problem for problem in problems if problem.place not in reported_places
             ]
             raise SpecError([*error.problems, *further_problems]) from None
 

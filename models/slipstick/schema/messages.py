@@ -161,7 +161,7 @@ def _message(
 
 
 def _item_correction(items: Mapping[str, Any], value: Any, nearest: str) -> str:
-    """Return words on a value that is not an item of an activity, with a correction."""
+    """Return a text that says how to write an item of an activity, for a value that is none."""
     if isinstance(value, dict) and "did you mean" in (
         suggestion := did_you_mean(nearest, list(items))
     ):

@@ -122,7 +122,7 @@ def program_inputs(name: str, settings: Settings, values: Settings, library: Lib
 
 def data_named(name: str, tree: Table, library: Library) -> dict[str, ProgramData]:
     """Read the data that inputs of a program name, by that name."""
-    data: dict[str, ProgramData] = {}
+    data_by_name: dict[str, ProgramData] = {}
     for program_input in PROGRAMS[name].inputs:
         node = (
             tree.entries[program_input.name].node
@@ -130,8 +130,8 @@ def data_named(name: str, tree: Table, library: Library) -> dict[str, ProgramDat
             else None
         )
         if isinstance(node, Scalar) and isinstance(node.value, str) and node.value:
-            data[node.value] = load_data(program_input.data, node.value, node.mark, library)
-    return data
+            data_by_name[node.value] = load_data(program_input.data, node.value, node.mark, library)
+    return data_by_name
 
 
 def _network_notes(machine: Node, tree: Table) -> Iterator[str]:

@@ -576,7 +576,7 @@ def _syntax_message(error_text: str) -> tuple[bool, str]:
 
 
 class _TreeReader:
-    """Parses one text into a tree and collects its problems; `path` and `last` are the current
+    """Parses one text into a tree and collects its problems; `path` and `last_mark` are the current
     place.
     """
 

@@ -692,8 +692,8 @@ def _booked(plan: Plan, group: int) -> Array:
 
 
 def dropped_of(run: Result | ReplicationResult, layout: Layout, group: int) -> int:
-    """Return the part of a group in the cycles dropped as warm-up, in proportion to the cycles that
-    each group ended.
+    """Return how many of the cycles dropped as warm-up belong to a group, in proportion to the
+    cycles that each group ended.
     """
     cycles_by_group = run.batches[:, layout.cycles].sum(axis=0)
     return (

@@ -1,6 +1,6 @@
-"""Contention: where something may be waited for or random times are compared, so that the time of
-one pass is not exact; and points without an answer, where a resource is saturated, or a computed
-count or probability is none.
+"""Contention: whether something may be waited for or random times are compared, so that the time of
+one pass is not exact. Also points without an answer: a saturated resource, or a computed count or
+probability out of its range.
 """
 
 from __future__ import annotations
@@ -203,9 +203,8 @@ def _barrier_excess(
 
 
 def _random_maximum_notes(model: Model, processors_present: Expr) -> dict[str, Excess]:
-    """Return the variation that makes a maximum of times random, with the note on it: that of
-    parallel branches and items, and, for several processors, that of the activities after which
-    they meet.
+    """Return notes on maxima of random times, such as those of parallel branches or of processors
+    that meet, each with the variation that makes the maximum random.
     """
     parallel_nodes = [node for node in side_by_side(model.bodies) if not node.beside]
     compared_bodies = [

@@ -131,8 +131,8 @@ class _NestedHold:
 
 
 def _continued_requests(requests: list[_NestedHold]) -> list[_NestedHold]:
-    """Remove requests that belong to no cycle because no request follows them; where locks are
-    taken in one order, these are all.
+    """Remove the requests that cannot belong to a cycle, because nothing is requested under the
+    lock that they want. If all locks are taken in one order, no request is left.
     """
     while True:
         continued_locks = {(request.section, request.held_lock) for request in requests}

@@ -197,9 +197,12 @@ def _alike_options(
     for alike_options in options_by_shape.values():
         shapes = [shape for shape, _ in alike_options]
         options = [option for _, option in alike_options]
-        names = [name for shape in shapes for name in shape.names]
+        resource_names = [name for shape in shapes for name in shape.names]
         # Options that share a resource are not symmetric: each name occurs once.
-        if len(alike_options) >= LUMPED_FROM and len(set(names)) == len(names) > 0:
+        if (
+            len(alike_options) >= LUMPED_FROM
+            and len(set(resource_names)) == len(resource_names) > 0
+        ):
             yield shapes, options
         else:
             yield from (([shape], [option]) for shape, option in alike_options)

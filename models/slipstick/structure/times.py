@@ -101,8 +101,8 @@ def _pipeline_time(pipeline: Pipeline, model: Model, booked: bool) -> Expr:
         return _uneven_items(pipeline, model, booked)
     stage_times = [time(stage.bodies[0], model, booked) for stage in pipeline.stages]
     serial_times = [
-        seconds
-        for seconds, stage in zip(stage_times, pipeline.stages, strict=True)
+        stage_time
+        for stage_time, stage in zip(stage_times, pipeline.stages, strict=True)
         if stage.kind == "serial"
     ]
     longest_serial = maximum(*serial_times) if serial_times else zero(TIME)

@@ -167,7 +167,8 @@ class VisitTree:
 
 
 def visit_trees(activities: Sequence[Activity], model: Model) -> list[VisitTree]:
-    """Number the visits of activities, those of locks to their words included.
+    """Build the tree of visits of each activity, including the visits to the words of locks, and
+    number the visits.
 
     Raises
     ------
@@ -593,7 +594,9 @@ class Queue:
     order: str = ""
 
     def all_servers(self, processors: int) -> int:
-        """Return the number of servers, of all processors together if the queue is theirs."""
+        """Return the number of servers; the queue of the processors has one server for each
+        processor.
+        """
         return processors if self.name == PROCESSORS else self.servers
 
     @property

@@ -125,10 +125,10 @@ def _held_time(node: Activity, name: str, model: Model) -> Expr:
     child_times = (
         executions * time(child, model, booked=False) for executions, child in node.weighted
     )
-    seconds = total([*child_times, lock.accesses[1] * lock.access], TIME)
+    held_time = total([*child_times, lock.accesses[1] * lock.access], TIME)
     if isinstance(node, Hold) and node.permits is not None:
-        seconds = node.permits * seconds
-    return lock.capacity * seconds if node.mode == WRITE else seconds
+        held_time = node.permits * held_time
+    return lock.capacity * held_time if node.mode == WRITE else held_time
 
 
 def time_of(node: Activity, model: Model, key: StepKey) -> dict[str, Expr]:
@@ -239,8 +239,8 @@ def _items_at_once(
     most_of_an_item = _combined_by_name(requests_by_stage, largest)
     # An item is at one stage at a time.
     return {
-        name: minimum(number, pipeline.items * most_of_an_item[name])
-        for name, number in _combined_by_name(item_requests_by_stage, total).items()
+        name: minimum(requests, pipeline.items * most_of_an_item[name])
+        for name, requests in _combined_by_name(item_requests_by_stage, total).items()
     }
 
 

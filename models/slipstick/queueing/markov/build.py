@@ -1,4 +1,4 @@
-"""From the arrays of a network to where customers go next and to its state space."""
+"""Routing and state space of a Markov chain, built from the arrays of a network."""
 
 from __future__ import annotations
 
@@ -341,8 +341,8 @@ def _check_blocking(point: NetworkPoint) -> None:
 
 
 def _check_blocking_after_service(point: NetworkPoint) -> None:
-    """Refuse blocking after service but for one class without think time at exponential single
-    servers, where a state needs only the order in which stations are released.
+    """Raise for blocking after service, except for one class without think time at exponential
+    single servers, where a state needs only the order in which stations are released.
     """
     network = point.network
     if len(network.classes) > 1 or (network.think != 0).any():
@@ -547,8 +547,8 @@ def _abandonment_rates(
 
 
 def _check_home(point: NetworkPoint, start_stations: Sequence[Sequence[int]]) -> None:
-    """Refuse a closed class that may be lost and begins its next cycle where it may be lost
-    again.
+    """Raise if customers of a closed class can be lost and begin their next cycle at a station
+    where they can be lost again.
     """
     network = point.network
     is_visited = point.visited()

@@ -1,5 +1,5 @@
-"""Markov chains in continuous time: exploration from the initial states, the long run, answers at a
-time, times until.
+"""Markov chains in continuous time: exploration from the initial states, long-run probabilities,
+and mean times until given states are reached.
 
 The chain and its solutions serve chains of any kind; `state_space` makes those of queueing
 networks.

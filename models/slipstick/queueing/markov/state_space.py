@@ -259,8 +259,8 @@ class StateSpace:
         class_index: int,
         destinations: Sequence[Destination],
     ) -> Transitions:
-        """Add an arriving batch: each of its customers chooses a station independently, and leaves
-        at once with the rest of probability 1.
+        """Return the transitions by an arriving batch: each of its customers chooses a station
+        independently, or leaves at once with the remaining probability.
         """
         states = rows[origin]
         passing_share = missing_probability(sum(probability for _, _, probability in destinations))
@@ -1039,7 +1039,7 @@ class OrderedQueue(StationState):
 
 
 def missing_probability(probability_sum: Array | complex) -> Array:
-    """Return 1 - total for a sum of probabilities, 0 where rounding explains it; the derivative
+    """Return 1 minus a sum of probabilities, or 0 where the difference is rounding; the derivative
     that a complex sum carries is kept.
     """
     remainder = 1.0 - np.asarray(probability_sum)

@@ -129,22 +129,22 @@ class WholeFormula(Formula):
     most: float
 
 
-def whole_or_formula(most: int) -> GetPydanticSchema:
+def whole_or_formula(largest: int) -> GetPydanticSchema:
     """Return the constraint of a field that holds a whole number from 1 on, or arithmetic on
     parameters, such as a number of servers.
     """
-    number_schema = core_schema.int_schema(ge=1, le=most, strict=True)
+    number_schema = core_schema.int_schema(ge=1, le=largest, strict=True)
 
     def read_value(raw_value: object, read_number: Callable[[object], int]) -> int | WholeFormula:
         if isinstance(raw_value, WholeFormula):
             return raw_value
         return (
-            WholeFormula(raw_value, 1, most)
+            WholeFormula(raw_value, 1, largest)
             if isinstance(raw_value, str)
             else read_number(raw_value)
         )
 
-    number_limits = {"type": "integer", "minimum": 1, "maximum": most}
+    number_limits = {"type": "integer", "minimum": 1, "maximum": largest}
     text_schema = {"type": "string", "description": "arithmetic on parameters"}
     return GetPydanticSchema(
         lambda _source, _handler: core_schema.no_info_wrap_validator_function(
@@ -1155,11 +1155,11 @@ class QuantityWriter:
                     new_parameters[parameter.name] = replace(
                         parameter, name=self._registered_name(parameter)
                     )
-            text = repr(substitute(amount, new_parameters))
+            formula_text = repr(substitute(amount, new_parameters))
             return (
-                value_pattern.sub(lambda match: name_by_parameter[match[0]], text)
+                value_pattern.sub(lambda match: name_by_parameter[match[0]], formula_text)
                 if name_by_parameter
-                else text
+                else formula_text
             )
 
         return {name: amount_text(name, amount) for name, amount in amounts.items()}

@@ -420,9 +420,9 @@ class Kernel(EventLoop):
             self.responses[group].append(now - cycle_start)
             self.cycle_time[group] += now - cycle_start
             self.cycles[group] += 1
-        for label, seconds in enumerate(time_by_label):
-            if seconds:
-                total_by_label[label] += seconds
+        for label, booked_time in enumerate(time_by_label):
+            if booked_time:
+                total_by_label[label] += booked_time
                 time_by_label[label] = 0.0
         if group_kind == "once":
             self.alive -= 1
@@ -492,8 +492,8 @@ class Kernel(EventLoop):
         customer = tokens_upwards[-1].parent
         assert customer is not None
         for member in tokens_upwards:
-            for label, seconds in enumerate(member.booked):
-                customer.booked[label] += seconds
+            for label, booked_time in enumerate(member.booked):
+                customer.booked[label] += booked_time
         body.parent = None
         customer.since = now
         self.sent += 1
@@ -541,8 +541,8 @@ class Kernel(EventLoop):
         parent.left -= 1
         if not parent.left:
             time_by_label = parent.booked
-            for label, seconds in enumerate(parent.latest_booked):
-                time_by_label[label] += seconds
+            for label, branch_time in enumerate(parent.latest_booked):
+                time_by_label[label] += branch_time
             if pipeline >= 0:
                 self.passes[pipeline] += 1
                 self.spans[pipeline] += now - parent.since

@@ -320,16 +320,18 @@ def _phase_times(phases: PhaseType, stream: Stream, sample_count: int) -> Array:
         np.cumsum(phases.start), stream.uniforms(sample_count) * phases.start.sum()
     )
     values = np.zeros(sample_count)
-    unfinished = np.arange(sample_count)
-    while len(unfinished):
-        time_draws, phase_draws = stream.uniforms(2 * len(unfinished)).reshape(2, len(unfinished))
-        values[unfinished] -= np.log(time_draws) / phases.rates[phase_of_value]
+    unfinished_values = np.arange(sample_count)
+    while len(unfinished_values):
+        time_draws, phase_draws = stream.uniforms(2 * len(unfinished_values)).reshape(
+            2, len(unfinished_values)
+        )
+        values[unfinished_values] -= np.log(time_draws) / phases.rates[phase_of_value]
         # The number of cumulative probabilities passed is that of the next phase; behind the last
         # one, the time ends.
         phase_of_value = (phase_draws[:, None] >= cumulative_onward[phase_of_value]).sum(axis=1)
-        continues = phase_of_value < phases.phases
-        unfinished = unfinished[continues]
-        phase_of_value = phase_of_value[continues]
+        has_next_phase = phase_of_value < phases.phases
+        unfinished_values = unfinished_values[has_next_phase]
+        phase_of_value = phase_of_value[has_next_phase]
     return values
 
 
