@@ -166,3 +166,21 @@ def test_a_group_that_a_saturated_one_may_bury_has_no_interval() -> None:
         model = grouped_model({"many": (20, short), "few": (6, few)}, resources=stations)
         answer = solve(model, method="simulation", simulation=Simulation(events=60_000))
         assert (answer.values["time[few]"].low is not None) == known
+
+
+def test_a_saturated_last_come_station_of_one_group_leaves_the_others_their_intervals() -> None:
+    """Which of its equal customers are at the end of its queue changes no time: six in turn at a
+    server of 1 s take 6 s.
+    """
+    one = delay(0.1, name="start", scv=1) >> service("press", 1.0, name="shape", scv=1)
+    other = delay(5.0, name="pause", scv=1) >> service("cpu", 1.0, name="compute", scv=1)
+    stations = {"press": Station(1, "lcfs"), "cpu": Station(2)}
+    model = grouped_model({"one": (6, one), "other": (3, other)}, resources=stations)
+    answer = solve(model, method="simulation", simulation=Simulation(events=60_000))
+    times = [answer.values[f"time[{name}]"] for name in ("one", "other")]
+    alone = solve(closed_model(other, 3, resources=stations), method="markov-chain")
+    for time, known in zip(times, (6.0, alone["time"]), strict=True):
+        assert known is not None
+        assert time.low is not None
+        assert time.high is not None
+        assert time.low < known < time.high
