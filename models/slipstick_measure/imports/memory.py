@@ -20,6 +20,7 @@ from slipstick.schema.kinds.shared_memory import SharedMemorySpec
 from slipstick.schema.library import Library, spec_model
 from slipstick_measure.imports.imported import ImportedSpec, quantity
 from slipstick_measure.readers.rated import (
+    HPCG_ON_GPUS,
     STREAM_BINARY,
     STREAM_DEVICE,
     STREAM_LINE,
@@ -126,6 +127,8 @@ def hpcg_spec(reading: Reading, base: str | None) -> ImportedSpec:
         or 1
     )
     threads = max(1.0, results.get("threads", (0, 1.0))[1])
+    if any(map(HPCG_ON_GPUS.match, reading.lines)):
+        threads = 1.0
 
     def quantity_share(name: str, scale: float, unit: str) -> dict[str, Any]:
         line, value = results[name]

@@ -6,7 +6,8 @@ The others are throughputs. HPCG's problem grows with the processes, so its
 rating is what is compared. Of STREAM and BabelStream the triad is taken.
 
 Formats: NAS Parallel Benchmarks 2.3 to 3.4 (common/print_results: the lines after "Benchmark
-Completed"), in Fortran, C, and with zones; HPCG 2.4 to 3.1, the results file; STREAM 5.9 and 5.10;
+Completed"), in Fortran, C, and with zones; HPCG 2.4 to 3.1, the results file, and the
+output of NVIDIA's HPCG of 2024 and 2025; STREAM 5.9 and 5.10;
 BabelStream 3.3 to 5.0, its table and its CSV.
 """
 
@@ -106,6 +107,9 @@ def _is_coarse(values: Mapping[str, _NpbValue]) -> bool:
 
 
 _HPCG_RATING = re.compile(r"HPCG result is VALID with a GFLOP/s rating of\s*[:=]\s*(\S+)")
+HPCG_ON_GPUS = re.compile(r"\s*Start of application \(GPU-Only\)")
+"""What NVIDIA's HPCG prints before a run whose threads only drive the GPUs."""
+_HPCG_MIXED = re.compile(r"\s*Start of application \(GPU\+Grace\)")
 _HPCG_COUNT = re.compile(r"(Distributed Processes|Threads per processes)\s*[:=]\s*([0-9]+)\s*")
 
 
@@ -114,9 +118,18 @@ def _is_hpcg(reading: Reading) -> bool:
 
 
 def _read_hpcg(reading: Reading) -> Measurements:
-    """Read the rating of each run, with as many processors as processes times threads."""
+    """Read the rating of each run, with as many processors as processes times threads; of NVIDIA's
+    HPCG on GPUs alone, a process counts as one GPU.
+    """
     counts = dict[str, int]()
     for line, text in enumerate(reading.lines, 1):
+        if _HPCG_MIXED.match(text) and reading.hints.processors is None:
+            why = (
+                "processes of GPUs and of Grace processors differ: say --processors N for one kind"
+            )
+            reading.refuse(line, "", why)
+        if HPCG_ON_GPUS.match(text):
+            reading.odd(line, "", "each process has a GPU, which counts as one processor")
         if count := _HPCG_COUNT.search(text):
             counts[count[1]] = reading.processors(line, count[1], count[2]) or 1
         elif rating := _HPCG_RATING.search(text):
@@ -124,7 +137,9 @@ def _read_hpcg(reading: Reading) -> Measurements:
             if processes is None:
                 why = "the number of processes is not printed before it; say --processors N"
                 reading.refuse(line, "rating", why)
-            p = processes * counts.get("Threads per processes", 1)
+            on_gpus = any(HPCG_ON_GPUS.match(text) for text in reading.lines[:line])
+            p = processes * (1 if on_gpus else counts.get("Threads per processes", 1))
+            p = reading.hints.processors or p
             where = Coordinates(p, reading.hints.size)
             reading.add(line, where, "throughput", rating[1], "GFLOP/s")
             counts = {}
