@@ -199,4 +199,4 @@ def glossary_text(term: str) -> str:
         raise UnknownNameError("term", term[:100], [head.lower() for head in entries])
     # The term itself comes before those that only mention it.
     heads.sort(key=lambda head: (head.lower() != term.lower(), not mentions(head, term)))
-    return "".join(f"{head.lower()}: {entries[head]}" for head in heads)
+    return "".join(f"{head}: {entries[head]}" for head in heads)
