@@ -249,9 +249,9 @@ def in_a_row(queue: Queue, places: Places) -> InARow | None:
     places : of all queues
     """
     visits = queue.visits
-    queue_indices = [visit.index for visit in visits]
+    indices_of_queue = [visit.index for visit in visits]
     places_of_queue = [
-        place for place, visit in enumerate(places.visits) if visit.index in queue_indices
+        place for place, visit in enumerate(places.visits) if visit.index in indices_of_queue
     ]
     is_single_server = (
         not (queue.sharing or queue.lock or queue.order) and queue.copies == queue.servers == 1

@@ -508,7 +508,7 @@ class _SuperstepSolver:
         totals_by_line = self._totals_by_line
         waits = self._waits()
         times = self._times(waits)
-        longest = largest(list(times))
+        longest_time = largest(list(times))
         totals = _LineTotals()
         if with_account:
             repeats_per_line = self._repeat / len(totals_by_line)
@@ -520,8 +520,8 @@ class _SuperstepSolver:
                 totals["step", wait_name] = repeats_per_line * (
                     self._visits_on_path[queue] * waits[queue]
                 ).sum(axis=0)
-            totals["step", IDLE_PROCESSORS] = repeats_per_line * (longest - times).sum(axis=0)
-        totals["time", ""] = self._repeat * (longest + self._barrier_totals["time", ""])
+            totals["step", IDLE_PROCESSORS] = repeats_per_line * (longest_time - times).sum(axis=0)
+        totals["time", ""] = self._repeat * (longest_time + self._barrier_totals["time", ""])
         return totals
 
     def _times(self, waits: Mapping[str, Array]) -> Array:

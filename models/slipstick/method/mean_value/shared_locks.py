@@ -101,13 +101,13 @@ def reader_writer_waits(
         mode: [visit.index for visit in queue.visits if visit.mode == mode] for mode in MODES
     }
     visits_per_cycle = {
-        mode: added(visit_ratios[index] for index in indices)
-        for mode, indices in visits_by_mode.items()
+        mode: added(visit_ratios[index] for index in visit_indices)
+        for mode, visit_indices in visits_by_mode.items()
     }
     total_visits = nonzero(visits_per_cycle[READ] + visits_per_cycle[WRITE])
     holding_time_by_mode = {
-        mode: _holding_time(indices, visits_per_cycle[mode], visit_ratios, state_before)
-        for mode, indices in visits_by_mode.items()
+        mode: _holding_time(visit_indices, visits_per_cycle[mode], visit_ratios, state_before)
+        for mode, visit_indices in visits_by_mode.items()
     }
     number_present = added(state_before.present[visit.index] for visit in queue.visits)
     time_elsewhere = (state_before.other_processors - number_present) / nonzero(rate * total_visits)

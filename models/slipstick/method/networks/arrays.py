@@ -140,13 +140,13 @@ class NetworkLayout:
         }
 
     def perturbed(
-        self, values_at_point: Mapping[str, float], names: Sequence[str]
+        self, point_values: Mapping[str, float], names: Sequence[str]
     ) -> dict[str, Array]:
         """Evaluate every number at one point, and again with each of some parameters moved by a
         complex step; see `slipstick.method.answers.perturbed`.
         """
         value_by_parameter = {
-            name: values_at_point.get(name, parameter.value or 0.0)
+            name: point_values.get(name, parameter.value or 0.0)
             for name, parameter in self.tape.parameters.items()
         }
         return dict(perturbed(self._expressions, value_by_parameter, names))
@@ -290,8 +290,8 @@ class NetworkLayout:
             "chains": {name: chain.members for name, chain in self.model.chains.items()},
         }
         duration_paths = {
-            f"{group}.{name}.{key}"
-            for group, population_by_name in populations_by_group.items()
+            f"{group_key}.{name}.{key}"
+            for group_key, population_by_name in populations_by_group.items()
             for name, population in population_by_name.items()
             if isinstance(population, OpenClass) and population.bursty
             for key in ("burst_time", "quiet_time")
@@ -419,30 +419,30 @@ class NetworkLayout:
         chains], and the rates of bursts, see `_burst_rates` [points, chains, 4].
         """
         chain_count = len(self.chains)
-        think = np.zeros((point_count, chain_count), number_type)
-        arrivals = np.zeros((point_count, chain_count), number_type)
-        population = np.zeros((point_count, chain_count), dtype=np.int64)
-        bursts = np.zeros((point_count, chain_count, 4), number_type)
-        for chain_index, (name, chain) in enumerate(self.chains.items()):
-            prefix = f"{'chains' if name in self.model.chains else 'classes'}.{name}"
+        think_times = np.zeros((point_count, chain_count), number_type)
+        arrival_rates = np.zeros((point_count, chain_count), number_type)
+        population_sizes = np.zeros((point_count, chain_count), dtype=np.int64)
+        burst_rates = np.zeros((point_count, chain_count, 4), number_type)
+        for chain_index, (chain_name, chain) in enumerate(self.chains.items()):
+            prefix = f"{'chains' if chain_name in self.model.chains else 'classes'}.{chain_name}"
             if isinstance(chain.members, OpenClass) and chain.members.bursty:
-                bursts[:, chain_index] = self._burst_rates(columns, prefix)
-                quiet_rate, burst_rate, begin_rate, end_rate = bursts[:, chain_index].T
-                arrivals[:, chain_index] = (quiet_rate * end_rate + burst_rate * begin_rate) / (
-                    begin_rate + end_rate
-                )
+                burst_rates[:, chain_index] = self._burst_rates(columns, prefix)
+                quiet_rate, burst_rate, begin_rate, end_rate = burst_rates[:, chain_index].T
+                arrival_rates[:, chain_index] = (
+                    quiet_rate * end_rate + burst_rate * begin_rate
+                ) / (begin_rate + end_rate)
             elif isinstance(chain.members, OpenClass):
-                arrivals[:, chain_index] = columns[f"{prefix}.arrivals"]
+                arrival_rates[:, chain_index] = columns[f"{prefix}.arrivals"]
             if isinstance(chain.members, OpenClass):
                 with np.errstate(over="ignore"):  # beyond all numbers is saturated as well
-                    arrivals[:, chain_index] *= chain.members.batch
+                    arrival_rates[:, chain_index] *= chain.members.batch
             else:
-                think[:, chain_index] = columns[f"{prefix}.think_time"]
+                think_times[:, chain_index] = columns[f"{prefix}.think_time"]
                 customers = np.nan_to_num(columns[f"{prefix}.population"].real)
                 # What is clipped here is refused by `_refused_numbers`; the array of counts needs
                 # some whole number.
-                population[:, chain_index] = np.round(np.clip(customers, 0, MOST_CUSTOMERS))
-        return think, arrivals, population, bursts
+                population_sizes[:, chain_index] = np.round(np.clip(customers, 0, MOST_CUSTOMERS))
+        return think_times, arrival_rates, population_sizes, burst_rates
 
     def _patience_arrays(
         self, columns: Columns, classes_of_chains: Sequence[Sequence[str]]
@@ -455,10 +455,10 @@ class NetworkLayout:
                 chain_index,
                 station_index,
                 limit_key,
-                columns[f"stations.{name}.{limit_key}.{class_name}"],
+                columns[f"stations.{station_name}.{limit_key}.{class_name}"],
             )
             for chain_index, class_names in enumerate(classes_of_chains)
-            for station_index, (name, station) in enumerate(self.model.stations.items())
+            for station_index, (station_name, station) in enumerate(self.model.stations.items())
             for limit_key in ("patience", "timeout")
             for class_name in class_names
             if class_name in getattr(station, limit_key)
@@ -468,9 +468,9 @@ class NetworkLayout:
         shape = (len(patience_times[0][3]), len(classes_of_chains), len(self.stations))
         patience = np.zeros(shape, np.result_type(float, *columns.values()))
         is_constant = np.zeros(shape[1:], dtype=bool)
-        for chain_index, station_index, limit_key, times in patience_times:
+        for chain_index, station_index, limit_key, patience_column in patience_times:
             patience[:, chain_index, station_index], is_constant[chain_index, station_index] = (
-                times,
+                patience_column,
                 limit_key == "timeout",
             )
         return {"patience": patience, "timeouts": is_constant}
@@ -488,13 +488,13 @@ class NetworkLayout:
         shape = (point_count, len(classes_of_chains), len(self.stations))
         weights = np.ones(shape, np.result_type(float, *columns.values()))
         for chain_index, class_names in enumerate(classes_of_chains):
-            for station_index, (name, station) in enumerate(stations):
+            for station_index, (station_name, station) in enumerate(stations):
                 class_name = next(
                     (class_name for class_name in class_names if class_name in station.weight), ""
                 )
                 if class_name:
                     weights[:, chain_index, station_index] = columns[
-                        f"stations.{name}.weight.{class_name}"
+                        f"stations.{station_name}.weight.{class_name}"
                     ]
         return weights
 

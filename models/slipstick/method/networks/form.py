@@ -196,14 +196,16 @@ def quantiles(
     quantile_by_name: dict[str, float] = {}
     error_by_name: dict[str, float] = {}
     for chain_index, chain_name in enumerate(network_layout.chains):
-        path = _visited_stations(network_layout, network, chain_index)
+        station_indices = _visited_stations(network_layout, network, chain_index)
         mean = measures.get(f"response_time[{chain_name}]", 0.0)
-        if not len(path) or not 0 < mean < np.inf:
+        if not len(station_indices) or not 0 < mean < np.inf:
             continue
         quantile_names = [f"response_time_quantile[{chain_name},{level:g}]" for level in QUANTILES]
-        transform = _exact_transform(network, chain_index, path)
+        transform = _exact_transform(network, chain_index, station_indices)
         if transform is None and _has_product_form_visits(network, chain_index):
-            transform = _approximate_transform(network_layout, network, chain_index, path, measures)
+            transform = _approximate_transform(
+                network_layout, network, chain_index, station_indices, measures
+            )
             error_by_name |= dict(zip(quantile_names, QUANTILE_ERRORS, strict=True))
         if transform is not None:
             quantile_by_name |= {
@@ -221,7 +223,7 @@ def quantiles(
 
 
 def shares_within_target(
-    network_layout: NetworkLayout, network: NetworkArrays, values_at_point: Mapping[str, float]
+    network_layout: NetworkLayout, network: NetworkArrays, point_values: Mapping[str, float]
 ) -> dict[str, float]:
     """Return, for each class with a target, the share of responses within it, if the distribution
     of the response time is known exactly [1]; see `quantiles`.
@@ -229,7 +231,7 @@ def shares_within_target(
     Parameters
     ----------
     network_layout, network : at one point
-    values_at_point : of all parameters
+    point_values : of all parameters
 
     >>> from slipstick.model.network import network, open_class, station
     >>> queue = {"desk": station(service={"calls": 1.0})}  # M/M/1: 1 - exp(-(1 - 0.5) 2 s)
@@ -247,9 +249,13 @@ def shares_within_target(
         ):
             continue
         tape = Tape([chain.members.target_time])
-        (target,) = tape.run(only(values_at_point, tape.parameters))
-        path = _visited_stations(network_layout, network, chain_index)
-        transform = _exact_transform(network, chain_index, path) if len(path) else None
+        (target,) = tape.run(only(point_values, tape.parameters))
+        station_indices = _visited_stations(network_layout, network, chain_index)
+        transform = (
+            _exact_transform(network, chain_index, station_indices)
+            if len(station_indices)
+            else None
+        )
         if transform is not None and target[0] > 0:
             share = 1 - probability_beyond(transform, float(target[0].real))
             share_by_name[f"within_target[{chain_name}]"] = min(max(share, 0.0), 1.0)
@@ -273,25 +279,25 @@ def _visited_stations(
     )
 
 
-def has_quantiles(model: QueueingNetwork, label: str, exact: bool = False) -> bool:
+def has_quantiles(model: QueueingNetwork, chain_name: str, exact: bool = False) -> bool:
     """Return whether quantiles of the response time of a class or chain have a formula at the
     model's own values, without solving anything.
 
     Parameters
     ----------
-    model, label : the network, and the class or chain
+    model, chain_name : the network, and the class or chain
     exact : a formula without an error
     """
     network_layout = NetworkLayout(model)
     network = network_layout.arrays(network_layout.columns({})).network
     if (
-        label not in network_layout.chains
+        chain_name not in network_layout.chains
         or model.chains
         or network.not_poisson
         or model.constructs
     ):
         return False
-    chain_index = list(network_layout.chains).index(label)
+    chain_index = list(network_layout.chains).index(chain_name)
     station_indices = _visited_stations(network_layout, network, chain_index)
     if not len(station_indices):
         return False
@@ -471,17 +477,17 @@ def assumed(network_layout: NetworkLayout) -> tuple[str, ...]:
         class_name for chain in model.chains.values() for class_name in chain.classes
     }
     demand_notes = (
-        f"{name} is {DISCIPLINES[station.discipline].title}: the demands of several classes there"
+        f"{station_name} is {DISCIPLINES[station.discipline].title}: the demands of several classes there"
         " are taken as visits of one service time; give service and visits to say otherwise"
-        for name, station in model.stations.items()
+        for station_name, station in model.stations.items()
         if DISCIPLINES[station.discipline].product_form == SAME_EXPONENTIAL
         and len(station.demand) > 1
     )
     unused_notes = (
-        f"no route takes {class_name} to {name}, so its service time of 0 there has no effect"
-        for name, station in model.stations.items()
+        f"no route takes {class_name} to {station_name}, so its service time of 0 there has no effect"
+        for station_name, station in model.stations.items()
         for class_name in station.service
-        if class_name in classes_in_chains and (class_name, name) not in places
+        if class_name in classes_in_chains and (class_name, station_name) not in places
     )
     return *demand_notes, *unused_notes
 
@@ -716,11 +722,13 @@ class CompiledNetwork(CompiledModel):
         """Names of the parameters that answers are differentiated by: all except those that
         count customers.
         """
-        populations = (population.members for population in self.network_layout.chains.values())
+        populations = (
+            chain_population.members for chain_population in self.network_layout.chains.values()
+        )
         population_counts = (
-            population.population
-            for population in populations
-            if isinstance(population, ClosedClass)
+            chain_population.population
+            for chain_population in populations
+            if isinstance(chain_population, ClosedClass)
         )
         count_names = {parameter.name for parameter in parameters(*population_counts)}
         return [name for name in self.parameters if name not in count_names]

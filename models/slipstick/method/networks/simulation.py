@@ -115,37 +115,37 @@ class FlatNetwork:
         self.counting_places: dict[str, dict[Place, float]] = {}
         network = arrays.network
         closed_chains = np.flatnonzero(network.closed)
-        for name, station in self.model.stations.items():
+        for station_name, station in self.model.stations.items():
             if station.blocking != "loss":
                 raise ModelError(
-                    f"the simulation loses an arrival at {name} when it is full and does not block;"
+                    f"the simulation loses an arrival at {station_name} when it is full and does not block;"
                     " use markov-chain"
                 )
         check_some_time(
             network, (network.think + network.demand.sum(axis=2))[:, closed_chains], closed_chains
         )
-        for name, station in self.model.stations.items():
+        for station_name, station in self.model.stations.items():
             # A station where no customer waits is a delay in the plan, and needs no resource.
             if not DISCIPLINES[station.discipline].delay:
                 rates = [
-                    self._number_at(f"stations.{name}.rates.{index}")
+                    self._number_at(f"stations.{station_name}.rates.{index}")
                     for index in range(len(station.rates))
                 ]
-                self.builder.station(name, station.servers, station.discipline, rates=rates)
-        for name, region in self.model.regions.items():
+                self.builder.station(station_name, station.servers, station.discipline, rates=rates)
+        for region_name, region in self.model.regions.items():
             # The places of a region are permits, which its customers hold while they are inside.
-            self.builder.permits(name, region.capacity)
-        for chain_index, (name, chain) in enumerate(network_layout.chains.items()):
+            self.builder.permits(region_name, region.capacity)
+        for chain_index, (chain_name, chain) in enumerate(network_layout.chains.items()):
             for place, visits, stated_visits, service in self._places_with_work(
-                chain_index, name, chain
+                chain_index, chain_name, chain
             ):
                 self.visits[place], self.stated_visits[place], self.service[place] = (
                     visits,
                     stated_visits,
                     service,
                 )
-            if self._has_customers(chain_index, name, chain):
-                self._write_chain(chain_index, name, chain)
+            if self._has_customers(chain_index, chain_name, chain):
+                self._write_chain(chain_index, chain_name, chain)
         self.plan = self.builder.plan()
 
     def known_times(self, chain: str) -> tuple[dict[str, float], dict[str, float]]:
@@ -168,10 +168,10 @@ class FlatNetwork:
         """Targets of response times, whose shares are reported, by class or chain [s]."""
         chains = self.model.chains
         path_by_chain = {
-            name: f"{'chains' if name in chains else 'classes'}.{name}.target_time"
-            for name in self.network_layout.chains
+            chain_name: f"{'chains' if chain_name in chains else 'classes'}.{chain_name}.target_time"
+            for chain_name in self.network_layout.chains
         }
-        return {name: self._number_at(path) for name, path in path_by_chain.items()}
+        return {chain_name: self._number_at(path) for chain_name, path in path_by_chain.items()}
 
     def _number_at(self, path: str) -> float:
         return float(self.columns[path][0].real)
@@ -341,22 +341,22 @@ class FlatNetwork:
             )
             first_stations = [station for _, station in places[: first_certain + 1]]
         self.counting_places[chain_name] = visits_by_place
-        full_place = next(
+        full_name = next(
             (
-                place
-                for place in self._stations_and_losing_regions(first_stations)
-                if self._may_be_full(place)
+                name
+                for name in self._stations_and_losing_regions(first_stations)
+                if self._may_be_full(name)
             ),
             None,
         )
         if (
-            full_place
+            full_name
             and isinstance(chain.members, ClosedClass)
             and not self.arrays.network.think[0, chain_index]
         ):
             raise ModelError(
-                f"a cycle of {chain_name} may begin at {full_place}, which may be full: a lost customer would"
-                f" come back at the same instant; give {chain_name} a think time, or {full_place} more capacity"
+                f"a cycle of {chain_name} may begin at {full_name}, which may be full: a lost customer would"
+                f" come back at the same instant; give {chain_name} a think time, or {full_name} more capacity"
             )
 
     def _stations_and_losing_regions(self, stations: Sequence[str]) -> list[str]:
@@ -372,7 +372,9 @@ class FlatNetwork:
         region = self.model.regions.get(name)
         capacity = region.capacity if region else self.model.stations[name].capacity
         station_names = region.stations if region else (name,)
-        station_indices = [self.network_layout.stations.index(station) for station in station_names]
+        station_indices = [
+            self.network_layout.stations.index(station_name) for station_name in station_names
+        ]
         visits_stations = (network.visits[0][:, station_indices].real > 0).any(axis=1)
         has_arrivals = (visits_stations & ~network.closed & (network.arrivals[0].real > 0)).any()
         return capacity is not None and bool(
@@ -401,9 +403,9 @@ class FlatNetwork:
             for place in places_in_row:
                 if self.visits[place] < 1:
                     probability = self.visits[place]
-                    visit = partial(self._write_visits, chain_name, place)
+                    write_visit = partial(self._write_visits, chain_name, place)
                     self.builder.choose(
-                        [(probability, visit), (1 - probability, lambda: None)],
+                        [(probability, write_visit), (1 - probability, lambda: None)],
                         f"{_service_label(place)} or not",
                     )
                 else:
@@ -414,13 +416,13 @@ class FlatNetwork:
     def _write_visits(self, chain_name: str, place: Place) -> None:
         """Write the visits to a place; a mean number above 1 is a geometric repetition."""
         visits = self.visits[place]
-        visit = partial(self._write_visit, chain_name, place)
+        write_visit = partial(self._write_visit, chain_name, place)
         if visits > 1:
             self.builder.repeat_with_probability(
-                1 - 1 / visits, visit, f"{_service_label(place)} again"
+                1 - 1 / visits, write_visit, f"{_service_label(place)} again"
             )
         else:
-            visit()
+            write_visit()
 
     def _write_visits_in_region(
         self, chain_name: str, region: str, places: Sequence[Place]
@@ -429,13 +431,13 @@ class FlatNetwork:
         region before the first station that it visits, and leaves it after the last.
         """
         builder = self.builder
-        run_name = f"{chain_name} from {places[0][1]}"
+        name_of_run = f"{chain_name} from {places[0][1]}"
         may_be_outside = True
         inside_marks = [
-            f"{run_name}: inside {region} before {index}" for index in range(len(places) + 1)
+            f"{name_of_run}: inside {region} before {index}" for index in range(len(places) + 1)
         ]
         outside_marks = [
-            f"{run_name}: outside {region} before {index}" for index in range(len(places) + 1)
+            f"{name_of_run}: outside {region} before {index}" for index in range(len(places) + 1)
         ]
         for index, place in enumerate(places):
             probability = self.visits[place]
@@ -624,16 +626,19 @@ def flat_network(network_layout: NetworkLayout, values: Mapping[str, float]) -> 
     arrays = network_layout.arrays(columns)
     regions = network_layout.model.regions
     lossy_stations = [
-        name for region in regions.values() if region.loses for name in region.stations
+        station_name
+        for region in regions.values()
+        if region.loses
+        for station_name in region.stations
     ]
     if reason_by_point := unsolvable(
         _without_load(arrays, lossy_stations) if lossy_stations else arrays
     ):
         raise NoAnswerError(reason_by_point[0])
     planned_network = FlatNetwork(network_layout, columns, arrays)
-    for name, region in regions.items():
+    for region_name, region in regions.items():
         if not region.loses:
-            _check_places(name, region, planned_network)
+            _check_places(region_name, region, planned_network)
     return planned_network
 
 
@@ -647,7 +652,7 @@ def _without_load(arrays: NetworkPoints, stations: Sequence[str]) -> NetworkPoin
     return replace(arrays, network=replace(network, arrivals=arrivals))
 
 
-def _check_places(name: str, region: Region, planned_network: FlatNetwork) -> None:
+def _check_places(region_name: str, region: Region, planned_network: FlatNetwork) -> None:
     """Raise if a region in which customers wait is saturated by the arrivals alone.
 
     Neither classes whose customers may be lost nor waits inside the region are counted, so that a
@@ -663,14 +668,14 @@ def _check_places(name: str, region: Region, planned_network: FlatNetwork) -> No
     ]
     # Losses lower the load by an amount that only the run tells.
     never_lost = [
-        chain not in planned_network.counting_places
-        for chain in planned_network.network_layout.chains
+        chain_name not in planned_network.counting_places
+        for chain_name in planned_network.network_layout.chains
     ]
     seconds_held = float((network.arrivals[0].real * sum(place_seconds))[never_lost].sum())
     if (load := seconds_held / region.capacity) >= 1:
         places_in_words = f"{region.capacity:,} place{'s' if region.capacity > 1 else ''}"
         raise NoAnswerError(
-            f"region {name} is saturated: without any wait, the customers that arrive in a second"
+            f"region {region_name} is saturated: without any wait, the customers that arrive in a second"
             f" hold its places for {seconds_held:.4g} s together, and it has {places_in_words} (load {load:.3g}, the"
             " limit is 1); lower the arrivals, or give it more places"
         )
@@ -705,8 +710,8 @@ class _NetworkEstimates:
         self.layout = Layout(planned_network.plan)
         self.elapsed_time = self.layout.column(self.layout.time)
         self.chain_of = {
-            class_name: name
-            for name, chain in network_layout.chains.items()
+            class_name: chain_name
+            for chain_name, chain in network_layout.chains.items()
             for class_name in chain.classes
         }
 
@@ -724,13 +729,13 @@ class _NetworkEstimates:
         notes = (*(notes_of(result) if result else (NO_CUSTOMERS,)), *assumed(self.network_layout))
         notes = (*notes, ABANDONMENT) if self.planned_network.arrays.patience else notes
         traces = {
-            name: getattr(chain.members, "trace", ())
-            for name, chain in self.network_layout.chains.items()
+            chain_name: getattr(chain.members, "trace", ())
+            for chain_name, chain in self.network_layout.chains.items()
         }
         notes += tuple(
-            f"{name} arrive as the {len(gaps)} times between arrivals of their trace say, again and"
+            f"{chain_name} arrive as the {len(gaps)} times between arrivals of their trace say, again and"
             " again: intervals do not cover that another trace would differ"
-            for name, gaps in traces.items()
+            for chain_name, gaps in traces.items()
             if gaps
         )
         if result is None:
@@ -779,23 +784,28 @@ class _NetworkEstimates:
                     )
                 yield f"within_target[{chain_name}]", share
 
-    def _estimates_of_chain(self, name: str) -> Iterator[tuple[str, Estimate | None]]:
-        chain = self.network_layout.chains[name]
-        places = self.places(name)
+    def _estimates_of_chain(self, chain_name: str) -> Iterator[tuple[str, Estimate | None]]:
+        chain = self.network_layout.chains[chain_name]
+        places = self.places(chain_name)
         yield (
-            f"throughput[{name}]",
-            self._ratio(name, self.served(name), self.elapsed_time, NOTHING),
+            f"throughput[{chain_name}]",
+            self._ratio(chain_name, self.served_cycles(chain_name), self.elapsed_time, NOTHING),
         )
-        yield f"response_time[{name}]", self._response_estimate(name, places, chain.classes)
-        for class_name in chain.classes if chain.classes != (name,) else ():
+        yield (
+            f"response_time[{chain_name}]",
+            self._response_estimate(chain_name, places, chain.classes),
+        )
+        for class_name in chain.classes if chain.classes != (chain_name,) else ():
             if isinstance(chain.members, OpenClass):
                 class_index = self.network_layout.classes.index(class_name)
-                loses_customers = name in self.planned_network.counting_places
+                loses_customers = chain_name in self.planned_network.counting_places
                 entries = float(self.planned_network.arrays.entries()[0, class_index].real)
                 # How many customers change class is not counted where some are lost on the way.
                 if loses_customers and class_name != chain.reference[0]:
                     continue
-                entered_members = self.served(name) * (1.0 if loses_customers else entries)
+                entered_members = self.served_cycles(chain_name) * (
+                    1.0 if loses_customers else entries
+                )
             else:
                 place = class_name, chain.reference[1]
                 entered_members = self.passages(place) - self._tally_weights(
@@ -803,12 +813,12 @@ class _NetworkEstimates:
                 )
             yield (
                 f"throughput[{class_name}]",
-                self._ratio(name, entered_members, self.elapsed_time, NOTHING),
+                self._ratio(chain_name, entered_members, self.elapsed_time, NOTHING),
             )
             yield (
                 f"response_time[{class_name}]",
                 self._response_estimate(
-                    name, [place for place in places if place[0] == class_name], [class_name]
+                    chain_name, [place for place in places if place[0] == class_name], [class_name]
                 ),
             )
 
@@ -829,7 +839,10 @@ class _NetworkEstimates:
         yield f"residence_time{name_in_brackets}", self._response_estimate(chain, [place])
         yield f"time_per_visit{name_in_brackets}", self._ratio(chain, time, visits)
         if not station.rates:
-            yield f"waiting_time{name_in_brackets}", self._ratio(chain, self.waited(place), visits)
+            yield (
+                f"waiting_time{name_in_brackets}",
+                self._ratio(chain, self.waiting_time(place), visits),
+            )
         if not DISCIPLINES[station.discipline].delay:
             yield (
                 f"utilization{name_in_brackets}",
@@ -853,50 +866,57 @@ class _NetworkEstimates:
                 self._ratio(chain, abandonments, self.passages(place), NOTHING),
             )
 
-    def _estimates_of_station(self, name: str) -> Iterator[tuple[str, Estimate | None]]:
-        if DISCIPLINES[self.stations[name].discipline].delay:
+    def _estimates_of_station(self, station_name: str) -> Iterator[tuple[str, Estimate | None]]:
+        if DISCIPLINES[self.stations[station_name].discipline].delay:
             time_present = self.sum(
-                self.time(visit) for visit in self.planned_network.visits if visit[1] == name
+                self.time(visit)
+                for visit in self.planned_network.visits
+                if visit[1] == station_name
             )
-            yield f"queue_length[{name}]", self._ratio(None, time_present, self.elapsed_time)
+            yield (
+                f"queue_length[{station_name}]",
+                self._ratio(None, time_present, self.elapsed_time),
+            )
             return
-        resource_index = self.planned_network.plan.resources.index(name)
+        resource_index = self.planned_network.plan.resources.index(station_name)
         yield (
-            f"queue_length[{name}]",
+            f"queue_length[{station_name}]",
             self._ratio(
                 None, self.layout.column(self.layout.area[resource_index]), self.elapsed_time
             ),
         )
         busy_time = self.layout.column(self.layout.use[resource_index])
         yield (
-            f"utilization[{name}]",
-            self._ratio(None, busy_time, self.elapsed_time * self.stations[name].servers),
+            f"utilization[{station_name}]",
+            self._ratio(None, busy_time, self.elapsed_time * self.stations[station_name].servers),
         )
 
-    def _estimates_of_region(self, name: str) -> Iterator[tuple[str, Estimate | None]]:
-        region = self.network_layout.model.regions[name]
+    def _estimates_of_region(self, region_name: str) -> Iterator[tuple[str, Estimate | None]]:
+        region = self.network_layout.model.regions[region_name]
         layout = self.layout
-        resource_index = self.planned_network.plan.resources.index(name)
+        resource_index = self.planned_network.plan.resources.index(region_name)
         time_present = layout.column(layout.area[resource_index])
         held_time = layout.column(layout.use[resource_index])
         lock_index = resource_index - len(self.planned_network.plan.stations)
-        yield f"queue_length[{name}]", self._ratio(None, time_present, self.elapsed_time)
+        yield f"queue_length[{region_name}]", self._ratio(None, time_present, self.elapsed_time)
         yield (
-            f"utilization[{name}]",
+            f"utilization[{region_name}]",
             self._ratio(None, held_time, self.elapsed_time * region.capacity),
         )
         grants = layout.column(layout.taken[lock_index])
         # Present are those that hold a place and those that wait for one.
-        yield f"waiting_time[{name}]", self._ratio(None, time_present - held_time, grants)
+        yield f"waiting_time[{region_name}]", self._ratio(None, time_present - held_time, grants)
         if region.loses:
             tallies = self.planned_network.plan.tallies
-            entrances = [_entrance_mark(place, name) for place in self.planned_network.visits]
+            entrances = [
+                _entrance_mark(place, region_name) for place in self.planned_network.visits
+            ]
             tally_indices = [tallies.index(tally) for tally in entrances if tally in tallies]
             refusals, attempts = (
                 self.sum(layout.column(columns[tally_index]) for tally_index in tally_indices)
                 for columns in (layout.refused, layout.tried)
             )
-            yield f"loss_probability[{name}]", self._ratio(None, refusals, attempts)
+            yield f"loss_probability[{region_name}]", self._ratio(None, refusals, attempts)
 
     def places(self, chain: str) -> list[Place]:
         """List the places at which a chain has service."""
@@ -947,7 +967,7 @@ class _NetworkEstimates:
             if name == chain
         )
 
-    def served(self, chain: str) -> Array:
+    def served_cycles(self, chain: str) -> Array:
         """Return weights of the columns that count the cycles of a chain which do not end in the
         queue of its first station.
         """
@@ -971,9 +991,9 @@ class _NetworkEstimates:
 
     def time(self, place: Place) -> Array:
         """Return weights of the columns for the time of a class at a station, waiting included."""
-        return self._booked_time(_service_label(place)) + self.waited(place)
+        return self._booked_time(_service_label(place)) + self.waiting_time(place)
 
-    def waited(self, place: Place) -> Array:
+    def waiting_time(self, place: Place) -> Array:
         """Return weights of the columns for the waiting time of a class at a station, that of
         unended cycles included.
         """
@@ -1055,12 +1075,12 @@ class _NetworkEstimates:
         busy_time = self.layout.column(
             self.layout.use[self.planned_network.plan.resources.index(station_name)]
         )
-        sums = self.result.batches.sum(axis=0)
-        total_work = float(sums @ all_work) or 1.0
-        work_share = float(sums @ work_of_class) / total_work
+        column_sums = self.result.batches.sum(axis=0)
+        total_work = float(column_sums @ all_work) or 1.0
+        work_share = float(column_sums @ work_of_class) / total_work
         # The share varies from batch to batch, too: the second term, which adds up to 0 over all
         # batches, carries its variance into the interval (the delta method).
-        return work_share * busy_time + float(sums @ busy_time) / total_work * (
+        return work_share * busy_time + float(column_sums @ busy_time) / total_work * (
             work_of_class - work_share * all_work
         )
 
@@ -1104,7 +1124,9 @@ class _NetworkEstimates:
                 times_by_component[station_name] = self.sum(
                     self._booked_time(_service_label(place)) for place in places
                 )
-                times_by_component[f"wait:{station_name}"] = self.sum(map(self.waited, places))
+                times_by_component[f"wait:{station_name}"] = self.sum(
+                    map(self.waiting_time, places)
+                )
         for region_name in self.network_layout.model.regions:
             times_by_component[f"wait:{region_name}"] = self.sum(
                 self._booked_time(_region_wait_label(class_name, region_name))

@@ -220,36 +220,36 @@ def compared_with_one(
     own_values = {
         name: value for name, value in given_values.items() if name in closed_form.parameters
     }
-    by_closed_form = closed_form.points(own_values).answer(0, shares=False)
+    closed_form_answer = closed_form.points(own_values).answer(0, shares=False)
     answer_alone = (
-        by_closed_form
-        if by_closed_form.exact
+        closed_form_answer
+        if closed_form_answer.exact
         else Answers(_solution(single.model, own_values, settings)).answer(0)
     )
     time_alone = answer_alone.values["time"]
-    if by_closed_form.exact:
+    if closed_form_answer.exact:
         time_alone = replace(time_alone, low=time_alone.value, high=time_alone.value)
-    time_among = values["time"]
-    if not (time_alone.value and time_among.value):
+    time_among_others = values["time"]
+    if not (time_alone.value and time_among_others.value):
         return values
-    if processors == 1 or math.isclose(time_alone.value, time_among.value, rel_tol=ROUNDING):
+    if processors == 1 or math.isclose(time_alone.value, time_among_others.value, rel_tol=ROUNDING):
         # The same run is T_0 and T_N; or, without contention, they differ by the rounding of the
         # simulation's clock.
-        time_alone = replace(time_alone, value=time_among.value)
+        time_alone = replace(time_alone, value=time_among_others.value)
     assert time_alone.value
     # Relative errors of independent estimates add up by their squares in a ratio.
     relative_error = (
         0.0
         if processors == 1
-        else math.hypot(_relative_half_width(time_alone), _relative_half_width(time_among))
+        else math.hypot(_relative_half_width(time_alone), _relative_half_width(time_among_others))
     )
     least_time = time_alone.value
-    if time_among.value < least_time <= time_among.value * (1 + relative_error):
+    if time_among_others.value < least_time <= time_among_others.value * (1 + relative_error):
         least_time = (
-            time_among.value
+            time_among_others.value
         )  # no competitor makes a grain faster: zeta is at most 1, and what is beyond is noise
-    efficiency = float(GRAIN_EFFICIENCY.equation(least_time, time_among.value))
-    interference = float(GRAIN_INTERFERENCE.equation(least_time, time_among.value))
+    efficiency = float(GRAIN_EFFICIENCY.equation(least_time, time_among_others.value))
+    interference = float(GRAIN_INTERFERENCE.equation(least_time, time_among_others.value))
     zeta = _value_with_interval(efficiency, relative_error * efficiency)
     phi = _value_with_interval(interference, relative_error / efficiency)
     ratio_values = {
@@ -541,21 +541,21 @@ def unbooked_waits(result: Result) -> dict[str, float]:
     """
     plan = result.plan
     layout = result.layout
-    sums = result.batches.sum(axis=0)
-    labels = [f"wait:{station.name}" for station in plan.stations]
-    labels += [lock.label for lock in plan.locks]
+    column_sums = result.batches.sum(axis=0)
+    wait_labels = [f"wait:{station.name}" for station in plan.stations]
+    wait_labels += [lock.label for lock in plan.locks]
     time_by_label: dict[str, float] = {}
-    for index, label in enumerate(labels):
-        waiting_time = float(sums @ waiting_column(result, index))
+    for resource_index, label in enumerate(wait_labels):
+        waiting_time = float(column_sums @ waiting_column(result, resource_index))
         time_by_label[label] = time_by_label.get(label, 0.0) + waiting_time
     # What is booked belongs to cycles that ended.
     for label in time_by_label:
         if label in plan.labels:
             columns = np.array(layout.booked) + plan.labels.index(label)
-            time_by_label[label] -= float(sums[columns].sum())
+            time_by_label[label] -= float(column_sums[columns].sum())
     unbooked_by_label = {label: seconds for label, seconds in time_by_label.items() if seconds > 0}
-    total = sum(unbooked_by_label.values())
-    return {label: seconds / total for label, seconds in unbooked_by_label.items()}
+    total_time = sum(unbooked_by_label.values())
+    return {label: seconds / total_time for label, seconds in unbooked_by_label.items()}
 
 
 def _cycle_time_weights(model: Model, result: Result) -> Array:
@@ -772,10 +772,10 @@ def _attempt_estimates(result: Result) -> dict[str, Estimate]:
     }
     for (tally_kind, name), (tries, abandonments) in columns.items():
         if tally_kind == TRIES:
-            attempts, given_up = columns[GIVEN_UP, name]
+            attempts, attempts_given_up = columns[GIVEN_UP, name]
             estimates[f"abandonment[{name}]"] = result.ratio(abandonments, tries)
             estimates[f"amplification[{name}]"] = result.ratio(tries, attempts)
-            successes = attempts - given_up
+            successes = attempts - attempts_given_up
             elapsed_time = layout.column(layout.time)
             estimates[f"goodput[{name}]"] = result.ratio(successes, elapsed_time)
     return estimates
@@ -801,14 +801,14 @@ def _fairness_estimates(result: Result) -> dict[str, Estimate]:
         "fairness": tuple(index_by_lock.values()),
         **{f"fairness[{name}]": (index,) for name, index in index_by_lock.items()},
     }
-    sums = result.batches.sum(axis=0)
+    column_sums = result.batches.sum(axis=0)
     values = {}
     for name, lock_indices in indices_by_name.items():
         counts, wait_sums, square_sums = (
             sum((layout.column(column[index]) for index in lock_indices), np.zeros(layout.width))
             for column in (layout.taken, layout.waited, layout.squares)
         )
-        n, w, q = (float(sums @ column) for column in (counts, wait_sums, square_sums))
+        n, w, q = (float(column_sums @ column) for column in (counts, wait_sums, square_sums))
         if q > 0:
             # The derivatives of w^2 / (n q) by w and n, so that the batches give its variance.
             fairness = w * w / (n * q)
