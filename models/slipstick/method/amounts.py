@@ -98,7 +98,9 @@ class Amounts:
         values : of the parameters at its points
         """
         solution = _repeated(solution, count_of(values))
-        value_name_by_parameter = {answer_value(name).name: name for name in solution.values}
+        value_name_by_parameter = {
+            answer_value(value_name).name: value_name for value_name in solution.values
+        }
         computable_amounts = {
             name: amount
             for name, amount in self.model.amounts.items()
@@ -110,8 +112,8 @@ class Amounts:
             assert inner_detail is not None
             solution_of_point, row = inner_detail(index)
             point_values = {
-                name: np.atleast_1d(value)[index if np.size(value) > 1 else 0]
-                for name, value in values.items()
+                parameter_name: np.atleast_1d(value)[index if np.size(value) > 1 else 0]
+                for parameter_name, value in values.items()
             }
             return self.added(solution_of_point, point_values), row
 
@@ -131,17 +133,18 @@ class Amounts:
     ) -> Solution:
         parameters_used = frozenset[str]().union(*map(values_needed, computable_amounts.values()))
         mean_by_parameter = {
-            name: solution.values[value_name_by_parameter[name]] for name in parameters_used
+            parameter_name: solution.values[value_name_by_parameter[parameter_name]]
+            for parameter_name in parameters_used
         }
         half_width_by_parameter = {
-            name: (
-                solution.high[value_name_by_parameter[name]]
-                - solution.low[value_name_by_parameter[name]]
+            parameter_name: (
+                solution.high[value_name_by_parameter[parameter_name]]
+                - solution.low[value_name_by_parameter[parameter_name]]
             )
             / 2
-            for name in parameters_used
-            if value_name_by_parameter[name] in solution.low
-            and value_name_by_parameter[name] in solution.high
+            for parameter_name in parameters_used
+            if value_name_by_parameter[parameter_name] in solution.low
+            and value_name_by_parameter[parameter_name] in solution.high
         }
         amounts_at_means, half_widths_of_amounts = amounts_and_half_widths(
             Tape(list(computable_amounts.values())),
@@ -154,8 +157,8 @@ class Amounts:
             np.isnan(solution.values.get(self.quantity, np.zeros(1))), np.nan, 0.0
         )
         column_by_amount = {
-            f"amount[{name}]": column + zero_or_nan
-            for name, column in zip(computable_amounts, amounts_at_means, strict=True)
+            f"amount[{amount_name}]": column + zero_or_nan
+            for amount_name, column in zip(computable_amounts, amounts_at_means, strict=True)
         }
         solution = replace(solution, values={**solution.values, **column_by_amount})
         if not solution.low:
@@ -166,15 +169,15 @@ class Amounts:
             low={
                 **solution.low,
                 **{
-                    name: column_by_amount[name] - half_width_by_column[name]
-                    for name in column_by_amount
+                    column_name: column_by_amount[column_name] - half_width_by_column[column_name]
+                    for column_name in column_by_amount
                 },
             },
             high={
                 **solution.high,
                 **{
-                    name: column_by_amount[name] + half_width_by_column[name]
-                    for name in column_by_amount
+                    column_name: column_by_amount[column_name] + half_width_by_column[column_name]
+                    for column_name in column_by_amount
                 },
             },
         )

@@ -383,9 +383,9 @@ class CompiledModel:
             value_table = np.broadcast_to(columns[column], (count * (1 + len(moves)),))
             value_table = value_table.reshape(1 + len(moves), count)
             slope_by_parameter = {
-                name: (value_table[2 * index + 1] - value_table[2 * index + 2])
-                / (2 * step_size * base_columns[name])
-                for index, name in enumerate(names)
+                parameter_name: (value_table[2 * index + 1] - value_table[2 * index + 2])
+                / (2 * step_size * base_columns[parameter_name])
+                for index, parameter_name in enumerate(names)
             }
             slopes_by_column[column] = value_table[0], slope_by_parameter
         return slopes_by_column
@@ -653,7 +653,11 @@ def _with_numbers(empty_answer: Answer, solution: Solution, index: int) -> Answe
 
     account = listed_entries(solution.account)
     # What the account leaves out has no processors lost to it either.
-    hidden_losses = {f"processors_lost[{name}]" for name in solution.account if name not in account}
+    hidden_losses = {
+        f"processors_lost[{component}]"
+        for component in solution.account
+        if component not in account
+    }
     value_by_name, low_by_name, high_by_name = (
         _values_at_point(columns, index)
         for columns in (solution.values, solution.low, solution.high)
@@ -674,12 +678,12 @@ def _with_numbers(empty_answer: Answer, solution: Solution, index: int) -> Answe
                 high_by_name.get(name),
             )
     stage_times_by_pipeline = {
-        name: _values_at_point(stage_columns, index)
-        for name, stage_columns in solution.stages.items()
+        pipeline_name: _values_at_point(stage_columns, index)
+        for pipeline_name, stage_columns in solution.stages.items()
     }
     limits = tuple(
-        Limit(name, max(time_by_stage, key=time_by_stage.__getitem__), time_by_stage)
-        for name, time_by_stage in stage_times_by_pipeline.items()
+        Limit(pipeline_name, max(time_by_stage, key=time_by_stage.__getitem__), time_by_stage)
+        for pipeline_name, time_by_stage in stage_times_by_pipeline.items()
     )
     return replace(
         empty_answer,
@@ -731,12 +735,14 @@ def joined(pieces: Sequence[tuple[Sequence[int] | NDArray[np.intp], Solution]]) 
         )
         for table_name in TABLES
     }
-    pipeline_names = dict.fromkeys(name for _, solution in pieces for name in solution.stages)
+    pipeline_names = dict.fromkeys(
+        pipeline_name for _, solution in pieces for pipeline_name in solution.stages
+    )
     stages = {
-        name: joined_columns(
-            count, ((rows, solution.stages.get(name, {})) for rows, solution in pieces)
+        pipeline_name: joined_columns(
+            count, ((rows, solution.stages.get(pipeline_name, {})) for rows, solution in pieces)
         )
-        for name in pipeline_names
+        for pipeline_name in pipeline_names
     }
     entries_by_row: dict[str, dict[int, Any]] = {"checks": {}, "errors": {}}
     for row, (solution, index) in solution_by_row.items():
@@ -843,7 +849,7 @@ def _work_notes(useful: Sequence[str], values: Mapping[str, float]) -> Iterator[
                 " useful work at once"
             )
         overlapping_components = [
-            name for name in useful if values.get(f"overlap[{name}]", 0.0) > 0
+            component for component in useful if values.get(f"overlap[{component}]", 0.0) > 0
         ]
         if overlapping_components and any(name.startswith("processors_lost") for name in values):
             overlap_sentence = (
@@ -919,30 +925,32 @@ def activity_solution(
                 "throughput": CYCLE_RATE.equation(sizes, time),
                 **_efficiency_and_losses(model, account, sizes, time),
             }
-        for name, (group_time, group_size) in groups.items():
-            values[f"time[{name}]"] = np.broadcast_to(group_time, np.shape(time))
+        for group_name, (group_time, group_size) in groups.items():
+            values[f"time[{group_name}]"] = np.broadcast_to(group_time, np.shape(time))
             group_throughput = np.where(
                 group_size > 0, CYCLE_RATE.equation(group_size, group_time), 0.0
             )
-            values[f"throughput[{name}]"] = np.broadcast_to(group_throughput, np.shape(time))
-        for name, think_time in think_times.items():
-            cycle_time = values[named_of("time", name)]
-            values[named_of("response_time", name)] = cycle_time - think_time
+            values[f"throughput[{group_name}]"] = np.broadcast_to(group_throughput, np.shape(time))
+        for group_name, think_time in think_times.items():
+            cycle_time = values[named_of("time", group_name)]
+            values[named_of("response_time", group_name)] = cycle_time - think_time
         # Last, because speed-up and efficiency of parallel work replace those of the account.
         values |= parallel_values(account)
     values |= {
         **single_values,
-        **{name: np.array([count]) for name, count in model.counted.items()},
+        **{count_name: np.array([count]) for count_name, count in model.counted.items()},
     }
-    for name, (busy, present, wait) in uses.items():
-        if name in model.counters:  # what is in use of a counter are the units that are there
-            values[f"units[{name}]"] = busy
+    for resource_name, (busy, present, wait) in uses.items():
+        if (
+            resource_name in model.counters
+        ):  # what is in use of a counter are the units that are there
+            values[f"units[{resource_name}]"] = busy
         else:
-            values[f"utilization[{name}]"] = busy
-        values |= {f"queue_length[{name}]": present, f"wait[{name}]": wait}
-    for name, resource in model.resources.items():
+            values[f"utilization[{resource_name}]"] = busy
+        values |= {f"queue_length[{resource_name}]": present, f"wait[{resource_name}]": wait}
+    for resource_name, resource in model.resources.items():
         for value_kind in resource.undefined:
-            values.pop(f"{value_kind}[{name}]", None)
+            values.pop(f"{value_kind}[{resource_name}]", None)
     return Solution(
         model=model.name,
         method=method,
@@ -975,13 +983,13 @@ def _efficiency_and_losses(
     component without useful work.
     """
     value_by_name = {}
-    useful_columns = [account[name] for name in model.useful if name in account]
+    useful_columns = [account[component] for component in model.useful if component in account]
     if useful_columns:
         value_by_name["efficiency"] = EFFICIENCY.equation(reduce(np.add, useful_columns), time)
         value_by_name["speedup"] = SPEEDUP.equation(sizes, value_by_name["efficiency"])
-    for name, seconds in account.items():
-        if name not in model.useful:
-            value_by_name[f"processors_lost[{name}]"] = PROCESSORS_LOST.equation(
+    for component, seconds in account.items():
+        if component not in model.useful:
+            value_by_name[f"processors_lost[{component}]"] = PROCESSORS_LOST.equation(
                 sizes, seconds, time
             )
     return value_by_name
@@ -1059,9 +1067,9 @@ def perturbed(
                 name: float(slope[0]) for name, slope in derivatives.by_parameter.items()
             }
         values_by_key[key] = np.full(1 + len(names), value, dtype=complex)
-        for name in slope_by_parameter.keys() & row_by_parameter.keys():
-            values_by_key[key][row_by_parameter[name]] += (
-                1j * complex_step(point_values[name]) * slope_by_parameter[name]
+        for parameter_name in slope_by_parameter.keys() & row_by_parameter.keys():
+            values_by_key[key][row_by_parameter[parameter_name]] += (
+                1j * complex_step(point_values[parameter_name]) * slope_by_parameter[parameter_name]
             )
     return values_by_key
 

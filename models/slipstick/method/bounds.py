@@ -183,15 +183,15 @@ def _at_constant_speed(model: Model, choose_rate: Callable[..., Expr]) -> Model:
     lowest.
     """
     stations_with_rates = {
-        name: resource
-        for name, resource in model.resources.items()
+        station_name: resource
+        for station_name, resource in model.resources.items()
         if isinstance(resource, Station) and resource.rates
     }
     if not stations_with_rates:
         return model
     speed_by_station = {
-        name: maximum(choose_rate(*station.rates), NEVER)
-        for name, station in stations_with_rates.items()
+        station_name: maximum(choose_rate(*station.rates), NEVER)
+        for station_name, station in stations_with_rates.items()
     }
 
     def at_speed(step: Step) -> Step:
@@ -201,7 +201,8 @@ def _at_constant_speed(model: Model, choose_rate: Callable[..., Expr]) -> Model:
     mapped_nodes: dict[int, Activity] = {}
     bodies = [mapped(body, at_speed, known=mapped_nodes) for body in model.bodies]
     constant_stations = {
-        name: replace(station, rates=()) for name, station in stations_with_rates.items()
+        station_name: replace(station, rates=())
+        for station_name, station in stations_with_rates.items()
     }
     return replace(
         model,
@@ -236,29 +237,35 @@ def _lower_bounds_of_cycle(model: Model, cycle: Activity, processors: Expr) -> d
     bound_by_cause = {SPAN: time(cycle, model, booked=False)}
     nodes = list(steps(cycle))
     resources_used = dict.fromkeys(
-        name for node in nodes if node.use == SERVED for name in node.uses
+        resource_name for node in nodes if node.use == SERVED for resource_name in node.uses
     )
     work_by_resource = demands(cycle, model)
     held_time_by_lock = held_times(cycle, model)
-    for name in resources_used:
-        if not is_processor(name):
-            bound_by_cause[name] = (
-                processors * work_by_resource[name] / model.resources[name].capacity
+    for resource_name in resources_used:
+        if not is_processor(resource_name):
+            bound_by_cause[resource_name] = (
+                processors
+                * work_by_resource[resource_name]
+                / model.resources[resource_name].capacity
             )
     for lock_name, held_time in held_time_by_lock.items():
         bound_by_cause[lock_name] = processors * held_time / model.resources[lock_name].capacity
     for pool_name in dict.fromkeys(
-        name for node in nodes if node.use == ASKED for name in node.uses
+        resource_name for node in nodes if node.use == ASKED for resource_name in node.uses
     ):
         bound_by_cause[pool_name] = _monitors_time(model.resources[pool_name])
     processor_queues = [
-        name for name in resources_used if is_processor(name) and not name.startswith("processor[")
+        resource_name
+        for resource_name in resources_used
+        if is_processor(resource_name) and not resource_name.startswith("processor[")
     ]
     if not processor_queues:
         return bound_by_cause
     # What is asked of others falls on the members themselves, but of one alone on processors
     # outside.
-    processor_work = total((work_by_resource[name] for name in processor_queues), TIME)
+    processor_work = total(
+        (work_by_resource[resource_name] for resource_name in processor_queues), TIME
+    )
     return {
         **bound_by_cause,
         PROCESSORS: select(processors, 1, work_by_resource.get("own", zero(TIME)), processor_work),
@@ -284,9 +291,14 @@ def _upper_bound(model: Model) -> Expr | None:
     work_by_resource = demands(cycle, model)
     # At infinite servers no customer waits for others, so that their work adds nothing.
     queued_resources = [
-        name for name in model.resources if UNLIMITED not in model.resources[name].constructs
+        resource_name
+        for resource_name in model.resources
+        if UNLIMITED not in model.resources[resource_name].constructs
     ]
-    work = total((work_by_resource.get(name, zero(TIME)) for name in queued_resources), TIME)
+    work = total(
+        (work_by_resource.get(resource_name, zero(TIME)) for resource_name in queued_resources),
+        TIME,
+    )
     return time(cycle, model, booked=False) + (total(model.population.counts) - 1) * work
 
 

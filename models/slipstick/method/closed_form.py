@@ -228,16 +228,24 @@ class ClosedForm(CompiledModel):
         columns = iter(self.tape.run(values)[2:])
         size = next(columns)
         stages = {
-            name: {stage_name: next(columns) for stage_name in stage_names}
-            for name, stage_names in self.stages.items()
+            pipeline_name: {stage_name: next(columns) for stage_name in stage_names}
+            for pipeline_name, stage_names in self.stages.items()
         }
-        work_by_resource = {name: next(columns) for name in self._work_by_resource}
+        work_by_resource = {
+            resource_name: next(columns) for resource_name in self._work_by_resource
+        }
         columns_by_group = {
-            name: (next(columns), next(columns), {station: next(columns) for station in stations})
-            for name, (_, _, stations) in self._group_expressions.items()
+            group_name: (
+                next(columns),
+                next(columns),
+                {station: next(columns) for station in stations},
+            )
+            for group_name, (_, _, stations) in self._group_expressions.items()
         }
         neglected_effects = self._contention.left_out(values)
-        span_by_pipeline = {name: next(columns) for name in self._span_by_pipeline}
+        span_by_pipeline = {
+            pipeline_name: next(columns) for pipeline_name in self._span_by_pipeline
+        }
         is_exact = neglected_effects.neglects_nothing()
         time = _not_negative(time_slopes.value)
         reason_by_point = self._reason_by_point(values)
@@ -252,12 +260,15 @@ class ClosedForm(CompiledModel):
             # The utilization law for each group: its rate of cycles times the service that a cycle
             # asks for.
             busy_by_resource = {
-                name: size / time * work_time + _busy_for_other_groups(name, columns_by_group)
-                for name, work_time in work_by_resource.items()
+                resource_name: size / time * work_time
+                + _busy_for_other_groups(resource_name, columns_by_group)
+                for resource_name, work_time in work_by_resource.items()
             }
         uses = {
-            name: _use_without_waiting(busy_servers, self.model.resources[name].capacity, is_exact)
-            for name, busy_servers in busy_by_resource.items()
+            resource_name: _use_without_waiting(
+                busy_servers, self.model.resources[resource_name].capacity, is_exact
+            )
+            for resource_name, busy_servers in busy_by_resource.items()
         }
         return activity_solution(
             self.model,
@@ -267,8 +278,8 @@ class ClosedForm(CompiledModel):
             account_slopes.booked,
             exact=is_exact,
             groups={
-                name: (group_time, members)
-                for name, (group_time, members, _) in columns_by_group.items()
+                group_name: (group_time, members)
+                for group_name, (group_time, members, _) in columns_by_group.items()
             },
             think_times=think_times(self.model, values),
             single_values={

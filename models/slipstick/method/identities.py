@@ -335,11 +335,13 @@ def _resource_loads(model: Model) -> list[ResourceLoad]:
     visits_by_resource = defaultdict[str, Expr](lambda: Number(0.0))
     try:
         for body, passes_of_processor in bodies_with_passes:
-            for name, demand in demands(body, model).items():
-                demand_by_resource[name] = demand_by_resource[name] + passes_of_processor * demand
-            for name, visits_of_pass in total_work(body, _visits_of_node).items():
-                visits_by_resource[name] = (
-                    visits_by_resource[name] + passes_of_processor * visits_of_pass
+            for resource_name, demand in demands(body, model).items():
+                demand_by_resource[resource_name] = (
+                    demand_by_resource[resource_name] + passes_of_processor * demand
+                )
+            for resource_name, visits_of_pass in total_work(body, _visits_of_node).items():
+                visits_by_resource[resource_name] = (
+                    visits_by_resource[resource_name] + passes_of_processor * visits_of_pass
                 )
     except NoAnswerError:  # what is asked depends on the state
         return []
@@ -348,21 +350,23 @@ def _resource_loads(model: Model) -> list[ResourceLoad]:
         lock.word for lock in model.resources.values() if isinstance(lock, HeldResource)
     }
     excluded_names |= {
-        name
+        resource_name
         for node in each_once(model.bodies)
         if not _takes_one_server(node)
-        for name in node.uses
+        for resource_name in node.uses
     }
     return [
         ResourceLoad(
-            name,
+            resource_name,
             resource.capacity,
-            demand_by_resource[name] if isinstance(resource, Station) else None,
-            visits_by_resource[name],
+            demand_by_resource[resource_name] if isinstance(resource, Station) else None,
+            visits_by_resource[resource_name],
             resource.speed_alone,
         )
-        for name, resource in model.resources.items()
-        if name in visits_by_resource and name not in excluded_names and _waits_once(resource)
+        for resource_name, resource in model.resources.items()
+        if resource_name in visits_by_resource
+        and resource_name not in excluded_names
+        and _waits_once(resource)
     ]
 
 
@@ -413,23 +417,25 @@ def _products_of_network(model: QueueingNetwork) -> Iterator[Product]:
     ):
         return
     chain_by_class = {
-        class_name: name for name, chain in model.chains.items() for class_name in chain.classes
+        class_name: chain_name
+        for chain_name, chain in model.chains.items()
+        for class_name in chain.classes
     }
     population_by_name = {
         **model.classes,
-        **{name: chain.members for name, chain in model.chains.items()},
+        **{chain_name: chain.members for chain_name, chain in model.chains.items()},
     }
-    for name, population in population_by_name.items():
+    for chain_name, population in population_by_name.items():
         if isinstance(population, ClosedClass):
             yield Product(
-                f"throughput[{name}]",
-                f"response_time[{name}]",
+                f"throughput[{chain_name}]",
+                f"response_time[{chain_name}]",
                 population=population.population,
                 think_time=population.think_time,
             )
-    for name, station in model.stations.items():
+    for station_name, station in model.stations.items():
         for class_name in station.visitors():
-            class_and_station = f"[{class_name},{name}]"
+            class_and_station = f"[{class_name},{station_name}]"
             throughput_name = f"throughput[{chain_by_class.get(class_name, class_name)}]"
             yield Product(
                 throughput_name,

@@ -444,21 +444,26 @@ def led_on(reason: str, other_names: Collection[str], refusal: Refusal) -> tuple
     refusal : tries one of them
     """
     words_of_reason = set(re.findall(r"[\w-]+", reason.replace("simulate", SIMULATION)))
-    named_methods = [name for name in other_names if name in words_of_reason]
+    named_methods = [method_name for method_name in other_names if method_name in words_of_reason]
     if not named_methods:
         return reason, ""
     # A short simulation costs least: an exact method may take seconds to say that it answers.
     methods_by_cost = sorted(named_methods, key=lambda name: name != SIMULATION)
     refusal_by_method: dict[str, str] = {}
-    for name in [*methods_by_cost, *(name for name in other_names if name not in named_methods)]:
-        refusal_by_method[name] = refusal(name)
-        if not refusal_by_method[name]:
-            if name in named_methods:
-                return reason, name
+    for method_name in [
+        *methods_by_cost,
+        *(method_name for method_name in other_names if method_name not in named_methods),
+    ]:
+        refusal_by_method[method_name] = refusal(method_name)
+        if not refusal_by_method[method_name]:
+            if method_name in named_methods:
+                return reason, method_name
             verb = "has" if len(named_methods) == 1 else "have"
             names = " and ".join(named_methods)
-            return f"{reason}; {names} {verb} no answer either, ask for {name}", name
-    further = _further_reasons({name: refusal_by_method[name] for name in named_methods})
+            return f"{reason}; {names} {verb} no answer either, ask for {method_name}", method_name
+    further = _further_reasons(
+        {method_name: refusal_by_method[method_name] for method_name in named_methods}
+    )
     return f"{reason}{further}", ""
 
 
@@ -467,10 +472,11 @@ def _further_reasons(refusal_by_method: Mapping[str, str]) -> str:
     given once.
     """
     method_by_reason: dict[str, str] = {}
-    for name, reason in refusal_by_method.items():
-        method_by_reason.setdefault(reason, name)
+    for method_name, reason in refusal_by_method.items():
+        method_by_reason.setdefault(reason, method_name)
     return "".join(
-        f"; {name} has no answer either: {reason}" for reason, name in method_by_reason.items()
+        f"; {method_name} has no answer either: {reason}"
+        for reason, method_name in method_by_reason.items()
     )
 
 

@@ -310,9 +310,15 @@ def _names_in_activity(model: Model, method: str | None) -> Iterator[str]:
     yield from ("time", "throughput", OVERHEAD, REDUCTION)
     if not model.population.open:
         yield from (
-            ("efficiency", "speedup") if any(name in model.useful for name in components) else ()
+            ("efficiency", "speedup")
+            if any(component in model.useful for component in components)
+            else ()
         )
-        yield from (f"processors_lost[{name}]" for name in components if name not in model.useful)
+        yield from (
+            f"processors_lost[{component}]"
+            for component in components
+            if component not in model.useful
+        )
     for group in model.population.groups:
         yield from (
             f"{value_kind}[{group.name}]" for value_kind in ("time", "throughput") if group.name
@@ -323,27 +329,30 @@ def _names_in_activity(model: Model, method: str | None) -> Iterator[str]:
         yield from ("time_alone", "grain_efficiency", "grain_interference")
         yield from ("warps",) if model.single.words is not None else ()
     yield from model.counted
-    for name in _resources_in_use(model, counts_waiting):
+    for resource_name in _resources_in_use(model, counts_waiting):
         yield from (
-            f"{value_kind}[{name}]" for value_kind in ("utilization", "queue_length", "wait")
+            f"{value_kind}[{resource_name}]"
+            for value_kind in ("utilization", "queue_length", "wait")
         )
-    yield from (f"units[{name}]" for name in model.counters if counts_waiting)
-    yield from (f"account[{name}]" for name in components)
+    yield from (f"units[{counter_name}]" for counter_name in model.counters if counts_waiting)
+    yield from (f"account[{component}]" for component in components)
     # What is no step is memory traffic in closed form and waiting elsewhere: both are names.
     for label_class in ("wait", "memory"):
         yield from (
-            f"technology[{name}]"
-            for name in map(Labels(model_labels.steps, label_class).technology, account_labels)
+            f"technology[{technology}]"
+            for technology in map(
+                Labels(model_labels.steps, label_class).technology, account_labels
+            )
         )
-    yield from (f"step[{name}]" for name in account_labels)
-    yield from (f"once[{name}]" for name in account_labels)
+    yield from (f"step[{label}]" for label in account_labels)
+    yield from (f"once[{label}]" for label in account_labels)
     parallel_nodes = side_by_side(model.bodies)
     parallel_components = dict.fromkeys(
         node.component for node in each_once(parallel_nodes) if isinstance(node, Step)
     )
     yield from (
-        f"{value_kind}[{name}]"
-        for name in parallel_components
+        f"{value_kind}[{component}]"
+        for component in parallel_components
         for value_kind in ("occupation", "overlap")
     )
     yield from (f"bubble[{node.name}]" for node in parallel_nodes if isinstance(node, Pipeline))
@@ -364,15 +373,15 @@ def _names_in_simulation(model: Model) -> Iterator[str]:
         yield from (
             named_of("response_time_quantile", group.name, f"{level:g}") for level in levels
         )
-    yield from (named_of("within_target", name) for name in model.population.targets)
+    yield from (named_of("within_target", group_name) for group_name in model.population.targets)
     locks_with_home = [
-        name
-        for name, resource in model.resources.items()
+        resource_name
+        for resource_name, resource in model.resources.items()
         if isinstance(resource, Lock) and resource.home is not None
     ]
     yield from (
-        f"accesses[{name},{access_side}]"
-        for name in locks_with_home
+        f"accesses[{lock_name},{access_side}]"
+        for lock_name in locks_with_home
         for access_side in ("local", "remote")
     )
     attempted_resources = dict.fromkeys(
@@ -380,10 +389,12 @@ def _names_in_simulation(model: Model) -> Iterator[str]:
     )
     value_kinds = ("abandonment", "amplification", "goodput")
     yield from (
-        f"{value_kind}[{name}]" for name in attempted_resources for value_kind in value_kinds
+        f"{value_kind}[{resource_name}]"
+        for resource_name in attempted_resources
+        for value_kind in value_kinds
     )
-    yield from ("fairness", *(f"fairness[{name}]" for name in model.resources))
-    yield from (f"share[time,{name}]" for name in model.parameters)
+    yield from ("fairness", *(f"fairness[{resource_name}]" for resource_name in model.resources))
+    yield from (f"share[time,{parameter_name}]" for parameter_name in model.parameters)
 
 
 def _account_labels(model: Model, counts_waiting: bool) -> Iterator[str]:
@@ -396,11 +407,13 @@ def _account_labels(model: Model, counts_waiting: bool) -> Iterator[str]:
     bodies = model.bodies if counts_waiting or not population.groups else model.bodies[:1]
     yield from (node.name for node in each_once(bodies) if isinstance(node, Step))
     for node in each_once(bodies):
-        for name in node.uses:
-            if not is_processor(name):
-                yield from model.resources[name].labels(name, counts_waiting)
+        for resource_name in node.uses:
+            if not is_processor(resource_name):
+                yield from model.resources[resource_name].labels(resource_name, counts_waiting)
     if counts_waiting:
-        yield from (f"wait:{name}" for name in _resources_in_use(model, counts_waiting))
+        yield from (
+            f"wait:{resource_name}" for resource_name in _resources_in_use(model, counts_waiting)
+        )
     has_idle_processors = isinstance(population, PhasedPopulation) and (
         counts_waiting or len(set(population.counts)) > 1
     )
@@ -417,13 +430,13 @@ def _resources_in_use(model: Model, counts_waiting: bool) -> list[str]:
     )
     if not counts_waiting:  # and of phases and supersteps no use is known
         return [
-            name
-            for name in visited_resources
-            if name in model.resources and model.population.groups
+            resource_name
+            for resource_name in visited_resources
+            if resource_name in model.resources and model.population.groups
         ]
     waiting_resources = (
-        name
-        for name, resource in model.resources.items()
+        resource_name
+        for resource_name, resource in model.resources.items()
         if not isinstance(resource, Barrier | Semaphores)
     )
     return list(dict.fromkeys([*waiting_resources, *model.counters, *visited_resources]))

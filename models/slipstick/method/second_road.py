@@ -366,14 +366,16 @@ def _waits_and_utilizations(plan: Plan, solution: Solution, row: int) -> dict[st
     from slipstick.sim.second_look import UTILIZATION, WAIT
 
     value_names = [
-        f"{value_kind}[{name}]" for value_kind in (WAIT, UTILIZATION) for name in plan.resources
+        f"{value_kind}[{resource_name}]"
+        for value_kind in (WAIT, UTILIZATION)
+        for resource_name in plan.resources
     ]
     values = {
-        name: float(at(solution.values[name], row))
-        for name in value_names
-        if name in solution.values
+        value_name: float(at(solution.values[value_name], row))
+        for value_name in value_names
+        if value_name in solution.values
     }
-    return {name: value for name, value in values.items() if np.isfinite(value)}
+    return {value_name: value for value_name, value in values.items() if np.isfinite(value)}
 
 
 Expectations: TypeAlias = "dict[int, Expected]"

@@ -206,9 +206,9 @@ class ArrivalState:
             if not queue.order and not any(visit.held or visit.released for visit in queue.visits)
         ]
         waits = {
-            index: wait
+            visit_index: wait
             for queue in plain_queues
-            for index, wait in self._plain_waits(queue, mean_services).items()
+            for visit_index, wait in self._plain_waits(queue, mean_services).items()
         }
         # Reader-writer locks, which have an order, get their waits from a Markov chain
         # (`reader_writer_waits`).
@@ -221,8 +221,8 @@ class ArrivalState:
         self._limit_to_work(queues, visit_ratios, delays, own_visits)
         self._damp(queues, delays)
         delays_of_visit: dict[int, list[_Delay]] = {}
-        for (index, _), delay in delays.items():
-            delays_of_visit.setdefault(index, []).append(delay)
+        for (visit_index, _), delay in delays.items():
+            delays_of_visit.setdefault(visit_index, []).append(delay)
         for queue in (queue for queue in queues if queue not in plain_queues):
             waits.update(
                 {
@@ -241,10 +241,12 @@ class ArrivalState:
         row : the visits of the queue
         waits : at visits that come at random moments, which are those after none
         """
-        service_by_visit = {index: self.services[index].mean for index in row.visits}
+        service_by_visit = {
+            visit_index: self.services[visit_index].mean for visit_index in row.visits
+        }
         flow_by_visit = {
-            index: self.served[index] / nonzero(service)
-            for index, service in service_by_visit.items()
+            visit_index: self.served[visit_index] / nonzero(service)
+            for visit_index, service in service_by_visit.items()
         }
         present_by_place = row.by_place(self.present)
         return row.closed_waits(
@@ -598,7 +600,7 @@ class ArrivalState:
     def _wait(self, queue: Queue, visit: Visit, delays: Sequence[_Delay]) -> RandomTime:
         if not delays:
             return ZERO_TIME
-        mean = added(delay.time for delay in delays)
+        mean_wait = added(delay.time for delay in delays)
         number_ahead = added(delay.number_ahead for delay in delays)
         number_served = added(delay.number_served for delay in delays)
         if queue.sharing:
@@ -611,9 +613,9 @@ class ArrivalState:
                 added(delay.number_ahead * delay.service.variance for delay in delays)
                 / queue.servers**2
             )
-        time_for_one = mean / nonzero(number_ahead)
+        time_for_one = mean_wait / nonzero(number_ahead)
         return RandomTime(
-            mean,
+            mean_wait,
             variance
             + self._variance_ahead(number_ahead, number_served) * time_for_one * time_for_one,
         )

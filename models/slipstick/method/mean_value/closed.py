@@ -145,8 +145,8 @@ class CycleState:
     @property
     def rate(self) -> Array:
         """Cycles of all members in a second [1/s]."""
-        mean = self.time.mean
-        rate: Array = self.members / np.where(mean.real > 0, mean, np.inf)
+        mean_time = self.time.mean
+        rate: Array = self.members / np.where(mean_time.real > 0, mean_time, np.inf)
         return rate
 
 
@@ -306,16 +306,21 @@ def _refused_in_groups(model: Model) -> str:
     station that they use; empty if they use none.
     """
     nodes = (node for body in model.bodies for node in steps(body))
-    barrier_names = [name for node in nodes if node.use == MET for name in node.uses]
+    barrier_names = [
+        barrier_name for node in nodes if node.use == MET for barrier_name in node.uses
+    ]
     discipline_by_station = {
-        name: station.discipline
-        for name, station in model.resources.items()
+        station_name: station.discipline
+        for station_name, station in model.resources.items()
         if isinstance(station, Station)
     }
-    reasons = [f"barrier {name} is met by groups whose cycles differ" for name in barrier_names]
+    reasons = [
+        f"barrier {barrier_name} is met by groups whose cycles differ"
+        for barrier_name in barrier_names
+    ]
     reasons += [
-        f"{name} is {DISCIPLINES[discipline].title}, where groups wait unequally long"
-        for name, discipline in discipline_by_station.items()
+        f"{station_name} is {DISCIPLINES[discipline].title}, where groups wait unequally long"
+        for station_name, discipline in discipline_by_station.items()
         if discipline in OVERTAKING_DISCIPLINES
     ]
     return f"{reasons[0]}; mean-value has no answer for that, simulation may" if reasons else ""
@@ -990,8 +995,10 @@ class _RecursionStep:
                     queue, state_before.arrivals, visit_ratios, cycles[group_index].rate
                 )
             )
-        for name, permit_server in self._permit_servers.items():
-            arrival_waits.waits.update(permit_server.waits(state_before.arrivals.holders.get(name)))
+        for permit_name, permit_server in self._permit_servers.items():
+            arrival_waits.waits.update(
+                permit_server.waits(state_before.arrivals.holders.get(permit_name))
+            )
         return arrival_waits
 
     def _with_spinning(
@@ -1000,12 +1007,12 @@ class _RecursionStep:
         """Add the delays by spinning to the waits, as exponential times."""
         waits_with_spinning = dict(waits)
         for spin_lock in self._spin_locks if arrivals.other_processors else ():
-            for index, spinning_delay in (
+            for visit_index, spinning_delay in (
                 spin_lock.at(arrivals, self.numbers).waits(self._service_alone).items()
             ):
-                wait = waits_with_spinning.get(index, ZERO_TIME)
+                wait = waits_with_spinning.get(visit_index, ZERO_TIME)
                 # An exponential time has the square of its mean as its variance.
-                waits_with_spinning[index] = RandomTime(
+                waits_with_spinning[visit_index] = RandomTime(
                     wait.mean + spinning_delay, wait.variance + spinning_delay * spinning_delay
                 )
         return waits_with_spinning
@@ -1147,13 +1154,13 @@ class _RecursionStep:
                     visit_times.shortfalls[queue.label] = (
                         visit_times.shortfalls.get(queue.label, 0.0) + wait
                     )
-                    for index in (
+                    for visit_index in (
                         visit.index
                         for visit in queue.visits
                         if self._group_of_visit[visit.index] == group_index
                     ):
-                        visit_times.branch_waits[index] = visit_times.branch_waits.get(
-                            index, 0.0
+                        visit_times.branch_waits[visit_index] = visit_times.branch_waits.get(
+                            visit_index, 0.0
                         ) + wait / nonzero(visits_of_groups[group_index])
 
     def _arrival_state(
@@ -1293,20 +1300,20 @@ class _RecursionStep:
         """Return the squared coefficient of variation, between 0 and 1, of the time between visits
         to a queue [1].
         """
-        mean = cycle.time.mean
-        variance = cycle.time.variance
+        rest_mean = cycle.time.mean
+        rest_variance = cycle.time.variance
         # The rest of the cycle is the cycle without the visits to the queue; their times are taken
         # as independent of it, so that variances subtract.
-        for index in visit_indices:
-            service = cycle.visit_times.services[index]
-            wait = cycle.visit_times.waits[index]
-            ratio = self._ratios[group_index][index] / copies
-            mean = mean - ratio * (service.mean + wait.mean)
-            variance = variance - ratio * (service.variance + wait.variance)
-        scv = variance / nonzero(mean * mean)
+        for visit_index in visit_indices:
+            service = cycle.visit_times.services[visit_index]
+            wait = cycle.visit_times.waits[visit_index]
+            ratio = self._ratios[group_index][visit_index] / copies
+            rest_mean = rest_mean - ratio * (service.mean + wait.mean)
+            rest_variance = rest_variance - ratio * (service.variance + wait.variance)
+        scv = rest_variance / nonzero(rest_mean * rest_mean)
         # Where nothing but rounding is left between visits, the scv is not known; 1 is the neutral
         # value.
-        is_unknown = (mean.real <= 1e-9 * cycle.time.mean.real) | (scv.real > 1)
+        is_unknown = (rest_mean.real <= 1e-9 * cycle.time.mean.real) | (scv.real > 1)
         return np.where(is_unknown, 1.0, clamped(scv))
 
 
@@ -1389,16 +1396,19 @@ class FlowEquivalentServer:
         visit_times = full_cycle.visit_times
         visit_ratios = self._ratios
         wait_by_visit = {
-            index: visit_ratios[index] * wait.mean for index, wait in visit_times.waits.items()
+            visit_index: visit_ratios[visit_index] * wait.mean
+            for visit_index, wait in visit_times.waits.items()
         }
         total_wait = added(wait_by_visit.values())
-        mean = full_cycle.time.mean
+        mean_time = full_cycle.time.mean
         mean_scv = added(
-            waited_time * visit_times.services[index].scv
-            for index, waited_time in wait_by_visit.items()
+            waited_time * visit_times.services[visit_index].scv
+            for visit_index, waited_time in wait_by_visit.items()
         ) / nonzero(total_wait)
-        scv = cycle_alone.time.scv + total_wait / nonzero(mean) * (mean_scv - cycle_alone.time.scv)
-        return RandomTime(mean, scv * mean * mean)
+        scv = cycle_alone.time.scv + total_wait / nonzero(mean_time) * (
+            mean_scv - cycle_alone.time.scv
+        )
+        return RandomTime(mean_time, scv * mean_time * mean_time)
 
     def waits(self, holders: Array | None) -> dict[int, RandomTime]:
         """Return the waits of a processor that acquires a permit, at each visit in the body."""
@@ -1409,14 +1419,14 @@ class FlowEquivalentServer:
         # A processor that had to wait for a permit is one of c holders when it has it, like one
         # that found c - 1 permits held.
         holder_chances[..., -1] += holders[..., self.queue.servers :].sum(axis=-1)
-        for index, (means, mean_squares) in self._waits_alone(
+        for visit_index, (means, mean_squares) in self._waits_alone(
             number_of_chances := holder_chances.shape[-1]
         ).items():
-            mean, mean_square = (
+            mean_wait, mean_square = (
                 np.einsum("...k,...k->...", holder_chances, moments[..., :number_of_chances])
                 for moments in (means, mean_squares)
             )
-            waits_by_visit[index] = RandomTime(mean, mean_square - mean * mean)
+            waits_by_visit[visit_index] = RandomTime(mean_wait, mean_square - mean_wait * mean_wait)
         return waits_by_visit
 
     def _waits_alone(self, holders: int) -> dict[int, tuple[Array, Array]]:
@@ -1442,8 +1452,8 @@ class FlowEquivalentServer:
                 for moment in ("mean", "variance")
             )
             moments = {
-                visit_index: (mean, variance_by_visit[visit_index] + mean * mean)
-                for visit_index, mean in mean_by_visit.items()
+                visit_index: (mean_wait, variance_by_visit[visit_index] + mean_wait * mean_wait)
+                for visit_index, mean_wait in mean_by_visit.items()
             }
             self._wait_moments = (most_holders, moments)
         return self._wait_moments[1]
@@ -1495,20 +1505,24 @@ def _weight_by_machine_repair(
         for visit in queue.visits
     ]
     flow = added(rate for rate, _ in rates_and_services)
-    mean = added(rate * service.mean for rate, service in rates_and_services) / nonzero(flow)
+    mean_service_time = added(
+        rate * service.mean for rate, service in rates_and_services
+    ) / nonzero(flow)
     mean_square = added(
         rate * (service.variance + service.mean**2) for rate, service in rates_and_services
     ) / nonzero(flow)
-    scv = mean_square / nonzero(mean * mean) - 1
-    is_varied = (scv.real > LEAST_VARIED) & (mean.real > 0)
+    scv = mean_square / nonzero(mean_service_time * mean_service_time) - 1
+    is_varied = (scv.real > LEAST_VARIED) & (mean_service_time.real > 0)
     other_requests = members * queue.requests - queue.servers + 1
     if other_requests < 1 or not np.any(is_varied):
         return weight
     number_present = mean_numbers.at(queue)[1]
     requests_away = clamped(members * queue.requests - number_present)
-    mean, flow = (np.where(is_varied, column, 1.0) for column in (mean, flow))
+    mean_service_time, flow = (
+        np.where(is_varied, column, 1.0) for column in (mean_service_time, flow)
+    )
     # At least a millionth of a service is spent elsewhere, so that nothing divides by 0.
-    time_elsewhere = clamped(requests_away / flow, 1e-6 * mean)
+    time_elsewhere = clamped(requests_away / flow, 1e-6 * mean_service_time)
     service_classes = []
     for rate, service in rates_and_services:
         probability = np.where(is_varied, rate / flow, 1.0 / len(rates_and_services))
@@ -1519,8 +1533,10 @@ def _weight_by_machine_repair(
     residual = (
         finite_source_residual(other_requests + 1, time_elsewhere, service_classes) * queue.servers
     )
-    full_residual = residual_time(mean, scv)
-    return np.where(is_varied, (full_residual - residual) / (full_residual - mean), weight)
+    full_residual = residual_time(mean_service_time, scv)
+    return np.where(
+        is_varied, (full_residual - residual) / (full_residual - mean_service_time), weight
+    )
 
 
 def not_negative(seconds_booked: dict[str, Array]) -> dict[str, Array]:
@@ -1628,10 +1644,10 @@ def _exact_populations(
                 if visit.queue in wait_by_queue:
                     wait = services[visit.index].mean * wait_by_queue[visit.queue]
                     waits[visit.index] = RandomTime(wait, 0 * wait)
-            mean = cycle.time.mean + added(
+            mean_time = cycle.time.mean + added(
                 visit_ratios[index] * waits[index].mean for index in waits
             )
-            time = RandomTime(mean, cycle.time.variance)
+            time = RandomTime(mean_time, cycle.time.variance)
             visit_times = VisitTimes(waits, services)
             cycles_with_waits.append(
                 CycleState(cycle.members, time, visit_times) if cycle.members else None

@@ -141,11 +141,11 @@ def _served_scv(queue: Queue, trees: Sequence[VisitTree], numbers: Mapping[Expr,
         for visit in queue.visits:
             if visit.index in visit_ratios and visit.step is not None:
                 visits_of_cycle = float(visit_ratios[visit.index].flat[0].real)
-                mean = float(mean_service(visit.step, numbers).flat[0].real)
+                mean_time = float(mean_service(visit.step, numbers).flat[0].real)
                 visit_sum += visits_of_cycle
-                service_sum += visits_of_cycle * mean
+                service_sum += visits_of_cycle * mean_time
                 # E S^2 = (1 + scv) m^2 of each visit.
-                square_sum += visits_of_cycle * mean * mean * (1 + visit.step.scv)
+                square_sum += visits_of_cycle * mean_time * mean_time * (1 + visit.step.scv)
     return (
         visit_sum * square_sum / (service_sum * service_sum) - 1
         if 0 < service_sum * service_sum < math.inf

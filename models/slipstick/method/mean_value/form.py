@@ -145,10 +145,10 @@ def _solver(model: Model) -> Callable[[Model, Numbers, bool], ActivityTable]:
             " too early: simulate it"
         )
     for node in each_once(model.bodies):
-        for name in node.held if node.mode else ():
-            if reason := uncovered_by_chain(model, name):
+        for lock_name in node.held if node.mode else ():
+            if reason := uncovered_by_chain(model, lock_name):
                 raise NoAnswerError(
-                    f"mean value has no approximation of waits for {name} with {reason}: a"
+                    f"mean value has no approximation of waits for {lock_name} with {reason}: a"
                     " reader-writer lock beside these is simulated, and bounds enclose it"
                 )
         if node.counter:
@@ -221,30 +221,34 @@ def _stations_by_property(model: Model, nodes: Sequence[Activity]) -> dict[str, 
         step.resource: model.resources.get(step.resource) for step in model.steps if step.resource
     }
     stations = {
-        name: (station, DISCIPLINES[station.discipline])
-        for name, station in used_resources.items()
+        resource_name: (station, DISCIPLINES[station.discipline])
+        for resource_name, station in used_resources.items()
         if isinstance(station, Station)
     }
     has_maxima = any(is_parallel(node) or node.use == MET for node in nodes)
     # Of an open stream the probability that all servers are busy is exact.
     is_stream = isinstance(model.population, OpenPopulation)
     unlike_stations = [
-        name
-        for name, (_, discipline) in stations.items()
-        if discipline.product_form != ANY_SERVICE and _has_unlike_services(model, name)
+        station_name
+        for station_name, (_, discipline) in stations.items()
+        if discipline.product_form != ANY_SERVICE and _has_unlike_services(model, station_name)
     ]
     stations_out_of_order = [
-        name
-        for name, (station, _) in stations.items()
+        station_name
+        for station_name, (station, _) in stations.items()
         if has_maxima and station.discipline in OVERTAKING_DISCIPLINES
     ]
     stations_of_several_servers = [
-        name for name, (station, _) in stations.items() if not is_stream and station.servers > 1
+        station_name
+        for station_name, (station, _) in stations.items()
+        if not is_stream and station.servers > 1
     ]
     steps_of_readers = [
         step.name for node in nodes if node.mode == READ for step in _steps_at_stations(node)
     ]
-    processor_names = [name for name in used_resources if is_processor(name)]
+    processor_names = [
+        resource_name for resource_name in used_resources if is_processor(resource_name)
+    ]
     return {
         "stations": list(stations),
         "unlike services": unlike_stations,
@@ -259,28 +263,46 @@ def _locks_by_property(model: Model, nodes: Sequence[Activity]) -> dict[str, lis
     """List the locks and permits that are held, by the properties that make them hard to
     approximate.
     """
-    held_resources = {name: model.resources[name] for node in nodes for name in node.held}
+    held_resources = {
+        resource_name: model.resources[resource_name]
+        for node in nodes
+        for resource_name in node.held
+    }
     spin_locks = {
-        name: lock
-        for name, lock in held_resources.items()
+        resource_name: lock
+        for resource_name, lock in held_resources.items()
         if isinstance(lock, Lock) and lock.kind in SPIN_LOCKS
     }
     shared_locks = {
-        name: lock for name, lock in held_resources.items() if isinstance(lock, ReaderWriterLock)
+        resource_name: lock
+        for resource_name, lock in held_resources.items()
+        if isinstance(lock, ReaderWriterLock)
     }
     acquired_locks = {
         name_and_holding for body in model.bodies for name_and_holding in _acquired_locks(body)
     }
-    locks = [name for name, lock in held_resources.items() if isinstance(lock, Lock | Monitor)]
-    permits = [name for name, resource in held_resources.items() if isinstance(resource, Permits)]
+    locks = [
+        resource_name
+        for resource_name, lock in held_resources.items()
+        if isinstance(lock, Lock | Monitor)
+    ]
+    permits = [
+        resource_name
+        for resource_name, resource in held_resources.items()
+        if isinstance(resource, Permits)
+    ]
     writers_of_many = [
-        name
-        for name, lock in shared_locks.items()
+        lock_name
+        for lock_name, lock in shared_locks.items()
         if lock.order == "writer-first" and _may_exceed_chain(model, lock.order)
     ]
-    locks_with_back_off = [name for name, lock in spin_locks.items() if lock.back_off != "none"]
+    locks_with_back_off = [
+        lock_name for lock_name, lock in spin_locks.items() if lock.back_off != "none"
+    ]
     nested_locks = [
-        name for name, _ in acquired_locks if {(name, True), (name, False)} <= acquired_locks
+        lock_name
+        for lock_name, _ in acquired_locks
+        if {(lock_name, True), (lock_name, False)} <= acquired_locks
     ]
     return {
         "locks": locks,

@@ -79,11 +79,13 @@ class InARow:
         its scv.
         """
         new_waits: dict[int, RandomTime] = {}
-        for index in dict.fromkeys(self.visits):
-            is_visit = np.array([index == visit for visit in self.visits])
-            mean = (self.parts * mean_waits * is_visit).sum(axis=-1)
-            factor = mean / nonzero(waits[index].mean)
-            new_waits[index] = RandomTime(mean, waits[index].variance * factor * factor)
+        for visit_index in dict.fromkeys(self.visits):
+            is_visit = np.array([visit_index == visit for visit in self.visits])
+            mean_wait = (self.parts * mean_waits * is_visit).sum(axis=-1)
+            factor = mean_wait / nonzero(waits[visit_index].mean)
+            new_waits[visit_index] = RandomTime(
+                mean_wait, waits[visit_index].variance * factor * factor
+            )
         return new_waits
 
     def present(self, waits: Array, service: Array) -> Array:

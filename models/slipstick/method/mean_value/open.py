@@ -173,7 +173,10 @@ def _saturation_reasons(
     rate: Array,
 ) -> dict[int, str]:
     """Return, by point, why a queue is saturated: more work arrives than its servers can do."""
-    work = added(visit_ratios[index] * service.mean for index, service in service_by_visit.items())
+    work = added(
+        visit_ratios[visit_index] * service.mean
+        for visit_index, service in service_by_visit.items()
+    )
     load = np.broadcast_to((rate * work / queue.servers).real, rate.shape)
     return {
         int(point): saturated_text(model, queue.name, float(rate[point].real), float(load[point]))
@@ -235,23 +238,23 @@ def _waits_at_queue(
         returning_share = places.returns(visit) / nonzero(visit_ratios[visit.index])
         work = added(
             fraction
-            * busy_by_visit[index]
+            * busy_by_visit[visit_index]
             * (
-                (1 - returning_share) * residual_by_visit[index]
-                + returning_share * service_by_visit[index].mean
+                (1 - returning_share) * residual_by_visit[visit_index]
+                + returning_share * service_by_visit[visit_index].mean
             )
-            for index, fraction in fraction_by_visit.items()
+            for visit_index, fraction in fraction_by_visit.items()
         )
         sibling_delay = added(
-            fraction * busy_by_visit[index] * sibling_waits[index]
-            for index, fraction in fraction_by_visit.items()
-            if index in sibling_waits
+            fraction * busy_by_visit[visit_index] * sibling_waits[visit_index]
+            for visit_index, fraction in fraction_by_visit.items()
+            if visit_index in sibling_waits
         )
         right_side.append((work * delaying_share + sibling_delay) / queue.servers)
         matrix.append(
             [
-                fraction * busy_by_visit[index] / queue.servers
-                for index, fraction in fraction_by_visit.items()
+                fraction * busy_by_visit[visit_index] / queue.servers
+                for visit_index, fraction in fraction_by_visit.items()
             ]
         )
     coefficients = np.stack(
@@ -265,17 +268,24 @@ def _waits_at_queue(
         visit.index: mean_waits[..., position] for position, visit in enumerate(visits)
     }
     wait_by_visit = {
-        index: RandomTime(mean, mean * mean * scv_of_wait) for index, mean in mean_by_visit.items()
+        visit_index: RandomTime(mean, mean * mean * scv_of_wait)
+        for visit_index, mean in mean_by_visit.items()
     }
     if visits_in_row := in_a_row(queue, places):
         flow_by_place = (
             visits_in_row.by_place(
-                {index: rate * visit_ratios[index] for index in visits_in_row.visits}
+                {
+                    visit_index: rate * visit_ratios[visit_index]
+                    for visit_index in visits_in_row.visits
+                }
             )
             * visits_in_row.parts
         )
         service_by_place = visits_in_row.by_place(
-            {index: service_by_visit[index].mean for index in visits_in_row.visits}
+            {
+                visit_index: service_by_visit[visit_index].mean
+                for visit_index in visits_in_row.visits
+            }
         )
         wait_by_visit |= visits_in_row.replaced(
             wait_by_visit,
@@ -363,15 +373,17 @@ def _inner_first(recursion: Recursion) -> list[Queue]:
     """
     locks = {queue.name: queue for queue in recursion.queues if queue.lock}
     inner_locks = {
-        name: {
+        lock_name: {
             visit.queue
             for visit in recursion.tree.visits
-            if name in visit.held and visit.queue in locks
+            if lock_name in visit.held and visit.queue in locks
         }
-        for name in locks
+        for lock_name in locks
     }
     try:
-        ordered_locks = [locks[name] for name in TopologicalSorter(inner_locks).static_order()]
+        ordered_locks = [
+            locks[lock_name] for lock_name in TopologicalSorter(inner_locks).static_order()
+        ]
     except CycleError as error:
         circle_names = ", ".join(sorted(set(error.args[1])))
         raise NoAnswerError(

@@ -111,7 +111,7 @@ def solve_phases(model: Model, numbers: Numbers, with_account: bool) -> Activity
         program_table.spans.update(phase_table.spans)
         for label, column in phase_table.booked.items():
             program_table.booked[label] = program_table.booked.get(label, np.zeros(1)) + column
-        for name, (busy_share, present, visit_rate, wait) in phase_table.uses.items():
+        for queue_name, (busy_share, present, visit_rate, wait) in phase_table.uses.items():
             # The wait of a visit is weighted by the visits, all else by the times of the phases.
             weighted_visits = phase_table.time * visit_rate
             weighted_use = np.stack(
@@ -122,7 +122,9 @@ def solve_phases(model: Model, numbers: Numbers, with_account: bool) -> Activity
                     weighted_visits * wait,
                 ]
             )
-            program_table.uses[name] = program_table.uses.get(name, np.zeros(1)) + weighted_use
+            program_table.uses[queue_name] = (
+                program_table.uses.get(queue_name, np.zeros(1)) + weighted_use
+            )
     for use_of_queue in program_table.uses.values():
         use_of_queue /= time
         use_of_queue[3] /= nonzero(use_of_queue[2])
@@ -481,19 +483,19 @@ class _SuperstepSolver:
         self._repeat = reader.numbers[superstep.repeat]
         self._name = reader.model.name
         lines_by_queue = Counter(
-            name
+            queue_name
             for line in self._totals_by_line
-            for total_kind, name in line
+            for total_kind, queue_name in line
             if total_kind == "visits"
         )
         self._queues = [
-            name
-            for name, line_count in lines_by_queue.items()
-            if _may_wait_at(reader.model, name, line_count)
+            queue_name
+            for queue_name, line_count in lines_by_queue.items()
+            if _may_wait_at(reader.model, queue_name, line_count)
         ]
         self._time = self._rows_of_lines("time", "")
         self._visits_on_path, self._visits, self._service_sums, self._square_sums = (
-            {name: self._rows_of_lines(total_kind, name) for name in self._queues}
+            {queue_name: self._rows_of_lines(total_kind, queue_name) for queue_name in self._queues}
             for total_kind in ("waited", "visits", "service", "square")
         )
 
@@ -542,7 +544,10 @@ class _SuperstepSolver:
             # A superstep that takes no time has no loads: any divisor gives 0.
             time = np.where(time == 0, 1.0, time)
             next_waits = self._next_waits(waits, time)
-            changes = (np.max(np.abs(next_waits[name] - waits[name])) for name in next_waits)
+            changes = (
+                np.max(np.abs(next_waits[queue_name] - waits[queue_name]))
+                for queue_name in next_waits
+            )
             largest_change = max(map(float, changes), default=0.0)
             waits = {**waits, **next_waits}
             change = largest_change / float(np.max(np.abs(time)))
@@ -561,13 +566,13 @@ class _SuperstepSolver:
         for a visit in service, X W S for those that wait [s].
         """
         work_left = {}
-        for name in self._queues:
-            waiting_work = waits[name] * self._service_sums[name]
-            work_left[name] = (self._square_sums[name] / 2 + waiting_work) / time
+        for queue_name in self._queues:
+            waiting_work = waits[queue_name] * self._service_sums[queue_name]
+            work_left[queue_name] = (self._square_sums[queue_name] / 2 + waiting_work) / time
         new_waits = {
-            name: self._total_wait(name, work_left[name], name)
-            for name in self._queues
-            if name not in (OWN, AWAY)
+            queue_name: self._total_wait(queue_name, work_left[queue_name], queue_name)
+            for queue_name in self._queues
+            if queue_name not in (OWN, AWAY)
         }
         other_lines = len(self._totals_by_line) - 1
         if other_lines and AWAY in work_left:

@@ -101,7 +101,7 @@ def reader_writer_waits(
         mode: [visit.index for visit in queue.visits if visit.mode == mode] for mode in MODES
     }
     visits_per_cycle = {
-        mode: added(visit_ratios[index] for index in visit_indices)
+        mode: added(visit_ratios[visit_index] for visit_index in visit_indices)
         for mode, visit_indices in visits_by_mode.items()
     }
     total_visits = nonzero(visits_per_cycle[READ] + visits_per_cycle[WRITE])
@@ -136,7 +136,9 @@ def reader_writer_waits(
     time_between_writes = time_elsewhere / write_probability + (1 / write_probability - 1) * (
         read_time + mean_wait
     )
-    writers_inside = added(state_before.served[index] for index in visits_by_mode[WRITE])
+    writers_inside = added(
+        state_before.served[visit_index] for visit_index in visits_by_mode[WRITE]
+    )
     # Writes of the chain are exponential, so that a write found under way lasts a whole one more in
     # the mean; the difference to the residual time of the real write counts where one is found.
     longer_residual = writers_inside * (

@@ -301,16 +301,20 @@ def _shared_queues(branches: Sequence[Activity]) -> list[str]:
     queues_by_branch = [
         dict.fromkeys(visit.queue for visit in visits_in(branch)) for branch in branches
     ]
-    queue_names = dict.fromkeys(name for branch_names in queues_by_branch for name in branch_names)
+    queue_names = dict.fromkeys(
+        queue_name for branch_names in queues_by_branch for queue_name in branch_names
+    )
     single_names = [
-        name
-        for name in queue_names
-        if not is_processor(name) or name == "own" or name.startswith("processor[")
+        queue_name
+        for queue_name in queue_names
+        if not is_processor(queue_name)
+        or queue_name == "own"
+        or queue_name.startswith("processor[")
     ]
     return [
-        name
-        for name in single_names
-        if sum(name in branch_names for branch_names in queues_by_branch) > 1
+        queue_name
+        for queue_name in single_names
+        if sum(queue_name in branch_names for branch_names in queues_by_branch) > 1
     ]
 
 
@@ -829,14 +833,14 @@ class _SynchronizedStart:
         for turn in range(repeated_passing.turns_followed):
             self._pass_node(body)
             wait_by_visit = {
-                index: wait_so_far + self.waits[index].mean
-                for index, wait_so_far in wait_by_visit.items()
+                visit_index: wait_so_far + self.waits[visit_index].mean
+                for visit_index, wait_so_far in wait_by_visit.items()
             }
             repeated_passing.add_turn(turn + 1, self.passing, self.served_until, wait_by_visit)
         self.passing = repeated_passing.passing
         self.served_until.update(repeated_passing.served_until)
-        for index, wait_so_far in repeated_passing.wait_by_visit.items():
-            self.waits[index] = RandomTime(wait_so_far / count, 0 * wait_so_far)
+        for visit_index, wait_so_far in repeated_passing.wait_by_visit.items():
+            self.waits[visit_index] = RandomTime(wait_so_far / count, 0 * wait_so_far)
 
     def _pass_queue(self, visit: Visit) -> None:
         """Move all processors through a queue, one after the other."""
@@ -1069,8 +1073,10 @@ class _RepeatedPassing:
         )
         for queue, work_end in served_until.items():
             self.served_until[queue] = self.served_until.get(queue, 0.0) + weight * work_end
-        for index, wait in wait_by_visit.items():
-            self.wait_by_visit[index] = self.wait_by_visit.get(index, 0.0) + weight * wait
+        for visit_index, wait in wait_by_visit.items():
+            self.wait_by_visit[visit_index] = (
+                self.wait_by_visit.get(visit_index, 0.0) + weight * wait
+            )
 
 
 def _requests_at_once(node: Activity, visits_at_queue: Sequence[Visit]) -> int:

@@ -287,19 +287,21 @@ class NetworkLayout:
         reason_by_point: dict[int, str] = {}
         populations_by_group = {
             "classes": self.model.classes,
-            "chains": {name: chain.members for name, chain in self.model.chains.items()},
+            "chains": {
+                chain_name: chain.members for chain_name, chain in self.model.chains.items()
+            },
         }
         duration_paths = {
-            f"{group_key}.{name}.{key}"
+            f"{group_key}.{population_name}.{time_key}"
             for group_key, population_by_name in populations_by_group.items()
-            for name, population in population_by_name.items()
+            for population_name, population in population_by_name.items()
             if isinstance(population, OpenClass) and population.bursty
-            for key in ("burst_time", "quiet_time")
+            for time_key in ("burst_time", "quiet_time")
         } | {
-            f"stations.{name}.{key}.{class_name}"
-            for name, station in self.model.stations.items()
-            for key in ("patience", "timeout")
-            for class_name in getattr(station, key)
+            f"stations.{station_name}.{limit_key}.{class_name}"
+            for station_name, station in self.model.stations.items()
+            for limit_key in ("patience", "timeout")
+            for class_name in getattr(station, limit_key)
         }
         for path, column in columns.items():
             for point, reason in _unsound_numbers(path, column.real, path in duration_paths):
@@ -381,7 +383,9 @@ class NetworkLayout:
             [isinstance(chain.members, ClosedClass) for chain in self.chains.values()]
         )
         server_counts = np.array([station.servers for station in stations], dtype=np.int64)
-        station_rates = tuple(self._station_rates(columns, name) for name in self.stations)
+        station_rates = tuple(
+            self._station_rates(columns, station_name) for station_name in self.stations
+        )
         ranks = self._ranks([chain.classes for chain in self.chains.values()])
         return NetworkArrays(
             service=service,
@@ -403,8 +407,8 @@ class NetworkLayout:
             batch=batch_sizes if max(batch_sizes, default=1) > 1 else (),
             traced=is_traced if any(is_traced) else (),
             phases={
-                (class_name, name): phases
-                for name, station in self.model.stations.items()
+                (class_name, station_name): phases
+                for station_name, station in self.model.stations.items()
                 for class_name, distribution in station.distribution.items()
                 if (phases := distribution.phases) is not None
             },
@@ -505,7 +509,7 @@ class NetworkLayout:
         quiet_rate = columns[f"{prefix}.arrivals"]
         burst_rate = columns[f"{prefix}.burst_arrivals"]
         # A time of 0 is refused beside; here it must not divide.
-        durations = (columns[f"{prefix}.{key}"] for key in ("quiet_time", "burst_time"))
+        durations = (columns[f"{prefix}.{time_key}"] for time_key in ("quiet_time", "burst_time"))
         return np.stack(
             [
                 quiet_rate,

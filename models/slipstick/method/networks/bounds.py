@@ -185,9 +185,9 @@ def _values_and_bounds(
         full_speed_demands(network),
     )
     tables: dict[str, dict[str, Array]] = {"values": {}, "low": {}, "high": {}}
-    for class_index, name in enumerate(network.classes):
-        throughput_name = f"throughput[{name}]"
-        time_name = f"response_time[{name}]"
+    for class_index, class_name in enumerate(network.classes):
+        throughput_name = f"throughput[{class_name}]"
+        time_name = f"response_time[{class_name}]"
         if not network.closed[class_index]:
             tables["low"][throughput_name] = tables["high"][throughput_name] = network.arrivals[
                 :, class_index
@@ -217,10 +217,12 @@ def _values_and_bounds(
             throughput_name: high_throughputs[:, class_index],
             time_name: longest_response,
         }
-        tables["values"][f"saturation_population[{name}]"] = saturation_populations[:, class_index]
+        tables["values"][f"saturation_population[{class_name}]"] = saturation_populations[
+            :, class_index
+        ]
     for columns in tables.values():
-        for name, column in columns.items():
+        for column_name, column in columns.items():
             finite_column = np.where(np.isfinite(column), column, np.nan)
             finite_column[list(unanswered_points)] = np.nan
-            columns[name] = finite_column
+            columns[column_name] = finite_column
     return tables

@@ -142,8 +142,8 @@ def _saturation_populations(network: NetworkArrays) -> dict[str, float]:
         # service.
         return {}
     return {
-        f"saturation_population[{name}]": float(crossing[class_index])
-        for class_index, name in enumerate(network.classes)
+        f"saturation_population[{chain_name}]": float(crossing[class_index])
+        for class_index, chain_name in enumerate(network.classes)
         if network.closed[class_index]
     }
 
@@ -209,16 +209,18 @@ def quantiles(
             error_by_name |= dict(zip(quantile_names, QUANTILE_ERRORS, strict=True))
         if transform is not None:
             quantile_by_name |= {
-                name: quantile(transform, level, mean)
-                for name, level in zip(quantile_names, QUANTILES, strict=True)
+                quantile_name: quantile(transform, level, mean)
+                for quantile_name, level in zip(quantile_names, QUANTILES, strict=True)
             }
     quantile_by_name = {
-        name: time_quantile
-        for name, time_quantile in quantile_by_name.items()
+        quantile_name: time_quantile
+        for quantile_name, time_quantile in quantile_by_name.items()
         if not np.isnan(time_quantile)
     }
     return quantile_by_name, {
-        name: error for name, error in error_by_name.items() if name in quantile_by_name
+        quantile_name: error
+        for quantile_name, error in error_by_name.items()
+        if quantile_name in quantile_by_name
     }
 
 
@@ -592,11 +594,11 @@ class Measures:
         """Return throughput and response time of every class and every chain."""
         residence = self._residence
         columns: dict[str, Array] = {}
-        for chain_index, (name, chain) in enumerate(self._network_layout.chains.items()):
+        for chain_index, (chain_name, chain) in enumerate(self._network_layout.chains.items()):
             class_indices = [self._classes.index(class_name) for class_name in chain.classes]
-            columns[f"throughput[{name}]"] = self._throughput[:, chain_index]
-            columns[f"response_time[{name}]"] = residence[:, class_indices].sum(axis=(1, 2))
-            for class_index in class_indices if chain.classes != (name,) else ():
+            columns[f"throughput[{chain_name}]"] = self._throughput[:, chain_index]
+            columns[f"response_time[{chain_name}]"] = residence[:, class_indices].sum(axis=(1, 2))
+            for class_index in class_indices if chain.classes != (chain_name,) else ():
                 columns[f"throughput[{self._classes[class_index]}]"] = self._class_throughput(
                     chain_index, chain, class_index
                 )
@@ -629,12 +631,12 @@ class Measures:
         residence = self._residence
         time_of_visit = quotient(residence, arrays.visits * self._made_share, np.nan)
         columns: dict[str, Array] = {}
-        for station_index, (name, station) in enumerate(
+        for station_index, (station_name, station) in enumerate(
             self._network_layout.model.stations.items()
         ):
             for class_name in station.visitors():
                 class_index = self._classes.index(class_name)
-                name_in_brackets = f"[{class_name},{name}]"
+                name_in_brackets = f"[{class_name},{station_name}]"
                 columns[f"queue_length{name_in_brackets}"] = self._queue_lengths[
                     :, class_index, station_index
                 ]
@@ -669,19 +671,23 @@ class Measures:
 
     def _columns_by_station(self) -> dict[str, Array]:
         columns = {}
-        for station_index, (name, station) in enumerate(
+        for station_index, (station_name, station) in enumerate(
             self._network_layout.model.stations.items()
         ):
-            columns[f"queue_length[{name}]"] = self._queue_lengths[:, :, station_index].sum(axis=1)
+            columns[f"queue_length[{station_name}]"] = self._queue_lengths[:, :, station_index].sum(
+                axis=1
+            )
             if not DISCIPLINES[station.discipline].delay:
-                columns[f"utilization[{name}]"] = self._utilization[:, :, station_index].sum(axis=1)
+                columns[f"utilization[{station_name}]"] = self._utilization[
+                    :, :, station_index
+                ].sum(axis=1)
         return columns
 
     def _probabilities(self) -> dict[str, Array]:
         tables = zip(self._stations, self._probability_tables, strict=True)
         return {
-            f"probability[{name},{customers}]": table[:, customers]
-            for name, table in tables
+            f"probability[{station_name},{customers}]": table[:, customers]
+            for station_name, table in tables
             if table is not None
             for customers in range(min(table.shape[1], MOST_PROBABILITIES))
         }
@@ -835,8 +841,8 @@ class CompiledNetwork(CompiledModel):
             *self._without_shares(network),
         )
         point_values = {
-            name: value_at(values, name, index, parameter.value)
-            for name, parameter in network_layout.tape.parameters.items()
+            parameter_name: value_at(values, parameter_name, index, parameter.value)
+            for parameter_name, parameter in network_layout.tape.parameters.items()
         }
         distribution_values |= shares_within_target(network_layout, network, point_values)
         shown_measures |= _saturation_populations(network) | distribution_values
@@ -930,8 +936,10 @@ class CompiledNetwork(CompiledModel):
                 return {}
             for value_name, column in moved_columns.items():
                 derivatives = {
-                    name: float(column[row].imag / complex_step(point_values[name]))
-                    for row, name in enumerate(moved_names, 1)
+                    parameter_name: float(
+                        column[row].imag / complex_step(point_values[parameter_name])
+                    )
+                    for row, parameter_name in enumerate(moved_names, 1)
                 }
                 slopes.setdefault(value_name, {}).update(derivatives)
         return slopes
@@ -998,26 +1006,26 @@ def _measured_columns(
             (np.arange(count), read_columns(Measures(network_layout, arrays, empty_solution)))
         ]
     columns: dict[str, Array] = {}
-    for name in dict.fromkeys(
-        name for _, columns_of_piece in columns_of_pieces for name in columns_of_piece
+    for column_name in dict.fromkeys(
+        column_name for _, columns_of_piece in columns_of_pieces for column_name in columns_of_piece
     ):
         number_type = np.result_type(
             float,
             *(
-                columns_of_piece[name]
+                columns_of_piece[column_name]
                 for _, columns_of_piece in columns_of_pieces
-                if name in columns_of_piece
+                if column_name in columns_of_piece
             ),
         )
-        columns[name] = np.full(count, np.nan, number_type)
+        columns[column_name] = np.full(count, np.nan, number_type)
         for rows, columns_of_piece in columns_of_pieces:
             # A number of customers that none of these points has is not there.
             is_probability_of_none = (
-                name.startswith("probability[")
-                and f"{name.rpartition(',')[0]},0]" in columns_of_piece
+                column_name.startswith("probability[")
+                and f"{column_name.rpartition(',')[0]},0]" in columns_of_piece
             )
-            columns[name][rows] = columns_of_piece.get(
-                name, 0.0 if is_probability_of_none else np.nan
+            columns[column_name][rows] = columns_of_piece.get(
+                column_name, 0.0 if is_probability_of_none else np.nan
             )
     return columns, pieces, reason_by_point
 

@@ -294,13 +294,15 @@ class FlatNetwork:
 
     def _patience(self, place: Place) -> ServiceTime | None:
         """Return how long a class waits in the queue of a station; None without a limit."""
-        for key, distribution_kind, scv in (
+        for limit_key, distribution_kind, scv in (
             ("patience", "exponential", 1.0),
             ("timeout", "deterministic", 0.0),
         ):
-            if place[0] in getattr(self.model.stations[place[1]], key):
+            if place[0] in getattr(self.model.stations[place[1]], limit_key):
                 return ServiceTime(
-                    distribution_kind, self._number_at(f"stations.{place[1]}.{key}.{place[0]}"), scv
+                    distribution_kind,
+                    self._number_at(f"stations.{place[1]}.{limit_key}.{place[0]}"),
+                    scv,
                 )
         return None
 
@@ -386,9 +388,11 @@ class FlatNetwork:
         Return the number of its first instruction.
         """
         first_instruction = self.builder.next_instruction
-        mean = float(self.arrays.network.think[0, chain_index].real)
-        if mean > 0:
-            self.builder.delay(ServiceTime("exponential", mean), _thinking_label(chain_name))
+        mean_think_time = float(self.arrays.network.think[0, chain_index].real)
+        if mean_think_time > 0:
+            self.builder.delay(
+                ServiceTime("exponential", mean_think_time), _thinking_label(chain_name)
+            )
             self.builder.start_response()
         return first_instruction
 
@@ -826,7 +830,7 @@ class _NetworkEstimates:
         chain = self.chain_of[place[0]]
         station = self.stations[place[1]]
         name_in_brackets = f"[{place[0]},{place[1]}]"
-        time = self.time(place)
+        time_present = self.time(place)
         visits = self.cycles(chain)
         if place in self.planned_network.visits:
             visits = self.passages(place) * (
@@ -834,10 +838,10 @@ class _NetworkEstimates:
             )
         yield (
             f"queue_length{name_in_brackets}",
-            self._ratio(chain, time, self.elapsed_time, NOTHING),
+            self._ratio(chain, time_present, self.elapsed_time, NOTHING),
         )
         yield f"residence_time{name_in_brackets}", self._response_estimate(chain, [place])
-        yield f"time_per_visit{name_in_brackets}", self._ratio(chain, time, visits)
+        yield f"time_per_visit{name_in_brackets}", self._ratio(chain, time_present, visits)
         if not station.rates:
             yield (
                 f"waiting_time{name_in_brackets}",
@@ -1133,10 +1137,10 @@ class _NetworkEstimates:
                 for class_name in self.network_layout.classes
             )
         estimates = {
-            name: self.result.ratio(seconds, self.cycles(chain))
-            for name, seconds in times_by_component.items()
+            component: self.result.ratio(seconds, self.cycles(chain))
+            for component, seconds in times_by_component.items()
         }
-        return {name: estimate for name, estimate in estimates.items() if estimate.mean}
+        return {component: estimate for component, estimate in estimates.items() if estimate.mean}
 
 
 def _shares(
@@ -1157,7 +1161,9 @@ def _shares(
     approximate_shares = approximate_form.points(values).answer(0).share.get(value_name, {})
     parameters = network_layout.tape.parameters
     names_with_time = (
-        name for name in approximate_form.smooth if parameters[name].dimension.time_power
+        parameter_name
+        for parameter_name in approximate_form.smooth
+        if parameters[parameter_name].dimension.time_power
     )
     ranked_names = sorted(names_with_time, key=lambda name: -abs(approximate_shares.get(name, 0.0)))
 
@@ -1172,7 +1178,8 @@ def _shares(
         return means
 
     own_values = {
-        name: values.get(name, parameter.value or 0.0) for name, parameter in parameters.items()
+        parameter_name: values.get(parameter_name, parameter.value or 0.0)
+        for parameter_name, parameter in parameters.items()
     }
     return Differences(value_name, rerun, base_result).shares(
         mean, ranked_names[: simulation.shares], own_values, parameters

@@ -223,8 +223,8 @@ def _parties_by_name(groups: Sequence[Group], sizes: Sequence[int]) -> Parties:
     parties_by_name: dict[str, int] = {}
     for group, size in zip(groups, sizes, strict=True):
         meeting_nodes = (node for node in steps(group.cycle) if node.use in (MET, ASKED))
-        for name in {name for node in meeting_nodes for name in node.uses}:
-            parties_by_name[name] = parties_by_name.get(name, 0) + size
+        for meeting_name in {meeting_name for node in meeting_nodes for meeting_name in node.uses}:
+            parties_by_name[meeting_name] = parties_by_name.get(meeting_name, 0) + size
     return parties_by_name
 
 
@@ -301,22 +301,24 @@ class Writer:
         self.members = members
         self.other_processors = members - 1
         self._check_size(max(members, 1))
-        for name, resource in self.model.resources.items():
+        for resource_name, resource in self.model.resources.items():
             if isinstance(resource, Station):
                 # Where every customer has a server, no order matters.
                 is_delay = DISCIPLINES[resource.discipline].delay
                 self.builder.station(
-                    name,
+                    resource_name,
                     resource.capacity,
                     "fcfs" if is_delay else resource.discipline,
                     rates=[self.numbers[rate] for rate in resource.rates],
                 )
             elif isinstance(resource, Lock):
-                self.builder.lock(name, self._lock_implementation(resource))
+                self.builder.lock(resource_name, self._lock_implementation(resource))
             elif isinstance(resource, TaskPool):
-                self._add_pool(name, resource)
+                self._add_pool(resource_name, resource)
             elif isinstance(resource, HeldResource):
-                self.builder.permits(name, resource.capacity, NOUNS.get(type(resource), "permits"))
+                self.builder.permits(
+                    resource_name, resource.capacity, NOUNS.get(type(resource), "permits")
+                )
             elif not isinstance(resource, Barrier | Semaphores):
                 raise NoAnswerError(
                     f"simulation has no rule for resources of the kind {type(resource).__name__};"
@@ -325,7 +327,7 @@ class Writer:
             for counter_name, units in (
                 {} if isinstance(resource, TaskPool) else resource.counters.items()
             ):
-                self.builder.permits(f"{name}.{counter_name}", units, COUNTER)
+                self.builder.permits(f"{resource_name}.{counter_name}", units, COUNTER)
         if any(
             step.resource is not None and step.resource not in self.model.resources
             for step in self.model.steps
@@ -608,26 +610,26 @@ class Writer:
         self.builder.pick(bodies_by_place, node.by, self._stream_number(node))
 
     def _step(self, step: Step, parties: Parties) -> None:
-        mean = self.numbers[step.time]
-        if not in_range(mean):
+        mean_time = self.numbers[step.time]
+        if not in_range(mean_time):
             raise NoAnswerError(
-                f"the time of step {step.name} comes out as {mean!r} s; what is simulated takes"
+                f"the time of step {step.name} comes out as {mean_time!r} s; what is simulated takes"
                 f" {RANGE}"
             )
         speed_expression = self.model.speed_alone(step)
         self.once[step.name] = (
-            mean if speed_expression is None else mean / self.numbers[speed_expression]
+            mean_time if speed_expression is None else mean_time / self.numbers[speed_expression]
         )
-        time = time_of_distribution(mean, step.scv, step.distribution)
+        random_time = time_of_distribution(mean_time, step.scv, step.distribution)
         if step.resource is None:
-            self.builder.delay(time, step.name)
+            self.builder.delay(random_time, step.name)
         elif step.resource in self.model.resources:
             weight = 1.0
             if step.weight is not None:
                 weight = self._checked_weight(step.name, self.numbers[step.weight])
-            self.builder.serve(step.resource, time, step.name, rank=step.rank, weight=weight)
+            self.builder.serve(step.resource, random_time, step.name, rank=step.rank, weight=weight)
         else:
-            self._serve_at_processor(step, time)
+            self._serve_at_processor(step, random_time)
 
     def _checked_weight(self, name: str, weight: float) -> float:
         if not SHORTEST <= weight <= LONGEST:
@@ -815,8 +817,8 @@ def timeline(
         for step in model.steps
     }
     place_by_label |= {
-        f"{MONITOR}:{name}": name
-        for name, resource in model.resources.items()
+        f"{MONITOR}:{pool_name}": pool_name
+        for pool_name, resource in model.resources.items()
         if isinstance(resource, TaskPool)
     }
     ends_of_phases = (

@@ -144,18 +144,20 @@ class Differences:
         """
         slope_by_parameter: dict[str, float] = {}
         share_values: dict[str, Value] = {}
-        for name in names if mean else ():
-            if not point_values[name]:
+        for parameter_name in names if mean else ():
+            if not point_values[parameter_name]:
                 continue
-            elasticity = self._elasticity(name, point_values[name], mean)
-            time_power = parameters[name].dimension.time_power
-            slope_by_parameter[name] = elasticity.mean * mean / point_values[name]
+            elasticity = self._elasticity(parameter_name, point_values[parameter_name], mean)
+            time_power = parameters[parameter_name].dimension.time_power
+            slope_by_parameter[parameter_name] = (
+                elasticity.mean * mean / point_values[parameter_name]
+            )
             share_ends = [
                 None if end is None else time_power * end
                 for end in (elasticity.low, elasticity.high)
             ]
             low, high = share_ends if time_power > 0 else reversed(share_ends)
-            share_values[f"share[{self.value},{name}]"] = Value(
+            share_values[f"share[{self.value},{parameter_name}]"] = Value(
                 time_power * elasticity.mean, "1", low, high
             )
         note = (
@@ -373,11 +375,15 @@ def _overloads(
     nodes_begun = [
         begun_node for node in forks for branch in node.beside for begun_node in steps(branch)
     ]
-    resources_used = {name for begun_node in nodes_begun for name in begun_node.uses}
-    for name, resource in model.resources.items():
-        if name not in resources_used:
+    resources_used = {
+        resource_name for begun_node in nodes_begun for resource_name in begun_node.uses
+    }
+    for resource_name, resource in model.resources.items():
+        if resource_name not in resources_used:
             continue
-        work_at_resource = [work_of_group.get(name, zero(TIME)) for work_of_group in work_of_groups]
+        work_at_resource = [
+            work_of_group.get(resource_name, zero(TIME)) for work_of_group in work_of_groups
+        ]
         tape = Tape(work_at_resource)
         columns = tape.run(only(values_given, tape.parameters))
         low, load, high = (
@@ -393,7 +399,7 @@ def _overloads(
         if high < 1:
             continue
         description = (
-            f"{resource.noun.split()[-1]} {name} is asked for {load:.4g} of its time, at branches that"
+            f"{resource.noun.split()[-1]} {resource_name} is asked for {load:.4g} of its time, at branches that"
             " are not waited for too"
         )
         # At a bottleneck that all share the load is 1, and its estimate a little above or below.
@@ -635,16 +641,16 @@ def _efficiency_estimates(
         return {}
     account = simulated_account.weights(simulated_account.labels.component)
     values = {}
-    if any(name in account for name in model.useful):
+    if any(component in account for component in model.useful):
         useful_weights = sum(
-            (weight for name, weight in account.items() if name in model.useful),
+            (weight for component, weight in account.items() if component in model.useful),
             np.zeros(layout.width),
         )
         values["efficiency"] = result.ratio(useful_weights, time_weights)
         values["speedup"] = result.ratio(flat_model.population * useful_weights, time_weights)
-    for name, weight in account.items():
-        if name not in model.useful:
-            values[f"processors_lost[{name}]"] = result.ratio(
+    for component, weight in account.items():
+        if component not in model.useful:
+            values[f"processors_lost[{component}]"] = result.ratio(
                 flat_model.population * weight, time_weights
             )
     return values
@@ -676,23 +682,27 @@ def _parallel_estimates(
         worker_count = float(parallel_work.workers(columns, flat_model.population)[0])
         values["efficiency"] = result.ratio(useful_weights / worker_count, time_weights)
         values["speedup"] = result.ratio(useful_weights, time_weights)
-    for name in parallel_work.components:
-        work_weights = number_by_key["work of", name] * cycle_weights
-        values[f"occupation[{name}]"] = result.ratio(work_weights, time_weights)
-        overlap = result.ratio(work_weights - component_weights.get(name, 0.0), time_weights)
+    for component in parallel_work.components:
+        work_weights = number_by_key["work of", component] * cycle_weights
+        values[f"occupation[{component}]"] = result.ratio(work_weights, time_weights)
+        overlap = result.ratio(work_weights - component_weights.get(component, 0.0), time_weights)
         # The difference of an expectation and what was seen may come out below nothing.
-        is_zero = overlap.mean <= ROUNDING * values[f"occupation[{name}]"].mean
+        is_zero = overlap.mean <= ROUNDING * values[f"occupation[{component}]"].mean
         upper_end = 0.0 if overlap.high is None or abs(overlap.high) <= ROUNDING else overlap.high
-        values[f"overlap[{name}]"] = Estimate(0.0, 0.0, max(upper_end, 0.0)) if is_zero else overlap
-    for pipeline_index, name in enumerate(result.plan.pipelines):
-        if name in parallel_work.pipelines:
-            place_time = number_by_key["places", name] * layout.column(layout.spans[pipeline_index])
-            idle_time = place_time - number_by_key["stages", name] * layout.column(
+        values[f"overlap[{component}]"] = (
+            Estimate(0.0, 0.0, max(upper_end, 0.0)) if is_zero else overlap
+        )
+    for pipeline_index, pipeline_name in enumerate(result.plan.pipelines):
+        if pipeline_name in parallel_work.pipelines:
+            place_time = number_by_key["places", pipeline_name] * layout.column(
+                layout.spans[pipeline_index]
+            )
+            idle_time = place_time - number_by_key["stages", pipeline_name] * layout.column(
                 layout.passes[pipeline_index]
             )
             # A pipeline that no run has executed has no bubble.
             if (result.batches @ place_time).any():
-                values[f"bubble[{name}]"] = result.ratio(idle_time, place_time)
+                values[f"bubble[{pipeline_name}]"] = result.ratio(idle_time, place_time)
     return values
 
 
@@ -709,32 +719,34 @@ def _resource_estimates(result: Result) -> dict[str, Estimate]:
     counters = {lock.name for lock in plan.locks if lock.noun == COUNTER}
     elapsed_time = layout.column(layout.time)
     values = {}
-    for name in dict.fromkeys(resource_names):
+    for resource_name in dict.fromkeys(resource_names):
         present_weights, busy_weights, departure_weights, waiting_weights = (
             np.zeros(layout.width) for _ in range(4)
         )
         for resource_index in (
             resource_index
             for resource_index, other_name in enumerate(resource_names)
-            if other_name == name
+            if other_name == resource_name
         ):
             waiting_weights += waiting_column(result, resource_index)
             present_weights[layout.area[resource_index]] = busy_weights[
                 layout.use[resource_index]
             ] = departure_weights[layout.done[resource_index]] = 1.0
-        copies = resource_names.count(name)
-        if name in counters:
+        copies = resource_names.count(resource_name)
+        if resource_name in counters:
             # What is in use of a counter are the units that are there.
-            values[f"units[{name}]"] = result.ratio(busy_weights, elapsed_time)
+            values[f"units[{resource_name}]"] = result.ratio(busy_weights, elapsed_time)
             waiting_weights = present_weights
-        elif servers_by_name[name] < MOST_HOLDERS:
-            values[f"utilization[{name}]"] = result.ratio(
-                busy_weights, elapsed_time * servers_by_name[name] * copies
+        elif servers_by_name[resource_name] < MOST_HOLDERS:
+            values[f"utilization[{resource_name}]"] = result.ratio(
+                busy_weights, elapsed_time * servers_by_name[resource_name] * copies
             )
-        values[f"queue_length[{name}]"] = result.ratio(present_weights, elapsed_time * copies)
+        values[f"queue_length[{resource_name}]"] = result.ratio(
+            present_weights, elapsed_time * copies
+        )
         # A resource that no visit has ended at has no mean wait.
         if result.batches @ departure_weights @ np.ones(len(result.batches)) > 0:
-            values[f"wait[{name}]"] = result.ratio(waiting_weights, departure_weights)
+            values[f"wait[{resource_name}]"] = result.ratio(waiting_weights, departure_weights)
     return values
 
 
@@ -745,14 +757,14 @@ def _access_estimates(result: Result) -> dict[str, Estimate]:
     layout = result.layout
     values = {}
     names = [lock.name for lock in result.plan.locks]
-    for tally_index, (tally_kind, _, name) in enumerate(
+    for tally_index, (tally_kind, _, lock_name) in enumerate(
         tally.partition(":") for tally in result.plan.tallies
     ):
         if tally_kind == ACCESSES:
-            acquisitions = layout.column(layout.taken[names.index(name)])
+            acquisitions = layout.column(layout.taken[names.index(lock_name)])
             local_accesses = layout.column(layout.refused[tally_index])
-            values[f"accesses[{name},local]"] = result.ratio(local_accesses, acquisitions)
-            values[f"accesses[{name},remote]"] = result.ratio(
+            values[f"accesses[{lock_name},local]"] = result.ratio(local_accesses, acquisitions)
+            values[f"accesses[{lock_name},remote]"] = result.ratio(
                 layout.column(layout.tried[tally_index]) - local_accesses, acquisitions
             )
     return values
@@ -765,19 +777,19 @@ def _attempt_estimates(result: Result) -> dict[str, Estimate]:
     layout = result.layout
     estimates = {}
     columns = {
-        tuple(name.split(":", 1)): (layout.column(tries), layout.column(refusals))
-        for name, tries, refusals in zip(
+        tuple(tally_name.split(":", 1)): (layout.column(tries), layout.column(refusals))
+        for tally_name, tries, refusals in zip(
             result.plan.tallies, layout.tried, layout.refused, strict=True
         )
     }
-    for (tally_kind, name), (tries, abandonments) in columns.items():
+    for (tally_kind, resource_name), (tries, abandonments) in columns.items():
         if tally_kind == TRIES:
-            attempts, attempts_given_up = columns[GIVEN_UP, name]
-            estimates[f"abandonment[{name}]"] = result.ratio(abandonments, tries)
-            estimates[f"amplification[{name}]"] = result.ratio(tries, attempts)
+            attempts, attempts_given_up = columns[GIVEN_UP, resource_name]
+            estimates[f"abandonment[{resource_name}]"] = result.ratio(abandonments, tries)
+            estimates[f"amplification[{resource_name}]"] = result.ratio(tries, attempts)
             successes = attempts - attempts_given_up
             elapsed_time = layout.column(layout.time)
-            estimates[f"goodput[{name}]"] = result.ratio(successes, elapsed_time)
+            estimates[f"goodput[{resource_name}]"] = result.ratio(successes, elapsed_time)
     return estimates
 
 
@@ -793,26 +805,32 @@ def _fairness_estimates(result: Result) -> dict[str, Estimate]:
     """
     layout = result.layout
     index_by_lock = {
-        lock.name: index
-        for index, lock in enumerate(result.plan.locks)
+        lock.name: lock_index
+        for lock_index, lock in enumerate(result.plan.locks)
         if lock.label.startswith("lock:")
     }
     indices_by_name = {
         "fairness": tuple(index_by_lock.values()),
-        **{f"fairness[{name}]": (index,) for name, index in index_by_lock.items()},
+        **{
+            f"fairness[{lock_name}]": (lock_index,)
+            for lock_name, lock_index in index_by_lock.items()
+        },
     }
     column_sums = result.batches.sum(axis=0)
     values = {}
-    for name, lock_indices in indices_by_name.items():
+    for value_name, lock_indices in indices_by_name.items():
         counts, wait_sums, square_sums = (
-            sum((layout.column(column[index]) for index in lock_indices), np.zeros(layout.width))
+            sum(
+                (layout.column(column[lock_index]) for lock_index in lock_indices),
+                np.zeros(layout.width),
+            )
             for column in (layout.taken, layout.waited, layout.squares)
         )
         n, w, q = (float(column_sums @ column) for column in (counts, wait_sums, square_sums))
         if q > 0:
             # The derivatives of w^2 / (n q) by w and n, so that the batches give its variance.
             fairness = w * w / (n * q)
-            values[name] = result.ratio(
+            values[value_name] = result.ratio(
                 2 * fairness / w * wait_sums - fairness / n * counts, square_sums / q
             )
     return values
@@ -843,11 +861,11 @@ def _shares(
         return batch_means
 
     own_values = {
-        name: values_given.get(name, parameter.value or 0.0)
-        for name, parameter in parameters.items()
+        parameter_name: values_given.get(parameter_name, parameter.value or 0.0)
+        for parameter_name, parameter in parameters.items()
     }
     return Differences("time", rerun, base_result).shares(
-        mean, [name for name, _ in ranked_shares], own_values, parameters
+        mean, [parameter_name for parameter_name, _ in ranked_shares], own_values, parameters
     )
 
 
