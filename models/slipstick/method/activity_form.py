@@ -256,6 +256,7 @@ class ActivityForm(CompiledModel):
             columns = perturbed(
                 {expr: expr for expr in self._expressions}, point_values, parameter_names
             )
+            # The first row is the point without a move, which no derivative needs.
             numbers = {expr: column[1:] for expr, column in columns.items()}
             try:
                 slope_column = self.table(numbers, with_account=False).time.imag / [

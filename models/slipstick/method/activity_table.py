@@ -219,6 +219,7 @@ def _check_sum(odds: Sequence[Expr], values: SetValues) -> None:
             probabilities.append(values.get(quantity.name, quantity.value))
         else:
             probabilities.append(quantity.value if isinstance(quantity, Number) else None)
+    # A computed probability is known only at a point, so that its sum is checked there.
     known_probabilities = [
         np.asarray(probability, dtype=np.float64)
         for probability in probabilities

@@ -381,6 +381,7 @@ class CompiledModel:
         slopes_by_column = {}
         for column in wanted_columns:
             value_table = np.broadcast_to(columns[column], (count * (1 + len(moves)),))
+            # The first row holds the points themselves, then come two rows for each parameter.
             value_table = value_table.reshape(1 + len(moves), count)
             slope_by_parameter = {
                 parameter_name: (value_table[2 * index + 1] - value_table[2 * index + 2])

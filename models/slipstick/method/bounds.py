@@ -110,6 +110,7 @@ class CompiledBounds(CompiledModel):
         size, *columns = self._tape.run(only(values, self.parameters))
         count = max(map(len, (size, *columns)))
         size, *columns = (np.broadcast_to(column, (count,)) for column in (size, *columns))
+        # The upper bound was compiled first, where there is one.
         upper_bound = columns.pop(0) if self._upper_bound is not None else None
         return size, dict(zip(self._lower_bounds, columns, strict=True)), upper_bound
 
@@ -314,6 +315,7 @@ def _has_product_form(model: Model) -> bool:
             station = model.resources.get(node.resource)
             if not isinstance(station, Station) or node.scv != 1.0 or node.weight is not None:
                 return False
+            # Steps may differ in their means, which only shared servers and delays allow.
             if (
                 DISCIPLINES[station.discipline].product_form != ANY_SERVICE
                 and resources_used.count(node.resource) > 1

@@ -225,6 +225,7 @@ class ClosedForm(CompiledModel):
         account_slopes = (
             time_slopes if self.account is self.time else self.tape.differentiate(values, 1)
         )
+        # In the order in which they were compiled, after the time and the account.
         columns = iter(self.tape.run(values)[2:])
         size = next(columns)
         stages = {
@@ -443,6 +444,7 @@ def _stage_times(model: Model) -> dict[str, dict[str, Expr]]:
     times_by_pipeline = {}
     for pipeline in (node for node in each_once(model.bodies) if isinstance(node, Pipeline)):
         serial_stages = [stage for stage in pipeline.stages if stage.kind == "serial"]
+        # Items that differ have no common time at a stage.
         if pipeline.identical and serial_stages:
             times_by_pipeline[pipeline.name] = {
                 stage.name: time(stage.bodies[0], model, booked=False) for stage in serial_stages

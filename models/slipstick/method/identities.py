@@ -212,6 +212,7 @@ class Identities:
             return
         load_values = iter(self._load_tape.run(only(values, self._load_tape.parameters)))
         for load in self._resource_loads_of_model:
+            # In the order of `ResourceLoad.numbers`.
             demand = next(load_values)
             visits = next(load_values)
             rate_alone = next(load_values)

@@ -646,6 +646,7 @@ def _with_reasons(solution: Solution, reasons: Sequence[str | None]) -> Solution
     has no answer either, its reason follows theirs, unless both are saturation.
     """
 
+    # Details are nested, one level for each method that passed the point on.
     def detail(index: int) -> tuple[Solution, int]:
         inner_solution = solution
         row = index

@@ -135,6 +135,7 @@ class AnswerNames(Mapping[str, str]):
 
     def __getitem__(self, name: str) -> str:
         value_kind, _, name_in_brackets = name.partition("[")
+        # An end of an interval has the unit of its value.
         if self._intervals and value_kind in (LOW, HIGH):
             return self._unit_of_value(name_in_brackets.removesuffix("]"))
         return self._unit_of_value(name)
@@ -185,6 +186,7 @@ def names_of(
         names = _names_in_network(model, method == BOUNDS)
         counted_stations = () if method == BOUNDS else model.stations
     listed_names = list(names)
+    # An amount is computed from values, of which bounds have none.
     if not isinstance(model, AddedModel) and method != BOUNDS:
         listed_names += [f"amount[{name}]" for name in amounts_known(model.amounts, listed_names)]
     return AnswerNames(

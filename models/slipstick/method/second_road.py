@@ -273,6 +273,7 @@ def _look(
         events = EVENTS * (OF_NETWORKS if is_network else 1)
         if isinstance(simulation.check, int):
             events = simulation.check
+        # The events of one cycle grow with the processors, and a cycle must fit into the look.
         if _method_at(solution, row) == CLOSED_FORM:
             if plan.population > MOST_ADDED_UP:
                 return Verdict(NOT_CHECKED, "it is added up of too many processors")

@@ -488,6 +488,7 @@ class Recursion:
             return
         numbers_at_points = at_points(numbers, points)
         processor_counts = sizes[points].astype(int)
+        # Large populations begin at a fixed point, so that their smaller ones are not solved.
         is_large = processor_counts.max(axis=1) > MOST_ONE_BY_ONE
         if len(processor_counts[0]) == 1 and is_large.any() and not every_population:
             yield from self._solve_large(

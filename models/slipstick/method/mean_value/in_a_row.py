@@ -116,6 +116,7 @@ class InARow:
         place_count = len(self.visits)
         arrival_rates = flows * self.first
         arrivals = np.broadcast_to(arrival_rates[..., None, :], (*arrival_rates.shape, place_count))
+        # The first trial has no waits, each further one a wait of 1 at one place.
         trial_waits = np.concatenate([np.zeros((1, place_count)), np.eye(place_count)])
         trial_waits = trial_waits.reshape(
             place_count + 1, *(1 for _ in flows.shape[:-1]), place_count

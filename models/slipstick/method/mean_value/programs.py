@@ -500,6 +500,7 @@ class _SuperstepSolver:
         )
 
     def _rows_of_lines(self, total_kind: str, name: str) -> Array:
+        # A line that never visits a queue has zeros there.
         rows = (line.get((total_kind, name), np.zeros(1)) for line in self._totals_by_line)
         return np.stack(np.broadcast_arrays(*rows))
 

@@ -348,6 +348,7 @@ def _chain_waits(
             rates=rates * write_probability**writes_drawn * (1 - write_probability) ** reads_drawn,
         )
     )
+    # The columns of a state: of a fair lock the last one counts all requests that wait.
     states = np.asarray(chain.states)
     readers_inside, writers_inside, readers_waiting, writers_waiting = states.T
     request_rate = probabilities @ (customers - states.sum(axis=1)) / time_elsewhere

@@ -310,6 +310,7 @@ class NetworkLayout:
 
     def _refused_probabilities(self, probabilities: Array) -> dict[int, str]:
         reason_by_point: dict[int, str] = {}
+        # Checked at each point, because probabilities of routes may be parameters.
         sources = dict.fromkeys(route.source for route in self.model.routing)
         for class_name, station_name in sources:
             route_indices = [

@@ -728,9 +728,8 @@ class CompiledNetwork(CompiledModel):
         """Names of the parameters that answers are differentiated by: all except those that
         count customers.
         """
-        populations = (
-            chain_population.members for chain_population in self.network_layout.chains.values()
-        )
+        # Numbers of customers are whole, so that a derivative by them has no meaning.
+        populations = (chain.members for chain in self.network_layout.chains.values())
         population_counts = (
             chain_population.population
             for chain_population in populations

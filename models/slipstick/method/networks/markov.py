@@ -208,6 +208,7 @@ def _solution_of_chains(arrays: NetworkPoints, solution: MarkovSolution) -> Mark
         int(np.flatnonzero(arrays.chain_of == chain_index)[0])
         for chain_index in range(len(arrays.network.classes))
     ]
+    # Throughput is that of the chain in cycles, the same for each of its classes.
     is_member = (arrays.chain_of == np.arange(len(first_classes))[:, None]).astype(float)
 
     def sum_by_chain(values: Array) -> Array:

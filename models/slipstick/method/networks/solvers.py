@@ -115,6 +115,7 @@ def _solved_pieces(
     """Solve points together. Where that fails, solve each half alone, until only single points
     fail, whose reasons are recorded.
     """
+    # Selecting copies the arrays, so that all points are passed on as they are.
     chosen_arrays = arrays if len(points) == arrays.network.points else arrays.select(points)
     try:
         with np.errstate(all="ignore"):

@@ -223,6 +223,7 @@ def _parties_by_name(groups: Sequence[Group], sizes: Sequence[int]) -> Parties:
     parties_by_name: dict[str, int] = {}
     for group, size in zip(groups, sizes, strict=True):
         meeting_nodes = (node for node in steps(group.cycle) if node.use in (MET, ASKED))
+        # A cycle that comes to one barrier several times is one party of it.
         for meeting_name in {meeting_name for node in meeting_nodes for meeting_name in node.uses}:
             parties_by_name[meeting_name] = parties_by_name.get(meeting_name, 0) + size
     return parties_by_name

@@ -442,6 +442,7 @@ def one_point(
     }
 
     def columns(values: Mapping[str, Value], bound: str = "value") -> dict[str, Array]:
+        # A value may lack a bound, and an array of numbers cannot hold None.
         numbers = {entry_name: getattr(value, bound) for entry_name, value in values.items()}
         return {
             entry_name: np.array([math.nan if number is None else number])
