@@ -89,15 +89,15 @@ def test_a_solution_that_breaks_an_identity_is_caught(
 ) -> None:
     _, solution = solved(model, method)
     identities = Identities(model)
-    assert identities.held(solution, {}) is solution
-    broken = identities.broken(changed(solution, name, factor), {})
+    assert identities.without_contradictions(solution, {}) is solution
+    broken = identities.contradictions(changed(solution, name, factor), {})
     assert words in broken[0]
 
 
 def test_a_value_outside_of_its_interval_is_caught() -> None:
     _, solution = solved(ACTIVITY, "simulation")
     values = {**solution.values, "time": solution.high["time"] * 1.5}
-    broken = Identities(ACTIVITY).broken(replace(solution, values=values), {})
+    broken = Identities(ACTIVITY).contradictions(replace(solution, values=values), {})
     assert "but its upper end" in broken[0]
 
 
@@ -125,7 +125,7 @@ def test_where_a_method_contradicts_itself_the_next_answers() -> None:
     wrong = Method("wrong", "activity", lambda *_: Wrong(), 1.0)
     right = Method("right", "activity", lambda *_: form_of(ACTIVITY, {}, "mean-value"), 2.0)
     form = LadderForm(ACTIVITY, {}, SHORT, True, (wrong, right))
-    form.identities = Identities(ACTIVITY).held
+    form.identities = Identities(ACTIVITY).without_contradictions
     points = form.points(SIZES)
     assert points.provenance().methods == ["wrong", "mean-value"]
     assert "throughput x time is 20, but the number of its processors is 3" in str(
@@ -135,7 +135,7 @@ def test_where_a_method_contradicts_itself_the_next_answers() -> None:
 
 def test_a_named_method_that_contradicts_itself_has_no_answer() -> None:
     form = Wrong()
-    form.identities = Identities(ACTIVITY).held
+    form.identities = Identities(ACTIVITY).without_contradictions
     points = form.points(SIZES)
     assert points.answer(0).values["time"].value == 10.0
     answer = points.answer(1)

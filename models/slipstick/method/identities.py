@@ -108,7 +108,7 @@ class Identities:
     >>> from slipstick.model.system import closed_model
     >>> identities = Identities(closed_model(delay(2.0), processors=4))
     >>> wrong = {"time": np.array([2.0]), "throughput": np.array([3.0])}
-    >>> identities.broken(Solution(model="m", method="exact", values=wrong), {})[0][:61]
+    >>> identities.contradictions(Solution(model="m", method="exact", values=wrong), {})[0][:61]
     'throughput x time is 6, but the number of its processors is 4'
     """
 
@@ -128,7 +128,7 @@ class Identities:
             self._products = list(_products_of_activity(model))
             self._member_noun = "processors"
 
-    def held(self, solution: Solution, values: Values) -> Solution:
+    def without_contradictions(self, solution: Solution, values: Values) -> Solution:
         """Remove the answers of the points at which a solution breaks an identity.
 
         Parameters
@@ -136,10 +136,10 @@ class Identities:
         solution : of any method
         values : of the model's parameters [points]
         """
-        broken = self.broken(solution, values)
-        return _without_answers(solution, broken) if broken else solution
+        contradictions = self.contradictions(solution, values)
+        return _without_answers(solution, contradictions) if contradictions else solution
 
-    def broken(self, solution: Solution, values: Values) -> dict[int, str]:
+    def contradictions(self, solution: Solution, values: Values) -> dict[int, str]:
         """Return, by point, the first identity that a solution breaks, with both numbers.
 
         Parameters

@@ -325,7 +325,7 @@ def form_of(
         form.estimates = model.estimates
         form.requires = model.requires
     if isinstance(model, Model | QueueingNetwork):
-        form.identities = Identities(model).held
+        form.identities = Identities(model).without_contradictions
         # An amount is computed from values, of which bounds have none.
         if model.amounts and method != BOUNDS:
             form.amounts = Amounts(model, form.quantity, form.slopes)

@@ -982,7 +982,9 @@ class _RecursionStep:
             self._rows_by_queue.values() if state_before.arrivals.other_processors else ()
         ):
             mean_waits = state_before.arrivals.waits_in_a_row(visits_in_row, arrival_waits.waits)
-            arrival_waits.waits.update(visits_in_row.replaced(arrival_waits.waits, mean_waits))
+            arrival_waits.waits.update(
+                visits_in_row.with_mean_waits(arrival_waits.waits, mean_waits)
+            )
             arrival_waits.by_place[visits_in_row.visits] = visits_in_row.present(
                 mean_waits, visits_in_row.by_place(self._mean_services)
             )
@@ -1022,7 +1024,9 @@ class _RecursionStep:
         """Lengthen the time for which each spin lock is held by its hand-over."""
         for spin_lock in self._spin_locks if arrivals.other_processors else ():
             spinning = spin_lock.at(arrivals, self.numbers)
-            hand_over = spinning.use.utilization * spinning.hand_over(spinning.use.at_hand_over)
+            hand_over = spinning.lock_use.utilization * spinning.hand_over(
+                spinning.lock_use.at_hand_over
+            )
             for index in (
                 visit.index
                 for visit in spin_lock.queue.visits

@@ -74,7 +74,9 @@ class InARow:
         """Stack the columns of the visits, one for each place [..., places]."""
         return stacked([columns[index] for index in self.visits])
 
-    def replaced(self, waits: Mapping[int, RandomTime], mean_waits: Array) -> dict[int, RandomTime]:
+    def with_mean_waits(
+        self, waits: Mapping[int, RandomTime], mean_waits: Array
+    ) -> dict[int, RandomTime]:
         """Replace the mean wait at each visit by the mean of `mean_waits` over its places, and keep
         its scv.
         """

@@ -287,7 +287,7 @@ def _waits_at_queue(
                 for visit_index in visits_in_row.visits
             }
         )
-        wait_by_visit |= visits_in_row.replaced(
+        wait_by_visit |= visits_in_row.with_mean_waits(
             wait_by_visit,
             visits_in_row.open_waits(
                 flow_by_place, service_by_place, visits_in_row.by_place(residual_by_visit)

@@ -111,7 +111,7 @@ class Spinning:
 
     Attributes
     ----------
-    use : how the lock is used; its utilization is the probability that the lock is handed over to a
+    lock_use : how the lock is used; its utilization is the probability that the lock is handed over to a
         waiting processor
     """
 
@@ -122,7 +122,7 @@ class Spinning:
         self._state = state
         self._numbers = numbers
         self._access = numbers[spin_lock.lock.access]
-        self.use = self._lock_use()
+        self.lock_use = self._lock_use()
         visits_of_word = [
             visit.index
             for visit in (self.word.visits if self.word is not None else ())
@@ -162,8 +162,8 @@ class Spinning:
         accesses a second [1, 1, 1/s] [3, points]
         """
         access_time = self._access
-        lock_use = self.use
-        number_waiting = self.use.waiting
+        lock_use = self.lock_use
+        number_waiting = self.lock_use.waiting
         idle_share = clamped(1 - self._utilization)
         if self.lock.kind == "tas":
             access_share, time_at_word = self._share_and_time_of_access(number_waiting)
@@ -206,8 +206,8 @@ class Spinning:
         ----------
         service_alone : service at each visit without waits
         """
-        lock_use = self.use
-        hand_over = self.hand_over(self.use.at_hand_over)
+        lock_use = self.lock_use
+        hand_over = self.hand_over(self.lock_use.at_hand_over)
         # Services found on arrival contain a hand-over with the probability that the lock was busy;
         # the rest is added.
         waits = {
@@ -243,7 +243,7 @@ class Spinning:
         longer a lock is held and handed over, H(s). So two states can both last, one with few
         waiting and one with many; mean value takes the second, which lasts longer.
         """
-        lock_use = self.use
+        lock_use = self.lock_use
         members = self._state.members.get(self.queue.name, self._state.other_processors)
         time_elsewhere = (
             (members - lock_use.present) / nonzero(lock_use.utilization) * lock_use.holding_time
@@ -360,7 +360,7 @@ class Spinning:
         # spin, has passed.
         return smallest(
             [
-                base_pause + self.use.at_hand_over * self.use.holding_time / 2,
+                base_pause + self.lock_use.at_hand_over * self.lock_use.holding_time / 2,
                 self._numbers[self.lock.most],
             ]
         )

@@ -118,7 +118,7 @@ class Traversal:
     processors : size of the population
     waits : at each visit; 0 where there is none
     factors : by label, the factor on what is booked to it; 1 but for finding the account
-    fixed : the result of a solved traversal, whose waits are used as they are
+    fixed_times : the result of a solved traversal, whose waits are used as they are
     """
 
     def __init__(
@@ -128,13 +128,13 @@ class Traversal:
         processors: int,
         waits: Mapping[int, RandomTime],
         factors: Mapping[str, Array] | None = None,
-        fixed: VisitTimes | None = None,
+        fixed_times: VisitTimes | None = None,
     ) -> None:
         self.model = model
         self.numbers = numbers
         self.processors = processors
-        self.fixed = fixed
-        self.visit_times = fixed or VisitTimes()
+        self.fixed_times = fixed_times
+        self.visit_times = fixed_times or VisitTimes()
         self.services: dict[int, RandomTime] = {}
         self._waits = waits
         self._factors = factors or {}
@@ -210,7 +210,7 @@ class Traversal:
         wait = self.visit_times.waits[visit.index]
         return (
             wait
-            if self.fixed is None or wait is ZERO_TIME
+            if self.fixed_times is None or wait is ZERO_TIME
             else wait.scaled(self.factor(visit.label))
         )
 
@@ -240,7 +240,7 @@ class Traversal:
 
     def _time_of_visit(self, visit: Visit, service: RandomTime) -> RandomTime:
         self.services[visit.index] = service
-        if self.fixed is None:
+        if self.fixed_times is None:
             self.visit_times.waits[visit.index] = self._waits.get(visit.index, ZERO_TIME)
             self.visit_times.services[visit.index] = service
         return sum_of([service, self.wait(visit)])
@@ -395,7 +395,7 @@ def _served_together(
     # the mean; for constant works that is exact where c divides k.
     delay_by_others = mean_work * (branch_count - servers) / servers
     variance = branch_count * mean_variance / servers**2
-    if traversal.fixed is not None:
+    if traversal.fixed_times is not None:
         # The services of the other branches are waits of the last.
         delay_by_others = delay_by_others.real * traversal.factor(visits[0].label)
     elif not only_last:
@@ -461,7 +461,7 @@ def _pipeline_time(traversal: Traversal, pipeline: Pipeline) -> RandomTime:
         _interpolated([item_end[moment_index] for item_end in item_ends], items)
         for moment_index in (0, 1)
     )
-    if traversal.fixed is None:
+    if traversal.fixed_times is None:
         waits = {
             stage.visit.index: stage.total_wait / item_count
             for stage in stages
@@ -516,8 +516,12 @@ class _StageTimes:
         self.has_shared_servers = (
             self.is_parallel and self.visit is not None and traversal.shares_servers(self.visit)
         )
-        books_waits = traversal.fixed is not None and self.is_parallel and self.visit is not None
-        self.factor = traversal.factor(self.visit.label) if books_waits and self.visit else None
+        books_waits = (
+            traversal.fixed_times is not None and self.is_parallel and self.visit is not None
+        )
+        self.wait_factor = (
+            traversal.factor(self.visit.label) if books_waits and self.visit else None
+        )
         """On waits for a place, where they are booked to a station."""
         self.ends_of_occupants: list[int] = []
         self.total_wait: Array = np.zeros(1)
@@ -586,8 +590,8 @@ class _ItemTimes:
         stage.total_wait = stage.total_wait + wait
         return (
             begin_key
-            if stage.factor is None
-            else self._times.with_mean(begin_key, arrival_time + wait.real * stage.factor)
+            if stage.wait_factor is None
+            else self._times.with_mean(begin_key, arrival_time + wait.real * stage.wait_factor)
         )
 
     def _shared_service(self, item_number: int, body_time: RandomTime) -> RandomTime:
@@ -610,8 +614,8 @@ class _ItemTimes:
             * clamped(item_count - first_stage.most_items)
             / first_stage.most_items
         )
-        if first_stage.factor is not None:
-            wait = wait.real * first_stage.factor
+        if first_stage.wait_factor is not None:
+            wait = wait.real * first_stage.wait_factor
         return RandomTime(body_time.mean + wait, body_time.variance)
 
 
@@ -707,8 +711,8 @@ def _time_of_section(
     barrier = traversal.model.resources[barrier_wait.name]
     assert isinstance(barrier, Barrier)
     cost = traversal.numbers[barrier.cost] * traversal.factor(barrier_label)
-    if traversal.fixed is not None:
-        mean_wait = traversal.fixed.last_arrivals[section_number] - own_time.mean.real
+    if traversal.fixed_times is not None:
+        mean_wait = traversal.fixed_times.last_arrivals[section_number] - own_time.mean.real
         return RandomTime(
             own_time.mean + mean_wait * traversal.factor(barrier_label) + cost, own_time.variance
         )
