@@ -81,6 +81,7 @@ from slipstick.model.system import (
 )
 from slipstick.program import PROGRAMS, counted_program
 from slipstick.program.operations import MachineOperations
+from slipstick_chains.breakdowns import Breakdown, model_with_breakdowns, network_with_breakdowns
 from slipstick_rounds.model import BatchServer, OpenCustomers
 from slipstick_workloads.counts import Counts, ProcessorTally
 from tests.method.test_task_pools import REFUSED as POOLS_REFUSED
@@ -328,6 +329,29 @@ ACTIVITIES = [
     bad(lambda: choose(), "the probabilities of choose must add up to 1, got 0"),
     bad(lambda: repeat(-1, A), "the count of repeat must be at least 0, got -1"),
     bad(lambda: repeat(T, A), "the count of repeat must be a [1], got [s]: t"),
+    bad(
+        lambda: model_with_breakdowns(open_model(A, 1.0), {}),
+        "stations break down beside processors that repeat a cycle; write a stream of requests as a"
+        " queueing network",
+    ),
+    bad(
+        lambda: network_with_breakdowns(
+            network(
+                {"jobs": closed_class(1)}, {"cpu": station(demand={"jobs": 1.0}, discipline="ps")}
+            ),
+            {"cpu": Breakdown(T, T)},
+        ),
+        "a breakdown interrupts a service, which is resumed later, at stations with the discipline"
+        " fcfs or priority-preemptive; cpu has ps",
+    ),
+    bad(
+        lambda: network_with_breakdowns(
+            network({"jobs": closed_class(1)}, {"cpu": station(demand={"jobs": 1.0}, rates=[1])}),
+            {"cpu": Breakdown(T, T)},
+        ),
+        "cpu cannot break down with rates: a server in repair would count among the customers"
+        " present",
+    ),
     bad(
         lambda: repeat(2.5, A, scv=0.03),
         "the scv of a count with mean 2.5 is at least 0.04, that of the whole numbers next to it, got 0.03",

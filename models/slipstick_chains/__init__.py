@@ -3,11 +3,14 @@ queueing network before its steady state.
 
 slipstick finds this package by its entry points and imports none of it. `activity_chain` explores
 the states of an activity and is its method ``markov-chain``; `transient` computes the values of a
-network at a time, by `uniformization`. The chains of queueing networks in their steady state are in
+network at a time, by `uniformization`; `breakdowns` writes failures of stations as customers, which
+chains and simulations solve. The chains of queueing networks in their steady state are in
 `slipstick.queueing.markov`.
 """
 
 FUNCTIONS = {
+    "activity with breakdowns": "slipstick_chains.breakdowns:model_with_breakdowns",
+    "network with breakdowns": "slipstick_chains.breakdowns:network_with_breakdowns",
     "answer with transient values": "slipstick_chains.transient:with_transient",
     "transient values": "slipstick_chains.transient:transient_values",
 }

@@ -53,6 +53,40 @@ MM1_RESPONSE_TIME = Law(
     ),
 )
 
+_FAILURES = Symbol("failures", TIME, "mean time from a repair to the next failure", r"t_f")
+_REPAIR = Symbol("repair", TIME, "mean time of a repair", r"t_r")
+
+
+def _with_failures(service: Any, arrivals: Any, failures: Any, repair: Any) -> Any:
+    """Return the response time at a server that fails, busy or idle, and resumes its service."""
+    there = failures / (failures + repair)
+    # Without others: each service is stretched by 1 / there, after the rest of a repair.
+    return (service + there * (1 - there) * repair) / (there - arrivals * service)
+
+
+MM1_BREAKDOWN_RESPONSE_TIME = Law(
+    name="mm1-breakdown-response-time",
+    title="Response time of a single server that breaks down",
+    gives=RESPONSE,
+    equation=lambda service=SERVICE, arrivals=ARRIVALS, failures=_FAILURES, repair=_REPAIR: (
+        _with_failures(service, arrivals, failures, repair)
+    ),
+    holds=(
+        "arrivals >= 0 and service >= 0 and failures > 0 and repair >= 0 and"
+        " arrivals * service * (failures + repair) < failures"
+    ),
+    source=(
+        "White and Christie, Operations Research 6(1), 1958, 79-95; Avi-Itzhak and Naor, Operations"
+        " Research 11(3), 1963, 303-320"
+    ),
+    note="exponential times; a server fails whether busy or idle, and resumes the service",
+    checks=(
+        Check((1.0, 0.5, 20.0, 5.0), 6.0, 1e-14, f"{HAND}: 1.8 / 0.3; 3 customers present"),
+        Check((1.0, 0.0, 20.0, 5.0), 2.25, 1e-15, f"{HAND}: 1 / 0.8 and a fifth of 5"),
+        Check((0.2, 4.0, 1.0, 0.0), 1.0, 1e-14, f"{HAND}: as M/M/1"),
+    ),
+)
+
 MM1_WAITING_TIME = Law(
     name="mm1-waiting-time",
     title="Waiting time at a single server",

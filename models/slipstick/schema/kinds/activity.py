@@ -30,7 +30,7 @@ from slipstick.expression.nodes import (
     Parameter,
     zero,
 )
-from slipstick.extensions import Registry
+from slipstick.extensions import FUNCTIONS, Registry
 from slipstick.law.collectives import ALGORITHMS, OPERATIONS
 from slipstick.method.names import means_of
 from slipstick.model import activity as activities
@@ -128,6 +128,7 @@ CountOrProbabilities = Annotated[
     Annotated[CountFormula, Tag("count")] | Annotated[list[Probability], Tag("probabilities")],
     Discriminator(lambda value: "probabilities" if isinstance(value, list) else "count"),
 ]
+FailureTime = Annotated[Given | Formula, Quantity(TIME, least=None, above=0.0, formula=True)]
 ArrivalRate = Annotated[Given | Formula, Quantity(RATE, least=None, above=0.0, formula=True)]
 
 
@@ -1111,6 +1112,28 @@ class RepeatedSpec(ResourceSpec):
         )
 
 
+class BreakdownSpec(Spec):
+    """Failures of each server of a station, and their repair; a service that one interrupts is
+    resumed.
+    """
+
+    every: FailureTime = Field(
+        description="mean time from a repair to the next failure, exponential"
+    )
+    repair: FailureTime = Field(description="mean time of a repair, exponential")
+
+    def read(self, quantity_reader: QuantityReader, loc: Loc) -> tuple[Expr, Expr]:
+        """Return both times [s]."""
+        keys = quantity_reader.keys(self, (*loc, "breakdown"))
+        return keys["every"], keys["repair"]
+
+
+BREAKDOWN_IN_WORDS = (
+    "failures of each server, busy or idle, after which a service is resumed; with the discipline"
+    " fcfs or priority-preemptive"
+)
+
+
 class StationSpec(RepeatedSpec):
     """Servers with a queue, or without one."""
 
@@ -1119,9 +1142,15 @@ class StationSpec(RepeatedSpec):
         "fcfs", description=STATION_DISCIPLINES.in_words
     )
     rates: Rates | None = Field(None, description=RATES_IN_WORDS, min_length=1)
+    breakdown: BreakdownSpec | None = Field(None, description=BREAKDOWN_IN_WORDS)
 
     key = "station"
     node = system.Station
+
+    def build(self, quantity_reader: QuantityReader, loc: Loc) -> system.Resource:
+        # Failures are customers of a group of their own, which the whole model gets.
+        reliable = self.model_copy(update={"breakdown": None})
+        return super(StationSpec, reliable).build(quantity_reader, loc)
 
     def check_rules(self) -> None:
         written_keys = {"servers": self.servers != 1, "rates": self.rates is not None}
@@ -1703,6 +1732,8 @@ class ActivityReader:
                 requires=requires,
                 notes=(*notes, *self.remarks),
             )
+            if breakdowns := self._breakdowns():
+                built_model = FUNCTIONS["activity with breakdowns"](built_model, breakdowns)
         except ModelError as error:
             # What only the whole model tells, such as a wait that nothing ends.
             self.values.refuse(self._place_of(error.about), str(error))
@@ -1711,7 +1742,17 @@ class ActivityReader:
         amounts = self.values.amounts(self._spec.amounts, means_of(built_model))
         if self.values.problems:
             raise SpecError(self.values.problems)
-        return replace(built_model, amounts=amounts) if amounts else built_model
+        all_amounts = {**built_model.amounts, **amounts}
+        return replace(built_model, amounts=all_amounts) if amounts else built_model
+
+    def _breakdowns(self) -> dict[str, tuple[Expr, Expr]]:
+        """Return the times of the failures of each station that has some [s]."""
+        return {
+            copy: spec.breakdown.read(self.values, ("resources", name))
+            for name, spec in self._spec.resources.items()
+            if isinstance(spec, StationSpec) and spec.breakdown is not None
+            for copy in self._copy_names(name)
+        }
 
     def _requirements(self) -> tuple[tuple[system.Requirement, ...], list[str]]:
         """Build the requirements of the model; note those that name a quantity which the machine

@@ -10,13 +10,19 @@ from typing import Annotated, Any, ClassVar, Literal, cast
 
 from pydantic import Discriminator, Field, Tag
 
-from slipstick.errors import Fault, ModelFaultsError, SpecError
+from slipstick.errors import Fault, ModelError, ModelFaultsError, SpecError
 from slipstick.expression.nodes import COUNT, Expr
+from slipstick.extensions import FUNCTIONS
 from slipstick.method.names import means_of
 from slipstick.model import network as networks
 from slipstick.model.network import no_class, no_station
 from slipstick.schema.arrivals import StreamSpec
-from slipstick.schema.kinds.activity import Probability, Word
+from slipstick.schema.kinds.activity import (
+    BREAKDOWN_IN_WORDS,
+    BreakdownSpec,
+    Probability,
+    Word,
+)
 from slipstick.schema.kinds.constraints import Name, broken_rule, known_word, one_of
 from slipstick.schema.kinds.distribution import (
     TimeOrDistribution,
@@ -157,6 +163,8 @@ class QueueSpec(Spec):
         ),
     )
 
+    breakdown: BreakdownSpec | None = Field(None, description=BREAKDOWN_IN_WORDS)
+
     @property
     def distributions(self) -> dict[str, TimeDistribution]:
         """The distributions of service times that name one, by class."""
@@ -280,18 +288,36 @@ class QueueingNetworkSpec(ModelFileSpec):
         network = None
         try:
             network = networks.QueueingNetwork(name, **network_parts, left_out=self.losses)
+            network = self._with_breakdowns(network, quantity_reader)
         except ModelFaultsError as error:
             for fault in error.faults:
                 quantity_reader.refuse(fault.path, fault.message, fault.key)
         if network is not None and self.amounts:
-            network = replace(
-                network, amounts=quantity_reader.amounts(self.amounts, means_of(network))
-            )
+            amounts = quantity_reader.amounts(self.amounts, means_of(network))
+            network = replace(network, amounts={**network.amounts, **amounts})
         if quantity_reader.problems or network is None:
             raise SpecError(quantity_reader.problems)
         if quantity_reader.shaping.keys() & network.parameters.keys():
             # A number that shapes the model cannot vary without building it anew.
             return self.build(name, tree, {**parameters, **quantity_reader.shaping})
+        return network
+
+    def _with_breakdowns(
+        self, network: networks.QueueingNetwork, quantity_reader: QuantityReader
+    ) -> networks.QueueingNetwork:
+        """Return a network whose stations break down as the file says; report a station that
+        cannot.
+        """
+        for name, spec in self.stations.items():
+            if spec.breakdown is not None:
+                station_path = ("stations", name)
+                breakdown = spec.breakdown.read(quantity_reader, station_path)
+                try:
+                    network = FUNCTIONS["network with breakdowns"](network, {name: breakdown})
+                except ModelFaultsError:
+                    raise
+                except ModelError as error:
+                    quantity_reader.refuse((*station_path, "breakdown"), str(error))
         return network
 
     def _parts(self, quantity_reader: QuantityReader) -> dict[str, Any]:
@@ -306,7 +332,9 @@ class QueueingNetworkSpec(ModelFileSpec):
             },
             "stations": {
                 name: networks.NetworkStation(
-                    **quantity_reader.keys(station, ("stations", name)),
+                    **quantity_reader.keys(
+                        station.model_copy(update={"breakdown": None}), ("stations", name)
+                    ),
                     distribution=station.distributions,
                 )
                 for name, station in self.stations.items()

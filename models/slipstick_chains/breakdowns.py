@@ -1,0 +1,194 @@
+"""Stations that break down and are repaired, written as customers that take a server from all others.
+
+Each server fails after an exponential time, whether it is busy or idle, and is repaired in an
+exponential time; a service that it interrupts is resumed where it stopped. A failure is a customer
+of the first rank, as many as there are servers, who is away until it fails and then is served for
+the repair. It never waits, so that a server is there for the share every / (every + repair) of the
+time, exactly. At one server with Poisson arrivals the response time is the law
+``mm1-breakdown-response-time`` (tests/method/test_breakdowns.py).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import NamedTuple
+
+from slipstick.errors import ModelError
+from slipstick.expression.nodes import Expr, Number
+from slipstick.model.activity import Step, delay, mapped, service
+from slipstick.model.network import ClosedClass, NetworkStation, QueueingNetwork
+from slipstick.model.steps import Activity
+from slipstick.model.system import ClosedPopulation, Group, Model, Station
+from slipstick.vocabulary import ROUTES_BY_STATE
+
+INTERRUPTED = "priority-preemptive"
+_RESUMED = ("fcfs", INTERRUPTED)
+
+
+class Breakdown(NamedTuple):
+    """Failures of each server of a station, and their repair.
+
+    Parameters
+    ----------
+    every : mean time from a repair to the next failure, exponential [s]
+    repair : mean time of a repair, exponential [s]
+    """
+
+    every: Expr
+    repair: Expr
+
+    @property
+    def availability(self) -> Expr:
+        """The share of the time at which a server is there [1]."""
+        return self.every / (self.every + self.repair)
+
+
+def network_with_breakdowns(
+    network: QueueingNetwork, breakdowns: Mapping[str, tuple[Expr, Expr]]
+) -> QueueingNetwork:
+    """Return a network with a closed class ``breakdowns_STATION`` for each station that breaks
+    down, and the amount ``availability_STATION``.
+
+    Parameters
+    ----------
+    network : without breakdowns
+    breakdowns : by station, a `Breakdown` or its two times
+
+    Raises
+    ------
+    ModelError : a station has another discipline than fcfs and priority-preemptive; or rates, a
+        capacity or a region, which would count the failure among the customers present
+
+    >>> from slipstick.expression.nodes import TIME, Parameter
+    >>> from slipstick.model.network import network, open_class, station
+    >>> queue = network({"jobs": open_class(0.5)}, {"disk": station(service={"jobs": 1.0})})
+    >>> up, down = Parameter("up", TIME, 20.0), Parameter("down", TIME, 5.0)
+    >>> network_with_breakdowns(queue, {"disk": Breakdown(up, down)}).class_names
+    ('jobs', 'breakdowns_disk')
+    """
+    classes, stations = dict(network.classes), dict(network.stations)
+    for name, times in breakdowns.items():
+        breakdown, station, label = Breakdown(*times), stations[name], _label(name)
+        counted = {
+            "rates": bool(station.rates),
+            "a capacity": station.capacity is not None,
+            "a region": bool(network.region_of(name)),
+            f"a class {label}": label in network.class_names,
+        }
+        _check(name, station.discipline, counted)
+        classes[label] = ClosedClass(Number(float(station.servers)), breakdown.every)
+        stations[name] = _interrupted(station, label, breakdown.repair)
+    amounts = {**network.amounts, **_availabilities(breakdowns)}
+    return replace(network, classes=classes, stations=stations, amounts=amounts)
+
+
+def _interrupted(station: NetworkStation, label: str, repair: Expr) -> NetworkStation:
+    """Return a station at which a class of failures goes before all others."""
+    ranked = station.discipline == INTERRUPTED
+    ranks = {name: 1 + station.priority[name] if ranked else 1 for name in station.visitors()}
+    return replace(
+        station,
+        discipline=INTERRUPTED,
+        service={**station.service, label: repair},
+        priority={**ranks, label: 0},
+    )
+
+
+def model_with_breakdowns(model: Model, breakdowns: Mapping[str, tuple[Expr, Expr]]) -> Model:
+    """Return a model with a group ``breakdowns_STATION`` for each station that breaks down, and the
+    amount ``availability_STATION``.
+
+    Parameters
+    ----------
+    model : without breakdowns, of processors that repeat cycles
+    breakdowns : by station, a `Breakdown` or its two times
+
+    Raises
+    ------
+    ModelError : the population is no closed one; a station has another discipline than fcfs and
+        priority-preemptive, or rates; or branches are chosen by the number present, among which the
+        failure would count
+
+    >>> from slipstick.expression.nodes import TIME, Parameter
+    >>> from slipstick.model.system import closed_model
+    >>> plain = closed_model(delay(4.0, name="think") >> service("disk", 1.0), processors=2)
+    >>> up, down = Parameter("up", TIME, 20.0), Parameter("down", TIME, 5.0)
+    >>> model = model_with_breakdowns(plain, {"disk": Breakdown(up, down)})
+    >>> [group.name for group in model.population.groups]
+    ['processors', 'breakdowns_disk']
+    """
+    population, resources = model.population, dict(model.resources)
+    if not isinstance(population, ClosedPopulation):
+        raise ModelError(
+            "stations break down beside processors that repeat a cycle; write a stream of requests"
+            " as a queueing network"
+        )
+    ranked = []
+    failures = []
+    for name, times in breakdowns.items():
+        breakdown, station = Breakdown(*times), resources[name]
+        assert isinstance(station, Station)
+        by_state = ROUTES_BY_STATE in model.constructs
+        counted = {
+            "rates": bool(station.rates),
+            "a pick by the number present": by_state,
+            f"a group {_label(name)}": _label(name) in population.group_names,
+        }
+        _check(name, station.discipline, counted)
+        ranked += [name] if station.discipline == INTERRUPTED else []
+        resources[name] = replace(station, discipline=INTERRUPTED)
+        cycle = delay(breakdown.every, name=f"up-{name}", scv=1.0, think=True) >> service(
+            name, breakdown.repair, name=f"repair-{name}", scv=1.0
+        )
+        failures.append(Group(_label(name), Number(float(station.servers)), cycle))
+
+    def later(step: Step) -> Step:
+        if step.resource not in breakdowns:
+            return step
+        return replace(step, rank=1 + step.rank * (step.resource in ranked))
+
+    known: dict[int, Activity] = {}
+    groups = [
+        replace(group, cycle=mapped(group.cycle, later, known=known)) for group in population.groups
+    ]
+    if not groups[0].name:
+        groups[0] = replace(groups[0], name="processors")
+    return replace(
+        model,
+        population=ClosedPopulation((*groups, *failures)),
+        resources=resources,
+        amounts={**model.amounts, **_availabilities(breakdowns)},
+    )
+
+
+def _label(station: str) -> str:
+    return f"breakdowns_{_word(station)}"
+
+
+def _word(station: str) -> str:
+    """Return the name of a station as it can stand in arithmetic."""
+    return re.sub("[^A-Za-z0-9]", "_", station)
+
+
+def _check(name: str, discipline: str, counted: Mapping[str, bool]) -> None:
+    """Raise if a station cannot break down."""
+    if discipline not in _RESUMED:
+        raise ModelError(
+            f"a breakdown interrupts a service, which is resumed later, at stations with the"
+            f" discipline {' or '.join(_RESUMED)}; {name} has {discipline}"
+        )
+    for trait, there in counted.items():
+        if there:
+            raise ModelError(
+                f"{name} cannot break down with {trait}: a server in repair would count among the"
+                " customers present"
+            )
+
+
+def _availabilities(breakdowns: Mapping[str, tuple[Expr, Expr]]) -> dict[str, Expr]:
+    return {
+        f"availability_{_word(name)}": Breakdown(*times).availability
+        for name, times in breakdowns.items()
+    }
