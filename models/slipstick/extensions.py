@@ -11,15 +11,19 @@ All packages beside slipstick are added in this way; slipstick imports none of t
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache, cached_property
 from hashlib import sha256
 from importlib import import_module
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 from slipstick.arguments import TEXT, checked
 from slipstick.errors import ModelError, UnknownKeyError
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoints
 
 T = TypeVar("T")
 
@@ -81,10 +85,8 @@ class Registry(Mapping[str, T]):
     @cached_property
     def definitions(self) -> dict[str, Any]:
         """The places of other packages' additions, ``module:NAME``, or the imported objects."""
-        from importlib.metadata import entry_points
-
         additions: dict[str, Any] = {}
-        for entry_point in entry_points(group=self._group):
+        for entry_point in _entry_points(tuple(sys.path)).select(group=self._group):
             try:
                 definition_by_name = entry_point.load()
             except (ImportError, AttributeError) as error:
@@ -147,6 +149,16 @@ def imported(location: str) -> Any:
     """
     module, _, name = location.partition(":")
     return getattr(import_module(module), name)
+
+
+@cache
+def _entry_points(search_path: tuple[str, ...]) -> EntryPoints:
+    """Read the entry points of all distributions on the search path of modules, once for all
+    groups: each look at their files takes as long as the import of a small library.
+    """
+    from importlib.metadata import entry_points
+
+    return cast("EntryPoints", entry_points())
 
 
 @cache
