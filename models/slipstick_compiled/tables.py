@@ -41,7 +41,8 @@ def _columns(names: str, times: str = "") -> np.dtype[Any]:
 
 TOKEN = _columns(
     "pc customer group parent index destination label wait rank left latest before after passed"
-    " turn next key order event event_kind station delayed child sibling excludes permits elsewhere",
+    " turn next key order event event_kind station delayed child sibling subheap excludes permits"
+    " elsewhere",
     "since begun waited work requested finish last since_request place patience weight",
 )
 

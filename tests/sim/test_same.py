@@ -98,6 +98,18 @@ def test_of_weights_at_a_shared_station(rates: tuple[float, ...]) -> None:
     check_same(builder.plan(), 6000)
 
 
+def test_of_ends_at_one_instant_at_a_shared_station() -> None:
+    """Of those that end at the same progress, the one that came first leaves first."""
+    builder = Builder()
+    builder.station("cpu", 1, "ps")
+    for number, count in enumerate((7, 30)):
+        start = builder.next_instruction
+        builder.serve("cpu", CONSTANT, f"work{number}")
+        builder.serve("cpu", service_time(0.4, 4.0), f"rest{number}")
+        builder.closed(f"class{number}", count, first_instruction=start)
+    check_same(builder.plan(), 1500)
+
+
 @pytest.mark.parametrize("branches", [2, 3])
 def test_of_streams_whose_customers_take_all_the_space_that_there_is(branches: int) -> None:
     """More and more come than leave, each with branches, so that tables are full at arrivals and
