@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -228,6 +229,35 @@ def test_a_told_number_of_requests_is_that_of_one_group_of_jobs(
     path.write_text(text)
     with pytest.raises(SpecError, match=r"iodepth.*keep one"):
         load_test([path], [Hints(processors=64)])
+
+
+@pytest.mark.parametrize(
+    ("options", "rate"),
+    [
+        ({"rate_iops": "2k"}, 2048.0),
+        ({"rate_iops": "2ki"}, 2000.0),
+        ({"rate_iops": "2k", "kb_base": "1000"}, 2000.0),
+        ({"rate_iops": "700,1m"}, 700.0),
+        ({"rate_iops": ",700"}, None),
+    ],
+)
+def test_a_limit_of_a_rate_of_fio_may_have_a_prefix_and_be_of_reads_alone(
+    tmp_path: Path, options: Mapping[str, str], rate: float | None
+) -> None:
+    path = tmp_path / "fio.json"
+    job = {"job options": options, "read": {"iops": 650.0, "lat_ns": {"mean": 120000.0}}}
+    path.write_text(json.dumps({"fio version": "fio-3.35", "jobs": [job]}))
+    test = load_test([path], [Hints()])
+    assert test is not None
+    assert test.rows[0].rate == rate
+
+
+def test_a_limit_of_a_rate_of_fio_that_is_no_number_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "fio.json"
+    job = {"job options": {"rate_iops": "many"}, "read": {"iops": 650.0}}
+    path.write_text(json.dumps({"fio version": "fio-3.35", "jobs": [job]}))
+    with pytest.raises(SpecError, match=r"rate_iops has 'many', not a number such as 2k"):
+        load_test([path], [Hints()])
 
 
 def test_vegeta_notes_failures_where_there_are_some(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+from slipstick.errors import short
 from slipstick_measure.loads import LoadRow
 from slipstick_measure.readers.reading import Reading
 
@@ -92,9 +93,10 @@ def _fio_row(jobs: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]]) -> Loa
     for job, options in jobs:
         copies = float(options.get("numjobs", 1))
         users += float(options.get("iodepth", 1)) * copies
-        rates = [float(rate) for rate in str(options.get("rate_iops", "")).split(",") if rate]
+        rates = _rate_limits(options)
         active = [way for way in ("read", "write") if (job.get(way) or {}).get("iops")]
-        offered.append((sum(rates) if len(rates) > 1 else len(active) * sum(rates)) * copies)
+        limits = [rates[way] for way in active]
+        offered.append(sum(limits) * copies if all(limits) else 0.0)
         for way in active:
             statistics = job[way]
             latency, unit = _latency(statistics, "lat", "clat")
@@ -117,6 +119,30 @@ def _fio_row(jobs: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]]) -> Loa
         time / throughput if throughput and time else None,
         quantiles,
     )
+
+
+_COUNT = re.compile(
+    r"(?P<number>[0-9]++(?:\.[0-9]++)?)(?P<prefix>[kmg]?)(?P<i>i?)b?", re.IGNORECASE
+)
+
+
+def _rate_limits(options: Mapping[str, Any]) -> Mapping[str, float]:
+    """Return the limits of a job's rates of reads and of writes [1/s], 0 without a limit.
+
+    One number limits each of the two; of several, the first limits reads and the second writes. A
+    prefix means a power of 1024, and with an ``i`` one of 1000, which is the reverse of IEC; the
+    option ``kb_base=1000`` exchanges the two.
+
+    Source: HOWTO of fio, parameter types, `kb_base`, `rate` and `rate_iops`.
+    """
+    limits = []
+    for text in str(options.get("rate_iops", "")).split(","):
+        if not (match := _COUNT.fullmatch(text.strip() or "0")):
+            raise ValueError(f"its option rate_iops has {short(text)!s}, not a number such as 2k")
+        thousand = (str(options.get("kb_base", "1024")) == "1000") != bool(match["i"])
+        power = " kmg".index(match["prefix"].lower() or " ")
+        limits.append(float(match["number"]) * (1000 if thousand else 1024) ** power)
+    return dict(zip(("read", "write"), limits * 2 if len(limits) == 1 else limits, strict=False))
 
 
 def _latency(statistics: Mapping[str, Any], *names: str) -> tuple[Mapping[str, Any], float]:
