@@ -438,7 +438,7 @@ class Trial:
         source = self._copied("marked")
         modules = {each.path: _used(each.path) for each in self.mutants}
         for path, module in {**modules, _KERNEL: _used(_KERNEL)}.items():
-            if path.name != "loop.py":  # is compiled
+            if path not in _COMPILED:
                 text = path.read_text()
                 places = [(*place, module) for place in _returned(text)]
                 places += [
@@ -456,8 +456,11 @@ class Trial:
 
         if not self.known and not self.short:
             _told("compiled", apart(source, math.inf, partial(_compiled, source)))
-        _told("map", apart(source, math.inf, work))
+        status = apart(source, math.inf, work)
+        _told("map", status)
         self.read(False)
+        if not self.known:
+            sys.exit("the tests were not run: no mutant has a verdict")
 
     def tests(self, number: int) -> list[str]:
         """List the tests for a mutant: those that execute its place, then others of their files,
@@ -468,7 +471,7 @@ class Trial:
         files = {name.partition("::")[0] for name in place}
         mates = {name for name in sound if name.partition("::")[0] in files} - place
         path = self.mutants[number].path
-        module = _used(_KERNEL if path.name == "loop.py" else path)
+        module = _used(_KERNEL if path == _COMPILED[0] else path)
         users = {name for name, test in sound.items() if module in test.executed} - place - mates
         package, *folders = path.relative_to(MODELS).parts
         beside = package.removeprefix("slipstick_")
@@ -519,7 +522,7 @@ class Trial:
         """Return whether a place is executed by an import, or compiled."""
         return (
             number in self.at_import
-            or "compiled" in self.mutants[number].path.parts
+            or self.mutants[number].path in _COMPILED
             or self.mutants[number].path.name == "plan.py"
         )
 
@@ -574,8 +577,9 @@ class Trial:
         source = self.folder / name
         shutil.rmtree(source, ignore_errors=True)
         shutil.copytree(ROOT / "models", source, ignore=shutil.ignore_patterns("__pycache__"))
-        if not (specs := self.folder / "specs").is_symlink():
-            specs.symlink_to(ROOT / "specs")  # what a checkout ships stands beside its sources
+        for shipped in ("specs", "tests", "reports"):  # what a checkout has beside its sources
+            if not (link := self.folder / shipped).is_symlink():
+                link.symlink_to(ROOT / shipped)
         return source
 
 
@@ -626,6 +630,14 @@ _KERNEL = MODELS / "slipstick_compiled" / "kernel.py"
 """What calls the compiled loop."""
 
 
+_COMPILED = (
+    MODELS / "slipstick_compiled" / "loop.py",
+    MODELS / "slipstick" / "queueing" / "compiled.py",
+    MODELS / "slipstick_measure" / "calibration" / "kernels.py",
+)
+"""What Numba compiles, which knows no marks."""
+
+
 def _used(path: Path) -> int:
     """Return the number of the mark that a module is used."""
     return -1 - sorted(MODELS.rglob("*.py")).index(path)
@@ -660,11 +672,7 @@ def asked_tests(folders: Sequence[str]) -> list[str]:
 def drawn(asked: argparse.Namespace) -> tuple[list[Mutant], int]:
     """Draw mutants; say of how many."""
     roots = (
-        [asked.under]
-        if asked.under
-        else ["slipstick/queueing/routes.py"]
-        if asked.short
-        else CHANGED
+        asked.under if asked.under else ["slipstick/queueing/routes.py"] if asked.short else CHANGED
     )
     paths = [
         path for root in roots for path in sorted((MODELS / root).rglob("*.py")) or [MODELS / root]
@@ -690,8 +698,9 @@ def main() -> int:
     )
     arguments.add_argument(
         "--under",
-        default="",
-        help="a folder or module below models/, instead of the changed packages",
+        nargs="*",
+        default=[],
+        help="folders or modules below models/, instead of the changed packages",
     )
     arguments.add_argument("--tests", nargs="*", default=TESTS, help="folders of tests")
     arguments.add_argument("--folder", type=Path, help="where the map and the results are kept")
