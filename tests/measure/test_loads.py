@@ -256,7 +256,9 @@ def test_a_limit_of_a_rate_of_fio_that_is_no_number_is_named(tmp_path: Path) -> 
     path = tmp_path / "fio.json"
     job = {"job options": {"rate_iops": "many"}, "read": {"iops": 650.0}}
     path.write_text(json.dumps({"fio version": "fio-3.35", "jobs": [job]}))
-    with pytest.raises(SpecError, match=r"rate_iops has 'many', not a number such as 2k"):
+    with pytest.raises(
+        SpecError, match=r"its option rate_iops has 'many', not a number such as 2k"
+    ):
         load_test([path], [Hints()])
 
 
