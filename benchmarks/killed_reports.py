@@ -39,7 +39,7 @@ sys.modules["tests"] = _tests
 
 from slipstick.cli.main import main as slipstick
 from slipstick.report.folder import INPUTS, INTERRUPTED, WORK, written
-from slipstick.study.journal import NAME, Journal, kept_in
+from slipstick.study.journal import NAME, Journal, stored_points
 from tests.killed import OLD, outcomes, write_report
 
 WRITER = """
@@ -172,7 +172,7 @@ def _two_at_once(study: Path, whole: Path, out: Path) -> int:
 def _interrupted(study: Path, whole: Path, out: Path, on: str) -> int:
     """Ctrl-C: how long until the prompt, what lives on, and whether the next run goes on."""
     run = _run(study, out, "--on", on, "--jobs", "2")
-    while not kept_in(out).points and run.poll() is None:
+    while not stored_points(out).points and run.poll() is None:
         time.sleep(0.02)
     os.killpg(run.pid, signal.SIGINT)  # as a terminal does: the whole group
     start = time.perf_counter()
@@ -205,7 +205,7 @@ def _living(run: subprocess.Popen[str]) -> list[str]:
 def _orphans(study: Path, out: Path) -> int:
     """Kill the process that started others, and count those that live on."""
     run = _run(study, out, "--on", "processes", "--jobs", "2")
-    while not kept_in(out).points and run.poll() is None:
+    while not stored_points(out).points and run.poll() is None:
         time.sleep(0.02)
     run.kill()
     run.communicate()
@@ -232,7 +232,7 @@ def _disks(study: Path, whole: Path, place: Path) -> int:
         for size in ("96k", "8m"):
             mount(f"remount,size={size}")
             run = _run(study, out)
-            told, kept = run.communicate()[1], kept_in(out).points if out.exists() else 0
+            told, kept = run.communicate()[1], stored_points(out).points if out.exists() else 0
             last = [line for line in told.splitlines() if "error" in line or "earlier run" in line][
                 -1:
             ]
@@ -271,7 +271,7 @@ def killed_studies(kills: int, moments: random.Random, points: int) -> int:
             status = -signal.SIGKILL
             # A kill may come when the report is there already; only a run that ends tells.
             while status == -signal.SIGKILL:
-                before = kept_in(folder).points
+                before = stored_points(folder).points
                 run = _started(study, folder)
                 if killed < kills:
                     time.sleep(moments.uniform(0, 1) * longest)
@@ -279,7 +279,7 @@ def killed_studies(kills: int, moments: random.Random, points: int) -> int:
                 if (status := run.ended()) != -signal.SIGKILL:
                     break
                 killed += 1
-                kept = kept_in(folder).points
+                kept = stored_points(folder).points
                 lost += max(0, before + run.points - kept)
                 unfinished += 0 < kept < points
                 if killed % 50 == 0:

@@ -102,9 +102,9 @@ def _output(command: str, block: _Block) -> str:
     # The model that moves in the page of a report takes half of the time of a run, and changes
     # nothing of what is printed.
     with (
-        patch("slipstick.cli.main._live", return_value=None),
+        patch("slipstick.cli.main._live_section", return_value=None),
         # All points are kept, not those alone that take this machine more than a millisecond.
-        patch("slipstick.study.journal.LEAST", 0.0),
+        patch("slipstick.study.journal.LEAST_SECONDS", 0.0),
         redirect_stdout(screen),
         redirect_stderr(screen),
     ):

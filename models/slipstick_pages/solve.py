@@ -27,7 +27,7 @@ from slipstick.schema.inputs import BuiltModel, Settings, build, resolve, solve_
 from slipstick.schema.library import Library
 from slipstick.schema.text import read_value
 from slipstick.study.evaluator import evaluator
-from slipstick.study.uncertain import BAND_DRAWS, drawn, with_intervals
+from slipstick.study.uncertain import BAND_DRAWS, drawn_settings, with_intervals
 from slipstick.vocabulary import (
     BOUNDS,
     CLOSED_FORM,
@@ -99,7 +99,7 @@ def live_model(
     ratios = {
         path: np.round(draws / np.exp(centre), 6).tolist()
         for (path, draws), centre in zip(
-            drawn(uncertain, BAND_DRAWS).items(), uncertain.centre, strict=True
+            drawn_settings(uncertain, BAND_DRAWS).items(), uncertain.centre, strict=True
         )
     }
     case = evaluator(built.name, settings, library)

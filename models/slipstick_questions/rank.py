@@ -43,7 +43,7 @@ from slipstick.schema.text import Mark, Node, Scalar, at, canonical, value_mark
 from slipstick.study.cases import Place, StudyContext, quantity_node
 from slipstick.study.evaluator import ALL_SHARES, Evaluator, evaluator, reduction
 from slipstick.study.questions import BaseAnswers, Question
-from slipstick.study.uncertain import BAND_DRAWS, HIGH_PART, LOW_PART, drawn, paired_saving
+from slipstick.study.uncertain import BAND_DRAWS, HIGH_PART, LOW_PART, drawn_settings, paired_saving
 from slipstick.vocabulary import REPLACED
 from slipstick_questions.specs import ChangesSpec, RankSpec
 
@@ -735,7 +735,7 @@ def _draws(
     """
     if not case.built.uncertain.paths:
         return {}
-    points = drawn(case.built.uncertain, BAND_DRAWS)
+    points = drawn_settings(case.built.uncertain, BAND_DRAWS)
     own = {path: case.built.parameters[path].value or 1.0 for path in points}
     moved = {path: draws * point.get(path, own[path]) / own[path] for path, draws in points.items()}
     fixed = {path: np.full(BAND_DRAWS, value) for path, value in point.items()}

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import pytest
 
 import slipstick
-from slipstick.cli.main import _portable, main
+from slipstick.cli.main import _portable_path, main
 from slipstick.errors import Problem
 from slipstick.schema.library import shipped
 from tests.payloads import PAYLOADS
@@ -949,7 +949,7 @@ def test_a_report_holds_no_folder_of_this_machine(slip: Run, tmp_path: Path) -> 
     assert "command: slipstick run s.yaml" in Path("three/inputs.yaml").read_text()
     assert slip("status", "three").out.startswith("three is up to date")
     # A shipped study is named as the catalogue names it, whatever was typed.
-    assert _portable(str(shipped() / "studies" / "trend-primer.yaml")) == "trend-primer"
+    assert _portable_path(str(shipped() / "studies" / "trend-primer.yaml")) == "trend-primer"
 
 
 def test_a_full_standard_error_leaves_the_status() -> None:

@@ -13,7 +13,7 @@ from scipy.optimize import minimize_scalar
 from slipstick import solve
 from slipstick.law import LAWS
 from slipstick.model.network import closed_class, network, open_class, station
-from slipstick.study.catalogue import listed
+from slipstick.study.catalogue import catalogue_lines
 
 
 @pytest.mark.parametrize(
@@ -33,7 +33,7 @@ from slipstick.study.catalogue import listed
     ],
 )
 def test_laws_are_found_by_the_words_people_use(word: str, law: str) -> None:
-    assert law in [line.name for line in listed(search=word) if line.kind == "law"]
+    assert law in [line.name for line in catalogue_lines(search=word) if line.kind == "law"]
 
 
 def test_operational_laws_hold_between_the_values_of_a_network() -> None:

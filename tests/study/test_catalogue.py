@@ -10,22 +10,22 @@ from slipstick.errors import SpecError, UnknownNameError
 from slipstick.law import LAWS
 from slipstick.program import PROGRAMS
 from slipstick.schema.library import KINDS, names
-from slipstick.study.catalogue import known_kinds, listed, shown
+from slipstick.study.catalogue import catalogue_entry, catalogue_lines, known_kinds
 from tests.specs import DESIGN
 
 
 def test_everything_is_listed_with_its_title() -> None:
-    lines = listed()
+    lines = catalogue_lines()
     assert list(dict.fromkeys(each.kind for each in lines)) == known_kinds()
     assert [each.name for each in lines if each.kind == "program"] == list(PROGRAMS)
     assert [each.name for each in lines if each.kind == "law"] == list(LAWS)
     for kind in KINDS:
-        assert [each.name for each in listed(kind)] == names(kind)
+        assert [each.name for each in catalogue_lines(kind)] == names(kind)
     assert all(each.title for each in lines)
     assert (
-        listed("studies") == listed("study")
+        catalogue_lines("studies") == catalogue_lines("study")
         if "studies" in known_kinds()
-        else listed("machines") == listed("machine")
+        else catalogue_lines("machines") == catalogue_lines("machine")
     )
 
 
@@ -37,7 +37,7 @@ def test_a_broken_file_of_ones_own_is_listed_as_such(
     (folder / "mine.yaml").write_text(f"title: x\n{DESIGN}")
     (folder / "good.yaml").write_text(f"{DESIGN}title: A good one\n")
     monkeypatch.chdir(tmp_path)
-    titles = {each.name: each.title for each in listed("activity")}
+    titles = {each.name: each.title for each in catalogue_lines("activity")}
     assert titles["good"] == "A good one"
     assert titles["mine"].startswith(
         "(cannot be read: specs/activities/mine.yaml:1:1: title: begin with the kind of spec"
@@ -46,8 +46,8 @@ def test_a_broken_file_of_ones_own_is_listed_as_such(
 
 @pytest.mark.parametrize("kind", known_kinds())
 def test_whatever_is_listed_can_be_shown(kind: str) -> None:
-    for entry in listed(kind):
-        page = shown(f"{kind}/{entry.name}")
+    for entry in catalogue_lines(kind):
+        page = catalogue_entry(f"{kind}/{entry.name}")
         assert (page.kind, page.name, page.title) == (kind, entry.name, entry.title)
         assert page.entries or page.text, entry.name
         assert all(described.meaning for described in page.entries.values()), entry.name
@@ -74,5 +74,5 @@ def test_whatever_is_listed_can_be_shown(kind: str) -> None:
 )
 def test_what_is_not_there_is_named(name: str, error: type[Exception], message: str) -> None:
     with pytest.raises(error) as caught:
-        shown(name)
+        catalogue_entry(name)
     assert str(caught.value).startswith(message)

@@ -20,14 +20,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from slipstick.cli.main import _tell_points, main
+from slipstick.cli.main import _print_points, main
 from slipstick.errors import InputError
 from slipstick.schema.library import Library
 from slipstick.schema.text import Mark, Scalar
 from slipstick.sim.settings import Simulation
 from slipstick.study.engine import _SERVE, Engine, Limits, _solved_group
 from slipstick.study.evaluator import evaluator
-from slipstick.study.journal import NAME, Journal, Kept, _PointReader, kept_in
+from slipstick.study.journal import NAME, Journal, StoredPoints, _PointReader, stored_points
 from slipstick.study.points import Block, PointBlock, SolvedBlock, engine_versions, solved
 from tests.processes import HANGS
 from tests.study.poison import poisoned
@@ -84,7 +84,7 @@ def test_of_a_block_only_the_point_that_fails_has_no_answer() -> None:
     several = replace(block, values={"population.processors": np.array([1.0, 2.0, 3.0])}, count=3)
     first, second = several.halves()
     assert [first.count, second.count] == [1, 2]
-    joined = Engine()._apart(several)
+    joined = Engine()._solve_halves(several)
     assert joined.columns["time"].tolist() == times(Engine().solve(blocks(1, 2, 3)))
 
 
@@ -114,7 +114,7 @@ def test_a_kept_point_is_not_solved_again_and_a_damaged_one_is(tmp_path: Path) -
         )  # while one run holds the folder, another keeps nothing there
         other.keep(blocks(3)[0], found, 1.0, Limits())
         other.close()
-    assert kept_in(tmp_path).points == 1
+    assert stored_points(tmp_path).points == 1
     with closing(sqlite3.connect(tmp_path / NAME)) as file:
         file.execute("update points set body = x'00'")
         file.commit()
@@ -195,7 +195,7 @@ def test_a_file_that_is_damaged_inside_is_made_anew_and_the_points_are_solved(
             for block, result in zip(several, found, strict=True):
                 journal.keep(block, result, 1.0, Limits())
             journal.close(finished=True)
-    assert kept_in(tmp_path).points == len(several)
+    assert stored_points(tmp_path).points == len(several)
 
 
 def test_a_point_of_this_run_is_not_from_an_earlier_one(tmp_path: Path) -> None:
@@ -204,10 +204,10 @@ def test_a_point_of_this_run_is_not_from_an_earlier_one(tmp_path: Path) -> None:
     with closing(Journal(tmp_path, {})) as journal:
         journal.keep(block, found, 1.0, Limits())
         assert journal.find(block, Limits()) is not None
-        assert journal.found == 0
+        assert journal.reused_points == 0
     with closing(Journal(tmp_path, {})) as journal:
         assert journal.find(block, Limits()) is not None
-        assert journal.found == 1
+        assert journal.reused_points == 1
 
 
 def test_a_worker_without_memory_says_so_and_nothing_else(
@@ -239,13 +239,13 @@ def test_a_run_killed_as_it_makes_its_file_has_kept_nothing(tmp_path: Path) -> N
     )
     subprocess.run([sys.executable, "-c", killed, str(tmp_path / NAME)], check=False)
     assert (tmp_path / f"{NAME}-journal").exists()
-    assert kept_in(tmp_path) == Kept()
+    assert stored_points(tmp_path) == StoredPoints()
 
 
 def test_a_file_of_points_that_has_just_been_made_has_none(tmp_path: Path) -> None:
     with closing(sqlite3.connect(tmp_path / NAME)) as file:
         file.execute("pragma journal_mode = wal")
-        assert (kept_in(tmp_path).points, kept_in(tmp_path).running) == (0, True)
+        assert (stored_points(tmp_path).points, stored_points(tmp_path).running) == (0, True)
 
 
 def test_a_file_of_points_does_not_grow_beyond_its_limit(
@@ -278,9 +278,9 @@ def test_a_failure_holds_for_its_limits_only(tmp_path: Path) -> None:
 def test_points_of_questions_are_not_counted_against_those_of_sweeps(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    _tell_points(Kept(points=74, about={"points": "10"}), None)
+    _print_points(StoredPoints(points=74, about={"points": "10"}), None)
     assert capsys.readouterr().out.startswith("74 points are kept, those of questions included;")
-    _tell_points(Kept(points=9, failed=1), 10)
+    _print_points(StoredPoints(points=9, failed=1), 10)
     assert capsys.readouterr().out.startswith("9 of 10 points are kept, 1 of them without")
 
 
@@ -289,7 +289,7 @@ def test_a_run_goes_on_from_what_is_kept_and_says_what_is_there(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("s.yaml").write_text(STUDY)
-    monkeypatch.setattr("slipstick.study.journal.LEAST", 0.0)
+    monkeypatch.setattr("slipstick.study.journal.LEAST_SECONDS", 0.0)
     assert main(["run", "s.yaml", "--out", "one", "--jobs", "2"]) == 0
     first = Path("one/results.csv").read_bytes()
     assert main(["status", "one"]) == 0
@@ -428,8 +428,8 @@ def test_one_simulation_is_parted_into_replications_wherever_they_run(tmp_path: 
             Engine(on, jobs, store=journal) as engine,
         ):
             (found,) = engine.solve([block])
-            assert kept_in(tmp_path / on).points == 1
-            count = journal._do("select count(*) from points").fetchone()
+            assert stored_points(tmp_path / on).points == 1
+            count = journal._execute("select count(*) from points").fetchone()
             assert count == (5,)  # the point, and its replications until the run ends
             journal.close(finished=True)
         assert {name: each.tobytes() for name, each in found.columns.items()} == {
@@ -444,10 +444,10 @@ def test_a_killed_run_of_one_point_goes_on_with_its_replications(tmp_path: Path)
     )
     with closing(Journal(tmp_path, {})) as journal:
         (whole,) = Engine(store=journal).solve([block])
-        journal._do("delete from points where points = 1")
+        journal._execute("delete from points where points = 1")
         (again,) = Engine(store=journal).solve([block])
     assert times([again]) == times([whole])
-    assert block.key in journal._asked
+    assert block.key in journal._requested_keys
 
 
 def test_a_replication_that_ends_its_process_costs_its_point(
@@ -504,7 +504,7 @@ def test_a_folder_without_a_report_and_one_that_cannot_be_written_are_told(
     assert f"there is no report in {tmp_path}, and no points of one" in capsys.readouterr().err
     (tmp_path / NAME).write_bytes(b"no database" * 100)
     with pytest.raises(InputError, match=r"\.points\.sqlite cannot be read: "):
-        kept_in(tmp_path)
+        stored_points(tmp_path)
     monkeypatch.chdir(tmp_path)
     Path("s.yaml").write_text(STUDY)
     monkeypatch.setattr("os.access", lambda *place: False)
@@ -519,9 +519,9 @@ def test_a_full_disk_is_told_and_what_was_kept_stays(tmp_path: Path) -> None:
     (block, other), (found, _) = blocks(1, 2), Engine().solve(blocks(1, 2))
     journal = Journal(tmp_path, {})
     journal.keep(block, found, 1.0, Limits())
-    journal._do("pragma max_page_count = 4")
+    journal._execute("pragma max_page_count = 4")
     columns = {"time": np.random.default_rng(1).random(100_000)}
     with pytest.raises(OSError, match="database or disk is full"):
         journal.keep(other, replace(found, columns=columns), 1.0, Limits())
     journal.close()
-    assert kept_in(tmp_path).points == 1
+    assert stored_points(tmp_path).points == 1

@@ -7,7 +7,7 @@ import pytest
 from slipstick.errors import SpecError, UnknownNameError
 from slipstick.schema.inputs import solve_settings
 from slipstick.schema.library import Library
-from slipstick.study.catalogue import shown
+from slipstick.study.catalogue import catalogue_entry
 from tests.specs import settings
 
 
@@ -40,7 +40,7 @@ def test_a_key_at_the_wrong_place_is_shown_the_right_one() -> None:
 
 def test_a_kind_alone_is_not_enough_to_show() -> None:
     with pytest.raises(UnknownNameError) as caught:
-        shown("activity")
+        catalogue_entry("activity")
     assert (
         str(caught.value)
         == "there is no entry of that name; write KIND/NAME: 'activity'; did you mean"

@@ -11,7 +11,7 @@ from slipstick import load
 from slipstick.cli.main import main
 from slipstick.errors import SpecError, UnknownNameError
 from slipstick.schema.library import KINDS, Library, shipped
-from slipstick.study.catalogue import shown
+from slipstick.study.catalogue import catalogue_entry
 from slipstick.study.check import check_reference
 
 ONE_OF_EACH = {
@@ -57,7 +57,9 @@ def test_check_and_show_find_every_kind_by_name_and_by_path(
     assert kind in kinds_of(name)
     for reference in (f"{kind}/{name}", str(file), f"./{file}", str(folder / file)):
         assert kinds_of(reference) == [kind], reference
-        assert (shown(reference).kind, shown(reference).name) == (kind, name), reference
+        assert (catalogue_entry(reference).kind, catalogue_entry(reference).name) == (kind, name), (
+            reference
+        )
 
 
 @pytest.mark.parametrize(
@@ -75,7 +77,7 @@ def test_a_name_is_also_a_program_a_law_or_a_table(folder: Path) -> None:
     assert check_reference("law/flow-line") == ["law"]
     assert kinds_of("my-program") == ["activity", "study"]
     with pytest.raises(UnknownNameError) as ambiguous:
-        shown("my-program")
+        catalogue_entry("my-program")
     assert str(ambiguous.value).endswith("did you mean 'study/my-program'?")
     for table in ("one/copy/runs/my-program.csv", str(folder / "one/copy/runs/my-program.csv")):
         assert check_reference(table) == ["table of measurements"]

@@ -15,7 +15,7 @@ from slipstick.errors import ModelError, SpecError
 from slipstick.schema.library import Library
 from slipstick.schema.text import Mark, from_plain
 from slipstick.schema.uncertain import separate_uncertain
-from slipstick.study.uncertain import drawn, width_shares
+from slipstick.study.uncertain import drawn_settings, width_shares
 from slipstick_questions.choose import ChooseResult
 from slipstick_questions.rank import RankResult
 from slipstick_questions.seek import SeekResult
@@ -152,7 +152,7 @@ def test_whole_numbers_keep_a_whole_middle() -> None:
     node = from_plain("8..32", Mark("here", 1, 1))
     plain, uncertain = separate_uncertain({"population.processors": node}, Library())
     assert getattr(plain["population.processors"], "value", None) == 16
-    points = drawn(uncertain)["population.processors"]
+    points = drawn_settings(uncertain)["population.processors"]
     assert np.mean((points > 8) & (points < 32)) == pytest.approx(0.9, abs=0.01)
 
 

@@ -45,16 +45,16 @@ def list_(kind: str | None, search: str | None, whole: bool, as_json: bool) -> i
       slipstick list --search M/M/1
     """
     from slipstick.report.answer import catalogue_summary, catalogue_text
-    from slipstick.study.catalogue import listed
+    from slipstick.study.catalogue import catalogue_lines
 
-    short = kind is None and search is None and not (whole or as_json)
+    is_summary = kind is None and search is None and not (whole or as_json)
     # Titles would be read from hundreds of files, and the summary shows names only.
-    lines = listed(kind, search or "", titled=not short)
+    lines = catalogue_lines(kind, search or "", titled=not is_summary)
     if as_json:
         print_json({"catalogue": [asdict(line) for line in lines]})
         return DONE
     return write_text(
-        (catalogue_summary(lines) if short else catalogue_text(lines, whole)) + "\n", None
+        (catalogue_summary(lines) if is_summary else catalogue_text(lines, whole)) + "\n", None
     )
 
 
@@ -71,16 +71,16 @@ def show(name: str, as_yaml: bool, as_json: bool) -> int:
       slipstick show --yaml network/infiniband-hdr > my-network.yaml
     """
     from slipstick.report.answer import spec_text
-    from slipstick.study.catalogue import shown, spec_file
+    from slipstick.study.catalogue import catalogue_entry, spec_file
 
     if as_yaml:
         return write_text(spec_file(name), None)
-    spec = shown(name)
+    spec = catalogue_entry(name)
     if as_json:
         from slipstick.report.answer import value_documents
 
-        head = {key: getattr(spec, key) for key in ("kind", "name", "title", "source", "text")}
-        print_json({**head, "values": value_documents(spec.entries)})
+        fields = {key: getattr(spec, key) for key in ("kind", "name", "title", "source", "text")}
+        print_json({**fields, "values": value_documents(spec.entries)})
         return DONE
     return write_text(spec_text(spec) + "\n", None)
 
@@ -118,11 +118,11 @@ def new(kind: str, name: str, out: Path | None) -> int:
     write_text(text, out)
     echo(f"next: change what differs, then {next_command(kind, str(out))}", err=True)
     # Editors find the schema beside the file and complete its keys.
-    beside = out.with_name(f"{kind}.schema.json")
+    schema_file = out.with_name(f"{kind}.schema.json")
     return (
         DONE
-        if beside.exists()
-        else write_text(json.dumps(editor_schema(kind), indent=2) + "\n", beside)
+        if schema_file.exists()
+        else write_text(json.dumps(editor_schema(kind), indent=2) + "\n", schema_file)
     )
 
 
@@ -188,15 +188,23 @@ def glossary_text(term: str) -> str:
     UnknownNameError : neither mentions the term
     """
     from slipstick.report.answer import catalogue_text
-    from slipstick.study.catalogue import glossary_entries, listed, mentions
+    from slipstick.study.catalogue import catalogue_lines, glossary_entries, mentions
 
-    entries = glossary_entries()
-    heads = [head for head in entries if mentions(f"{head} {entries[head]}", term)]
-    if not heads:
+    meaning_by_term = glossary_entries()
+    terms = [
+        entry_term
+        for entry_term in meaning_by_term
+        if mentions(f"{entry_term} {meaning_by_term[entry_term]}", term)
+    ]
+    if not terms:
         # A word without a definition may be the name of a law or of a model.
         with suppress(UnknownNameError):
-            return catalogue_text(listed(search=term)) + "\n"
-        raise UnknownNameError("term", term[:100], [head.lower() for head in entries])
+            return catalogue_text(catalogue_lines(search=term)) + "\n"
+        raise UnknownNameError(
+            "term", term[:100], [entry_term.lower() for entry_term in meaning_by_term]
+        )
     # The term itself comes before those that only mention it.
-    heads.sort(key=lambda head: (head.lower() != term.lower(), not mentions(head, term)))
-    return "".join(f"{head}: {entries[head]}" for head in heads)
+    terms.sort(
+        key=lambda entry_term: (entry_term.lower() != term.lower(), not mentions(entry_term, term))
+    )
+    return "".join(f"{entry_term}: {meaning_by_term[entry_term]}" for entry_term in terms)

@@ -47,11 +47,13 @@ out_option = click.option(
 
 def with_options(options: Sequence[Callable[..., Any]]) -> Callable[..., Any]:
     """Return a decorator that adds options to a command; its help lists them in their order."""
-    return lambda command: reduce(lambda made, option: option(made), reversed(options), command)
+    return lambda command: reduce(
+        lambda decorated, option: option(decorated), reversed(options), command
+    )
 
 
-_LEADS = {"error": "red", "no answer": "red", "warning": "yellow", "note": "yellow"}
-_LEAD = re.compile(rf"^({'|'.join(_LEADS)})(?=:)", re.MULTILINE)
+_COLOURS = {"error": "red", "no answer": "red", "warning": "yellow", "note": "yellow"}
+_FIRST_WORD = re.compile(rf"^({'|'.join(_COLOURS)})(?=:)", re.MULTILINE)
 
 
 def echo(text: str, err: bool = False) -> None:
@@ -59,7 +61,9 @@ def echo(text: str, err: bool = False) -> None:
     colour, unless NO_COLOR is set.
     """
     if not os.environ.get("NO_COLOR"):
-        text = _LEAD.sub(lambda lead: click.style(lead[0], fg=_LEADS[lead[0]], bold=True), text)
+        text = _FIRST_WORD.sub(
+            lambda lead: click.style(lead[0], fg=_COLOURS[lead[0]], bold=True), text
+        )
     try:
         click.echo(text, err=err)  # which leaves the colours out where it prints to no terminal
     except OSError:
@@ -78,10 +82,10 @@ def open_standard_streams() -> None:
         except OSError:
             # The next file opened would get the number of the closed stream, and output would be
             # written into it.
-            empty = os.open(os.devnull, os.O_RDWR)
-            if empty != handle:
-                os.dup2(empty, handle)
-                os.close(empty)
+            null_handle = os.open(os.devnull, os.O_RDWR)
+            if null_handle != handle:
+                os.dup2(null_handle, handle)
+                os.close(null_handle)
             os.set_inheritable(handle, True)
         if getattr(sys, name) is None:
             mode = "w" if handle else "r"
@@ -101,11 +105,11 @@ def complete(kind: str) -> Callable[[click.Context, click.Parameter, str], list[
     """
 
     def found(
-        _context: click.Context, _parameter: click.Parameter, begun: str
+        _context: click.Context, _parameter: click.Parameter, typed_text: str
     ) -> list[CompletionItem]:
         from slipstick.schema.library import KINDS, names, spec_names
 
-        group, slash, _ = begun.partition("/")
+        group, slash, _ = typed_text.partition("/")
         if kind == "kind":
             catalogue_names = [*KINDS, "program", "law"]
         elif kind in KINDS:
@@ -122,20 +126,24 @@ def complete(kind: str) -> Callable[[click.Context, click.Parameter, str], list[
         items = [
             CompletionItem(name)
             for name in dict.fromkeys(catalogue_names)
-            if name.startswith(begun)
+            if name.startswith(typed_text)
         ]
-        return items or [CompletionItem(begun, type="file")]
+        return items or [CompletionItem(typed_text, type="file")]
 
     return found
 
 
 def complete_methods(
-    _context: click.Context, _parameter: click.Parameter, begun: str
+    _context: click.Context, _parameter: click.Parameter, typed_text: str
 ) -> list[CompletionItem]:
     """Complete the last of several methods, separated by commas, in a shell."""
-    done, comma, last = begun.rpartition(",")
-    methods = dict.fromkeys(name for name in all_methods() if name not in done.split(","))
-    return [CompletionItem(f"{done}{comma}{name}") for name in methods if name.startswith(last)]
+    complete_names, comma, last_name = typed_text.rpartition(",")
+    methods = dict.fromkeys(name for name in all_methods() if name not in complete_names.split(","))
+    return [
+        CompletionItem(f"{complete_names}{comma}{name}")
+        for name in methods
+        if name.startswith(last_name)
+    ]
 
 
 def write_text(text: str, out: Path | None) -> int:
@@ -163,24 +171,26 @@ def plain_problems(problems: Iterable[Problem]) -> list[dict[str, Any]]:
     return [{key: getattr(problem, key) for key in keys} for problem in problems]
 
 
-def text_node(text: str, place: str) -> Scalar:
-    """Return a text of the command line as a scalar of a spec; `place` is the name of the option or
-    argument, for messages.
+def text_node(text: str, option: str) -> Scalar:
+    """Return a text of the command line as a scalar of a spec; `option` names the option or the
+    argument in messages.
     """
     from slipstick.schema.text import Mark, Scalar
 
     # Quoted, so that a name such as 1e3 is not read as a number.
-    return Scalar(text, text, Mark(place, 0, 0), quoted=True)
+    return Scalar(text, text, Mark(option, 0, 0), quoted=True)
 
 
-def refuse(place: str, message: str) -> NoReturn:
+def refuse(option: str, message: str) -> NoReturn:
     """Raise SpecError with a message about an option or argument."""
-    raise SpecError([Problem(place, 1, 1, "", message)])
+    raise SpecError([Problem(option, 1, 1, "", message)])
 
 
-def limit_option(text: str, **how: Any) -> Callable[[_Function], _Function]:
+def limit_option(text: str, **settings: Any) -> Callable[[_Function], _Function]:
     """Build the option --limit, whose limits hold while the command runs."""
-    return click.option("--limit", "limits", multiple=True, metavar="NAME=VALUE", help=text, **how)
+    return click.option(
+        "--limit", "limits", multiple=True, metavar="NAME=VALUE", help=text, **settings
+    )
 
 
 def limits_of(context: click.Context, values: Sequence[str], of_points: bool = True) -> LimitsSpec:
@@ -197,11 +207,13 @@ def limits_of(context: click.Context, values: Sequence[str], of_points: bool = T
     from slipstick.schema.text import Entry, Mark, Table
 
     try:
-        read = {path: Entry(node.mark, node) for path, node in nodes_of(values, "--limit").items()}
+        entry_by_path = {
+            path: Entry(node.mark, node) for path, node in nodes_of(values, "--limit").items()
+        }
     except SpecError:
         refuse("--limit", "write NAME=VALUE, such as states=1e6 or time=60s")
-    limits_spec: LimitsSpec = validate(LimitsSpec, Table(read, Mark("--limit", 0, 0)))
-    for name in () if of_points else read.keys() - LIMITS.keys():
+    limits_spec: LimitsSpec = validate(LimitsSpec, Table(entry_by_path, Mark("--limit", 0, 0)))
+    for name in () if of_points else entry_by_path.keys() - LIMITS.keys():
         refuse(
             "--limit", f"{name} is a limit of the points of a study; here are {', '.join(LIMITS)}"
         )

@@ -64,7 +64,7 @@ if TYPE_CHECKING:
     from slipstick.schema.kinds.study import LimitsSpec, StudySpec
     from slipstick.schema.text import Node
     from slipstick.study.engine import Engine
-    from slipstick.study.journal import Journal, Kept
+    from slipstick.study.journal import Journal, StoredPoints
     from slipstick.study.run import PreparedStudy
 
 
@@ -113,16 +113,18 @@ def engine_of(
 
     time = limits.time or spec.limits.time
     memory = limits.memory or spec.limits.memory
-    most = Limits(time.value if time else None, memory.value if memory else None)
-    return Engine(on or spec.engine.on, jobs or spec.engine.jobs, most, journal)
+    point_limits = Limits(time.value if time else None, memory.value if memory else None)
+    return Engine(on or spec.engine.on, jobs or spec.engine.jobs, point_limits, journal)
 
 
 def check_writable(folder: Path) -> None:
     """Raise OSError if a folder cannot be written to, before anything is solved for it."""
     # The folder is made later; its nearest folder that exists decides whether it can be.
-    place = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())
-    if not os.access(place, os.W_OK):
-        raise OSError(None, "nothing can be written there", str(place))
+    existing_folder = next(
+        path for path in (folder.absolute(), *folder.absolute().parents) if path.exists()
+    )
+    if not os.access(existing_folder, os.W_OK):
+        raise OSError(None, "nothing can be written there", str(existing_folder))
 
 
 @click.command()
@@ -175,110 +177,116 @@ def status(folder: Path, as_json: bool) -> int:
       slipstick status reports/dvsm-what-if
     """
     from slipstick.report.folder import written
-    from slipstick.study.journal import kept_in
+    from slipstick.study.journal import stored_points
 
-    (report, damaged), kept_points = written(folder), kept_in(folder)
+    (report, damaged), stored = written(folder), stored_points(folder)
     # A run that was killed before its first report has left only its points.
-    command = str(report.get("command") or kept_points.about.get("command", ""))
+    command = str(report.get("command") or stored.about.get("command", ""))
     if not command:
         raise InputError(f"there is no report in {folder}, and no points of one")
-    stale = [*damaged]
-    points = None
-    unread = ""
+    differences = [*damaged]
+    point_count = None
+    read_error = ""
     try:
-        points, changes = _now(
-            kept_points.about.get("command") or command,
-            kept_points.about.get("started in", ""),
+        point_count, changes = _points_and_differences(
+            stored.about.get("command") or command,
+            stored.about.get("started in", ""),
             report,
         )
-        stale += changes
+        differences += changes
     except (SlipstickError, OSError) as error:
-        unread = str(error).splitlines()[0]
+        read_error = str(error).splitlines()[0]
     if as_json:
         document = {
             "command": command,
             "report": bool(report),
-            "stale": stale,
-            "unread": unread or None,
+            "stale": differences,
+            "unread": read_error or None,
         }
         print_json(
             {
                 **document,
-                "points": points,
-                "kept": kept_points.points,
-                "failed": kept_points.failed,
-                "running": kept_points.running,
+                "points": point_count,
+                "kept": stored.points,
+                "failed": stored.failed,
+                "running": stored.running,
             }
         )
         return DONE
-    _tell(folder, command, report, stale, unread)
-    _tell_points(kept_points, points)
+    _print_status(folder, command, report, differences, read_error)
+    _print_points(stored, point_count)
     return DONE
 
 
-def _now(command: str, folder: str, report: Mapping[str, Any]) -> tuple[int, list[str]]:
+def _points_and_differences(
+    command: str, folder: str, report: Mapping[str, Any]
+) -> tuple[int, list[str]]:
     """Prepare the study of a report again; return its number of points, and what differs from the
     report.
     """
     from slipstick.study.run import prepare, versions
 
-    words = shlex.split(command)[2:]
-    options = list(zip(words[1::2], words[2::2], strict=True))
+    arguments = shlex.split(command)[2:]
+    options = list(zip(arguments[1::2], arguments[2::2], strict=True))
     limits_of(
-        click.get_current_context(), [word for option, word in options if option == "--limit"]
+        click.get_current_context(), [value for option, value in options if option == "--limit"]
     )
-    changes = [word for option, word in options if option == "--set"]
+    changes = [value for option, value in options if option == "--set"]
     # The command was started in another folder, from which relative paths count.
     study = (
-        words[0]
-        if not folder or ("/" not in words[0] and not words[0].endswith(".yaml"))
-        else os.path.join(folder, words[0])
+        arguments[0]
+        if not folder or ("/" not in arguments[0] and not arguments[0].endswith(".yaml"))
+        else os.path.join(folder, arguments[0])
     )
     prepared = prepare(study, nodes_of(changes))
-    changes_found: list[str] = []
+    differences: list[str] = []
     if report:
-        for kind, now in (("file", prepared.hashes), ("version", versions())):
-            then = report.get("hashes" if kind == "file" else "versions") or {}
-            for name in dict.fromkeys([*then, *now]):
-                if name not in now or name not in then:
-                    changes_found.append(
-                        f"{kind} {name} is {'new' if name in now else 'read no longer'}"
+        for kind, current_by_name in (("file", prepared.hashes), ("version", versions())):
+            earlier_by_name = report.get("hashes" if kind == "file" else "versions") or {}
+            for name in dict.fromkeys([*earlier_by_name, *current_by_name]):
+                if name not in current_by_name or name not in earlier_by_name:
+                    differences.append(
+                        f"{kind} {name} is {'new' if name in current_by_name else 'read no longer'}"
                     )
-                elif str(then[name]) != str(now[name]):
-                    changes_found.append(f"{kind} {name} has changed")
-    return prepared.points, changes_found
+                elif str(earlier_by_name[name]) != str(current_by_name[name]):
+                    differences.append(f"{kind} {name} has changed")
+    return prepared.points, differences
 
 
-def _tell(
-    folder: Path, command: str, report: Mapping[str, Any], stale: Sequence[str], unread: str
+def _print_status(
+    folder: Path,
+    command: str,
+    report: Mapping[str, Any],
+    differences: Sequence[str],
+    read_error: str,
 ) -> None:
     if not report:
         echo(f"{folder} has no report yet; its run was: {command}")
-    elif unread:
+    elif read_error:
         echo(f"{folder} has the report of: {command}")
-        echo(f"whether it is up to date is not known from this folder: {unread}")
-    elif stale:
+        echo(f"whether it is up to date is not known from this folder: {read_error}")
+    elif differences:
         echo(
             f"{folder} has an earlier report of: {command}\n"
-            + "\n".join(f"- {why}" for why in stale)
+            + "\n".join(f"- {difference}" for difference in differences)
         )
     else:
         echo(f"{folder} is up to date: {command}")
 
 
-def _tell_points(kept_points: Kept, points: int | None) -> None:
-    if not kept_points.points:
+def _print_points(stored: StoredPoints, point_count: int | None) -> None:
+    if not stored.points:
         return
-    number = int(kept_points.about.get("points", points or 0))
+    total_points = int(stored.about.get("points", point_count or 0))
     # Questions such as seek solve more points than cases and sweeps have, as many as they need.
-    beyond = kept_points.points > number
-    of_all = "" if beyond else f" of {number}"
-    failed = f", {kept_points.failed} of them without an answer" if kept_points.failed else ""
+    has_more = stored.points > total_points
+    of_total = "" if has_more else f" of {total_points}"
+    failed_in_words = f", {stored.failed} of them without an answer" if stored.failed else ""
     echo(
-        f"{kept_points.points}{of_all} points are kept{', those of questions included' if beyond else ''}"
-        f"{failed}; a run solves those that are missing or have changed"
+        f"{stored.points}{of_total} points are kept{', those of questions included' if has_more else ''}"
+        f"{failed_in_words}; a run solves those that are missing or have changed"
     )
-    if kept_points.running:
+    if stored.running:
         echo("a run is under way")
 
 
@@ -309,12 +317,12 @@ def counts(program: str, out: Path | None, changes: Sequence[str], as_json: bool
     parameters = _parameters(changes)
     if program.endswith(".csv"):
         title = f"Counts of the record {Path(program).name}"
-        counted = _recorded(program, parameters)
+        count_data = _counts_of_record(program, parameters)
     else:
-        program_found = counted_program(program)
-        title = program_found.title
-        counted = program_found.count(**parameters).to_dict()
-    document = {**_head(program, title, parameters), **counted}
+        counting_program = counted_program(program)
+        title = counting_program.title
+        count_data = counting_program.count(**parameters).to_dict()
+    document = {**_counts_head(program, title, parameters), **count_data}
     if as_json:
         print_json({"counts": document})
         return DONE
@@ -323,7 +331,7 @@ def counts(program: str, out: Path | None, changes: Sequence[str], as_json: bool
     )
 
 
-def _recorded(record: str, parameters: Mapping[str, float]) -> dict[str, Any]:
+def _counts_of_record(record: str, parameters: Mapping[str, float]) -> dict[str, Any]:
     """Return the counts from a record of page faults."""
     from slipstick.errors import UnknownNameError
     from slipstick.schema.library import spec_model
@@ -339,7 +347,7 @@ def _recorded(record: str, parameters: Mapping[str, float]) -> dict[str, Any]:
     return data
 
 
-def _head(program: str, title: str, parameters: Mapping[str, float]) -> dict[str, Any]:
+def _counts_head(program: str, title: str, parameters: Mapping[str, float]) -> dict[str, Any]:
     """Return the head of a file of counts: how they were obtained."""
     from slipstick import __version__
 
@@ -361,7 +369,7 @@ def _head(program: str, title: str, parameters: Mapping[str, float]) -> dict[str
 
 def _parameters(changes: Sequence[str]) -> dict[str, float]:
     """Parse the parameters of a program to count, which are plain numbers."""
-    values = {}
+    value_by_name = {}
     problems = []
     for name, node in nodes_of(changes).items():
         value = getattr(node, "value", None)
@@ -374,10 +382,10 @@ def _parameters(changes: Sequence[str]) -> dict[str, float]:
             mark = node.mark
             problems.append(mark.problem("write a plain number, such as 1000", name))
         else:
-            values[name] = value
+            value_by_name[name] = value
     if problems:
         raise SpecError(problems)
-    return values
+    return value_by_name
 
 
 WRONG_INPUT = 2
@@ -482,32 +490,36 @@ def run(
     folder = out or Path("reports") / Path("standard-input" if study == "-" else study).stem
     command = _command(study, changes, limits)
     # Reports are committed: they must not show folders of this machine.
-    portable = _command(_portable(study), list(map(_portable_change, changes)), limits)
+    portable_command = _command(_portable_path(study), list(map(_portable_change, changes)), limits)
     prepared = prepare(study, nodes_of(changes))
     # Whatever can be refused is refused before hours of solving.
     check_folder(folder, sure_names(prepared.spec, as_page), force)
     check_writable(folder)
     for note in prepared.simulated:
         echo(f"note: {note}", err=True)
-    about = {"command": command, "started in": os.getcwd(), "points": str(prepared.points)}
+    run_description = {
+        "command": command,
+        "started in": os.getcwd(),
+        "points": str(prepared.points),
+    }
     with (
-        closing(Journal(folder, about, fresh)) as journal,
+        closing(Journal(folder, run_description, fresh)) as journal,
         ProgressBar(prepared.points) as progress,
     ):
         engine = engine_of(prepared.spec, jobs, on, limits, journal)
         results = run_study(prepared, engine=engine, whole=as_json, progress=progress)
         # Only after a whole run is it known which points of earlier runs are no longer asked for.
         journal.close(finished=True)
-    if journal.found:
-        from_before = counted(journal.found, "point is", "points are")
-        echo(f"note: {from_before} from an earlier run; --fresh solves again", err=True)
+    if journal.reused_points:
+        reused_in_words = counted(journal.reused_points, "point is", "points are")
+        echo(f"note: {reused_in_words} from an earlier run; --fresh solves again", err=True)
     write(
         results,
         prepared.spec,
         folder,
-        portable,
+        portable_command,
         as_page,
-        _live(results, prepared) if as_page else None,
+        _live_section(results, prepared) if as_page else None,
         force,
     )
     for note in results.notes:
@@ -515,7 +527,7 @@ def run(
             echo(f"note: {note}", err=True)
     if missing := missing_pictures(prepared.spec):
         echo(f"note: {missing}", err=True)
-    failed = any(answer.failed for answer in results.cases.values()) or any(
+    has_failure = any(answer.failed for answer in results.cases.values()) or any(
         sweep.failed for sweep in results.sweeps
     )
     if as_json:
@@ -530,7 +542,7 @@ def run(
             click.echo(f"\n{wrapped(INTERVALS)}")
         paths = f"{folder / 'report.md'}{f' and {folder / HTML}' if as_page else ''}"
         click.echo(f"\nThe report is in {paths}, the numbers in {folder / 'results.csv'}.")
-    return NO_ANSWER if failed else DONE
+    return NO_ANSWER if has_failure else DONE
 
 
 @cli.command()
@@ -634,40 +646,40 @@ def solve(
     settings = {**references_of(model, specs), **nodes_of(changes), **options}
     if fitted is not None:
         settings["fitted"] = text_node(fitted, "--fitted")
-    names = [name.strip() for name in methods.split(",")] if methods else [None]
+    method_names = [name.strip() for name in methods.split(",")] if methods else [None]
     library = Library()
     if timeline is not None:  # first, for it may be refused, and costs less than most answers
-        _, model_built = built_with(settings, library)
-        FUNCTIONS["file of a timeline"](model_built.timeline(), timeline, model_built.name)
+        _, built_model = built_with(settings, library)
+        FUNCTIONS["file of a timeline"](built_model.timeline(), timeline, built_model.name)
         click.echo(f"The time line of the first cycles is in {timeline}.", err=True)
-    answers, model_built = solve_settings(settings, library, names, values)
-    if model_built.uncertain.paths:
+    answers, built_model = solve_settings(settings, library, method_names, values)
+    if built_model.uncertain.paths:
         from slipstick.study.evaluator import evaluator
         from slipstick.study.uncertain import with_intervals
 
         # Built already: the library shares it by its settings.
-        case = evaluator(model_built.name, settings, library)
+        case = evaluator(built_model.name, settings, library)
         answers = tuple(with_intervals(answer, case) for answer in answers)
     if len(answers) > 1:
         answers = FUNCTIONS["answers without contradictions"](answers)
-    failed = [answer for answer in answers if answer.failed]
+    failures = [answer for answer in answers if answer.failed]
     if as_json:
         from slipstick.results.question import answer_document
 
         print_json({"answers": list(map(answer_document, answers))})
     # One answer is enough to be shown beside the reasons of the others.
-    elif len(failed) == len(answers):
-        raise NoAnswerError(str(failed[0].failed), failed[0].other_method)
+    elif len(failures) == len(answers):
+        raise NoAnswerError(str(failures[0].failed), failures[0].other_method)
     else:
         from slipstick.report.answer import answers_text
 
-        together = None
-        if len(answers) - len(failed) > 1:
-            together = FUNCTIONS["agreement of answers"](answers[0].model, answers)
-        echo(answers_text(answers, together, whole))
+        agreement = None
+        if len(answers) - len(failures) > 1:
+            agreement = FUNCTIONS["agreement of answers"](answers[0].model, answers)
+        echo(answers_text(answers, agreement, whole))
     if any(answer.interrupted for answer in answers):
         return INTERRUPTED
-    return NO_ANSWER if failed else DONE
+    return NO_ANSWER if failures else DONE
 
 
 @cli.command()
@@ -686,8 +698,8 @@ def gallery(folders: Sequence[Path], out: Path | None) -> int:
     return write_text(page_of(folders), out)
 
 
-for _each in (list_, show, new, check, schema, glossary, counts, limits, status):
-    cli.add_command(_each)
+for _command_of_catalogue in (list_, show, new, check, schema, glossary, counts, limits, status):
+    cli.add_command(_command_of_catalogue)
 cli.commands = cast("dict[str, click.Command]", Registry("slipstick.commands", cli.commands))
 
 
@@ -708,17 +720,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # ends.
         sys.stdout.flush()
     except click.ClickException as error:
-        return _refused([Problem(HERE, 1, 1, "", error.format_message())], arguments, error)
+        return _print_problems([Problem(HERE, 1, 1, "", error.format_message())], arguments, error)
     except SpecError as error:
-        return _refused(error.problems, arguments, error)
+        return _print_problems(error.problems, arguments, error)
     except NoAnswerError as error:
         return _without_answer(error, arguments)
     except SlipstickError as error:
-        return _refused([Problem(HERE, 1, 1, "", str(error))], arguments, error)
+        return _print_problems([Problem(HERE, 1, 1, "", str(error))], arguments, error)
     except (MemoryError, RecursionError) as error:
         resource = "memory" if isinstance(error, MemoryError) else "levels of calls"
-        words = f"this takes more {resource} than there is; make the model, the axes or the file smaller"
-        return _refused([Problem(HERE, 1, 1, "", words)], arguments, ModelError(words))
+        message = f"this takes more {resource} than there is; make the model, the axes or the file smaller"
+        return _print_problems([Problem(HERE, 1, 1, "", message)], arguments, ModelError(message))
     except OSError as error:
         return _cannot_write(error)
     except SystemExit:
@@ -788,7 +800,7 @@ def references_of(model: str, specs: Mapping[str, str | None]) -> dict[str, Node
     """Return the names of a model and of its specs as settings, as a file would have them."""
     from slipstick.schema.text import read_value
 
-    named = {
+    spec_nodes = {
         key: (
             read_value(value, f"--{key}")
             if value.lstrip().startswith("{")
@@ -797,10 +809,10 @@ def references_of(model: str, specs: Mapping[str, str | None]) -> dict[str, Node
         for key, value in specs.items()
         if value is not None
     }
-    return {"model": text_node(model, "MODEL"), **named}
+    return {"model": text_node(model, "MODEL"), **spec_nodes}
 
 
-def _live(results: Results, prepared: PreparedStudy) -> PageSection | None:
+def _live_section(results: Results, prepared: PreparedStudy) -> PageSection | None:
     """Return the section of a report's page in which the model can be varied; None where the model
     does not allow it, for the report is complete without it.
     """
@@ -816,14 +828,16 @@ def _command(study: str, changes: Sequence[str], limits: LimitsSpec) -> str:
     """Return the command that repeats this run: its changes and limits, but not the options of the
     engine.
     """
-    allowed = [f"{name}={value:g}" for name, value in limits.costs.items()]
-    allowed += [f"time={limits.time.value:g} s"] if limits.time else []
-    allowed += [f"memory={limits.memory.value:.0f} B"] if limits.memory else []
-    options = [("--set", change) for change in changes] + [("--limit", name) for name in allowed]
-    return shlex.join(["slipstick", "run", study, *(word for pair in options for word in pair)])
+    limits_in_words = [f"{name}={value:g}" for name, value in limits.costs.items()]
+    limits_in_words += [f"time={limits.time.value:g} s"] if limits.time else []
+    limits_in_words += [f"memory={limits.memory.value:.0f} B"] if limits.memory else []
+    options = [("--set", change) for change in changes] + [
+        ("--limit", name) for name in limits_in_words
+    ]
+    return shlex.join(["slipstick", "run", study, *(word for option in options for word in option)])
 
 
-def _portable(path: str) -> str:
+def _portable_path(path: str) -> str:
     """Return the name of a file without folders of this machine: the name of a shipped study; for
     another absolute path, the path from the current folder or its last part.
     """
@@ -834,16 +848,16 @@ def _portable(path: str) -> str:
         return Path(path).stem
     if not os.path.isabs(path):
         return path
-    inside = Path(path).resolve().is_relative_to(Path.cwd().resolve())
-    return os.path.relpath(os.path.realpath(path)) if inside else os.path.basename(path)
+    in_current_folder = Path(path).resolve().is_relative_to(Path.cwd().resolve())
+    return os.path.relpath(os.path.realpath(path)) if in_current_folder else os.path.basename(path)
 
 
 def _portable_change(change: str) -> str:
     name, equals, value = change.partition("=")
-    return f"{name}{equals}{_portable(value)}"
+    return f"{name}{equals}{_portable_path(value)}"
 
 
-def _refused(problems: Sequence[Problem], arguments: Sequence[str], error: Exception) -> int:
+def _print_problems(problems: Sequence[Problem], arguments: Sequence[str], error: Exception) -> int:
     # The arguments themselves may be what is wrong, so they are not parsed again.
     if "--json" in arguments:
         click.echo(json.dumps({"problems": plain_problems(problems)}))
@@ -866,7 +880,7 @@ def _without_answer(error: NoAnswerError, arguments: Sequence[str]) -> int:
     return NO_ANSWER
 
 
-def _print_documents(results: Results, folder: Path, whole: bool) -> None:
+def _print_documents(results: Results, folder: Path, with_answers: bool) -> None:
     """Print the answers and the questions of a study as JSON; of many points, the file of their
     results.
     """
@@ -878,14 +892,14 @@ def _print_documents(results: Results, folder: Path, whole: bool) -> None:
         *(answer for sweep in results.sweeps for answer in sweep.answers),
     ]
     answers += [answer for question in questions for answer in question.answers()]
-    solved = (
+    answer_keys = (
         {"answers": list(map(answer_document, answers))}
-        if whole
+        if with_answers
         else {"results": str(folder / "results.csv")}
     )
     print_json(
         {
-            **solved,
+            **answer_keys,
             **{
                 key: value
                 for question in questions
@@ -901,8 +915,8 @@ def _print_head(results: Results) -> None:
     from slipstick.report.head import decision, head_lines
 
     lines = [f"- {line}" for line in head_lines(results, results.answer)]
-    choices = decision(results, results.answer)
-    echo(terminal_blocks([results.title, lines, *([choices] if choices else [])], "  "))
+    alternatives = decision(results, results.answer)
+    echo(terminal_blocks([results.title, lines, *([alternatives] if alternatives else [])], "  "))
 
 
 def _print_cases(cases: Mapping[str, Answer], wanted_names: Sequence[str]) -> None:
@@ -911,9 +925,13 @@ def _print_cases(cases: Mapping[str, Answer], wanted_names: Sequence[str]) -> No
 
     rows = []
     for name, answer in cases.items():
-        first = next((name for name in (*wanted_names, *answer.values) if name in answer.names), "")
-        shown = quantity(answer.find(first), answer.unit(first), ends=answer.ends(first))
-        shown = f"failed: {answer.refusal}" if answer.failed else shown
+        first_value = next(
+            (name for name in (*wanted_names, *answer.values) if name in answer.names), ""
+        )
+        value_text = quantity(
+            answer.find(first_value), answer.unit(first_value), ends=answer.ends(first_value)
+        )
+        value_text = f"failed: {answer.refusal}" if answer.failed else value_text
         exact = "" if answer.failed else "yes" if answer.exact else "no"
         doubts = [
             # A bound that holds is no doubt.
@@ -925,6 +943,13 @@ def _print_cases(cases: Mapping[str, Answer], wanted_names: Sequence[str]) -> No
             doubts.append(f"check: {answer.check}")
         if answer.left_out:
             doubts.append(f"left out by the import: {', '.join(answer.left_out)}")
-        rows.append([name, answer.model, shown, answer.method, exact, "; ".join(doubts)])
-    head = ["case", "model", "answer", "method", "exact", *["doubt"] * any(row[-1] for row in rows)]
-    click.echo(plain_table(head, [row[: len(head)] for row in rows]))
+        rows.append([name, answer.model, value_text, answer.method, exact, "; ".join(doubts)])
+    column_titles = [
+        "case",
+        "model",
+        "answer",
+        "method",
+        "exact",
+        *["doubt"] * any(row[-1] for row in rows),
+    ]
+    click.echo(plain_table(column_titles, [row[: len(column_titles)] for row in rows]))

@@ -1,7 +1,7 @@
 """Collective operations over p ranks: how long each algorithm takes on a network without
 contention.
 
-Each algorithm is told by three numbers on its longest path: rounds, one message after the other;
+Three numbers on its longest path describe each algorithm: rounds, one message after the other;
 bytes moved in all of them; bytes combined with others by arithmetic. Its law is::
 
     time = rounds * latency + moved * per_byte + combined * combine
@@ -64,8 +64,8 @@ _SYMBOLS: tuple[Symbol, ...] = (
     Symbol("per_byte", TIME_PER_BYTE, "one more byte of a message", r"\beta"),
     Symbol("combine", TIME_PER_BYTE, "combining a byte with another by arithmetic", r"\gamma"),
 )
-_HOLDS = {"ranks": "ranks >= 1 and ranks == floor(ranks)"}
-_GIVEN = {"ranks": 6, "size": 6e6, "latency": 1e-6, "per_byte": 1e-9, "combine": 1e-10}
+_CONDITIONS = {"ranks": "ranks >= 1 and ranks == floor(ranks)"}
+_CHECK_VALUES = {"ranks": 6, "size": 6e6, "latency": 1e-6, "per_byte": 1e-9, "combine": 1e-10}
 
 
 @dataclass(frozen=True)
@@ -107,18 +107,20 @@ class CollectiveAlgorithm:
             combine: Expr | None = None,
             ranks: Expr = any_ranks,
         ) -> Expr:
-            rounds, moved, combined = self.figures(ranks, size)
-            time = rounds * latency + moved * per_byte
-            return time if combine is None else time + combined * combine
+            rounds, moved_bytes, combined_bytes = self.figures(ranks, size)
+            time = rounds * latency + moved_bytes * per_byte
+            return time if combine is None else time + combined_bytes * combine
 
         symbols = _SYMBOLS if self.combines else _SYMBOLS[:-1]
         figures = self.figures(any_ranks, Parameter("size", BYTES))
         if any_ranks not in walk(*map(as_expr, figures)):
             symbols = symbols[1:]  # the time is the same for any number of ranks
-        holds = " and ".join(_HOLDS.get(each.name, f"{each.name} >= 0") for each in symbols)
+        condition = " and ".join(
+            _CONDITIONS.get(symbol.name, f"{symbol.name} >= 0") for symbol in symbols
+        )
         checks = tuple(
             Check(
-                tuple({**_GIVEN, "ranks": ranks}[each.name] for each in symbols),
+                tuple({**_CHECK_VALUES, "ranks": ranks}[symbol.name] for symbol in symbols),
                 time,
                 1e-12,
                 HAND,
@@ -132,7 +134,7 @@ class CollectiveAlgorithm:
             gives=Symbol("time", TIME, "from the common start to the end at the last rank", "T"),
             symbols=symbols,
             equation=equation,
-            holds=holds,
+            holds=condition,
             source=SWITCH if self.in_switch else MPICH,
             note="no contention: a rank sends and receives one message at a time, both at once",
             checks=checks,
@@ -144,62 +146,62 @@ def _rounds(ranks: Expr) -> Expr:
     return ceil_log(ranks, 2)
 
 
-def _ring(ranks: Expr) -> Expr:
+def _rounds_of_ring(ranks: Expr) -> Expr:
     return ranks - 1
 
 
-def _others(ranks: Expr, size: Expr) -> Expr:
+def _bytes_of_others(ranks: Expr, size: Expr) -> Expr:
     """Return the bytes of a vector without the part of one rank [B]."""
     return size * ((ranks - 1) / ranks)
 
 
-def _tree(ways: int, ranks: Expr, size: Expr) -> tuple[Expr, Expr, Expr]:
+def _figures_by_tree(passes: int, ranks: Expr, size: Expr) -> tuple[Expr, Expr, Expr]:
     """Return rounds, bytes moved and bytes combined where the whole vector passes down a tree, up
     it, or both.
     """
     rounds = _rounds(ranks)
-    return ways * rounds, (ways * rounds) * size, rounds * size
+    return passes * rounds, (passes * rounds) * size, rounds * size
 
 
-def _parts(
-    rounds: Callable[[Expr], Expr], ways: int, ranks: Expr, size: Expr
+def _figures_by_parts(
+    rounds: Callable[[Expr], Expr], passes: int, ranks: Expr, size: Expr
 ) -> tuple[Expr, Expr, Expr]:
     """Return rounds, bytes moved and bytes combined where all of the vector but one rank's part is
-    moved once for each way.
+    moved once in each pass.
     """
-    moved = _others(ranks, size)
-    return rounds(ranks), ways * moved, moved
+    moved_bytes = _bytes_of_others(ranks, size)
+    return rounds(ranks), passes * moved_bytes, moved_bytes
 
 
-def _extra(ranks: Expr) -> Expr:
+def _extra_ranks(ranks: Expr) -> Expr:
     """Return 1 where ranks are left over beside a power of two, else 0."""
     # ceil(log2 p) exceeds floor(log2 p) by 1 except at powers of two.
     return _rounds(ranks) - floor(log2(ranks))
 
 
-def _doubled(ranks: Expr, size: Expr) -> tuple[Expr, Expr, Expr]:
+def _figures_by_doubling(ranks: Expr, size: Expr) -> tuple[Expr, Expr, Expr]:
     """Return rounds, bytes moved and bytes combined of recursive doubling, which exchanges the
     whole vector in each round, with ranks at distances 1, 2, 4 and so on.
     """
     levels = floor(log2(ranks))
-    extra = _extra(ranks)
+    extra_ranks = _extra_ranks(ranks)
     # Ranks beyond a power of two send their vector to a partner first and receive the result last:
     # two more rounds.
-    rounds = levels + 2 * extra
-    return rounds, rounds * size, (levels + extra) * size
+    rounds = levels + 2 * extra_ranks
+    return rounds, rounds * size, (levels + extra_ranks) * size
 
 
-def _rabenseifner(passes: int, ranks: Expr, size: Expr) -> tuple[Expr, Expr, Expr]:
+def _figures_by_rabenseifner(passes: int, ranks: Expr, size: Expr) -> tuple[Expr, Expr, Expr]:
     """Return rounds, bytes moved and bytes combined of a reduce-scatter by recursive halving and a
     gather or allgather; ranks beyond a power of two pass the vector once or twice.
     """
-    moved = _others(ranks, size)
-    extra = _extra(ranks)
-    rounds = 2 * floor(log2(ranks)) + passes * extra
-    return rounds, 2 * moved + (passes * extra) * size, moved + extra * size
+    moved_bytes = _bytes_of_others(ranks, size)
+    extra_ranks = _extra_ranks(ranks)
+    rounds = 2 * floor(log2(ranks)) + passes * extra_ranks
+    return rounds, 2 * moved_bytes + (passes * extra_ranks) * size, moved_bytes + extra_ranks * size
 
 
-def _summed_in_parts(ranks: Expr, size: Expr) -> tuple[Like, Expr, Expr]:
+def _figures_by_switch(ranks: Expr, size: Expr) -> tuple[Like, Expr, Expr]:
     """Return rounds, bytes moved and bytes combined where each rank reads the sum of its part
     through the switch, then writes it to all at once.
 
@@ -209,7 +211,7 @@ def _summed_in_parts(ranks: Expr, size: Expr) -> tuple[Like, Expr, Expr]:
     return 2, size + size / ranks, 0 * size
 
 
-def _summed_in_a_tree(ranks: Expr, size: Expr) -> tuple[Like, Expr, Expr]:
+def _figures_by_switch_tree(ranks: Expr, size: Expr) -> tuple[Like, Expr, Expr]:
     """Return rounds, bytes moved and bytes combined where each rank sends its vector to switches
     that add in a tree, and receives the sum.
     """
@@ -217,41 +219,68 @@ def _summed_in_a_tree(ranks: Expr, size: Expr) -> tuple[Like, Expr, Expr]:
 
 
 ALGORITHMS = (
-    CollectiveAlgorithm("broadcast", "tree", partial(_tree, 1), 0.018003),
+    CollectiveAlgorithm("broadcast", "tree", partial(_figures_by_tree, 1), 0.018003),
     CollectiveAlgorithm(
-        "broadcast", "recursive-doubling", partial(_parts, lambda p: 2 * _rounds(p), 2), 0.010006
+        "broadcast",
+        "recursive-doubling",
+        partial(_figures_by_parts, lambda p: 2 * _rounds(p), 2),
+        0.010006,
     ),
     CollectiveAlgorithm(
-        "broadcast", "ring", partial(_parts, lambda p: _rounds(p) + _ring(p), 2), 0.010008
+        "broadcast",
+        "ring",
+        partial(_figures_by_parts, lambda p: _rounds(p) + _rounds_of_ring(p), 2),
+        0.010008,
     ),
-    CollectiveAlgorithm("reduce", "tree", partial(_tree, 1), 0.019803),
-    CollectiveAlgorithm("reduce", "rabenseifner", partial(_rabenseifner, 1), 0.017105),
-    CollectiveAlgorithm("allreduce", "tree", partial(_tree, 2), 0.037806),
+    CollectiveAlgorithm("reduce", "tree", partial(_figures_by_tree, 1), 0.019803),
+    CollectiveAlgorithm("reduce", "rabenseifner", partial(_figures_by_rabenseifner, 1), 0.017105),
+    CollectiveAlgorithm("allreduce", "tree", partial(_figures_by_tree, 2), 0.037806),
     CollectiveAlgorithm(
-        "allreduce", "recursive-doubling", _doubled, 0.025804, check_of_eight=0.019803
+        "allreduce", "recursive-doubling", _figures_by_doubling, 0.025804, check_of_eight=0.019803
     ),
     CollectiveAlgorithm(
-        "allreduce", "rabenseifner", partial(_rabenseifner, 2), 0.023106, check_of_eight=0.011031
+        "allreduce",
+        "rabenseifner",
+        partial(_figures_by_rabenseifner, 2),
+        0.023106,
+        check_of_eight=0.011031,
     ),
-    CollectiveAlgorithm("allreduce", "ring", partial(_parts, lambda p: 2 * _ring(p), 2), 0.01051),
-    CollectiveAlgorithm("allreduce", "in-switch", _summed_in_parts, 0.007002, in_switch=True),
-    CollectiveAlgorithm("allreduce", "switch-tree", _summed_in_a_tree, 0.006002, in_switch=True),
-    CollectiveAlgorithm("allgather", "recursive-doubling", partial(_parts, _rounds, 1), 0.005003),
-    CollectiveAlgorithm("allgather", "ring", partial(_parts, _ring, 1), 0.005005),
     CollectiveAlgorithm(
-        "reduce-scatter", "recursive-halving", partial(_parts, _rounds, 1), 0.005503
+        "allreduce",
+        "ring",
+        partial(_figures_by_parts, lambda p: 2 * _rounds_of_ring(p), 2),
+        0.01051,
     ),
-    CollectiveAlgorithm("reduce-scatter", "ring", partial(_parts, _ring, 1), 0.005505),
+    CollectiveAlgorithm("allreduce", "in-switch", _figures_by_switch, 0.007002, in_switch=True),
+    CollectiveAlgorithm(
+        "allreduce", "switch-tree", _figures_by_switch_tree, 0.006002, in_switch=True
+    ),
+    CollectiveAlgorithm(
+        "allgather", "recursive-doubling", partial(_figures_by_parts, _rounds, 1), 0.005003
+    ),
+    CollectiveAlgorithm(
+        "allgather", "ring", partial(_figures_by_parts, _rounds_of_ring, 1), 0.005005
+    ),
+    CollectiveAlgorithm(
+        "reduce-scatter", "recursive-halving", partial(_figures_by_parts, _rounds, 1), 0.005503
+    ),
+    CollectiveAlgorithm(
+        "reduce-scatter", "ring", partial(_figures_by_parts, _rounds_of_ring, 1), 0.005505
+    ),
     CollectiveAlgorithm(
         "alltoall", "bruck", lambda p, n: (_rounds(p), _rounds(p) * (n / 2), n), 0.009003
     ),
-    CollectiveAlgorithm("alltoall", "pairwise", partial(_parts, _ring, 1), 0.005005),
+    CollectiveAlgorithm(
+        "alltoall", "pairwise", partial(_figures_by_parts, _rounds_of_ring, 1), 0.005005
+    ),
     CollectiveAlgorithm("barrier", "dissemination", lambda p, n: (_rounds(p), 0 * n, n), 3e-6),
 )
 """The algorithms, those of one operation side by side."""
 
-OPERATIONS = tuple(dict.fromkeys(each.operation for each in ALGORITHMS))
+OPERATIONS = tuple(dict.fromkeys(algorithm.operation for algorithm in ALGORITHMS))
 """The collective operations."""
 
-COLLECTIVE_LAWS = tuple(each.law for each in ALGORITHMS if each.operation != "barrier")
+COLLECTIVE_LAWS = tuple(
+    algorithm.law for algorithm in ALGORITHMS if algorithm.operation != "barrier"
+)
 """Their laws; that of the barrier is `slipstick_laws.synchronization.DISSEMINATION_BARRIER`."""

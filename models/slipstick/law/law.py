@@ -180,22 +180,22 @@ class Law:
 
         try:
             # Conditions are checked chunk by chunk, while their two sides are in the cache.
-            result = _tape(self).run_with(values, lambda sides: self._check(sides, values))
+            value_by_point = _tape(self).run_with(values, lambda sides: self._check(sides, values))
         except ModelError:
             # A part of the equation may be refused before a condition can say why.
             for condition in self.conditions:
-                self._insist(condition, bool(condition.holds(values).all()), values)
+                self._check_condition(condition, bool(condition.holds(values).all()), values)
             raise
         if any(np.ndim(value) for value in values.values()):
-            return result
+            return value_by_point
         for name, value in values.items():
             if not math.isfinite(value):
                 raise ModelError(f"law {self.name}: {name} must be a finite number, got {value!r}")
-        return float(result[0])
+        return float(value_by_point[0])
 
     def __reduce__(self) -> tuple[Any, ...]:
         # An equation is code, so a law travels between processes by its name.
-        return _named, (self.name,)
+        return _law_named, (self.name,)
 
     @property
     def text(self) -> str:
@@ -210,13 +210,15 @@ class Law:
 
     def _repr_html_(self) -> str:
         """Show the equation, what its symbols mean and when it holds in a notebook."""
-        symbols = [
+        symbol_rows = [
             [symbol.name, symbol.dimension, symbol.meaning]
             for symbol in (self.gives, *self.symbols)
         ]
-        holds = [["holds for", "", condition] for condition in self.conditions]
+        condition_rows = [["holds for", "", condition] for condition in self.conditions]
         return html_table(
-            f"{self.title}: {self.text}", ["symbol", "unit", "meaning"], [*symbols, *holds]
+            f"{self.title}: {self.text}",
+            ["symbol", "unit", "meaning"],
+            [*symbol_rows, *condition_rows],
         )
 
     def _repr_latex_(self) -> str:
@@ -254,25 +256,27 @@ class Law:
             raise ModelError(f"law {self.name} needs {missing_in_words}")
 
     def _check(self, sides: Sequence[Array], values: Mapping[str, Array | float]) -> None:
-        for condition, left_side, right in zip(
+        for condition, left, right in zip(
             # The tape has the sides of each condition in turn, see `_tape`.
             self.conditions,
             sides[::2],
             sides[1::2],
             strict=True,
         ):
-            self._insist(condition, condition.everywhere(left_side, right), values)
+            self._check_condition(condition, condition.everywhere(left, right), values)
 
-    def _insist(
-        self, condition: Comparison, held: bool, values: Mapping[str, Array | float]
+    def _check_condition(
+        self, condition: Comparison, holds: bool, values: Mapping[str, Array | float]
     ) -> None:
-        if not held:
-            numbers = {
+        if not holds:
+            number_by_symbol = {
                 name: value for name, value in values.items() if isinstance(value, float | int)
             }
-            shown = ", ".join(f"{name} = {value:g}" for name, value in numbers.items())
+            values_in_words = ", ".join(
+                f"{name} = {value:g}" for name, value in number_by_symbol.items()
+            )
             raise ModelError(
-                f"law {self.name} holds for {condition}; got {shown or 'an array outside that'}"
+                f"law {self.name} holds for {condition}; got {values_in_words or 'an array outside that'}"
             )
 
 
@@ -284,10 +288,10 @@ def _is_numeric(value: object) -> bool:
         # Larger whole numbers have no double.
         return -LARGEST <= value <= LARGEST
     try:
-        numbers = np.asarray(value)
+        array = np.asarray(value)
     except ValueError:  # a list of unlike lists
         return False
-    return numbers.dtype.kind in "iuf" and numbers.ndim < 2 and numbers.size > 0
+    return array.dtype.kind in "iuf" and array.ndim < 2 and array.size > 0
 
 
 _KENDALL = {
@@ -346,8 +350,8 @@ def laws_of(package: str, families: Sequence[str]) -> dict[str, Law]:
     modules = [import_module(f"{package}.{family}") for family in families]
     values = [value for module in modules for value in vars(module).values()]
     # A module may hold a family of laws that it builds as one tuple.
-    entries = [value if isinstance(value, tuple) else (value,) for value in values]
-    laws = [law for entry in entries for law in entry if isinstance(law, Law)]
+    laws_or_tuples = [value if isinstance(value, tuple) else (value,) for value in values]
+    laws = [law for law_or_tuple in laws_or_tuples for law in law_or_tuple if isinstance(law, Law)]
     return {law.name: law for law in laws}
 
 
@@ -355,7 +359,7 @@ LAWS: Mapping[str, Law] = Registry("slipstick.laws", lambda: laws_of("slipstick.
 """Every law by its name in the catalogue, those of other packages included."""
 
 
-def _named(name: str) -> Law:
+def _law_named(name: str) -> Law:
     """Return the law of the catalogue that has a name."""
     return LAWS[name]
 

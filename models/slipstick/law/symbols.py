@@ -44,6 +44,6 @@ def all_busy(servers: Any, load: Any) -> Any:
 
     Source: Kleinrock, Queueing Systems volume 1, Wiley 1975, chapter 3.
     """
-    lost = erlang_b(load, servers)
+    loss_probability = erlang_b(load, servers)
     # From Erlang B, since its recursion and its limits hold where the sums of Erlang C overflow.
-    return lost / (1 - load / servers * (1 - lost))
+    return loss_probability / (1 - load / servers * (1 - loss_probability))

@@ -71,7 +71,7 @@ class MachineOperations:
     technology: str = ""
 
     def message(
-        self, size: Expr, placement: str = "network", together: Expr | None = None
+        self, size: Expr, placement: str = "network", messages_at_once: Expr | None = None
     ) -> Activity:
         """Return the activity of sending a message to another rank and waiting until it is
         received.
@@ -80,14 +80,14 @@ class MachineOperations:
         ----------
         size : of the message [B]
         placement : one of `slipstick.vocabulary.PLACEMENTS`
-        together : messages that cross each adapter at the same time, of which this one is the last
-            [1]; one if None
+        messages_at_once : messages that cross each adapter at the same time, of which this one is
+            the last [1]; one if None
 
         Raises
         ------
         ModelError : the placement is within a node, and the machine has none
         """
-        sharing = None if together is None else maximum(1, together)
+        sharing = None if messages_at_once is None else maximum(1, messages_at_once)
         return then(*self._message_steps(size, placement, sharing))
 
     @property
@@ -113,8 +113,8 @@ class MachineOperations:
     def compute(
         self,
         operations: Expr | None = None,
-        moved: Expr | None = None,
-        together: Expr | None = None,
+        moved_bytes: Expr | None = None,
+        processors_at_once: Expr | None = None,
     ) -> Activity:
         """Return the activity of computing while bytes move between processor and memory.
 
@@ -124,9 +124,9 @@ class MachineOperations:
         Parameters
         ----------
         operations : floating-point operations [1]
-        moved : bytes between processor and memory [B]
-        together : processors that do the same at the same time [1]; None: as many as share a
-            memory
+        moved_bytes : bytes between processor and memory [B]
+        processors_at_once : processors that do the same at the same time [1]; None: as many as
+            share a memory
 
         Raises
         ------
@@ -136,9 +136,13 @@ class MachineOperations:
         if operations is not None:
             rate = self._required(self.machine.flops, "machine.processors.flops")
             steps.append(self._step(self.name, operations / rate, "application"))
-        if moved is not None:
+        if moved_bytes is not None:
             name = f"{self.name}.memory" if steps else self.name
-            steps.append(self._step(name, moved * self._per_byte_of_memory(together), "memory"))
+            steps.append(
+                self._step(
+                    name, moved_bytes * self._per_byte_of_memory(processors_at_once), "memory"
+                )
+            )
         return fork(*steps)
 
     def chase(self, accesses: Expr) -> Activity:
@@ -156,22 +160,22 @@ class MachineOperations:
         latency = self._required(self.machine.latency, "machine.memory.latency")
         return self._step(self.name, accesses * latency, "memory_latency")
 
-    def _per_byte_of_memory(self, together: Expr | None) -> Expr:
+    def _per_byte_of_memory(self, processors_at_once: Expr | None) -> Expr:
         """Return the time of a byte [s/B]: the larger of a processor's own, and that of its share
         of the memory's bandwidth.
 
         Processors fill one domain after the other, so the first one is the fullest, and a program
         whose processors do the same waits for those in it.
         """
-        alone = self.machine.bandwidth
+        own_bandwidth = self.machine.bandwidth
         domain = self.machine.domain
         if domain is None:
-            return 1 / self._required(alone, "machine.memory.bandwidth")
-        sharing = domain.processors
-        if together is not None:
-            sharing = minimum(together, sharing)
-        shared_time = sharing / domain.bandwidth
-        return shared_time if alone is None else maximum(1 / alone, shared_time)
+            return 1 / self._required(own_bandwidth, "machine.memory.bandwidth")
+        sharing_processors = domain.processors
+        if processors_at_once is not None:
+            sharing_processors = minimum(processors_at_once, sharing_processors)
+        shared_time = sharing_processors / domain.bandwidth
+        return shared_time if own_bandwidth is None else maximum(1 / own_bandwidth, shared_time)
 
     def collective(
         self,
@@ -211,14 +215,17 @@ class MachineOperations:
             if algorithm == LEVELS:
                 way_out = "give machine.node" if node is None else "leave placement out"
                 raise ModelError(f"{operation} works in levels over nodes; {way_out}")
-            return _least(self._ways(task, placement or "network"))[0]
+            return _fastest(self._allowed_algorithms(task, placement or "network"))[0]
         # Ranks may vary along a sweep, so the choice is an expression: probability 1 of the one or
         # the other.
-        fits = select(ranks, node.processors, 1, 0)
-        inside = self._part("node")._ways(
+        fits_in_node = select(ranks, node.processors, 1, 0)
+        inside_node = self._part_named("node")._allowed_algorithms(
             replace(task, algorithm=BEST) if algorithm == LEVELS else task, "node"
         )
-        return choose((fits, _least(inside)[0]), (1 - fits, self._over_nodes(task, node)))
+        return choose(
+            (fits_in_node, _fastest(inside_node)[0]),
+            (1 - fits_in_node, self._over_nodes(task, node)),
+        )
 
     def _over_nodes(self, task: Collective, node: Node) -> Activity:
         """Return a collective operation of the ranks of several nodes, by an algorithm that ignores
@@ -228,16 +235,20 @@ class MachineOperations:
             return self._in_levels(task, node)[0]
         # An algorithm that ignores nodes makes all ranks of a node send through its adapters in
         # every round.
-        shared = maximum(1, _sharing(node, task.ranks))
-        flat = self._part("network")._ways(task, "network", shared)
+        messages_at_once = maximum(1, _messages_of_adapter(node, task.ranks))
+        flat_algorithms = self._part_named("network")._allowed_algorithms(
+            task, "network", messages_at_once
+        )
         if task.algorithm != BEST or node.collectives == FLAT:
-            return _least(flat)[0]
-        best_time = _least([*flat, self._in_levels(task, node)])[0]
+            return _fastest(flat_algorithms)[0]
+        fastest = _fastest([*flat_algorithms, self._in_levels(task, node)])[0]
         if node.collectives == LEVELS:
-            return best_time
+            return fastest
         # By default a library is taken to work in levels only where each processor has an adapter.
-        own = select(node.processors, node.adapters, 1, 0)
-        return choose((own, best_time), (1 - own, _least(flat)[0]))
+        adapter_for_each = select(node.processors, node.adapters, 1, 0)
+        return choose(
+            (adapter_for_each, fastest), (1 - adapter_for_each, _fastest(flat_algorithms)[0])
+        )
 
     def _in_levels(self, task: Collective, node: Node) -> tuple[Activity, Expr]:
         """Return a collective operation that works inside nodes and between them at the same time,
@@ -250,61 +261,79 @@ class MachineOperations:
         Sources: Cho and others, BlueConnect, MLSys 2019, for the levels; the study
         collectives compares them with measured times.
         """
-        empty = replace(task, size=0 * task.size)
-        levels = self._part("levels")
-        fill = self._part("fill")
+        task_without_bytes = replace(task, size=0 * task.size)
+        levels = self._part_named("levels")
+        fill = self._part_named("fill")
         orders = []
         for first, second in ((levels, fill), (fill, levels)):
-            inside = first._inside_nodes(task if first is levels else empty, node)
-            between = second._between_nodes(task if second is levels else empty, node)
-            orders.append((inside[0] >> between[0], inside[1] + between[1]))
+            inside_nodes = first._inside_nodes(
+                task if first is levels else task_without_bytes, node
+            )
+            between_nodes = second._between_nodes(
+                task if second is levels else task_without_bytes, node
+            )
+            orders.append((inside_nodes[0] >> between_nodes[0], inside_nodes[1] + between_nodes[1]))
         return _longest(*orders)
 
     def _inside_nodes(self, task: Collective, node: Node) -> tuple[Activity, Expr]:
         """Return the part of a collective operation inside the nodes, with its time [s]."""
-        width = node.processors
-        inner = replace(task, ranks=width, algorithm=BEST)
+        node_processors = node.processors
+        node_task = replace(task, ranks=node_processors, algorithm=BEST)
         if task.operation == "alltoall":
             # Only what a rank sends to the ranks of its own node stays inside.
-            inner = replace(inner, size=task.size * minimum(1, width / task.ranks))
+            node_task = replace(
+                node_task, size=task.size * minimum(1, node_processors / task.ranks)
+            )
         if task.operation != "allreduce":
-            return _least(self._ways(inner, "node"))
+            return _fastest(self._allowed_algorithms(node_task, "node"))
         steps_and_times = [
-            _least(self._part(operation)._ways(replace(inner, operation=operation), "node"))
+            _fastest(
+                self._part_named(operation)._allowed_algorithms(
+                    replace(node_task, operation=operation), "node"
+                )
+            )
             # An allreduce in levels leaves each rank with one part after the first half, which is
             # what crosses between nodes.
             for operation in ("reduce-scatter", "allgather")
         ]
-        halves = (
+        halves_in_turn = (
             then(*(step for step, _ in steps_and_times)),
             total((time for _, time in steps_and_times), TIME),
         )
-        in_switch = self._part("allreduce")._ways(inner, "node", in_switch=True)
-        return _least([halves, *in_switch])
+        in_switch = self._part_named("allreduce")._allowed_algorithms(
+            node_task, "node", in_switch=True
+        )
+        return _fastest([halves_in_turn, *in_switch])
 
     def _between_nodes(self, task: Collective, node: Node) -> tuple[Activity, Expr]:
         """Return the part of a collective operation between nodes, with its time [s]: as many
         processors of a node as it has adapters exchange their parts of the vector with other nodes.
         """
-        width = node.processors
-        nodes = ceil(task.ranks / node.processors)
-        between = self._part("between")
+        node_processors = node.processors
+        node_count = ceil(task.ranks / node.processors)
+        operations = self._part_named("between")
         if task.operation == "alltoall":
             pairs = replace(task, algorithm="pairwise")
-            return _least(between._ways(pairs, "network", _sharing(node, task.ranks)))
-        size = task.size / minimum(width, node.adapters)
-        return _least(
-            between._ways(replace(task, size=size, ranks=nodes, algorithm=BEST), "network")
+            return _fastest(
+                operations._allowed_algorithms(
+                    pairs, "network", _messages_of_adapter(node, task.ranks)
+                )
+            )
+        size = task.size / minimum(node_processors, node.adapters)
+        return _fastest(
+            operations._allowed_algorithms(
+                replace(task, size=size, ranks=node_count, algorithm=BEST), "network"
+            )
         )
 
-    def _part(self, name: str) -> MachineOperations:
+    def _part_named(self, name: str) -> MachineOperations:
         return replace(self, name=f"{self.name}.{name}")
 
-    def _ways(
+    def _allowed_algorithms(
         self,
         task: Collective,
         placement: str,
-        shared: Expr | None = None,
+        messages_at_once: Expr | None = None,
         in_switch: bool | None = None,
     ) -> list[tuple[Activity, Expr]]:
         """List the algorithms that a task allows and the library of the network has, as activities
@@ -331,53 +360,56 @@ class MachineOperations:
             ]
         if in_switch is not None:
             candidates = [algorithm for algorithm in candidates if algorithm.in_switch == in_switch]
-        return [self._rounds(algorithm, task, placement, shared) for algorithm in candidates]
+        return [
+            self._algorithm_activity(algorithm, task, placement, messages_at_once)
+            for algorithm in candidates
+        ]
 
-    def _rounds(
+    def _algorithm_activity(
         self,
         algorithm: CollectiveAlgorithm,
         task: Collective,
         placement: str,
-        shared: Expr | None,
+        messages_at_once: Expr | None,
     ) -> tuple[Activity, Expr]:
         """Return an algorithm as an activity, and its time [s]."""
-        operations = self._part(algorithm.name)
-        messages, moved, combined = algorithm.figures(task.ranks, task.size)
+        operations = self._part_named(algorithm.name)
+        messages, moved_bytes, combined_bytes = algorithm.figures(task.ranks, task.size)
         rounds = as_expr(messages)
         if algorithm.in_switch:
-            return operations._in_switch(algorithm, rounds, moved, placement)
+            return operations._switch_activity(algorithm, rounds, moved_bytes, placement)
         if placement == "node" and self._network(placement).medium == "shared":
-            shared = task.ranks  # through the memory of the node, all at the same time
+            messages_at_once = task.ranks  # through the memory of the node, all at the same time
         steps = operations._message_steps(
-            moved / maximum(rounds, 1), placement, shared
+            moved_bytes / maximum(rounds, 1), placement, messages_at_once
         )  # one rank alone has no rounds
         operation = repeat(rounds, then(*steps))
         time = rounds * total((step.time for step in steps), TIME)
         if task.combine is None or not algorithm.combines:
             return operation, time
-        reduction = operations._delay("combine", combined * task.combine, "application")
+        reduction = operations._delay("combine", combined_bytes * task.combine, "application")
         return operation >> reduction, time + reduction.time
 
-    def _in_switch(
-        self, algorithm: CollectiveAlgorithm, rounds: Expr, moved: Expr, placement: str
+    def _switch_activity(
+        self, algorithm: CollectiveAlgorithm, rounds: Expr, byte_count: Expr, placement: str
     ) -> tuple[Activity, Expr]:
         """Return an operation that switches execute: messages without bytes, then the bytes at the
         rate of the reduction.
         """
         reduction = self._network(placement).in_switch
         if reduction is None or reduction.algorithm != algorithm.name:
-            where = "machine.node.network" if placement == "node" else "machine.network"
+            network_path = "machine.node.network" if placement == "node" else "machine.network"
             raise ModelError(
-                f"{algorithm.name} needs switches that compute; give {where}.in_switch:"
+                f"{algorithm.name} needs switches that compute; give {network_path}.in_switch:"
                 f" {{algorithm: {algorithm.name}, per_byte: RATE}}"
             )
         # Latency of each round with an empty message; bytes move at the rate at which switches add.
-        steps = self._message_steps(0 * moved, placement)
+        steps = self._message_steps(0 * byte_count, placement)
         start = self._delay("start", reduction.start, "software")
-        bytes_moved = self._delay("moved", moved * reduction.per_byte, "wire")
-        operation = start >> repeat(rounds, then(*steps)) >> bytes_moved
+        transfer = self._delay("moved", byte_count * reduction.per_byte, "wire")
+        operation = start >> repeat(rounds, then(*steps)) >> transfer
         time = rounds * total((step.time for step in steps), TIME)
-        return operation, start.time + time + bytes_moved.time
+        return operation, start.time + time + transfer.time
 
     def _network(self, placement: str) -> Network:
         if placement != "node":
@@ -388,33 +420,40 @@ class MachineOperations:
             )
         return self.machine.node.network
 
-    def _message_steps(self, size: Expr, placement: str, shared: Expr | None = None) -> list[Step]:
-        """Return the steps of a message; `shared` is the number of messages that cross each adapter
-        at the same time.
+    def _message_steps(
+        self, size: Expr, placement: str, messages_at_once: Expr | None = None
+    ) -> list[Step]:
+        """Return the steps of a message; `messages_at_once` is the number of messages that cross
+        each adapter at the same time.
         """
         network = self._network(placement)
         switches = Number(1.0) if placement == "switch" else network.switches
-        adapters, between = latency(network, 1, switches)
+        adapter_latency, switch_latency = latency(network, 1, switches)
         # Both ends pay for software, and only software goes with the speed of the processors.
-        ends = [("protocol", 2 * protocol_time(network, size) / self.machine.speed, "protocol")]
+        software_steps = [
+            ("protocol", 2 * protocol_time(network, size) / self.machine.speed, "protocol")
+        ]
         if self.machine.call is not None:
-            ends.append(("call", 2 * self.machine.call / self.machine.speed, "system"))
-        hardware = [("adapter", adapters, "adapter"), ("switch", between, "switch")]
+            software_steps.append(("call", 2 * self.machine.call / self.machine.speed, "system"))
+        hardware_steps = [
+            ("adapter", adapter_latency, "adapter"),
+            ("switch", switch_latency, "switch"),
+        ]
         return [
-            *(self._delay(*end) for end in ends),
-            self._wire(network, size, shared),
-            *(self._delay(*hardware_part) for hardware_part in hardware),
+            *(self._delay(*software_step) for software_step in software_steps),
+            self._wire_step(network, size, messages_at_once),
+            *(self._delay(*hardware_step) for hardware_step in hardware_steps),
         ]
 
-    def _wire(self, network: Network, size: Expr, shared: Expr | None) -> Step:
+    def _wire_step(self, network: Network, size: Expr, messages_at_once: Expr | None) -> Step:
         seconds = wire_time(network, size)
-        if shared is not None:
+        if messages_at_once is not None:
             # Messages that cross an adapter together share its bandwidth equally.
-            seconds = shared * seconds
-        inside = self.machine.node is not None and network is self.machine.node.network
+            seconds = messages_at_once * seconds
+        inside_node = self.machine.node is not None and network is self.machine.node.network
         # Inside a node where the number sharing is known, the factor above stands for the queue at
         # the medium.
-        if network.medium == "shared" and not (inside and shared is not None):
+        if network.medium == "shared" and not (inside_node and messages_at_once is not None):
             return service(
                 "wire",
                 seconds,
@@ -437,7 +476,7 @@ class MachineOperations:
         return value
 
 
-def _sharing(node: Node, ranks: Expr) -> Expr:
+def _messages_of_adapter(node: Node, ranks: Expr) -> Expr:
     """Return the mean number of messages that cross each adapter of a node in a round.
 
     Ranks are paired in no order of nodes, so a rank has its partner among the (p - g) ranks of
@@ -452,40 +491,42 @@ def _algorithms(operation: str) -> list[CollectiveAlgorithm]:
     return [algorithm for algorithm in ALGORITHMS if algorithm.operation == operation]
 
 
-def _least(times_of_algorithms: list[tuple[Activity, Expr]]) -> tuple[Activity, Expr]:
+def _fastest(activities_and_times: list[tuple[Activity, Expr]]) -> tuple[Activity, Expr]:
     """Return the fastest of several activities with its time, as a choice with the probabilities 0
     and 1; of equal ones the first.
     """
-    if len(times_of_algorithms) == 1:
-        return times_of_algorithms[0]
+    if len(activities_and_times) == 1:
+        return activities_and_times[0]
     # The fastest may change with the parameters of a sweep, so the choice stays an expression.
     options = []
-    for index, (activity, time) in enumerate(times_of_algorithms):
-        earlier = [
-            select(earlier_time, time, 0, 1) for _, earlier_time in times_of_algorithms[:index]
+    for index, (activity, time) in enumerate(activities_and_times):
+        not_before = [
+            select(earlier_time, time, 0, 1) for _, earlier_time in activities_and_times[:index]
         ]
-        later = [
-            select(time, later_time, 1, 0) for _, later_time in times_of_algorithms[index + 1 :]
+        not_after = [
+            select(time, later_time, 1, 0) for _, later_time in activities_and_times[index + 1 :]
         ]
-        chosen: Expr = Number(1.0)
-        for is_better in (*earlier, *later):
-            chosen = chosen * is_better
-        options.append((chosen, activity))
-    return choose(*options), minimum(*(time for _, time in times_of_algorithms))
+        is_fastest: Expr = Number(1.0)
+        for is_better in (*not_before, *not_after):
+            is_fastest = is_fastest * is_better
+        options.append((is_fastest, activity))
+    return choose(*options), minimum(*(time for _, time in activities_and_times))
 
 
 def _longest(first: tuple[Activity, Expr], second: tuple[Activity, Expr]) -> tuple[Activity, Expr]:
     """Return the longer of two overlapping activities, with its time; the other adds none."""
-    short = select(first[1], second[1], 1, 0)
-    return choose((short, second[0]), (1 - short, first[0])), maximum(first[1], second[1])
+    first_is_shorter = select(first[1], second[1], 1, 0)
+    return choose((first_is_shorter, second[0]), (1 - first_is_shorter, first[0])), maximum(
+        first[1], second[1]
+    )
 
 
 def protocol_time(network: Network, size: Expr) -> Expr:
     """Return the protocol software time of a message at one side, by the range of its size [s]."""
-    last, *shorter_ranges = reversed(network.ranges)
+    largest_range, *shorter_ranges = reversed(network.ranges)
     # From the largest range down, each choice encloses the next: the first range that holds the
     # size decides.
-    result = _line_time(network, size, last.total)
+    result = _line_time(network, size, largest_range.total)
     for message_range in shorter_ranges:
         assert message_range.up_to is not None
         result = select(
@@ -524,10 +565,12 @@ def latency(
     messages : one after the other [1]
     switches : between two processors; those of the network by default [1]
     """
-    count = as_expr(messages)
-    between = network.switches if switches is None else switches
-    adapters = ADAPTER_LATENCY(messages=count, adapter=network.adapter)
-    crossed = SWITCH_LATENCY(messages=count, switch=network.switch, switches=between)
-    assert isinstance(adapters, Expr)
-    assert isinstance(crossed, Expr)
-    return adapters, crossed
+    message_count = as_expr(messages)
+    switch_count = network.switches if switches is None else switches
+    adapter_latency = ADAPTER_LATENCY(messages=message_count, adapter=network.adapter)
+    switch_latency = SWITCH_LATENCY(
+        messages=message_count, switch=network.switch, switches=switch_count
+    )
+    assert isinstance(adapter_latency, Expr)
+    assert isinstance(switch_latency, Expr)
+    return adapter_latency, switch_latency

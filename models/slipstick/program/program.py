@@ -106,19 +106,19 @@ class Program:
     sample: Callable[[Any, InputValues], Model] | None = None
 
     @checked()
-    def on(self, machine: Machine | SharedMemory, **given: InputValue | float) -> Model:
+    def on(self, machine: Machine | SharedMemory, **values: InputValue | float) -> Model:
         """Build the model on a machine; inputs not given take their defaults.
 
         Parameters
         ----------
         machine : as `slipstick.load` gives it
-        given : inputs by name; numbers are in base units and become parameters
+        values : inputs by name; numbers are in base units and become parameters
 
         Raises
         ------
         ModelError : an input is unknown, or its value is not allowed
         """
-        return self._built(machine, self.inputs_on(machine, **given))
+        return self._built(machine, self.inputs_on(machine, **values))
 
     def _built(self, machine: Machine | SharedMemory, inputs: InputValues) -> Model:
         """Build the model, with the losses of an imported machine."""
@@ -128,12 +128,12 @@ class Program:
         return replace(model, left_out={**losses, **model.left_out}) if losses else model
 
     def builders(
-        self, machine: Machine | SharedMemory, **given: InputValue | float
+        self, machine: Machine | SharedMemory, **values: InputValue | float
     ) -> tuple[Callable[[], Model], Callable[[], Model] | None]:
         """Return a function that builds the model on a machine, and for a large model one that
         builds a sample of it, else None; see `on`.
         """
-        inputs = self.inputs_on(machine, **given)
+        inputs = self.inputs_on(machine, **values)
         return partial(self._built, machine, inputs), self.sample and partial(
             self.sample, machine, inputs
         )
@@ -143,38 +143,43 @@ class Program:
     ) -> InputValues:
         """Check the inputs given, and add the defaults of the others; see `on`."""
         if not isinstance(machine, self.machine):
-            kind = "a machine" if self.machine is Machine else "a machine with shared memory"
-            got = (
+            machine_kind = (
+                "a machine" if self.machine is Machine else "a machine with shared memory"
+            )
+            given_machine = (
                 machine.name if isinstance(machine, Machine | SharedMemory) else described(machine)
             )
             raise ModelError(
-                f"{self.name} runs on {kind}, as load('machine/...') gives it; got {got}"
+                f"{self.name} runs on {machine_kind}, as load('machine/...') gives it; got {given_machine}"
             )
-        inputs_by_name = {program_input.name: program_input for program_input in self.inputs}
+        input_by_name = {program_input.name: program_input for program_input in self.inputs}
         for name in values:
-            if name not in inputs_by_name:
+            if name not in input_by_name:
                 raise ModelError(
-                    f"{self.name} has no input {name!r}{did_you_mean(name, list(inputs_by_name))}"
+                    f"{self.name} has no input {name!r}{did_you_mean(name, list(input_by_name))}"
                 )
         checked_values = {
-            name: checked_input(inputs_by_name[name], value) for name, value in values.items()
+            name: checked_input(input_by_name[name], value) for name, value in values.items()
         }
-        if lacking := [
+        if missing_data := [
             program_input
             for program_input in self.inputs
             if program_input.data and program_input.name not in checked_values
         ]:
             raise ModelError(
-                f"{self.name} needs {lacking[0].name}: {lacking[0].data} of a program, derived or"
+                f"{self.name} needs {missing_data[0].name}: {missing_data[0].data} of a program, derived or"
                 " measured"
             )
-        missing = [
+        inputs_by_default = [
             program_input
             for program_input in self.inputs
             if program_input.name not in checked_values and program_input.default is not None
         ]
         return {
-            **{program_input.name: _default(program_input, machine) for program_input in missing},
+            **{
+                program_input.name: _default_value(program_input, machine)
+                for program_input in inputs_by_default
+            },
             **checked_values,
         }
 
@@ -227,19 +232,19 @@ def word(inputs: InputValues, name: str) -> str:
     return value
 
 
-def _default(program_input: Input, machine: Machine | SharedMemory) -> InputValue:
+def _default_value(program_input: Input, machine: Machine | SharedMemory) -> InputValue:
     if isinstance(program_input.default, str):
         value: InputValue = (
             program_input.default
             if program_input.word
-            else getattr(machine, _READ_FROM[program_input.default])
+            else getattr(machine, _ATTRIBUTES[program_input.default])
         )
         return value
     assert program_input.default is not None
     return Parameter(program_input.name, program_input.dimension, program_input.default)
 
 
-_READ_FROM = {
+_ATTRIBUTES = {
     "machine.memory.page": "page",
     "machine.processors.count": "processors",
     "machine.processors.step": "step",
@@ -255,7 +260,7 @@ def checked_input(program_input: Input, value: InputValue | float) -> InputValue
     ModelError : it is not allowed
     """
     if program_input.word:
-        return _as_word(program_input, value)
+        return _checked_word(program_input, value)
     if bool(program_input.data) != isinstance(value, ProgramData):
         raise ModelError(
             f"{program_input.name} takes {program_input.data or 'a quantity'}, got {value!r:.80}"
@@ -278,23 +283,23 @@ def checked_input(program_input: Input, value: InputValue | float) -> InputValue
     if not number >= program_input.least or (
         program_input.most is not None and number > program_input.most
     ):
-        upper = "" if program_input.most is None else f" and at most {program_input.most:g}"
+        upper_limit = "" if program_input.most is None else f" and at most {program_input.most:g}"
         raise ModelError(
-            f"{program_input.name} must be at least {program_input.least:g}{upper} [{program_input.dimension}], got {number:g}"
+            f"{program_input.name} must be at least {program_input.least:g}{upper_limit} [{program_input.dimension}], got {number:g}"
         )
     if program_input.whole and not float(number).is_integer():
         raise ModelError(f"{program_input.name} must be a whole number, got {number:g}")
     return Parameter(program_input.name, program_input.dimension, float(number))
 
 
-def _as_word(program_input: Input, value: InputValue | float) -> str:
+def _checked_word(program_input: Input, value: InputValue | float) -> str:
     if not isinstance(value, str):
-        choice = (
+        choices = (
             ", ".join(program_input.options)
             if program_input.options
             else f"the machine's {program_input.named}, or none"
         )
-        raise ModelError(f"{program_input.name} is a word, one of {choice}; got {value!r}")
+        raise ModelError(f"{program_input.name} is a word, one of {choices}; got {value!r}")
     if program_input.options and value not in program_input.options:
         raise ModelError(
             f"{program_input.name} cannot be {value!r}{did_you_mean(value, program_input.options)}"

@@ -50,13 +50,15 @@ class ResultColumn:
     in_file: bool = True
 
     @classmethod
-    def of(cls, name: str, values: Iterable[Value | None], unit: str, **shown: Any) -> ResultColumn:
+    def of(
+        cls, name: str, values: Iterable[Value | None], unit: str, **column_fields: Any
+    ) -> ResultColumn:
         """Build a column from values with their intervals; a missing value leaves an empty cell,
-        and `shown` are further fields of the column.
+        and `column_fields` are further fields of the column.
         """
         cells = [value or Value(None, unit) for value in values]
         ends = [cell.low for cell in cells], [cell.high for cell in cells]
-        return cls(name, [cell.value for cell in cells], unit, ends, **shown)
+        return cls(name, [cell.value for cell in cells], unit, ends, **column_fields)
 
     @property
     def head(self) -> str:
@@ -69,9 +71,9 @@ class ResultColumn:
         """Return the value in a row with its unit and interval; the number is None where the cell
         is empty.
         """
-        low, high = (_known(end[row]) for end in self.ends) if self.ends else (None, None)
+        low, high = (_finite(end[row]) for end in self.ends) if self.ends else (None, None)
         unit = self.unit if isinstance(self.unit, str) else self.unit[row]
-        return Value(_known(self.cells[row]), unit, low, high)
+        return Value(_finite(self.cells[row]), unit, low, high)
 
     def columns(self) -> Iterator[tuple[str, Sequence[Cell] | Array]]:
         """Yield the column as columns of results.csv, with the ends of intervals if any row has an
@@ -82,12 +84,12 @@ class ResultColumn:
             yield "unit", self.unit
         # Two columns of empty ends for each value would treble the width of the file.
         for end, cells in zip(("low", "high"), self.ends or (), strict=False):
-            ends = [_known(cell) for cell in cells]
+            ends = [_finite(cell) for cell in cells]
             if any(end is not None for end in ends):
                 yield f"{end} {self.head}", ends
 
 
-def _known(cell: Cell) -> float | None:
+def _finite(cell: Cell) -> float | None:
     """Return a finite number as a Python float; None for text, missing values and infinite ends of
     intervals.
     """
@@ -126,12 +128,16 @@ class ResultTable:
         """Return the columns of this table in results.csv, with the name of the table, the methods
         and the failures.
         """
-        block: dict[str, Any] = {"sweep": [self.name] * len(self)}
+        columns: dict[str, Any] = {"sweep": [self.name] * len(self)}
         for column in self.columns:
             if column.in_file:
-                block |= dict(column.columns())
-        how = self.provenance.columns(self.failed) if self.provenance else {}
-        return {**block, **how, "failed": [self.failed.get(row) for row in range(len(self))]}
+                columns |= dict(column.columns())
+        provenance_columns = self.provenance.columns(self.failed) if self.provenance else {}
+        return {
+            **columns,
+            **provenance_columns,
+            "failed": [self.failed.get(row) for row in range(len(self))],
+        }
 
     def answers(self) -> Iterator[Answer]:
         """Yield each row as an answer, for JSON."""
@@ -147,10 +153,10 @@ class ResultTable:
                 elif (value := column.value(row)) != Value(None, value.unit):
                     values[column.name] = value
             failed = self.failed.get(row)
-            how = self.provenance.at(row)
+            provenance_fields = self.provenance.at(row)
             # A row without an answer is not exact, whatever its method would have been.
-            how["exact"] &= not failed
-            yield Answer(self.name, values=values, point=point, failed=failed, **how)
+            provenance_fields["exact"] &= not failed
+            yield Answer(self.name, values=values, point=point, failed=failed, **provenance_fields)
 
 
 def sweep_table(sweep: Sweep, names: Sequence[str]) -> ResultTable:
@@ -183,9 +189,9 @@ def tidy_cells(values: Iterable[Any]) -> TidyColumn:
     value.
     """
     # Tables of other libraries want one type in a column.
-    kind = str if any(isinstance(value, str) for value in values) else float
+    cell_type = str if any(isinstance(value, str) for value in values) else float
     return [
-        None if value is None or (isinstance(value, float) and isnan(value)) else kind(value)
+        None if value is None or (isinstance(value, float) and isnan(value)) else cell_type(value)
         for value in values
     ]
 
@@ -338,10 +344,12 @@ def answer_document(answer: Answer) -> dict[str, Any]:
     none is NaN.
     """
     document = {key: as_data(getattr(answer, key)) for key in _DOCUMENT_KEYS}
-    ends = {name: {"low": low, "high": high} for name, (low, high) in document["intervals"].items()}
+    intervals = {
+        name: {"low": low, "high": high} for name, (low, high) in document["intervals"].items()
+    }
     return {
         **document,
-        "intervals": ends,
+        "intervals": intervals,
         "bound": answer.bound or None,
         "error": answer.error or None,
         "other_method": answer.other_method or None,
@@ -362,8 +370,8 @@ def answer_document(answer: Answer) -> dict[str, Any]:
 
 def question_document(result: QuestionResult) -> dict[str, Any]:
     """Convert the result of a question to a dictionary for JSON, by the names of its fields."""
-    shown = [field.name for field in fields(result) if field.repr]  # type: ignore[arg-type]
-    return {name: as_data(getattr(result, name)) for name in shown}
+    field_names = [field.name for field in fields(result) if field.repr]  # type: ignore[arg-type]
+    return {name: as_data(getattr(result, name)) for name in field_names}
 
 
 def as_data(value: Any) -> Any:

@@ -86,12 +86,12 @@ class Timeline:
     @property
     def covered(self) -> float:
         """The time up to which the timeline has everything that every member did [s]."""
-        last: dict[int, float] = {}
+        end_by_member: dict[int, float] = {}
         for span in self.spans:
-            last[span.member] = max(last.get(span.member, 0.0), span.end)
+            end_by_member[span.member] = max(end_by_member.get(span.member, 0.0), span.end)
         # A step is known only when it has ended, so a member's last step may reach beyond what was
         # recorded; up to the earliest of the last ends nothing is missing.
-        return self.until if self.ended else min(last.values(), default=self.until)
+        return self.until if self.ended else min(end_by_member.values(), default=self.until)
 
     def component(self, span: TimelineInterval) -> str:
         """Return the component to which the account books a span."""
@@ -105,19 +105,19 @@ class Timeline:
         >>> Timeline(both, {}, 3.0).active()
         [(0.0, 1), (1.0, 2), (2.0, 1), (3.0, 0)]
         """
-        change: dict[float, int] = {}
+        change_by_time: dict[float, int] = {}
         for span in self.spans:
             if self.component(span) in self.useful:
-                change[span.start] = change.get(span.start, 0) + 1
+                change_by_time[span.start] = change_by_time.get(span.start, 0) + 1
                 # Ends and starts at one instant add up in one entry, so that a step followed by the
                 # next is not counted as a pause.
-                change[span.end] = change.get(span.end, 0) - 1
-        counted = []
+                change_by_time[span.end] = change_by_time.get(span.end, 0) - 1
+        times_and_counts = []
         count = 0
-        for time in sorted(change):
-            count += change[time]
-            counted.append((time, count))
-        return counted
+        for time in sorted(change_by_time):
+            count += change_by_time[time]
+            times_and_counts.append((time, count))
+        return times_and_counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,14 +234,14 @@ class Results(Labelled, ShownAsTables):
         """Return a paragraph of citations for the numbers: slipstick, the methods used, and the
         source of the study.
         """
-        used = [answer.method for answer in self.cases.values()]
-        used += [method for sweep in self.sweeps for method in sweep.provenance.methods]
-        methods = ", ".join(dict.fromkeys(filter(None, used)))
+        method_names = [answer.method for answer in self.cases.values()]
+        method_names += [method for sweep in self.sweeps for method in sweep.provenance.methods]
+        methods = ", ".join(dict.fromkeys(filter(None, method_names)))
         program = f"slipstick {self.versions.get('slipstick', '')}".strip()
-        by = f" by the methods {methods}" if methods else ""
+        methods_text = f" by the methods {methods}" if methods else ""
         source = f" Source of the study: {self.source}." if self.source else ""
         title = (self.title or self.name).rstrip(".")
-        return f"{title}{'' if title.endswith('?') else '.'} Computed with {program}{by}.{source}"
+        return f"{title}{'' if title.endswith('?') else '.'} Computed with {program}{methods_text}.{source}"
 
     def __repr__(self) -> str:
         return f"<Results of {self.name}: {len(self.cases)} cases and {len(self.sweeps)} sweeps>"
@@ -254,10 +254,13 @@ class Results(Labelled, ShownAsTables):
 
     def shown_tables(self) -> Iterator[TableShown]:
         """Yield the tables of cases and sweeps, and the notes."""
-        firsts = {
+        first_value_by_case = {
             name: next(iter(case.values.items()), ("", "")) for name, case in self.cases.items()
         }
-        rows = [[name, case.model, *firsts[name], case.method] for name, case in self.cases.items()]
+        rows = [
+            [name, case.model, *first_value_by_case[name], case.method]
+            for name, case in self.cases.items()
+        ]
         yield self.title or self.name, ["case", "model", "value", "amount", "method"], rows
         for sweep in self.sweeps:
             yield from sweep.shown_tables()
@@ -275,8 +278,11 @@ class Results(Labelled, ShownAsTables):
         """Return every answer that a table or a picture may name: those of the cases, and those
         that questions add.
         """
-        added = (question.named_answers() for question in self.questions.values())
-        return {**self.cases, **{name: answer for more in added for name, answer in more.items()}}
+        answers_by_question = (question.named_answers() for question in self.questions.values())
+        return {
+            **self.cases,
+            **{name: answer for answers in answers_by_question for name, answer in answers.items()},
+        }
 
     @checked(name=TEXT)
     def named_answer(self, name: str) -> Answer:
@@ -302,20 +308,28 @@ class Results(Labelled, ShownAsTables):
     @property
     def simulated(self) -> bool:
         """Return whether any case or point is an estimate with an interval."""
-        simulated = (answer for answer in self.cases.values() if answer.converged is not None)
-        ends = (answer.ends(name) for answer in simulated for name in answer.values)
-        sweeps = (sweep for sweep in self.sweeps if SIMULATION in sweep.provenance.methods)
-        swept = any(name.startswith("low[") for sweep in sweeps for name in sweep.columns)
+        simulated_answers = (
+            answer for answer in self.cases.values() if answer.converged is not None
+        )
+        intervals = (answer.ends(name) for answer in simulated_answers for name in answer.values)
+        simulated_sweeps = (
+            sweep for sweep in self.sweeps if SIMULATION in sweep.provenance.methods
+        )
+        sweep_has_interval = any(
+            name.startswith("low[") for sweep in simulated_sweeps for name in sweep.columns
+        )
         # Exact values of a simulation, such as those of a run without chance, have equal ends.
-        return swept or any(low != high for low, high in ends)
+        return sweep_has_interval or any(low != high for low, high in intervals)
 
     @property
     def pipelines(self) -> list[str]:
         """Every pipeline with a limiting stage, in the order of cases and sweeps."""
-        in_cases = (limit.pipeline for answer in self.cases.values() for limit in answer.limits)
+        case_pipelines = (
+            limit.pipeline for answer in self.cases.values() for limit in answer.limits
+        )
         return list(
             dict.fromkeys(
-                [*in_cases, *(pipeline for sweep in self.sweeps for pipeline in sweep.limits)]
+                [*case_pipelines, *(pipeline for sweep in self.sweeps for pipeline in sweep.limits)]
             )
         )
 
@@ -344,7 +358,7 @@ def case_table(results: Results, names: Sequence[str]) -> ResultTable:
     return ResultTable("", columns, Provenance.of(answers), failed)
 
 
-def tidy_columns(results: Results, answer: Sequence[str]) -> dict[str, TidyColumn]:
+def tidy_columns(results: Results, value_names: Sequence[str]) -> dict[str, TidyColumn]:
     """Build one tidy table of all results: the cases first, then each sweep, then the tables of
     each question.
 
@@ -357,39 +371,59 @@ def tidy_columns(results: Results, answer: Sequence[str]) -> dict[str, TidyColum
     Parameters
     ----------
     results : of a study
-    answer : the values to give, such as ``time`` or ``account[lock]``
+    value_names : the values to give, such as ``time`` or ``account[lock]``
     """
-    solved = bool(results.cases or results.sweeps)
+    has_answers = bool(results.cases or results.sweeps)
     # Without cases and sweeps the values asked for would be columns without a cell.
-    names = [name for name in dict.fromkeys(answer) if solved and split_name(name)[0] != "limit"]
+    names = [
+        name
+        for name in dict.fromkeys(value_names)
+        if has_answers and split_name(name)[0] != "limit"
+    ]
     cases = case_table(results, names)
     blocks: list[Mapping[str, Any]] = [{**cases.file_columns(), "sweep": [None] * len(cases)}]
     blocks += [sweep_table(sweep, names).file_columns() for sweep in results.sweeps]
-    leading: dict[str, None] = {}
-    added: dict[str, None] = {}
+    leading_names: dict[str, None] = {}
+    added_names: dict[str, None] = {}
     for question in results.questions.values():
         for block in (table.file_columns() for table in question.tables()):
             blocks.append(block)
             for name in block:
-                (leading if question.leading_columns and name.endswith("]") else added)[name] = None
+                (leading_names if question.leading_columns and name.endswith("]") else added_names)[
+                    name
+                ] = None
     sweep_axes = (axis for sweep in results.sweeps for axis in sweep.axes)
-    axes = (axis.path if axis.named else f"{axis.path} [{axis.unit}]" for axis in sweep_axes)
+    axis_columns = (
+        axis.path if axis.named else f"{axis.path} [{axis.unit}]" for axis in sweep_axes
+    )
     names_present = {name for block in blocks for name in block}
-    heads = (
+    ends_and_columns = (
         (end, f"{end}{name} [{results.unit(name)}]")
         for name in names
         for end in ("", "low ", "high ")
     )
-    values = (head for end, head in heads if not end or head in names_present)
-    limits = (f"limit[{name}]" for name in results.pipelines)
-    how = [*Provenance([], []).columns()]
-    how += [name for name in ("error", LEFT_OUT) if name in names_present]
-    order = dict.fromkeys(
-        ["sweep", "case", *leading, *axes, *values, *limits, *how, "failed", *added]
+    value_columns = (
+        column for end, column in ends_and_columns if not end or column in names_present
+    )
+    limit_columns = (f"limit[{name}]" for name in results.pipelines)
+    provenance_columns = [*Provenance([], []).columns()]
+    provenance_columns += [name for name in ("error", LEFT_OUT) if name in names_present]
+    ordered_names = dict.fromkeys(
+        [
+            "sweep",
+            "case",
+            *leading_names,
+            *axis_columns,
+            *value_columns,
+            *limit_columns,
+            *provenance_columns,
+            "failed",
+            *added_names,
+        ]
     )
     return {
         name: tidy_cells(
             [cell for block in blocks for cell in block.get(name, [None] * len(block["case"]))]
         )
-        for name in order
+        for name in ordered_names
     }

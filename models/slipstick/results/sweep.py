@@ -136,28 +136,28 @@ class Provenance:
 
     @classmethod
     def joined(
-        cls, count: int, pieces: Iterable[tuple[NDArray[np.intp], Provenance]]
+        cls, point_count: int, rows_and_provenances: Iterable[tuple[NDArray[np.intp], Provenance]]
     ) -> Provenance:
         """Build the provenance of all points from that of groups of points.
 
         Parameters
         ----------
-        count : of all points
-        pieces : the places of some of them, and how those were computed
+        point_count : of all points
+        rows_and_provenances : the indices of some of them, and how those were computed
         """
 
-        methods = np.full(count, "", dtype=object)
-        exact = np.zeros(count, dtype=bool)
+        methods = np.full(point_count, "", dtype=object)
+        exact = np.zeros(point_count, dtype=bool)
         outside: dict[int, str] = {}
         errors: dict[int, str] = {}
         left_out: dict[int, Mapping[str, str]] = {}
         checks: dict[int, Verdict] = {}
-        for rows, piece in pieces:
-            methods[rows], exact[rows] = piece.methods, piece.exact
-            outside |= {int(rows[index]): words for index, words in piece.outside.items()}
-            errors |= {int(rows[index]): words for index, words in piece.errors.items()}
-            left_out |= {int(rows[index]): losses for index, losses in piece.left_out.items()}
-            checks |= {int(rows[index]): check for index, check in piece.checks.items()}
+        for rows, provenance in rows_and_provenances:
+            methods[rows], exact[rows] = provenance.methods, provenance.exact
+            outside |= {int(rows[index]): reason for index, reason in provenance.outside.items()}
+            errors |= {int(rows[index]): reason for index, reason in provenance.errors.items()}
+            left_out |= {int(rows[index]): losses for index, losses in provenance.left_out.items()}
+            checks |= {int(rows[index]): check for index, check in provenance.checks.items()}
         return cls(
             methods.tolist(),
             exact.tolist(),
@@ -170,29 +170,38 @@ class Provenance:
 
     def at(self, row: int) -> dict[str, Any]:
         """Return the provenance of one point as the fields of an answer."""
-        how = {"method": self.methods[row], "exact": bool(self.exact[row])}
-        doubts = {"bound": self.outside.get(row, ""), "error": self.errors.get(row, "")}
+        method_fields = {"method": self.methods[row], "exact": bool(self.exact[row])}
+        doubt_fields = {"bound": self.outside.get(row, ""), "error": self.errors.get(row, "")}
         check = self.checks.get(row)
-        return {**how, **doubts, "left_out": self.left_out.get(row, {}), "check": check}
+        return {
+            **method_fields,
+            **doubt_fields,
+            "left_out": self.left_out.get(row, {}),
+            "check": check,
+        }
 
     @property
     def together(self) -> dict[str, Any]:
         """The provenance of all points as the fields of one answer; of several statements on errors
         the first.
         """
-        first = next(
-            (f"{len(self.outside)} points, the first: {words}" for words in self.outside.values()),
+        first_bound = next(
+            (f"{len(self.outside)} points, the first: {bound}" for bound in self.outside.values()),
             "",
         )
-        how = {
+        method_fields = {
             "method": " and ".join(dict.fromkeys(self.methods)),
             "exact": all(self.exact),
             # Texts for each point would repeat a sentence with other numbers; the first shows what
             # it is about.
-            "bound": first,
+            "bound": first_bound,
         }
         left_out = dict(loss for losses in self.left_out.values() for loss in losses.items())
-        return {**how, "error": next(iter(self.errors.values()), ""), "left_out": left_out}
+        return {
+            **method_fields,
+            "error": next(iter(self.errors.values()), ""),
+            "left_out": left_out,
+        }
 
     def columns(self, failed: Collection[int] = ()) -> dict[str, list[str | None]]:
         """Return the columns on method and exactness for a table of values; `exact` is empty for a
@@ -205,11 +214,11 @@ class Provenance:
         ----------
         failed : the points without an answer
         """
-        words = ["yes" if exact else "no" for exact in self.exact]
-        rows = range(len(words))
+        exact_words = ["yes" if exact else "no" for exact in self.exact]
+        rows = range(len(exact_words))
         columns: dict[str, list[str | None]] = {
             "method": list(self.methods),
-            "exact": [None if row in failed else word for row, word in enumerate(words)],
+            "exact": [None if row in failed else word for row, word in enumerate(exact_words)],
             "bound": [self.outside.get(row) for row in rows],
         }
         # Columns without any entry are left out, so that tables of exact answers stay narrow.
@@ -239,31 +248,31 @@ class Provenance:
         """A phrase on how all points were computed, such as ``by closed-form, exact``; empty if
         they differ, if a point lies outside its bounds, or if there are none.
         """
-        both = set(zip(self.methods, map(bool, self.exact), strict=True))
+        methods_and_exactness = set(zip(self.methods, map(bool, self.exact), strict=True))
         verdicts = {str(self.checks.get(row, "")) for row in range(len(self.methods))}
-        doubts = self.outside or self.errors or self.left_out or len(verdicts) != 1
+        has_doubt = self.outside or self.errors or self.left_out or len(verdicts) != 1
         # A doubt about one point has to stand at that point.
-        if len(both) != 1 or doubts:
+        if len(methods_and_exactness) != 1 or has_doubt:
             return ""
-        ((method, exact),), (verdict,) = both, verdicts
+        ((method, exact),), (verdict,) = methods_and_exactness, verdicts
         check = f", check: {verdict}" if verdict else ""
         return f"by {method}, {'exact' if exact else 'not exact'}{check}"
 
 
 def joined_columns(
-    count: int, pieces: Iterable[tuple[Any, Mapping[str, Array]]]
+    point_count: int, rows_and_columns: Iterable[tuple[Any, Mapping[str, Array]]]
 ) -> dict[str, Array]:
     """Join the columns of groups of points; NaN where a group lacks a column [points].
 
     Parameters
     ----------
-    count : of all points
-    pieces : the places of the points of each group, and its columns
+    point_count : of all points
+    rows_and_columns : the indices of the points of each group, and its columns
     """
     table: dict[str, Array] = {}
-    for rows, columns in pieces:
+    for rows, columns in rows_and_columns:
         for name, column in columns.items():
-            table.setdefault(name, np.full(count, np.nan))[rows] = column
+            table.setdefault(name, np.full(point_count, np.nan))[rows] = column
     return table
 
 
@@ -285,27 +294,31 @@ class PointTable:
     limits: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     @staticmethod
-    def joined(count: int, pieces: Iterable[tuple[NDArray[np.intp], PointTable]]) -> PointTable:
+    def joined(
+        point_count: int, rows_and_tables: Iterable[tuple[NDArray[np.intp], PointTable]]
+    ) -> PointTable:
         """Join tables of groups of points.
 
         Parameters
         ----------
-        count : of all points
-        pieces : the places of the points of each group, and its table
+        point_count : of all points
+        rows_and_tables : the indices of the points of each group, and its table
         """
-        tables = list(pieces)
-        failed: dict[int, str] = {}
+        table_list = list(rows_and_tables)
+        reason_by_row: dict[int, str] = {}
         limits: dict[str, list[str]] = {}
-        for rows, table in tables:
-            failed |= {int(rows[number]): words for number, words in table.failed.items()}
+        for rows, table in table_list:
+            reason_by_row |= {int(rows[index]): reason for index, reason in table.failed.items()}
             for pipeline, stages in table.limits.items():
-                column = limits.setdefault(pipeline, [""] * count)
+                column = limits.setdefault(pipeline, [""] * point_count)
                 for row, stage in zip(rows.tolist(), stages, strict=True):
                     column[row] = stage
         return PointTable(
-            joined_columns(count, ((rows, table.columns) for rows, table in tables)),
-            Provenance.joined(count, ((rows, table.provenance) for rows, table in tables)),
-            failed,
+            joined_columns(point_count, ((rows, table.columns) for rows, table in table_list)),
+            Provenance.joined(
+                point_count, ((rows, table.provenance) for rows, table in table_list)
+            ),
+            reason_by_row,
             limits,
         )
 
@@ -363,22 +376,22 @@ class Sweep(Labelled, ShownAsTables):
         `Answer.ends`.
         """
 
-        nothing = np.full(len(self), np.nan)
-        low = self.columns.get(f"low[{name}]", nothing)
-        high = self.columns.get(f"high[{name}]", nothing)
-        how = self.provenance
+        no_values = np.full(len(self), np.nan)
+        low = self.columns.get(f"low[{name}]", no_values)
+        high = self.columns.get(f"high[{name}]", no_values)
+        provenance = self.provenance
         # A simulated value without an interval is not exact: its ends are infinite, so that no
         # order is decided by it.
-        estimated = np.array(
-            [method == SIMULATION for method in how.methods], dtype=bool
-        ) & ~np.asarray(how.exact, dtype=bool)
-        unsure = (
-            estimated
+        is_estimate = np.array(
+            [method == SIMULATION for method in provenance.methods], dtype=bool
+        ) & ~np.asarray(provenance.exact, dtype=bool)
+        is_unsure = (
+            is_estimate
             & np.isnan(low)
-            & np.isfinite(self.columns.get(name, nothing))
+            & np.isfinite(self.columns.get(name, no_values))
             & (split_name(name)[0] != "once")
         )
-        return np.where(unsure, -np.inf, low), np.where(unsure, np.inf, high)
+        return np.where(is_unsure, -np.inf, low), np.where(is_unsure, np.inf, high)
 
     @checked(pipeline=TEXT)
     def stages(self, pipeline: str) -> Sequence[str]:
@@ -396,11 +409,13 @@ class Sweep(Labelled, ShownAsTables):
     def coords(self) -> dict[str, Sequence[float | str]]:
         """Return the values along each dimension, in base units or as names."""
         cases = tuple(dict.fromkeys(self.cases))
-        grid: dict[str, Sequence[float | str]] = {"case": cases} if len(cases) > 1 else {}
-        grid |= {axis.path: axis.values for axis in self.axes}
+        values_by_dimension: dict[str, Sequence[float | str]] = (
+            {"case": cases} if len(cases) > 1 else {}
+        )
+        values_by_dimension |= {axis.path: axis.values for axis in self.axes}
         # Where a condition has left points out, or axes move together, there is no grid.
-        if len(self) == math.prod(map(len, grid.values())):
-            return grid
+        if len(self) == math.prod(map(len, values_by_dimension.values())):
+            return values_by_dimension
         return {"point": range(len(self))}
 
     @property
@@ -428,9 +443,15 @@ class Sweep(Labelled, ShownAsTables):
     def shown_tables(self) -> Iterator[TableShown]:
         """Yield the table of the points."""
         columns = self.to_dict()
-        heads = [f"{name} [{self.units[name]}]" if name in self.units else name for name in columns]
+        column_titles = [
+            f"{name} [{self.units[name]}]" if name in self.units else name for name in columns
+        ]
         rows = zip(*columns.values(), strict=True)
-        yield repr(self).strip("<>"), heads, ([_shown(cell) for cell in row] for row in rows)
+        yield (
+            repr(self).strip("<>"),
+            column_titles,
+            ([_cell_text(cell) for cell in row] for row in rows),
+        )
 
     def __repr__(self) -> str:
         sizes = ", ".join(f"{path}: {len(values)}" for path, values in self.coords.items())
@@ -474,15 +495,15 @@ class Sweep(Labelled, ShownAsTables):
         return self.answers[index]
 
 
-def _shown(cell: Any) -> str:
+def _cell_text(cell: Any) -> str:
     return "" if cell is None else f"{cell:.6g}" if isinstance(cell, float) else str(cell)
 
 
 def split_name(name: str) -> tuple[str, str]:
-    """Split the name of a value into its kind and the text in its brackets.
+    """Split the name of a value into its quantity and the label in its brackets.
 
     >>> split_name("account[lock]"), split_name("time")
     (('account', 'lock'), ('time', ''))
     """
-    kind, _, inside = name.partition("[")
-    return kind, inside.removesuffix("]")
+    quantity, _, label = name.partition("[")
+    return quantity, label.removesuffix("]")

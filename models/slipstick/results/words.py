@@ -232,26 +232,26 @@ class Words:
             return meaning
         if path == _POPULATION:
             return self.members
-        if of_class := _OF_CLASS.fullmatch(path):
-            station, kind, customers = map(spelt, of_class.groups())
-            phrase = _AT_STATIONS.get(kind, f"{kind} of {{}} at {{}}")
+        if class_match := _OF_CLASS.fullmatch(path):
+            station, quantity, customers = map(spelt, class_match.groups())
+            phrase = _AT_STATIONS.get(quantity, f"{quantity} of {{}} at {{}}")
             return phrase.format(customers, station)
         # The name of a range is a label for the program; the quantity is the same in all ranges.
         keys = re.sub(r"\.ranges\.[^.]+", "", path).split(".")
         keys = [key for key in keys if key not in _INSIDE and not key.isdigit()]
         keys = keys[1:] if len(keys) > 1 and keys[0] in _CONTAINERS else keys
-        last = keys[-1]
-        about = keys[-2] if len(keys) > 1 else ""
-        if about == "technology":
-            factor = f"factor on the time of the class {spelt(last)}"
-            return _OF_TECHNOLOGY.get(last, factor)
-        if about and last in _KEYS:
+        last_key = keys[-1]
+        owner = keys[-2] if len(keys) > 1 else ""
+        if owner == "technology":
+            factor = f"factor on the time of the class {spelt(last_key)}"
+            return _OF_TECHNOLOGY.get(last_key, factor)
+        if owner and last_key in _KEYS:
             # A part that is named after its quantity, such as ``server.servers``, is said once.
-            if about in (last, last[:-1]):
-                return spelt(last)
-            both_plural = last == "servers" and is_plural(about)
-            return ("number of {}" if both_plural else _KEYS[last]).format(spelt(about))
-        return spelt(last) if not about else f"{spelt(last)} of {spelt(about)}"
+            if owner in (last_key, last_key[:-1]):
+                return spelt(last_key)
+            both_plural = last_key == "servers" and is_plural(owner)
+            return ("number of {}" if both_plural else _KEYS[last_key]).format(spelt(owner))
+        return spelt(last_key) if not owner else f"{spelt(last_key)} of {spelt(owner)}"
 
     def assigned(self, path: str, value: str) -> str:
         """Return a phrase for a quantity with its value, such as ``16 processors`` or ``hold 3
@@ -264,14 +264,14 @@ class Words:
         ('hold 3 ms', '4 permits of threads')
         """
         quantity = self.quantity(path).removeprefix("number of ")
-        first, _, rest = quantity.partition(" ")
-        if not (value.isdigit() and (is_plural(first) or is_plural(quantity))):
+        first_word, _, other_words = quantity.partition(" ")
+        if not (value.isdigit() and (is_plural(first_word) or is_plural(quantity))):
             return f"{quantity} {value}"
         if value != "1":
             return f"{value} {quantity}"
-        return f"1 {first.removesuffix('s')} {rest}".rstrip()
+        return f"1 {first_word.removesuffix('s')} {other_words}".rstrip()
 
-    def change(self, size: str, path: str) -> str:
+    def change(self, change_text: str, path: str) -> str:
         """Return a phrase for the change of a quantity, such as ``50 % less memory`` or ``50 %
         fewer nodes``.
 
@@ -281,10 +281,10 @@ class Words:
         '25 % fewer visits of requests to db'
         """
         quantity = self.quantity(path)
-        counted = quantity.removeprefix("number of ")
+        counted_noun = quantity.removeprefix("number of ")
         # English has "less memory" but "fewer servers".
-        several = counted != quantity or is_plural(quantity.partition(" ")[0])
-        return f"{size.replace('less', 'fewer') if several else size} {counted}"
+        is_count = counted_noun != quantity or is_plural(quantity.partition(" ")[0])
+        return f"{change_text.replace('less', 'fewer') if is_count else change_text} {counted_noun}"
 
     def resource(self, name: str) -> str:
         """Return the name of a resource with its noun, such as ``the lock table``."""
@@ -302,107 +302,111 @@ class Words:
 
     def value(self, name: str) -> str:
         """Return a phrase for a value of an answer, such as ``utilization of db``."""
-        kind, _, inside = name.partition("[")
-        label = inside.removesuffix("]")
-        if kind.endswith("_quantile"):
-            return f"time within which {self._answered(kind, label)}"
-        if kind in ("account", "step", "technology"):
-            return _VALUES[kind].format(self.part(label))
+        quantity, _, label_end = name.partition("[")
+        label = label_end.removesuffix("]")
+        if quantity.endswith("_quantile"):
+            return f"time within which {self._quantile_clause(quantity, label)}"
+        if quantity in ("account", "step", "technology"):
+            return _VALUES[quantity].format(self.part(label))
         if match := _AT_A_TIME.fullmatch(name):
-            steady = f"{match[1]}[{match[2]}]"
-            when = match[3]
-            after = self.quantity(when) if when.startswith("parameters.") else when
-            unit = "" if after[-1].isalpha() else " s"
-            return f"{self.value(steady)} after {after}{unit}"
+            steady_name = f"{match[1]}[{match[2]}]"
+            time_text = match[3]
+            time_phrase = (
+                self.quantity(time_text) if time_text.startswith("parameters.") else time_text
+            )
+            unit = "" if time_phrase[-1].isalpha() else " s"
+            return f"{self.value(steady_name)} after {time_phrase}{unit}"
         customers, comma, station = label.partition(",")
-        if comma and kind in _VALUES_OF_A_NUMBER:
-            number, are = (
+        if comma and quantity in _VALUES_OF_A_NUMBER:
+            customers_text, verb = (
                 (f"{station} customers", "are") if station != "1" else ("1 customer", "is")
             )
-            return _VALUES_OF_A_NUMBER[kind].format(
-                customers=number, are=are, station=spelt(customers)
+            return _VALUES_OF_A_NUMBER[quantity].format(
+                customers=customers_text, are=verb, station=spelt(customers)
             )
         if comma:
-            phrase = _VALUES_OF_A_CLASS.get(kind, f"{spelt(kind)} of {{customers}} at {{station}}")
+            phrase = _VALUES_OF_A_CLASS.get(
+                quantity, f"{spelt(quantity)} of {{customers}} at {{station}}"
+            )
             return phrase.format(customers=spelt(customers), station=spelt(station))
-        if kind in _VALUES:
-            return _VALUES[kind].format(spelt(label)).removesuffix(" of ").strip()
-        return f"{spelt(kind)} of {spelt(label)}" if label else spelt(kind)
+        if quantity in _VALUES:
+            return _VALUES[quantity].format(spelt(label)).removesuffix(" of ").strip()
+        return f"{spelt(quantity)} of {spelt(label)}" if label else spelt(quantity)
 
     def measured(self, name: str, amount: str) -> str:
         """Return a phrase for a value with its amount, such as ``time of gold 3 s``."""
-        kind, _, inside = name.partition("[")
-        if kind.endswith("_quantile"):
-            return f"{self._answered(kind, inside.removesuffix(']'))} within {amount}"
+        quantity, _, label_end = name.partition("[")
+        if quantity.endswith("_quantile"):
+            return f"{self._quantile_clause(quantity, label_end.removesuffix(']'))} within {amount}"
         return f"{self.value(name)} {amount}"
 
-    def _answered(self, kind: str, label: str) -> str:
+    def _quantile_clause(self, quantity: str, label: str) -> str:
         """Return a clause for a quantile of a duration as a count, such as ``95 of 100 jobs are
         answered``.
         """
-        about, _, part = label.rpartition(",")
-        if kind in _ENDED:
-            ended = _ENDED[kind].format(spelt(about))
-        elif about or kind == "response_time_quantile":
-            ended = f"{spelt(about) or 'customers'} are answered"
+        customers, _, fraction = label.rpartition(",")
+        if quantity in _ENDED:
+            ending = _ENDED[quantity].format(spelt(customers))
+        elif customers or quantity == "response_time_quantile":
+            ending = f"{spelt(customers) or 'customers'} are answered"
         else:
-            ended = "runs end" if self.member == "processor" else f"{self.members} end"
-        return f"{100 * float(part):g} of 100 {ended}"
+            ending = "runs end" if self.member == "processor" else f"{self.members} end"
+        return f"{100 * float(fraction):g} of 100 {ending}"
 
     def part(self, label: str) -> str:
         """Return a phrase for a component of the account of time, such as ``waiting for the lock
         table``.
         """
-        kind, colon, name = label.partition(":")
-        if colon and kind in _WAITS:
-            return _WAITS[kind].format(spelt(name))
+        wait_kind, colon, name = label.partition(":")
+        if colon and wait_kind in _WAITS:
+            return _WAITS[wait_kind].format(spelt(name))
         return _PARTS.get(label, spelt(label))
 
     def condition(self, text: str) -> str:
         """Return a condition on answers as a clause."""
         clauses = [
-            self._clause(part.strip()) for part in re.split(r"(?<!\s)\s++and\s+", text.strip())
+            self._clause(clause.strip()) for clause in re.split(r"(?<!\s)\s++and\s+", text.strip())
         ]
         return " and ".join(clauses)
 
     def _clause(self, text: str) -> str:
         # A single comparison with a number can be written with its unit or in percent; longer
         # conditions are replaced term by term.
-        if simple := _SIMPLE.fullmatch(text):
-            name, relation, number, unit = simple.groups()
-            kind, _, inside = name.partition("[")
-            if kind.endswith("_quantile") and relation.startswith("<"):
-                answered = self._answered(kind, inside.removesuffix("]"))
-                return f"{answered} within {number} {unit or ''}".strip()
-            if kind in SHARES and not unit:
+        if comparison := _SIMPLE.fullmatch(text):
+            name, relation, number, unit = comparison.groups()
+            quantity, _, label_end = name.partition("[")
+            if quantity.endswith("_quantile") and relation.startswith("<"):
+                quantile_clause = self._quantile_clause(quantity, label_end.removesuffix("]"))
+                return f"{quantile_clause} within {number} {unit or ''}".strip()
+            if quantity in SHARES and not unit:
                 number = f"{100 * float(number):g}"
                 unit = "%"
             amount = " ".join(filter(None, (number, unit)))
             return f"{self.value(name)} {_RELATIONS[relation]} {amount}"
-        words = _TERM.sub(self._term, text)
+        clause = _TERM.sub(self._term, text)
         for relation in ("<=", ">=", "<", ">"):
-            words = words.replace(f" {relation} ", f" {_RELATIONS[relation]} ")
-        return words
+            clause = clause.replace(f" {relation} ", f" {_RELATIONS[relation]} ")
+        return clause
 
-    def _term(self, found: re.Match[str]) -> str:
+    def _term(self, match: re.Match[str]) -> str:
         # A path of two keys looks like a value of a case.
-        if found["case"] == "parameters":
-            return self.quantity(found[0])
-        if found["case"] == "own":
-            return f"the {self.value(found['of'])} as given"
-        if found["case"]:
-            return f"that of {self.case(found['case'])}"
-        if found["path"]:
-            return self.quantity(found["path"])
-        if found["operator"]:
-            return _OPERATORS[found["operator"]]
-        return self.value(found["value"]) if not _is_unit(found) else found["value"]
+        if match["case"] == "parameters":
+            return self.quantity(match[0])
+        if match["case"] == "own":
+            return f"the {self.value(match['of'])} as given"
+        if match["case"]:
+            return f"that of {self.case(match['case'])}"
+        if match["path"]:
+            return self.quantity(match["path"])
+        if match["operator"]:
+            return _OPERATORS[match["operator"]]
+        return self.value(match["value"]) if not _is_unit(match) else match["value"]
 
 
 NO_WORDS = Words()
 """The words of a study without any: names are written as words."""
 
 
-def _is_unit(word: re.Match[str]) -> bool:
-    """Return whether a word is a unit, because it follows a number."""
-    return bool(re.search(r"\d\s*$", word.string[: word.start()]))
+def _is_unit(match: re.Match[str]) -> bool:
+    """Return whether a matched word is a unit, because it follows a number."""
+    return bool(re.search(r"\d\s*$", match.string[: match.start()]))

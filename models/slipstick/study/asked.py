@@ -16,7 +16,7 @@ from slipstick.study.cases import BASE, StudyContext
 from slipstick.study.evaluator import Evaluator, evaluator
 from slipstick.vocabulary import SIMULATION
 
-_WORDS = ("title", "text", "source", "sources", "meaning")
+_TEXT_KEYS = ("title", "text", "source", "sources", "meaning")
 """Keys of a study whose texts are for people."""
 
 _CONDITIONS = ("seek", "choose")
@@ -25,10 +25,10 @@ _CONDITIONS = ("seek", "choose")
 METHOD = "method"
 
 
-def _texts(tree: Table) -> Iterator[tuple[str, Scalar]]:
+def _value_texts(tree: Table) -> Iterator[tuple[str, Scalar]]:
     """Yield each text of a study in which the name of a value may stand, with its path."""
     for path, node in leaves(tree):
-        if isinstance(node.value, str) and not set(path.split(".")) & set(_WORDS):
+        if isinstance(node.value, str) and not set(path.split(".")) & set(_TEXT_KEYS):
             yield path, node
 
 
@@ -47,22 +47,26 @@ def simulated_where_asked(
     -------
     the study and its cases, where needed with the method set
     """
-    names = names_in(node.text for _, node in _texts(study.tree))
-    changed = {
+    value_names = names_in(node.text for _, node in _value_texts(study.tree))
+    changed_settings = {
         case: {**study.cases[case], METHOD: Scalar(SIMULATION, SIMULATION, _MARK, quoted=False)}
-        for case, model in cases.items()
-        if model.built.options.method is None
-        and any(_needed(model, name) for name in sorted(names))
+        for case, case_evaluator in cases.items()
+        if case_evaluator.built.options.method is None
+        and any(_needs_simulation(case_evaluator, name) for name in sorted(value_names))
     }
-    if not changed:
+    if not changed_settings:
         return study, dict(cases)
     # The base is also what cases are compared with: set in both places, the method is no
     # difference.
-    base = {**study.base, METHOD: changed[BASE][METHOD]} if BASE in changed else study.base
-    study = replace(study, base=base, cases={**study.cases, **changed})
+    base_settings = (
+        {**study.base, METHOD: changed_settings[BASE][METHOD]}
+        if BASE in changed_settings
+        else study.base
+    )
+    study = replace(study, base=base_settings, cases={**study.cases, **changed_settings})
     rebuilt_cases = {
         case: evaluator(case, case_settings, study.library)
-        for case, case_settings in changed.items()
+        for case, case_settings in changed_settings.items()
     }
     return study, {**cases, **rebuilt_cases}
 
@@ -71,7 +75,7 @@ def simulated_where_asked(
 _MARK = Mark("asked", 1, 1)
 
 
-def _needed(case: Evaluator, name: str) -> bool:
+def _needs_simulation(case: Evaluator, name: str) -> bool:
     return name in case.names and needs_simulation(
         case.built.model, name, case.built.options.method
     )
@@ -84,10 +88,10 @@ def asked_notes(study: StudyContext) -> list[str]:
         for case, settings in study.cases.items()
         if isinstance(node := settings.get(METHOD), Scalar) and node.mark is _MARK
     ]
-    names = sorted(names_in(node.text for _, node in _texts(study.tree)))
+    value_names = sorted(names_in(node.text for _, node in _value_texts(study.tree)))
     if not cases:
         return []
-    return [f"{', '.join(cases)}: simulated, because {', '.join(names)} is asked for"]
+    return [f"{', '.join(cases)}: simulated, because {', '.join(value_names)} is asked for"]
 
 
 def values_without_method(study: StudyContext, cases: Mapping[str, Evaluator]) -> list[Problem]:
@@ -95,20 +99,22 @@ def values_without_method(study: StudyContext, cases: Mapping[str, Evaluator]) -
     another method.
     """
     problems = []
-    for path, node in _texts(study.tree):
+    for path, node in _value_texts(study.tree):
         keys = path.split(".")
         if keys[0] not in _CONDITIONS:
             continue
         for name in sorted(names_in([node.text])):
-            having = [case for case in cases.values() if name in case.names]
+            cases_with_value = [case for case in cases.values() if name in case.names]
             # One case with a formula is enough for a condition to have a value.
-            if having and all(_needed(model, name) for model in having):
-                methods = ", ".join(sorted({str(model.built.options.method) for model in having}))
-                why = (
+            if cases_with_value and all(_needs_simulation(case, name) for case in cases_with_value):
+                methods = ", ".join(
+                    sorted({str(case.built.options.method) for case in cases_with_value})
+                )
+                message = (
                     f"{split_name(name)[0]} has no formula here, and the method is {methods}; write"
                     f" method: {SIMULATION} in the base, or leave the method out"
                 )
-                problems.append(node.mark.problem(why, path))
+                problems.append(node.mark.problem(message, path))
     return problems
 
 
@@ -127,11 +133,11 @@ def without_any_group(name: str, cases: Collection[Evaluator]) -> str:
 def values_of_first_group(study: StudyContext, cases: Mapping[str, Evaluator]) -> list[Problem]:
     """List the problems of values that are named without a group in models of several groups."""
     problems = []
-    missing = {name: without_any_group(name, cases.values()) for name in OF_EACH_GROUP}
-    for path, node in _texts(study.tree):
+    hint_by_name = {name: without_any_group(name, cases.values()) for name in OF_EACH_GROUP}
+    for path, node in _value_texts(study.tree):
         if path.split(".")[0] not in ("answer", *_CONDITIONS):
             continue
-        for name, why in missing.items():
-            if why and re.search(rf"(?<![\w.\[]){name}(?![\w\[])", node.text):
-                problems.append(node.mark.problem(why, path))
+        for name, hint in hint_by_name.items():
+            if hint and re.search(rf"(?<![\w.\[]){name}(?![\w\[])", node.text):
+                problems.append(node.mark.problem(hint, path))
     return problems

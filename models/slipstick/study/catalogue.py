@@ -28,7 +28,9 @@ from slipstick.schema.library import (
 from slipstick.schema.text import Mark, Scalar, Table, at, file_text, plain, read_text
 
 
-def listed(kind: str | None = None, search: str = "", titled: bool = True) -> list[CatalogueLine]:
+def catalogue_lines(
+    kind: str | None = None, search: str = "", titled: bool = True
+) -> list[CatalogueLine]:
     """List the catalogue or one of its kinds; a search keeps entries with the text in name, title
     or search words, and adds terms of the glossary. Titles are empty unless `titled`.
 
@@ -36,7 +38,7 @@ def listed(kind: str | None = None, search: str = "", titled: bool = True) -> li
     ------
     UnknownNameError : there is no such kind, or nothing has the text
 
-    >>> [each.name for each in listed("network")][:3]
+    >>> [line.name for line in catalogue_lines("network")][:3]
     ['100gbe-tcp', '10gbe-tcp', '1gbe-tcp']
     """
     kinds = known_kinds()
@@ -44,11 +46,11 @@ def listed(kind: str | None = None, search: str = "", titled: bool = True) -> li
         raise UnknownNameError("kind", kind, kinds)
     wanted_kinds = kinds if kind is None else [kind if kind in kinds else kind.rstrip("s")]
     lines = [line for wanted_kind in wanted_kinds for line in _lines(wanted_kind, titled)]
-    lines_found = [line for line in lines if mentions(_search_text(line), search)]
+    matching_lines = [line for line in lines if mentions(_search_text(line), search)]
     # Terms are no kind of the catalogue, but a search looks for a subject.
     if kind is None and search:
-        lines_found += _terms(search)
-    if not lines_found and search:
+        matching_lines += _glossary_lines(search)
+    if not matching_lines and search:
         hint = did_you_mean(search, [line.name for line in lines])
         raise UnknownNameError(
             "name, title or term with",
@@ -58,21 +60,23 @@ def listed(kind: str | None = None, search: str = "", titled: bool = True) -> li
             if "did you mean" in hint
             else "; slipstick list and slipstick glossary show what there is",
         )
-    return lines_found
+    return matching_lines
 
 
-def mentions(text: str, words: str) -> bool:
-    """Return whether a text has the words, whatever the case and what stands between them.
+def mentions(text: str, search: str) -> bool:
+    """Return whether a text has the words of a search, whatever the case and what stands between
+    them.
 
     >>> mentions("A Gordon-Newell network", "gordon newell"), mentions("speed-up", "speedup")
     (True, True)
     """
     # "mean-value" is found as "mean value" and as "meanvalue".
     for hyphen in ("", " "):
-        plain_text, plain_words = (
-            re.sub(r"[\W_]+", " ", side.casefold().replace("-", hyphen)) for side in (text, words)
+        plain_text, plain_search = (
+            re.sub(r"[\W_]+", " ", original.casefold().replace("-", hyphen))
+            for original in (text, search)
         )
-        if plain_words.strip() in plain_text:
+        if plain_search.strip() in plain_text:
             return True
     return False
 
@@ -80,19 +84,21 @@ def mentions(text: str, words: str) -> bool:
 def glossary_entries() -> dict[str, str]:
     """Return the meaning of each term of the glossary, which may go over several lines."""
     text = (Path(__file__).parent.parent / "documentation" / "glossary.md").read_text("utf-8")
-    found = re.findall(r"^- (\*\*(?:.+?)\*\*.*?): ?((?:.*\n)(?:  .*\n)*)", text, re.MULTILINE)
-    return {head.replace("*", ""): meaning for head, meaning in found}
+    terms_and_meanings = re.findall(
+        r"^- (\*\*(?:.+?)\*\*.*?): ?((?:.*\n)(?:  .*\n)*)", text, re.MULTILINE
+    )
+    return {term.replace("*", ""): meaning for term, meaning in terms_and_meanings}
 
 
-def _terms(search: str) -> Iterator[CatalogueLine]:
+def _glossary_lines(search: str) -> Iterator[CatalogueLine]:
     """Yield the terms of the glossary whose name contains the words of a search, else those whose
     meaning does.
     """
-    entries_here = glossary_entries()
-    by_name = [term for term in entries_here if mentions(term, search)]
-    by_meaning = [term for term, text in entries_here.items() if mentions(text, search)]
+    meaning_by_term = glossary_entries()
+    by_name = [term for term in meaning_by_term if mentions(term, search)]
+    by_meaning = [term for term, text in meaning_by_term.items() if mentions(text, search)]
     for term in by_name or by_meaning:
-        yield CatalogueLine("term", term, " ".join(entries_here[term].split()))
+        yield CatalogueLine("term", term, " ".join(meaning_by_term[term].split()))
 
 
 def _search_text(line: CatalogueLine) -> str:
@@ -104,7 +110,7 @@ def known_kinds() -> list[str]:
     return [*KINDS, "program", "law"]
 
 
-def shown(name: str) -> CatalogueEntry:
+def catalogue_entry(name: str) -> CatalogueEntry:
     """Return all contents of one entry of the catalogue, given by its file, its name or
     ``KIND/NAME``.
 
@@ -113,19 +119,19 @@ def shown(name: str) -> CatalogueEntry:
     UnknownNameError : there is no such kind or name
     SpecError : its file is wrong
     """
-    kind, _, rest = name.partition("/")
+    kind, _, name_in_kind = name.partition("/")
     if name in PROGRAMS or kind == "program":
-        return _program(name if name in PROGRAMS else rest)
+        return _program(name if name in PROGRAMS else name_in_kind)
     if kind == "law":
-        return _law(rest)
+        return _law(name_in_kind)
     # A kind alone is answered with the names that it has.
-    if kind in KINDS and not rest:
-        _write_kind(kind, [f"{kind}/{name}" for name in names(kind)])
+    if kind in KINDS and not name_in_kind:
+        _refuse_ambiguous(kind, [f"{kind}/{name}" for name in names(kind)])
     library = Library()
     kind, tree = _spec(name, library)
     spec = validate(spec_model(kind, tree), tree)
     source = getattr(spec, "source", "")
-    entry = (
+    value_by_path = (
         _workload_entries(name)
         if kind == "workload"
         else {value.path: value for value in with_sources(entries(spec), tree, library.sources)}
@@ -140,7 +146,7 @@ def shown(name: str) -> CatalogueEntry:
         Path(name).stem,
         getattr(spec, "title", ""),
         getattr(spec, "sources", {}).get(source, source),
-        entry,
+        value_by_path,
         text,
     )
 
@@ -163,28 +169,28 @@ def spec_file(name: str) -> str:
 
 def _spec(name: str, library: Library) -> tuple[str, Table]:
     """Find a spec by its file, or by its name alone or as ``KIND/NAME``."""
-    kind, _, rest = name.partition("/")
+    kind, _, name_in_kind = name.partition("/")
     if is_file_name(name):
         return library.open(Path(name))
     kinds = [kind] if kind in KINDS else kinds_called(name)
-    kinds_known = known_kinds()
+    all_kinds = known_kinds()
     # A misspelt kind would be reported as an unknown name.
     if (
         not kinds
-        and rest
-        and kind not in kinds_known
-        and did_you_mean(kind, kinds_known).startswith("; did you mean")
+        and name_in_kind
+        and kind not in all_kinds
+        and did_you_mean(kind, all_kinds).startswith("; did you mean")
     ):
-        raise UnknownNameError("kind", kind, kinds_known)
+        raise UnknownNameError("kind", kind, all_kinds)
     if not kinds:
         raise unknown_name("spec", name, [*spec_names(), *model_names()])
     if len(kinds) > 1:
-        _write_kind(name, [f"{kind_name}/{name}" for kind_name in kinds])
+        _refuse_ambiguous(name, [f"{kind_name}/{name}" for kind_name in kinds])
     return kinds[0], library.load(kinds[0], name)
 
 
-def _write_kind(name: str, names_known: Sequence[str]) -> NoReturn:
-    raise UnknownNameError("entry of that name; write KIND/NAME:", name, names_known)
+def _refuse_ambiguous(name: str, entry_names: Sequence[str]) -> NoReturn:
+    raise UnknownNameError("entry of that name; write KIND/NAME:", name, entry_names)
 
 
 def _lines(kind: str, titled: bool) -> Iterator[CatalogueLine]:
@@ -210,13 +216,13 @@ def _title(kind: str, name: str) -> str:
     """Return the title of a spec; a broken file of the user gets a title that says why."""
     try:
         path = find(kind, name)
-        begun = (
+        title_match = (
             # Of shipped files only the title is parsed: a list has hundreds of them.
             _TITLE.search(file_text(path))
             if path.resolve().is_relative_to(shipped().resolve())
             else None
         )
-        tree = read_text(begun[0], str(path)) if begun else Library().load(kind, name)
+        tree = read_text(title_match[0], str(path)) if title_match else Library().load(kind, name)
         node = at(tree, ["title"])
     except SpecError as error:
         return f"(cannot be read: {error.problems[0]})"
@@ -261,11 +267,11 @@ def _workload_entries(name: str) -> dict[str, DescribedValue]:
     """Describe the inputs of a workload as its program reads them on any machine that it runs
     on.
     """
-    built = build_workload(Scalar(name, name, Mark("show", 1, 1), quoted=True), Library())
+    built_workload = build_workload(Scalar(name, name, Mark("show", 1, 1), quoted=True), Library())
     source = at(Library().load("workload", name), ["source"])
-    words = str(plain(source)) if source is not None else ""
+    source_text = str(plain(source)) if source is not None else ""
     return {
-        path: DescribedValue(path, entry.given, entry.meaning, entry.source or words)
-        for path, entry in built.entries.items()
+        path: DescribedValue(path, entry.given, entry.meaning, entry.source or source_text)
+        for path, entry in built_workload.entries.items()
         if not path.startswith(("machine.", "technology."))
     }

@@ -56,9 +56,9 @@ def check_reference(reference: str) -> list[str]:
     (['machine'], ['law'])
     """
     if is_file_name(reference):
-        return ["; ".join(_checked(Path(reference)))]
+        return ["; ".join(_check_spec(Path(reference)))]
     if kinds := kinds_called(reference):
-        return ["; ".join(_checked(find(kind, reference))) for kind in kinds]
+        return ["; ".join(_check_spec(find(kind, reference))) for kind in kinds]
     from slipstick.schema.inputs import model_names
 
     if reference in model_names():
@@ -66,8 +66,8 @@ def check_reference(reference: str) -> list[str]:
     for description, check in CHECKS.items():
         if check(reference):
             return [description]
-    words = str(unknown_name("spec", reference, [*spec_names(), *model_names()]))
-    raise SpecError([Problem(reference[:100], 0, 0, "", words)])
+    message = str(unknown_name("spec", reference, [*spec_names(), *model_names()]))
+    raise SpecError([Problem(reference[:100], 0, 0, "", message)])
 
 
 def check_file(path: Path) -> str:
@@ -85,10 +85,10 @@ def check_file(path: Path) -> str:
     ------
     SpecError : everything that is wrong, each at its line
     """
-    return next(_checked(path))
+    return next(_check_spec(path))
 
 
-def _checked(path: Path) -> Iterator[str]:
+def _check_spec(path: Path) -> Iterator[str]:
     """Check a spec file; yield its kind, then the defaults that a reader should know of."""
     library = Library()
     kind, tree = library.open(path)
@@ -117,8 +117,8 @@ def _checked(path: Path) -> Iterator[str]:
             from slipstick.study.run import read_study
 
             # Building is checked against the study's own limits of cost, as when it runs.
-            with limited((study := cast("StudySpec", spec)).limits.costs):
-                cases = read_study(study, tree, library).cases
+            with limited((study_spec := cast("StudySpec", spec)).limits.costs):
+                cases = read_study(study_spec, tree, library).cases
                 for case, settings in cases.items():
                     case_path = (BASE,) if case == BASE else ("cases", case)
                     check_requirements(*built_with(settings, library), (tree, case_path))
@@ -129,10 +129,10 @@ def _checked(path: Path) -> Iterator[str]:
             build_workload(reference, library)
     yield kind
     yield from notes
-    times = list(_times(spec))
-    without = Counter(default for default in times if default)
-    for default, number in without.items():
-        yield f"{number} of {len(times)} times without an scv: {default}"
+    default_variations = list(_default_variations(spec))
+    count_by_default = Counter(default for default in default_variations if default)
+    for default, count in count_by_default.items():
+        yield f"{count} of {len(default_variations)} times without an scv: {default}"
 
 
 def _notes_on_model_of_fit(model: str, tree: Table, path: Path) -> list[str]:
@@ -144,15 +144,15 @@ def _notes_on_model_of_fit(model: str, tree: Table, path: Path) -> list[str]:
     file = model if is_file_name(model) else f"{model}.yaml"
     if model in model_names() or (path.parent / file).exists() or Path(file).exists():
         return []
-    why = f"there is no model {short(model)}, and no file {short(file)}"
-    words = did_you_mean(model, model_names())
+    problem = f"there is no model {short(model)}, and no file {short(file)}"
+    hint = did_you_mean(model, model_names())
     # A fit may be moved without the file of its model, so only a near miss is an error.
-    if "did you mean" in words:
-        raise value_mark(tree, "model").error(f"{why}{words}", "model")
-    return [f"{why} here: its parameters are not looked up"]
+    if "did you mean" in hint:
+        raise value_mark(tree, "model").error(f"{problem}{hint}", "model")
+    return [f"{problem} here: its parameters are not looked up"]
 
 
-def _times(value: object) -> Iterator[str]:
+def _default_variations(value: object) -> Iterator[str]:
     """Yield the default variation of each time in a spec; nothing for a time that has a
     distribution of its own.
     """
@@ -162,8 +162,10 @@ def _times(value: object) -> Iterator[str]:
         yield from (
             description
             for name in type(value).model_fields
-            for description in _times(getattr(value, name))
+            for description in _default_variations(getattr(value, name))
         )
     elif isinstance(value, list | tuple | dict):
-        parts = value.values() if isinstance(value, dict) else value
-        yield from (description for part in parts for description in _times(part))
+        members = value.values() if isinstance(value, dict) else value
+        yield from (
+            description for member in members for description in _default_variations(member)
+        )

@@ -64,9 +64,9 @@ TURN = 1.0
 # Blocks sent to a worker at once, and compiled models that a worker keeps.
 _MOST_TOGETHER = 64
 # Times that a process may die with a point before the point has no answer.
-_TRIES = 2
+_MOST_TRIES = 2
 # Seconds that a process has to import the solvers.
-_START = 120.0
+_START_TIME = 120.0
 
 
 class Store(Protocol):
@@ -136,8 +136,8 @@ class Engine:
 
     def __post_init__(self) -> None:
         self._executor: Executor | None = None
-        self._sent: set[Future[Any]] = set()
-        self._end: Callable[[], object] = lambda: None
+        self._futures: set[Future[Any]] = set()
+        self._close_cluster: Callable[[], object] = lambda: None
         # Limits of time and memory need a process that can be ended; without them threads share the
         # models.
         self.on = self.on or (PROCESSES if self.limits else THREADS if self.jobs > 1 else HERE)
@@ -164,12 +164,12 @@ class Engine:
 
     def __exit__(
         self,
-        kind: type[BaseException] | None,
+        error_type: type[BaseException] | None,
         error: BaseException | None,
-        at: TracebackType | None,
+        traceback: TracebackType | None,
     ) -> None:
         ENGINE.reset(self._token)
-        self.close(early=kind is not None)
+        self.close(early=error_type is not None)
 
     def close(self, early: bool = False) -> None:
         """End the workers; if `early`, without waiting for the points being solved."""
@@ -178,12 +178,12 @@ class Engine:
         # Processes end first: a thread that waits for one would keep the executor from shutting
         # down.
         _stop_workers(self._executor)
-        for future in self._sent:
+        for future in self._futures:
             future.cancel()
         if early:
             _interrupt_threads(self._executor)
         self._executor.shutdown(wait=not early)
-        self._end()
+        self._close_cluster()
         self._executor = None
 
     def solve(self, blocks: Iterable[Block], progress: Progress = silent) -> list[SolvedBlock]:
@@ -195,122 +195,154 @@ class Engine:
         progress : told how many more points are done
         """
         all_blocks = list(blocks)
-        blocks_by_number: dict[int, SolvedBlock] = {}
+        result_by_number: dict[int, SolvedBlock] = {}
         for number, block in enumerate(all_blocks if self.store else ()):
             assert self.store is not None
-            if (stored := self.store.find(block, self.limits)) is not None:
-                blocks_by_number[number] = stored
+            if (stored_result := self.store.find(block, self.limits)) is not None:
+                result_by_number[number] = stored_result
                 progress(block.count)
-        rest = [number for number in range(len(all_blocks)) if number not in blocks_by_number]
+        remaining_numbers = [
+            number for number in range(len(all_blocks)) if number not in result_by_number
+        ]
         # Points from the store took no time and would make the pace look faster.
-        progress = _with_pace(progress, sum(all_blocks[number].count for number in rest))
-        inside = rest if self.on == HERE else self._parted(all_blocks, rest)
+        progress = _with_pace(
+            progress, sum(all_blocks[number].count for number in remaining_numbers)
+        )
+        numbers_here = (
+            remaining_numbers
+            if self.on == HERE
+            else self._numbers_to_split(all_blocks, remaining_numbers)
+        )
         # A single point gains nothing from a thread of its own.
-        if len(rest) == 1 and self.on == THREADS:
-            inside = rest
-        for number in inside:
-            blocks_by_number[number] = self._in_replications(all_blocks[number])
+        if len(remaining_numbers) == 1 and self.on == THREADS:
+            numbers_here = remaining_numbers
+        for number in numbers_here:
+            result_by_number[number] = self._solve_here(all_blocks[number])
             progress(all_blocks[number].count)
-        if missing := [number for number in rest if number not in blocks_by_number]:
-            self._side_by_side(all_blocks, missing, blocks_by_number, progress)
-        return [blocks_by_number[number] for number in range(len(all_blocks))]
+        if worker_numbers := [
+            number for number in remaining_numbers if number not in result_by_number
+        ]:
+            self._solve_by_workers(all_blocks, worker_numbers, result_by_number, progress)
+        return [result_by_number[number] for number in range(len(all_blocks))]
 
-    def _parted(self, blocks: Sequence[Block], rest: Sequence[int]) -> list[int]:
+    def _numbers_to_split(
+        self, blocks: Sequence[Block], remaining_numbers: Sequence[int]
+    ) -> list[int]:
         """List the simulations to be split into replications, because too few points remain to keep
         all workers busy.
 
         Limits are of a point, so under limits each point stays whole.
         """
-        if self.limits or not rest or len(rest) >= 2 * self._started()[1]:
+        if (
+            self.limits
+            or not remaining_numbers
+            or len(remaining_numbers) >= 2 * self._executor_and_workers()[1]
+        ):
             return []
         return [
             number
-            for number in rest
+            for number in remaining_numbers
             if isinstance(block := blocks[number], PointBlock) and block.replicable
         ]
 
-    def _in_replications(self, block: Block) -> SolvedBlock:
+    def _solve_here(self, block: Block) -> SolvedBlock:
         """Solve a block in this process, with the replications of its simulation solved and stored
         as blocks of their own.
         """
         if self.on == HERE and not (
             self.store and isinstance(block, PointBlock) and block.replicated
         ):
-            return self._kept(block, *_timed(block))
+            return self._stored(block, *_timed_result(block))
         from slipstick.sim.run import SPREAD, Replication
 
-        def spread(replications: Iterable[Replication]) -> Iterator[ReplicationResult]:
+        def replication_results(replications: Iterable[Replication]) -> Iterator[ReplicationResult]:
             for solved_block in self.solve(map(ReplicationBlock, replications)):
                 if solved_block.run is None:
                     raise _ReplicationLostError(solved_block.failed[0])
                 yield solved_block.run
 
         # The simulation takes its replications from this engine, which solves them side by side.
-        token = SPREAD.set(spread)
+        token = SPREAD.set(replication_results)
         try:
-            return self._kept(block, *_timed(block))
+            return self._stored(block, *_timed_result(block))
         except _ReplicationLostError as error:
-            return self._kept(block, SolvedBlock.without_answer(block, str(error)), 0.0)
+            return self._stored(block, SolvedBlock.without_answer(block, str(error)), 0.0)
         finally:
             SPREAD.reset(token)
 
-    def _side_by_side(
+    def _solve_by_workers(
         self,
         blocks: Sequence[Block],
-        rest: Sequence[int],
-        blocks_by_number: dict[int, SolvedBlock],
+        numbers: Sequence[int],
+        result_by_number: dict[int, SolvedBlock],
         progress: Progress,
     ) -> None:
         """Solve the remaining blocks, and keep every worker busy until all are solved."""
-        executor, workers = self._started()
+        executor, worker_count = self._executor_and_workers()
         # At least four groups for each worker, so that none is idle for long at the end.
-        most = 1 if self.on == THREADS else max(1, min(_MOST_TOGETHER, len(rest) // (4 * workers)))
-        waiting = deque(rest)
-        tries = dict[int, int]()
-        pending = dict[Future[Any], list[int]]()
-        while waiting or pending:
+        most_blocks = (
+            1
+            if self.on == THREADS
+            else max(1, min(_MOST_TOGETHER, len(numbers) // (4 * worker_count)))
+        )
+        waiting_numbers = deque(numbers)
+        tries_by_number = dict[int, int]()
+        group_by_future = dict[Future[Any], list[int]]()
+        while waiting_numbers or group_by_future:
             # Twice as many as workers, so that each finds its next group at once, and few are lost
             # when the run is interrupted.
-            while waiting and len(pending) < 2 * workers:
+            while waiting_numbers and len(group_by_future) < 2 * worker_count:
                 # What was in a group that failed goes alone, so that it is known what fails.
-                size = 1 if waiting[0] in tries else most
-                group = [waiting.popleft() for _ in range(min(size, len(waiting)))]
-                sent = [blocks[number] for number in group]
-                turn = 0.0 if self.on == THREADS else TURN
+                group_size = 1 if waiting_numbers[0] in tries_by_number else most_blocks
+                group_numbers = [
+                    waiting_numbers.popleft() for _ in range(min(group_size, len(waiting_numbers)))
+                ]
+                group_blocks = [blocks[number] for number in group_numbers]
+                turn_seconds = 0.0 if self.on == THREADS else TURN
                 future = executor.submit(
-                    _solved_group, sent, self.limits, self._isolated, engine_versions(), turn
+                    _solved_group,
+                    group_blocks,
+                    self.limits,
+                    self._isolated,
+                    engine_versions(),
+                    turn_seconds,
                 )
-                pending[future] = group
-                self._sent.add(future)
-            for future in wait(pending, return_when=FIRST_COMPLETED).done:
-                group = pending.pop(future)
-                self._sent.discard(future)
+                group_by_future[future] = group_numbers
+                self._futures.add(future)
+            for future in wait(group_by_future, return_when=FIRST_COMPLETED).done:
+                group_numbers = group_by_future.pop(future)
+                self._futures.discard(future)
                 results = _results(future)
                 # The process died: its blocks are tried again, each alone.
                 if results is None:
-                    for number in group:
-                        tries[number] = tries.get(number, 0) + 1
-                    why = f"the process that solves it ended, {_TRIES} times"
-                    given_up = [number for number in group if tries[number] >= _TRIES]
-                    results = [
-                        (SolvedBlock.without_answer(blocks[number], why), 0.0)
-                        for number in given_up
+                    for number in group_numbers:
+                        tries_by_number[number] = tries_by_number.get(number, 0) + 1
+                    reason = f"the process that solves it ended, {_MOST_TRIES} times"
+                    lost_numbers = [
+                        number for number in group_numbers if tries_by_number[number] >= _MOST_TRIES
                     ]
-                    group = [*given_up, *(number for number in group if number not in given_up)]
-                for number, (result, seconds) in zip(group, results, strict=False):
+                    results = [
+                        (SolvedBlock.without_answer(blocks[number], reason), 0.0)
+                        for number in lost_numbers
+                    ]
+                    group_numbers = [
+                        *lost_numbers,
+                        *(number for number in group_numbers if number not in lost_numbers),
+                    ]
+                for number, (result, seconds) in zip(group_numbers, results, strict=False):
                     block = blocks[number]
                     # One point may have made a whole block fail.
-                    without_answers = len(result.failed) == block.count > 1 and not result.columns
-                    if without_answers and isinstance(block, PointBlock):
-                        result = self._apart(block)
+                    all_failed = len(result.failed) == block.count > 1 and not result.columns
+                    if all_failed and isinstance(block, PointBlock):
+                        result = self._solve_halves(block)
                     else:
-                        result = self._kept(block, result, seconds)
-                    blocks_by_number[number] = result
+                        result = self._stored(block, result, seconds)
+                    result_by_number[number] = result
                     progress(block.count)
                 # What a group did not come to is next, in its order.
-                waiting.extendleft(reversed(group[len(results) :]))
+                waiting_numbers.extendleft(reversed(group_numbers[len(results) :]))
 
-    def _apart(self, block: PointBlock) -> SolvedBlock:
+    def _solve_halves(self, block: PointBlock) -> SolvedBlock:
         """Solve the halves of a block that failed, recursively, until the point that fails is
         alone.
         """
@@ -319,12 +351,12 @@ class Engine:
             list(zip((half.count for half in halves), self.solve(halves), strict=True))
         )
 
-    def _kept(self, block: Block, result: SolvedBlock, seconds: float) -> SolvedBlock:
+    def _stored(self, block: Block, result: SolvedBlock, seconds: float) -> SolvedBlock:
         if self.store is not None:
             self.store.keep(block, result, seconds, self.limits)
         return result
 
-    def _started(self) -> tuple[Executor, int]:
+    def _executor_and_workers(self) -> tuple[Executor, int]:
         """Return the executor, started if need be, and the number of points that it solves at a
         time.
         """
@@ -334,57 +366,59 @@ class Engine:
                 self._executor = ThreadPoolExecutor(self.jobs)
                 self._workers = self.jobs
             elif self.on == MPI:
-                self._executor, self._workers = _mpi()
+                self._executor, self._workers = _mpi_executor()
             else:
-                self._executor, self._workers, self._end = _dask(self.on)
+                self._executor, self._workers, self._close_cluster = _dask_executor(self.on)
         return self._executor, self._workers
 
 
-def _with_pace(progress: Progress, points: int) -> Progress:
+def _with_pace(progress: Progress, point_count: int) -> Progress:
     """Return a progress function that also announces how long all points take, by the pace of those
     solved so far.
     """
     # Time on the clock, since several workers solve at once.
     pace = WorkPace(elapsed=True)
-    done = 0
+    solved_count = 0
 
-    def told(more: int) -> None:
-        nonlocal done
-        done += more
-        progress(more)
-        pace.check(done, points, f"{points:,} points are solved")
+    def report(new_points: int) -> None:
+        nonlocal solved_count
+        solved_count += new_points
+        progress(new_points)
+        pace.check(solved_count, point_count, f"{point_count:,} points are solved")
 
-    return told
+    return report
 
 
-def _mpi() -> tuple[Executor, int]:
+def _mpi_executor() -> tuple[Executor, int]:
     futures = need("mpi4py.futures", "solving points by MPI", "")
-    ranks: int = import_module("mpi4py.MPI").COMM_WORLD.Get_size()
-    if ranks < 2:
-        how = "mpiexec -n 3 python -m mpi4py.futures -m slipstick run STUDY --on mpi"
-        raise InputError(f"MPI has {ranks} rank, and one is the master; start it as: {how}")
-    return futures.MPIPoolExecutor(), ranks - 1
+    rank_count: int = import_module("mpi4py.MPI").COMM_WORLD.Get_size()
+    if rank_count < 2:
+        command = "mpiexec -n 3 python -m mpi4py.futures -m slipstick run STUDY --on mpi"
+        raise InputError(
+            f"MPI has {rank_count} rank, and one is the master; start it as: {command}"
+        )
+    return futures.MPIPoolExecutor(), rank_count - 1
 
 
-def _dask(address: str) -> tuple[Executor, int, Callable[[], object]]:
+def _dask_executor(address: str) -> tuple[Executor, int, Callable[[], object]]:
     library = need("distributed", "solving points on a Dask cluster", "cluster")
     try:
         client = library.Client(address, timeout=10, set_as_default=False)
     except (OSError, TimeoutError, ValueError) as error:
-        why = (
+        message = (
             f"there is no Dask scheduler at {address} ({type(error).__name__}); start one, or leave"
             " out --on"
         )
-        raise InputError(why) from None
-    workers = sum(client.nthreads().values())
-    if not workers:
+        raise InputError(message) from None
+    worker_count = sum(client.nthreads().values())
+    if not worker_count:
         client.close()
         raise InputError(
             f"the Dask scheduler at {address} has no workers; start some: dask worker {address}"
         )
     # Pure calls would be hashed by Dask to share equal ones, which the store of points does
     # already.
-    return client.get_executor(pure=False), workers, client.close
+    return client.get_executor(pure=False), worker_count, client.close
 
 
 def _results(future: Future[Any]) -> list[tuple[SolvedBlock, float]] | None:
@@ -408,49 +442,53 @@ def _solved_group(
     limits: Limits,
     isolated: bool,
     versions: Mapping[str, str],
-    turn: float,
+    turn_seconds: float,
 ) -> list[tuple[SolvedBlock, float]]:
-    """Solve blocks in a worker process until about `turn` seconds have passed; return the results
+    """Solve blocks in a worker process until about `turn_seconds` have passed; return the results
     of those solved.
     """
     # Other versions of a numerical library give other digits, which a study could not reproduce.
     if (versions_here := engine_versions()) != versions:
-        different = [
+        differing_versions = [
             f"{name} {versions_here.get(name)} for {version}"
             for name, version in versions.items()
             if versions_here.get(name) != version
         ]
         raise InputError(
-            f"a worker on {socket.gethostname()} has {', '.join(different)}; install the same on all"
+            f"a worker on {socket.gethostname()} has {', '.join(differing_versions)}; install the same on all"
         )
     results: list[tuple[SolvedBlock, float]] = []
     start = monotonic()
     for block in blocks:
         with limited(limits.costs):
-            results.append(_within(block, limits) if isolated else _timed(_as_known(block)))
+            results.append(
+                _solve_in_child(block, limits)
+                if isolated
+                else _timed_result(_with_known_model(block))
+            )
         # The rest of a slow group goes back, where other workers can take it.
-        if monotonic() - start > turn:
+        if monotonic() - start > turn_seconds:
             break
     return results
 
 
-_KNOWN: dict[bytes, SolvableModel] = {}
+_KNOWN_MODELS: dict[bytes, SolvableModel] = {}
 
 
-def _as_known(block: Block) -> Block:
+def _with_known_model(block: Block) -> Block:
     """Return a block with the solvable model of an equal earlier block, so that its compiled form
     is used again.
     """
     if isinstance(block, ReplicationBlock):
         return block
-    known_solvable = _KNOWN.setdefault(block.solvable.digest, block.solvable)
+    known_solvable = _KNOWN_MODELS.setdefault(block.solvable.digest, block.solvable)
     # The oldest model goes: blocks come in the order of their models.
-    if len(_KNOWN) > _MOST_TOGETHER:
-        del _KNOWN[next(iter(_KNOWN))]
+    if len(_KNOWN_MODELS) > _MOST_TOGETHER:
+        del _KNOWN_MODELS[next(iter(_KNOWN_MODELS))]
     return replace(block, solvable=known_solvable)
 
 
-def _timed(block: Block) -> tuple[SolvedBlock, float]:
+def _timed_result(block: Block) -> tuple[SolvedBlock, float]:
     """Solve a block in this process; return its results and the seconds taken."""
     start = monotonic()
     try:
@@ -484,20 +522,20 @@ class _Worker:
     def __init__(self) -> None:
         from multiprocessing.connection import Connection
 
-        ours, theirs = socket.socketpair()
-        with theirs:
-            run = _SERVE.format(handle=theirs.fileno())
+        own_socket, worker_socket = socket.socketpair()
+        with worker_socket:
+            program = _SERVE.format(handle=worker_socket.fileno())
             paths = os.pathsep.join(filter(None, sys.path))
             self._messages = TemporaryFile()  # noqa: SIM115  # open as long as the process runs
             self.process = subprocess.Popen(
-                [sys.executable, "-c", run],
-                pass_fds=[theirs.fileno()],
+                [sys.executable, "-c", program],
+                pass_fds=[worker_socket.fileno()],
                 stderr=self._messages,
                 # There is a process for each job already: libraries with threads of their own would
                 # take more processors than there are.
                 env={**os.environ, "PYTHONPATH": paths, **ONE_THREAD},
             )
-        self.pipe: Connection[Any, Any] = Connection(ours.detach())
+        self.pipe: Connection[Any, Any] = Connection(own_socket.detach())
 
     def stop(self) -> int:
         """End the process, and return its status."""
@@ -516,7 +554,7 @@ _LOCAL = threading.local()
 _WORKERS: dict[int, _Worker] = {}
 
 
-def _within(block: Block, limits: Limits) -> tuple[SolvedBlock, float]:
+def _solve_in_child(block: Block, limits: Limits) -> tuple[SolvedBlock, float]:
     """Solve a block in this thread's child process; the block has no answer if that process dies or
     exceeds the time limit.
     """
@@ -526,10 +564,10 @@ def _within(block: Block, limits: Limits) -> tuple[SolvedBlock, float]:
             worker.stop()
         worker = _LOCAL.worker = _WORKERS[threading.get_ident()] = _Worker()
         # The imports of a new process do not count as time of the point.
-        if not (worker.pipe.poll(_START) and worker.pipe.recv() == "ready"):
-            why = f"a process for the points cannot be started{worker.last_message()}"
+        if not (worker.pipe.poll(_START_TIME) and worker.pipe.recv() == "ready"):
+            reason = f"a process for the points cannot be started{worker.last_message()}"
             worker.stop()
-            raise InputError(why)
+            raise InputError(reason)
     start = monotonic()
     try:
         worker.pipe.send((block, limits))
@@ -545,14 +583,16 @@ def _within(block: Block, limits: Limits) -> tuple[SolvedBlock, float]:
         message = worker.pipe.recv()
     except (EOFError, OSError):
         status = worker.process.wait()
-        how = signal.Signals(-status).name if status < 0 else f"status {status}"
+        ending = signal.Signals(-status).name if status < 0 else f"status {status}"
         # Under a limit of memory a library may crash in any way; a kill comes from the system or
         # the user.
         if limits.memory is not None and status != -signal.SIGKILL:
-            how = f"{how} under a limit of memory of {limits.memory / 1e9:g} GB"
+            ending = f"{ending} under a limit of memory of {limits.memory / 1e9:g} GB"
         elif status > 0:
-            how += worker.last_message()
-        return SolvedBlock.without_answer(block, f"its process ended by {how}"), monotonic() - start
+            ending += worker.last_message()
+        return SolvedBlock.without_answer(
+            block, f"its process ended by {ending}"
+        ), monotonic() - start
     if isinstance(message, _OutOfMemoryError):
         worker.stop()  # the next point begins with a new process
         return message.result, monotonic() - start
@@ -589,37 +629,42 @@ def serve(handle: int) -> None:
         block, limits = tasks.get()
         try:
             with limited(limits.costs):
-                pipe.send(_with_memory(_as_known(block), limits.memory))
+                pipe.send(_result_within_memory(_with_known_model(block), limits.memory))
         except (SlipstickError, _OutOfMemoryError) as error:
             pipe.send(error)
 
 
-def _with_memory(block: Block, memory: float | None) -> tuple[SolvedBlock, float]:
+def _result_within_memory(block: Block, memory: float | None) -> tuple[SolvedBlock, float]:
     """Solve a block with a limit on the memory that it may take beyond what the process already
     has.
     """
     if memory is None:
-        return _timed(block)
+        return _timed_result(block)
     _load_solvers()
     import resource
 
-    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
-    now = int(Path(_OWN_MEMORY).read_text(encoding="ascii").split()[0]) * resource.getpagesize()
-    limit = int(now + memory * block.count)
+    soft_limit, hard_limit = resource.getrlimit(resource.RLIMIT_AS)
+    address_space = (
+        int(Path(_OWN_MEMORY).read_text(encoding="ascii").split()[0]) * resource.getpagesize()
+    )
+    new_limit = int(address_space + memory * block.count)
     # The limit is on address space beyond what the process has now, so that libraries loaded before
     # do not count.
-    resource.setrlimit(resource.RLIMIT_AS, (limit if soft < 0 else min(limit, soft), hard))
-    why = f"takes more than its limit of memory, {memory / 1e9:g} GB"
+    resource.setrlimit(
+        resource.RLIMIT_AS,
+        (new_limit if soft_limit < 0 else min(new_limit, soft_limit), hard_limit),
+    )
+    reason = f"takes more than its limit of memory, {memory / 1e9:g} GB"
     try:
-        result, seconds = _timed(block)
+        result, seconds = _timed_result(block)
     except (ImportError, SystemError, OSError, RuntimeError):
         # Without memory a library that is loaded or called may end in any of these.
-        raise _OutOfMemoryError(SolvedBlock.without_answer(block, why)) from None
+        raise _OutOfMemoryError(SolvedBlock.without_answer(block, reason)) from None
     finally:
-        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
+        resource.setrlimit(resource.RLIMIT_AS, (soft_limit, hard_limit))
     # A lack of memory that the solver caught itself is reported as the limit.
     if result.failed and not result.columns:
-        result = SolvedBlock.without_answer(block, why)
+        result = SolvedBlock.without_answer(block, reason)
     return result, seconds
 
 

@@ -132,25 +132,27 @@ class Evaluator:
         -------
         the columns, not a number where there is no answer, and how each point was computed
         """
-        count = max((len(array) for array in values.values()), default=1)
+        point_count = max((len(array) for array in values.values()), default=1)
         # A value that the model does not read leaves its points equal.
-        read = {path: array for path, array in values.items() if path in self.form.parameters}
-        rows = list(self.form.blocks(read, count))
+        model_values = {
+            path: array for path, array in values.items() if path in self.form.parameters
+        }
+        row_blocks = list(self.form.blocks(model_values, point_count))
         # In order, since the names are part of the key of a stored point.
-        names = None if wanted_names is None else tuple(sorted(wanted_names))
-        pieces = solve(
+        sorted_names = None if wanted_names is None else tuple(sorted(wanted_names))
+        solved_blocks = solve(
             PointBlock(
                 self.solvable,
-                {path: array[cut] for path, array in read.items()},
-                len(cut),
-                wanted=names,
+                {path: array[rows] for path, array in model_values.items()},
+                len(rows),
+                wanted=sorted_names,
                 reasons=reasons,
             )
-            for cut in rows
+            for rows in row_blocks
         )
-        table = PointTable.joined(count, zip(rows, pieces, strict=True))
-        nothing = np.full(count, np.nan)
-        has_answer = np.isfinite(table.columns.get(self.form.quantity, nothing))
+        table = PointTable.joined(point_count, zip(row_blocks, solved_blocks, strict=True))
+        no_values = np.full(point_count, np.nan)
+        has_answer = np.isfinite(table.columns.get(self.form.quantity, no_values))
         columns = {
             # Some methods have parts of an answer, such as a utilization, where they have no time.
             name: np.where(has_answer, column, np.nan)
@@ -161,7 +163,7 @@ class Evaluator:
             # A point that could not be solved has no columns, and those of the others may not be
             # all.
             for name in wanted_names or (self.form.quantity,):
-                columns.setdefault(name, nothing)
+                columns.setdefault(name, no_values)
         return replace(table, columns=columns)
 
     def unit(self, column: str) -> str:
@@ -175,8 +177,8 @@ class Evaluator:
 
     def why(self, values: Mapping[str, Array], index: int) -> str:
         """Return the reason why a point has no answer."""
-        alone = {path: array[index : index + 1] for path, array in values.items()}
-        return self.solved(alone, ()).failed.get(0, "no answer")
+        point_values = {path: array[index : index + 1] for path, array in values.items()}
+        return self.solved(point_values, ()).failed.get(0, "no answer")
 
     def answer(self, shares: int = 0, wanted_names: Collection[str] = ()) -> Answer:
         """Compute the answer at the case's own values, with the notes of the model; a simulation
@@ -201,10 +203,10 @@ class Evaluator:
         """Compute the answers at the case's own values by a given method; a method of bounds may
         give several.
         """
-        trial = replace(
+        simulation = replace(
             self.solvable.simulation, shares=max(shares, self.solvable.simulation.shares)
         )
-        solvable = replace(self.solvable, method=method, simulation=trial)
+        solvable = replace(self.solvable, method=method, simulation=simulation)
         (solved_block,) = solve([PointBlock(solvable, {}, 1, WHOLE, wanted_names)])
         return solved_block.answers
 
@@ -236,22 +238,24 @@ class CaseNames(Mapping[str, str]):
         return self.built.shape.names(self.built.options.method)
 
 
-def unknown_value(name: str, names_by_case: Sequence[Mapping[str, str]], words: str) -> str:
+def unknown_value(name: str, names_by_case: Sequence[Mapping[str, str]], message_start: str) -> str:
     """Return the message that no case has a value of this name, with the nearest name; empty if one
     has it.
 
     The samples of all are asked first, because a large model is built for what they lack.
     """
-    sampled = (
+    sampled_names = (
         case_names.sampled if isinstance(case_names, CaseNames) else case_names
         for case_names in names_by_case
     )
-    if any(name in names for names in sampled) or any(name in names for names in names_by_case):
+    if any(name in names for names in sampled_names) or any(
+        name in names for names in names_by_case
+    ):
         return ""
     known = list(dict.fromkeys(name for case_names in names_by_case for name in case_names))
     if name in ("efficiency", "speedup") and OVERHEAD in known:
-        return f"{words} the value {name}: no component is useful; write useful: [COMPONENT] in the activity"
-    return f"{words} the value {name}{did_you_mean(name, known)}"
+        return f"{message_start} the value {name}: no component is useful; write useful: [COMPONENT] in the activity"
+    return f"{message_start} the value {name}{did_you_mean(name, known)}"
 
 
 def evaluator(case: str, settings: Settings, library: Library) -> Evaluator:
@@ -276,17 +280,17 @@ def with_values(case: str, settings: Settings, values: Settings, library: Librar
     ------
     SpecError : something is wrong with its settings
     """
-    own = evaluator(case, settings, library)
-    paths = {canonical(own.inputs.tree, path) for path in values}
+    case_evaluator = evaluator(case, settings, library)
+    paths = {canonical(case_evaluator.inputs.tree, path) for path in values}
     # A parameter of a file may be written in any unit, so whether its new one fits is known only
     # once it is built.
     set_parameters = any(path.startswith("parameters.") for path in paths)
     if (
         not set_parameters
-        and paths <= own.built.parameters.keys()
-        and own.built.computed_from(paths)
+        and paths <= case_evaluator.built.parameters.keys()
+        and case_evaluator.built.computed_from(paths)
     ):
-        return own
+        return case_evaluator
     return evaluator(case, {**settings, **values}, library)
 
 
@@ -306,7 +310,7 @@ def with_derived(
     overhead_of_base = _overhead(cases[base]) if base in cases else None
     return {
         # The base is not compared with itself.
-        name: _with(answer, overhead_of_base if name != base else None)
+        name: _with_overhead(answer, overhead_of_base if name != base else None)
         for name, answer in cases.items()
     }
 
@@ -322,10 +326,10 @@ def _overhead(answer: Answer) -> Value | None:
         "time": np.array([time]),
         **{f"account[{name}]": np.array([seconds]) for name, seconds in answer.account.items()},
     }
-    for name, ends in answer.intervals.items():
+    for name, interval in answer.intervals.items():
         columns |= {
             f"{end}[{name}]": np.array([bound])
-            for end, bound in zip(("low", "high"), ends, strict=True)
+            for end, bound in zip(("low", "high"), interval, strict=True)
         }
     values = {name: float(array[0]) for name, array in overhead(columns, answer.useful).items()}
     return Value(
@@ -333,13 +337,13 @@ def _overhead(answer: Answer) -> Value | None:
     )
 
 
-def _with(answer: Answer, before: Value | None) -> Answer:
-    after = _overhead(answer)
-    if after is None:
+def _with_overhead(answer: Answer, base_overhead: Value | None) -> Answer:
+    own_overhead = _overhead(answer)
+    if own_overhead is None:
         return answer
-    values = {**answer.values, OVERHEAD: after}
-    if before is not None and before.value:
-        values[REDUCTION] = reduction(after, before)
+    values = {**answer.values, OVERHEAD: own_overhead}
+    if base_overhead is not None and base_overhead.value:
+        values[REDUCTION] = reduction(own_overhead, base_overhead)
     return replace(answer, values=values)
 
 
@@ -356,11 +360,16 @@ def reduction(after: Value, before: Value) -> Value:
     # Without intervals a reduction of rounding size is 0.
     if {after.low, after.high} | {before.low, before.high} == {None}:
         return Value(beyond_rounding(value), "1")
-    (least, most), (low, high) = _both(after), _both(before)
-    return Value(value, "1", 1.0 - most / low if low > 0 else None, 1.0 - least / high)
+    (after_low, after_high), (before_low, before_high) = _interval(after), _interval(before)
+    return Value(
+        value,
+        "1",
+        1.0 - after_high / before_low if before_low > 0 else None,
+        1.0 - after_low / before_high,
+    )
 
 
-def _both(value: Value) -> tuple[float, float]:
+def _interval(value: Value) -> tuple[float, float]:
     assert value.value is not None
     return (
         value.value if value.low is None else value.low,

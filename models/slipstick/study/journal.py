@@ -26,7 +26,7 @@ from slipstick.study.points import Block, ReplicationBlock, SolvedBlock
 NAME = ".points.sqlite"
 """The file in the folder of a report."""
 
-LEAST = 1e-3
+LEAST_SECONDS = 1e-3
 """Seconds of solving below which a block is not kept: to find it again would take about as long."""
 
 MOST_BYTES = 2**30
@@ -82,30 +82,30 @@ class Journal:
     def __init__(self, folder: Path, about: dict[str, str], fresh: bool = False) -> None:
         self.path = folder / NAME
         self.about = about
-        self.found = 0
-        self._asked: set[bytes] = set()
-        self._new: set[bytes] = set()
+        self.reused_points = 0
+        self._requested_keys: set[bytes] = set()
+        self._new_keys: set[bytes] = set()
         self._damaged = False
         self._file: sqlite3.Connection | None = None
         self._lock: int | None = None
-        self._free = True
+        self._is_free = True
         self._size = self.path.stat().st_size if self.path.exists() else 0
         if self.path.exists() and self._open() and fresh:
-            self._do("delete from points")
+            self._execute("delete from points")
 
     def find(self, block: Block, limits: Limits) -> SolvedBlock | None:
         """Return the stored result of a block; a failed point is returned only if its limits are
         the same.
         """
         # A point that failed under other limits is tried again.
-        for key in (block.key, _of_failure(block, limits)):
-            if (result := self._read(key)) is not None:
-                points = self._asked_for(block, key)
-                self.found += 0 if key in self._new else points
+        for key in (block.key, _failure_key(block, limits)):
+            if (result := self._stored_result(key)) is not None:
+                point_count = self._request(block, key)
+                self.reused_points += 0 if key in self._new_keys else point_count
                 return result
         return None
 
-    def _read(self, key: bytes) -> SolvedBlock | None:
+    def _stored_result(self, key: bytes) -> SolvedBlock | None:
         """Read a row; None for a damaged row, so that its point is solved again."""
         if self._file is None or self._damaged:
             return None
@@ -127,35 +127,33 @@ class Journal:
         return result if isinstance(result, SolvedBlock) else None
 
     def keep(self, block: Block, solved_block: SolvedBlock, seconds: float, limits: Limits) -> None:
-        """Store a result that took at least `LEAST` seconds, or a failure, as long as there is
-        room.
-        """
+        """Store a result that took at least `LEAST_SECONDS`, or a failure, as long as there is room."""
         # A failure is kept even if it came quickly: to find it again may take the whole limit of
         # time.
         failed = bool(solved_block.failed) and not solved_block.columns
-        if (seconds < LEAST and not failed) or not (
-            self._file is not None or (self._free and self._open())
+        if (seconds < LEAST_SECONDS and not failed) or not (
+            self._file is not None or (self._is_free and self._open())
         ):
             return
-        key = _of_failure(block, limits) if failed else block.key
+        key = _failure_key(block, limits) if failed else block.key
         body = pickle.dumps(solved_block, protocol=4)
         self._size += len(body)
         if self._size > MOST_BYTES or self._damaged:
             return
-        row = (key, self._asked_for(block, key), int(failed), sha256(body).digest(), body)
-        self._new.add(key)
+        row = (key, self._request(block, key), int(failed), sha256(body).digest(), body)
+        self._new_keys.add(key)
         try:
-            self._do("insert or replace into points values (?, ?, ?, ?, ?)", *row)
+            self._execute("insert or replace into points values (?, ?, ?, ?, ?)", *row)
         except InputError:
             self._damaged = True  # the next run begins with a new file
 
-    def _asked_for(self, block: Block, key: bytes) -> int:
+    def _request(self, block: Block, key: bytes) -> int:
         """Mark a block as requested, so that its row stays in the file; return its number of
         points, which is 0 for a replication, stored only until its point is.
         """
         if isinstance(block, ReplicationBlock):
             return 0
-        self._asked.add(key)
+        self._requested_keys.add(key)
         return block.count
 
     def close(self, finished: bool = False) -> None:
@@ -163,15 +161,15 @@ class Journal:
         if self._file is not None:
             # Only a finished study has asked for all of its points.
             if finished and not self._damaged:
-                for (key,) in self._do("select key from points").fetchall():
-                    if key not in self._asked:
-                        self._do("delete from points where key = ?", key)
+                for (key,) in self._execute("select key from points").fetchall():
+                    if key not in self._requested_keys:
+                        self._execute("delete from points where key = ?", key)
             self._file.close()
             self._file = None
         if self._damaged:
             # SQLite keeps two further files beside its own.
-            for end in ("", "-wal", "-shm"):
-                self.path.with_name(self.path.name + end).unlink(missing_ok=True)
+            for suffix in ("", "-wal", "-shm"):
+                self.path.with_name(self.path.name + suffix).unlink(missing_ok=True)
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None
@@ -181,19 +179,19 @@ class Journal:
         folder = self.path.parent
         folder.mkdir(parents=True, exist_ok=True)
         handle = locked(folder)
-        self._free = handle != -1
-        if not self._free:
+        self._is_free = handle != -1
+        if not self._is_free:
             return False
         self._lock = handle
         try:
             self._file = sqlite3.connect(self.path, isolation_level=None, timeout=1)
-            self._do("pragma journal_mode = wal")
+            self._execute("pragma journal_mode = wal")
             # A power failure may lose the last points, which are then solved again; to flush after
             # each point would cost more than many points.
-            self._do("pragma synchronous = normal")
+            self._execute("pragma synchronous = normal")
             self._file.executescript(_TABLES)
             for name, value in self.about.items():
-                self._do("insert or replace into about values (?, ?)", name, value)
+                self._execute("insert or replace into about values (?, ?)", name, value)
         except (sqlite3.Error, UnicodeDecodeError) as error:
             self.close()
             raise self._file_error(error) from None
@@ -202,7 +200,7 @@ class Journal:
             raise
         return True
 
-    def _do(self, command: str, *values: object) -> sqlite3.Cursor:
+    def _execute(self, command: str, *values: object) -> sqlite3.Cursor:
         assert self._file is not None
         try:
             return self._file.execute(command, values)
@@ -219,13 +217,13 @@ class Journal:
         )
 
 
-def _of_failure(block: Block, limits: Limits) -> bytes:
+def _failure_key(block: Block, limits: Limits) -> bytes:
     """Return the key under which a failed point is stored; it holds for the run's limits only."""
     return sha256(block.key + repr(limits).encode()).digest()
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class StoredPoints:
     """The content of a folder of stored points: how many, how many failed, and the description of
     the run.
     """
@@ -236,7 +234,7 @@ class Kept:
     running: bool = False
 
 
-def kept_in(folder: Path) -> Kept:
+def stored_points(folder: Path) -> StoredPoints:
     """Count the points stored in a folder, also while a run writes there.
 
     Parameters
@@ -249,20 +247,20 @@ def kept_in(folder: Path) -> Kept:
     """
     path = folder / NAME
     if not path.exists():
-        return Kept()
+        return StoredPoints()
     try:
         # Read-only, so that looking neither creates nor changes the file of a run.
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as file:
             if not file.execute("select count(*) from sqlite_master").fetchone()[0]:
-                return Kept(running=True)  # a run has just made it
-            points, failed = file.execute(
+                return StoredPoints(running=True)  # a run has just made it
+            point_count, failed_count = file.execute(
                 "select coalesce(sum(points), 0), coalesce(sum(failed), 0) from points"
             ).fetchone()
             about = dict(file.execute("select name, value from about").fetchall())
     except (sqlite3.Error, UnicodeDecodeError) as error:
         if getattr(error, "sqlite_errorname", "") != "SQLITE_READONLY_ROLLBACK":
             raise InputError(f"{path} cannot be read: {error}") from None
-        points, failed, about = (
+        point_count, failed_count, about = (
             0,
             0,
             {},
@@ -270,4 +268,4 @@ def kept_in(folder: Path) -> Kept:
     handle = locked(folder)
     if handle is not None and handle >= 0:
         os.close(handle)
-    return Kept(points, failed, about, handle == -1)
+    return StoredPoints(point_count, failed_count, about, handle == -1)

@@ -156,10 +156,10 @@ class PointBlock:
     def replicable(self) -> bool:
         """Whether the point is simulated in replications, which may run side by side."""
         model = self.solvable.model
-        program = isinstance(model, Model) and isinstance(
+        runs_once = isinstance(model, Model) and isinstance(
             model.population, PhasedPopulation | SuperstepPopulation
         )
-        return (self.replicated or program) and self.solvable.form.estimated
+        return (self.replicated or runs_once) and self.solvable.form.estimated
 
     @property
     def replicated(self) -> bool:
@@ -168,15 +168,15 @@ class PointBlock:
 
     def halves(self) -> tuple[PointBlock, PointBlock]:
         """Return two blocks with half of the points each."""
-        cuts = slice(0, self.count // 2), slice(self.count // 2, self.count)
+        slices = slice(0, self.count // 2), slice(self.count // 2, self.count)
         first, second = (
             replace(
                 self,
-                values={path: values[cut] for path, values in self.values.items()},
-                axis_values={path: values[cut] for path, values in self.axis_values.items()},
-                count=cut.stop - cut.start,
+                values={path: values[half] for path, values in self.values.items()},
+                axis_values={path: values[half] for path, values in self.axis_values.items()},
+                count=half.stop - half.start,
             )
-            for cut in cuts
+            for half in slices
         )
         return first, second
 
@@ -214,23 +214,23 @@ class SolvedBlock(PointTable):
     run: ReplicationResult | None = None
 
     @classmethod
-    def without_answer(cls, block: Block, why: str) -> SolvedBlock:
+    def without_answer(cls, block: Block, reason: str) -> SolvedBlock:
         """Return the results of points that could not be solved."""
         if isinstance(block, ReplicationBlock):
-            return cls(failed={0: why})
+            return cls(failed={0: reason})
         methods = [block.solvable.method or "none"] * block.count
-        blank = Answer(getattr(block.solvable.model, "name", ""), methods[0], failed=why)
-        answers = (blank,) * block.count if block.asked == WHOLE or block.answers else ()
-        failed = dict.fromkeys(range(block.count), why)
+        failed_answer = Answer(getattr(block.solvable.model, "name", ""), methods[0], failed=reason)
+        answers = (failed_answer,) * block.count if block.asked == WHOLE or block.answers else ()
+        failed = dict.fromkeys(range(block.count), reason)
         return cls({}, Provenance(methods, [False] * block.count), failed, answers=answers)
 
     @classmethod
-    def in_turn(cls, pieces: Sequence[tuple[int, SolvedBlock]]) -> SolvedBlock:
+    def in_turn(cls, counts_and_blocks: Sequence[tuple[int, SolvedBlock]]) -> SolvedBlock:
         """Join the results of blocks, one after the other, each with its number of points."""
-        ends = list(accumulate((count for count, _ in pieces), initial=0))
-        places = (np.arange(*span) for span in pairwise(ends))
-        blocks = [solved_block for _, solved_block in pieces]
-        table = PointTable.joined(ends[-1], zip(places, blocks, strict=True))
+        block_ends = list(accumulate((count for count, _ in counts_and_blocks), initial=0))
+        row_arrays = (np.arange(*span) for span in pairwise(block_ends))
+        blocks = [solved_block for _, solved_block in counts_and_blocks]
+        table = PointTable.joined(block_ends[-1], zip(row_arrays, blocks, strict=True))
         answers = tuple(answer for solved_block in blocks for answer in solved_block.answers)
         return cls(table.columns, table.provenance, table.failed, table.limits, answers)
 
@@ -263,39 +263,41 @@ def solved(block: Block) -> SolvedBlock:
     if block.asked == BRIEF:
         columns = {form.quantity: columns[form.quantity]}
         return SolvedBlock(columns, points.provenance(block.count))
-    columns |= _added(block, points, columns)
+    columns |= _derived_columns(block, points, columns)
     if block.wanted is not None and not block.every:
         columns = {
             name: column
             for name, column in columns.items()
             if name in block.wanted or name == form.quantity
         }
-    failed: dict[int, str] = {}
+    reason_by_index: dict[int, str] = {}
     # Reasons are computed point by point, which many points cannot afford.
     if block.reasons or block.count == 1:
-        first_column = columns.get(form.quantity, np.full(block.count, np.nan))
-        for number in np.flatnonzero(~np.isfinite(first_column)).tolist():
-            answer = points.answer(number if len(points) > 1 else 0, shares=False)
-            failed[number] = answer.failed or "no answer"
+        quantity_column = columns.get(form.quantity, np.full(block.count, np.nan))
+        for index in np.flatnonzero(~np.isfinite(quantity_column)).tolist():
+            answer = points.answer(index if len(points) > 1 else 0, shares=False)
+            reason_by_index[index] = answer.failed or "no answer"
     # A single limit holds for all points of the block.
     limits = {key: limit * (block.count // len(limit)) for key, limit in points.limits().items()}
-    places = range(block.count if block.answers else 0)
-    answers = tuple(points.answer(number if len(points) > 1 else 0) for number in places)
-    return SolvedBlock(columns, points.provenance(block.count), failed, limits, answers)
+    indices = range(block.count if block.answers else 0)
+    answers = tuple(points.answer(index if len(points) > 1 else 0) for index in indices)
+    return SolvedBlock(columns, points.provenance(block.count), reason_by_index, limits, answers)
 
 
 def _whole_answers(solvable: SolvableModel, names: Sequence[str]) -> SolvedBlock:
     """Solve a model at its own values; a method of bounds returns several answers."""
     from slipstick.method.methods import answered
 
-    how = solvable.method, solvable.simulation, solvable.smooth
-    answers = answered(solvable.model, solvable.parameters, *how, values=names)
+    options = solvable.method, solvable.simulation, solvable.smooth
+    answers = answered(solvable.model, solvable.parameters, *options, values=names)
     if any(answer.interrupted for answer in answers):
         raise KeyboardInterrupt
     return SolvedBlock(answers=answers)
 
 
-def _added(block: PointBlock, points: Answers, columns: Mapping[str, Array]) -> dict[str, Array]:
+def _derived_columns(
+    block: PointBlock, points: Answers, columns: Mapping[str, Array]
+) -> dict[str, Array]:
     """Return the columns that follow from others, and the quantiles and transient values that only
     answers at single points have.
     """
@@ -306,21 +308,21 @@ def _added(block: PointBlock, points: Answers, columns: Mapping[str, Array]) -> 
     added_columns: dict[str, Array] = {}
     if isinstance(model, Model) and "time" in columns and (not block.every or OVERHEAD in names):
         added_columns |= overhead(columns, model.useful)
-    more_names = [
+    single_point_names = [
         name
         for name in names
         if name not in columns and (name.startswith(_QUANTILE) or is_transient(name))
     ]
-    if more_names:
+    if single_point_names:
         available = names_of(model, block.solvable.method)
-        more_names = [name for name in more_names if name in available]
-        added_columns |= _in_whole_answers(points, more_names, block.count) | _transient_columns(
-            block, more_names
-        )
+        single_point_names = [name for name in single_point_names if name in available]
+        added_columns |= _quantile_columns(
+            points, single_point_names, block.count
+        ) | _transient_columns(block, single_point_names)
     return added_columns
 
 
-def _in_whole_answers(points: Answers, names: Sequence[str], count: int) -> dict[str, Array]:
+def _quantile_columns(points: Answers, names: Sequence[str], point_count: int) -> dict[str, Array]:
     """Return the requested quantiles and their intervals, which exact methods compute point by
     point only [points].
     """
@@ -331,14 +333,15 @@ def _in_whole_answers(points: Answers, names: Sequence[str], count: int) -> dict
     answers = [points.answer(row, shares=False) for row in range(len(points))]
     columns = {name: [answer.find(name) for answer in answers] for name in names}
     for name in names:
-        ends = [answer.ends(name) for answer in answers]
-        if any(end is not None for pair in ends for end in pair):
+        intervals = [answer.ends(name) for answer in answers]
+        if any(end is not None for interval in intervals for end in interval):
             columns |= {
-                f"low[{name}]": [low for low, _ in ends],
-                f"high[{name}]": [high for _, high in ends],
+                f"low[{name}]": [low for low, _ in intervals],
+                f"high[{name}]": [high for _, high in intervals],
             }
     return {
-        name: np.array(column, dtype=float) * np.ones(count) for name, column in columns.items()
+        name: np.array(column, dtype=float) * np.ones(point_count)
+        for name, column in columns.items()
     }
 
 
@@ -347,17 +350,18 @@ def _transient_columns(block: PointBlock, names: Sequence[str]) -> dict[str, Arr
 
     Beside estimates each is its own interval, for it is no estimate.
     """
-    varied = {**block.axis_values, **block.values}
+    varied_values = {**block.axis_values, **block.values}
     solvable = block.solvable
     if not any(map(is_transient, names)):
         return {}
     transient_values = FUNCTIONS["transient values"]
-    rows = (
-        {path: float(values[row % len(values)]) for path, values in varied.items()}
+    point_values = (
+        {path: float(values[row % len(values)]) for path, values in varied_values.items()}
         for row in range(block.count)
     )
     values_by_point = [
-        transient_values(solvable.model, names, {**solvable.own_values, **point}) for point in rows
+        transient_values(solvable.model, names, {**solvable.own_values, **point})
+        for point in point_values
     ]
     columns = {}
     for name in values_by_point[0]:
@@ -367,7 +371,7 @@ def _transient_columns(block: PointBlock, names: Sequence[str]) -> dict[str, Arr
     return columns | {f"{end}[{name}]": column for end in ends for name, column in columns.items()}
 
 
-def overhead(columns: Mapping[str, Array], useful: Collection[str]) -> dict[str, Array]:
+def overhead(columns: Mapping[str, Array], useful_components: Collection[str]) -> dict[str, Array]:
     """Subtract the useful parts of the account from the time [s, points].
 
     Where the account is an estimate, the intervals of the other parts add up: the widest interval,
@@ -383,7 +387,7 @@ def overhead(columns: Mapping[str, Array], useful: Collection[str]) -> dict[str,
     the column ``overhead``, and with estimates those of the ends of its interval
     """
     account_parts = [name for name in columns if name.startswith("account[")]
-    useful_parts = {f"account[{name}]" for name in useful}
+    useful_parts = {f"account[{name}]" for name in useful_components}
     with np.errstate(invalid="ignore"):  # where there is no answer
         overhead_columns = {
             OVERHEAD: columns["time"]
@@ -392,11 +396,11 @@ def overhead(columns: Mapping[str, Array], useful: Collection[str]) -> dict[str,
     if other_parts := sorted(
         name for name in account_parts if name not in useful_parts and f"low[{name}]" in columns
     ):
-        off = (
+        offset_sums = (
             sum(columns[f"{end}[{name}]"] - columns[name] for name in other_parts)
             for end in ("low", "high")
         )
-        low, high = (overhead_columns[OVERHEAD] + end for end in off)
+        low, high = (overhead_columns[OVERHEAD] + end for end in offset_sums)
         overhead_columns |= {
             # Overhead is not negative, so its interval ends at 0 unless its value lies below by
             # rounding.
@@ -406,75 +410,79 @@ def overhead(columns: Mapping[str, Array], useful: Collection[str]) -> dict[str,
     return overhead_columns
 
 
-def _digest(thing: object) -> bytes:
+def _digest(value_tree: object) -> bytes:
     """Return a hash of a tree of values by its content, the same in every process, whatever parts
     are shared in memory.
     """
-    digests: dict[int, tuple[bytes, object]] = {}
-    words: dict[str, bytes] = {}
+    digest_by_id: dict[int, tuple[bytes, object]] = {}
+    digest_by_text: dict[str, bytes] = {}
 
-    def of(value: object) -> bytes:
+    def digest(value: object) -> bytes:
         if type(value) is str:
-            if value not in words:
-                words[value] = _hashed("str", repr(value).encode())
-            return words[value]
+            if value not in digest_by_text:
+                digest_by_text[value] = _hashed("str", repr(value).encode())
+            return digest_by_text[value]
         if value is None or isinstance(value, bool | int | float | complex | str | bytes):
             return _hashed(type(value).__name__, repr(value).encode())
-        if id(value) not in digests:
+        if id(value) not in digest_by_id:
             # The value is kept too, so that no other object gets its id.
-            digests[id(value)] = inside(value), value
-        return digests[id(value)][0]
+            digest_by_id[id(value)] = content_digest(value), value
+        return digest_by_id[id(value)][0]
 
-    def inside(value: Any) -> bytes:
-        sort: Any = type(value)
-        kind, field_names = _told_by(sort)
+    def content_digest(value: Any) -> bytes:
+        value_type: Any = type(value)
+        type_name, field_names = _type_and_fields(value_type)
         if field_names is not None:
-            return _hashed(kind, *[of(getattr(value, field_name)) for field_name in field_names])
+            return _hashed(
+                type_name, *[digest(getattr(value, field_name)) for field_name in field_names]
+            )
         if isinstance(value, tuple | list):
-            return _hashed("sequence", *map(of, value))
+            return _hashed("sequence", *map(digest, value))
         # The order of a set differs from process to process.
         if isinstance(value, set | frozenset):
-            return _hashed("set", *sorted(map(of, value)))
+            return _hashed("set", *sorted(map(digest, value)))
         if isinstance(value, Mapping):
             return _hashed(
-                "mapping", *(of(item_part) for item in value.items() for item_part in item)
+                "mapping", *(digest(item_part) for item in value.items() for item_part in item)
             )
         if isinstance(value, np.ndarray):
             return _hashed(f"{value.dtype} {value.shape}", np.ascontiguousarray(value).tobytes())
         if isinstance(value, type) or (callable(value) and hasattr(value, "__qualname__")):
             return _hashed(f"{value.__module__}.{value.__qualname__}")
-        reduced: Any = value.__reduce_ex__(4)
+        reduction: Any = value.__reduce_ex__(4)
         return _hashed(
-            kind,
-            of(
-                reduced
-                if isinstance(reduced, str)
-                else (*reduced[:3], *(tuple(state_part or ()) for state_part in reduced[3:5]))
+            type_name,
+            digest(
+                reduction
+                if isinstance(reduction, str)
+                else (*reduction[:3], *(tuple(state_part or ()) for state_part in reduction[3:5]))
             ),
         )
 
-    return of(thing)
+    return digest(value_tree)
 
 
 _BY_CONTENT = (tuple, list, set, frozenset, Mapping)
 
 
 @cache
-def _told_by(kind: type) -> tuple[str, tuple[str, ...] | None]:
+def _type_and_fields(value_type: type) -> tuple[str, tuple[str, ...] | None]:
     """Return the name of a type, and the names of the fields that determine its objects; None where
     something else determines them, such as the members of a list.
     """
     by_fields = (
-        is_dataclass(kind)
-        and "__reduce__" not in kind.__dict__
-        and not issubclass(kind, _BY_CONTENT)
+        is_dataclass(value_type)
+        and "__reduce__" not in value_type.__dict__
+        and not issubclass(value_type, _BY_CONTENT)
     )
-    return f"{kind.__module__}.{kind.__qualname__}", (
-        tuple(field.name for field in fields(kind)) if by_fields else None
+    return f"{value_type.__module__}.{value_type.__qualname__}", (
+        tuple(field.name for field in fields(value_type)) if by_fields else None
     )
 
 
-def _hashed(kind: str, *pieces: bytes) -> bytes:
+def _hashed(type_name: str, *pieces: bytes) -> bytes:
     # The length before each piece keeps ("ab", "c") apart from ("a", "bc").
-    sized = [piece for part in pieces for piece in (len(part).to_bytes(8, "big"), part)]
-    return sha256(b"".join([kind.encode(), *sized])).digest()
+    lengths_and_pieces = [
+        chunk for piece in pieces for chunk in (len(piece).to_bytes(8, "big"), piece)
+    ]
+    return sha256(b"".join([type_name.encode(), *lengths_and_pieces])).digest()

@@ -27,7 +27,7 @@ LEAST_SHARE = 0.01
 MOST_SHARES = 5
 
 
-def drawn(uncertain: UncertainValues, count: int = POINTS) -> dict[str, Array]:
+def drawn_settings(uncertain: UncertainValues, count: int = POINTS) -> dict[str, Array]:
     """Draw values of all uncertain settings from their joint distribution, (count,) each.
 
     Parameters
@@ -35,42 +35,42 @@ def drawn(uncertain: UncertainValues, count: int = POINTS) -> dict[str, Array]:
     uncertain : the settings
     count : how many points, a power of two
     """
-    return _settings(uncertain, _standard(uncertain, count))
+    return _settings_at(uncertain, _normal_draws(uncertain, count))
 
 
-def _standard(uncertain: UncertainValues, count: int) -> Array:
+def _normal_draws(uncertain: UncertainValues, count: int) -> Array:
     """Draw independent standard normal values, (count, settings)."""
     names = [f"{index:04d}" for index in range(len(uncertain.paths))]
-    standard = Uncertainty("normal", 0.0, 1.0)
-    points = sample_points(
+    distribution = Uncertainty("normal", 0.0, 1.0)
+    column_by_name = sample_points(
         # The stream does not depend on the seed of simulations, so that all cases of a study are
         # compared at the same draws.
-        dict.fromkeys(names, standard),
+        dict.fromkeys(names, distribution),
         count,
         random_stream(0, "uncertain settings"),
     )
-    return np.column_stack([points[name] for name in names])
+    return np.column_stack([column_by_name[name] for name in names])
 
 
-def _settings(uncertain: UncertainValues, normal: Array) -> dict[str, Array]:
+def _settings_at(uncertain: UncertainValues, normal_draws: Array) -> dict[str, Array]:
     """Return the settings at standard normal values, (points, settings)."""
     # Not by Cholesky: settings that determine each other have a singular covariance.
-    values, vectors = np.linalg.eigh(np.array(uncertain.covariance))
-    factor = vectors * np.sqrt(np.maximum(values, 0.0))
+    eigenvalues, eigenvectors = np.linalg.eigh(np.array(uncertain.covariance))
+    factor = eigenvectors * np.sqrt(np.maximum(eigenvalues, 0.0))
     # Settings are lognormal: rates and times are positive, and their ranges are given by factors.
-    logs = np.array(uncertain.centre) + normal @ factor.T
-    return dict(zip(uncertain.paths, np.exp(logs).T, strict=True))
+    log_settings = np.array(uncertain.centre) + normal_draws @ factor.T
+    return dict(zip(uncertain.paths, np.exp(log_settings).T, strict=True))
 
 
 def columns_of_draws(
     case: Evaluator,
     names: Collection[str],
-    count: int,
+    draw_count: int,
     varied: Mapping[str, Array] | None = None,
-    number: int = 1,
+    point_count: int = 1,
     quadratic: bool | None = None,
 ) -> dict[str, Array]:
-    """Return columns at draws of the uncertain settings, (draws, number).
+    """Return columns at draws of the uncertain settings, (draws, points).
 
     Where a simulation answers, it runs only at the middle of the settings and at one standard
     deviation to both sides of it in each of their n independent directions, with the same random
@@ -85,54 +85,66 @@ def columns_of_draws(
     ----------
     case : whose settings are uncertain
     names : the columns to give
-    count : how many draws
-    varied, number : what is varied beside the settings, and at how many points
+    draw_count : how many draws
+    varied, point_count : what is varied beside the settings, and at how many points
     quadratic : whether values are taken as quadratic; None: where they are simulated
     """
     uncertain = case.built.uncertain
-    smooth = _of_draws(case)
-    normal = _standard(uncertain, count)
-    size = len(uncertain.paths)
+    quick_case = _quick_case(case)
+    normal_draws = _normal_draws(uncertain, draw_count)
+    setting_count = len(uncertain.paths)
 
-    def solved(at: Array) -> dict[str, Array]:
+    def solved(normal_values: Array) -> dict[str, Array]:
         # Draws vary slowest: the order in which the columns are reshaped below.
-        tiled = {path: np.tile(column, len(at)) for path, column in (varied or {}).items()}
-        repeated = {
-            path: np.repeat(column, number) for path, column in _settings(uncertain, at).items()
+        varied_columns = {
+            path: np.tile(column, len(normal_values)) for path, column in (varied or {}).items()
         }
-        columns = smooth.columns({**repeated, **tiled}, names)
-        return {name: column.reshape(len(at), number) for name, column in columns.items()}
+        setting_columns = {
+            path: np.repeat(column, point_count)
+            for path, column in _settings_at(uncertain, normal_values).items()
+        }
+        columns = quick_case.columns({**setting_columns, **varied_columns}, names)
+        return {
+            name: column.reshape(len(normal_values), point_count)
+            for name, column in columns.items()
+        }
 
     if quadratic is None:
-        quadratic = smooth.form.estimated and 2 * size + 1 < count
+        quadratic = quick_case.form.estimated and 2 * setting_count + 1 < draw_count
     if not quadratic:
-        return solved(normal)
-    sides = np.vstack([np.zeros(size), np.eye(size), -np.eye(size)])
-    columns = solved(sides)
+        return solved(normal_draws)
+    middle_and_sides = np.vstack(
+        [np.zeros(setting_count), np.eye(setting_count), -np.eye(setting_count)]
+    )
+    columns = solved(middle_and_sides)
     if not all(np.isfinite(column).all() for column in columns.values()):
-        return solved(normal)
-    return {name: _quadratic(column, normal) for name, column in columns.items()}
+        return solved(normal_draws)
+    return {name: _quadratic_values(column, normal_draws) for name, column in columns.items()}
 
 
-def _of_draws(case: Evaluator) -> Evaluator:
+def _quick_case(case: Evaluator) -> Evaluator:
     """Return the case by a method that is quick enough for draws; by simulation where no other
     answers.
     """
-    smooth = case.smoothed
+    quick_case = case.smoothed
     try:
-        smooth.solved({}, ())
+        quick_case.solved({}, ())
     except NoAnswerError:
         return case
-    return smooth
+    return quick_case
 
 
-def _quadratic(column: Array, normal: Array) -> Array:
-    """Return values at draws from those at the middle and on both sides of it, (draws, number)."""
+def _quadratic_values(column: Array, normal_draws: Array) -> Array:
+    """Return values at draws from those at the middle and on both sides of it, (draws, points)."""
     positive = bool((column > 0).all())
     middle, above, below = np.split(
-        np.log(column) if positive else column, [1, 1 + normal.shape[1]]
+        np.log(column) if positive else column, [1, 1 + normal_draws.shape[1]]
     )
-    values = middle + normal @ (above - below) / 2 + normal**2 @ ((above + below) / 2 - middle)
+    values = (
+        middle
+        + normal_draws @ (above - below) / 2
+        + normal_draws**2 @ ((above + below) / 2 - middle)
+    )
     return np.asarray(np.exp(values) if positive else values)
 
 
@@ -156,19 +168,21 @@ def with_intervals(answer: Answer, case: Evaluator) -> Answer:
     if not uncertain.paths or answer.failed:
         return answer
     _check(case.built, uncertain)
-    points = drawn(uncertain)
+    setting_draws = drawn_settings(uncertain)
     # A simulation at each draw would take hours and add its own noise to the interval.
-    smooth = _of_draws(case)
-    wanted = set(answer.values) | {smooth.form.quantity}
-    draws = columns_of_draws(case, wanted, POINTS)
-    columns = {name: column[:, 0] for name, column in draws.items()}
-    own = smooth.columns({}, set(columns))
+    quick_case = _quick_case(case)
+    names = set(answer.values) | {quick_case.form.quantity}
+    draw_columns = columns_of_draws(case, names, POINTS)
+    columns = {name: column[:, 0] for name, column in draw_columns.items()}
+    own_columns = quick_case.columns({}, set(columns))
     values = {}
     for name, value in answer.values.items():
         noise = uncertain.noise.get(name, 0.0)
-        values[name] = _widened(value, columns.get(name), own.get(name), noise)
-    notes = (*_remarks(smooth, uncertain, columns, points), *answer.notes)
-    return replace(answer, values=values, notes=notes, exact=False, draws={**points, **columns})
+        values[name] = _widened(value, columns.get(name), own_columns.get(name), noise)
+    notes = (*_range_notes(quick_case, uncertain, columns, setting_draws), *answer.notes)
+    return replace(
+        answer, values=values, notes=notes, exact=False, draws={**setting_draws, **columns}
+    )
 
 
 def drawn_columns(
@@ -214,55 +228,62 @@ def bands(
     if not uncertain.paths or not names:
         return {}
     ends_by_name = {}
-    own = _of_draws(case).columns(values, names)
+    own_columns = _quick_case(case).columns(values, names)
     for name, draws in drawn_columns(case, values, names, count).items():
         column = columns[name]
         noise = uncertain.noise.get(name, 0.0)
-        answered = np.isfinite(draws)
-        answered_draws = np.where(answered, draws, np.nan)
-        enough = answered.mean(axis=0) > HIGH_PART
+        has_answer = np.isfinite(draws)
+        answered_draws = np.where(has_answer, draws, np.nan)
+        has_band = has_answer.mean(axis=0) > HIGH_PART
         # Any number will do: these points get no band, and a column of NaN would warn.
-        answered_draws[:, ~enough] = 0.0
+        answered_draws[:, ~has_band] = 0.0
         # The width is that of the method that solved the draws, relative to its own value, and so
         # fits an answer by another method.
-        scale = column / np.where(own[name] == 0.0, 1.0, own[name])
-        for end, part, sign in (("low", LOW_PART, -1.0), ("high", HIGH_PART, 1.0)):
-            apart = (
-                np.maximum(sign * (np.nanquantile(answered_draws, part, axis=0) - own[name]), 0.0)
-                * scale
+        scale_factor = column / np.where(own_columns[name] == 0.0, 1.0, own_columns[name])
+        for end, quantile, sign in (("low", LOW_PART, -1.0), ("high", HIGH_PART, 1.0)):
+            draw_distance = (
+                np.maximum(
+                    sign * (np.nanquantile(answered_draws, quantile, axis=0) - own_columns[name]),
+                    0.0,
+                )
+                * scale_factor
             )
-            beside = columns.get(f"{end}[{name}]", column) - column
-            more = column * np.expm1(sign * NORMAL_90 * noise)
+            method_distance = columns.get(f"{end}[{name}]", column) - column
+            noise_distance = column * np.expm1(sign * NORMAL_90 * noise)
             half_width = np.sqrt(
-                apart**2 + np.where(np.isfinite(beside), beside, 0.0) ** 2 + more**2
+                draw_distance**2
+                + np.where(np.isfinite(method_distance), method_distance, 0.0) ** 2
+                + noise_distance**2
             )
             ends_by_name[f"{end}[{name}]"] = np.where(
-                enough, column + sign * half_width, sign * np.inf
+                has_band, column + sign * half_width, sign * np.inf
             )
     return ends_by_name
 
 
-def paired_saving(case: Evaluator, changed: Evaluator, path: str, factor: float) -> Value:
+def paired_saving(case: Evaluator, changed_case: Evaluator, path: str, factor: float) -> Value:
     """Return the interval of the part of the first value that a change saves; both sides use the
     same draws of the uncertain settings, so that common uncertainty cancels.
 
     Parameters
     ----------
     case : before the change
-    changed : after it
+    changed_case : after it
     path : what was changed
     factor : by which it was multiplied; a draw of it is multiplied as well
     """
     quantity = case.form.quantity
-    points = drawn(case.built.uncertain)
-    moved = {name: value * factor if name == path else value for name, value in points.items()}
-    before = np.asarray(case.columns(points, [quantity])[quantity])
-    after = np.asarray(changed.columns(moved, [quantity])[quantity])
+    setting_draws = drawn_settings(case.built.uncertain)
+    changed_draws = {
+        name: value * factor if name == path else value for name, value in setting_draws.items()
+    }
+    values_before = np.asarray(case.columns(setting_draws, [quantity])[quantity])
+    values_after = np.asarray(changed_case.columns(changed_draws, [quantity])[quantity])
     with np.errstate(all="ignore"):
-        saved = 1 - after / before
-    if not np.isfinite(saved).all():
+        saved_parts = 1 - values_after / values_before
+    if not np.isfinite(saved_parts).all():
         return Value(None, "1")
-    low, high = np.quantile(saved, [LOW_PART, HIGH_PART])
+    low, high = np.quantile(saved_parts, [LOW_PART, HIGH_PART])
     return Value(None, "1", float(low), float(high))
 
 
@@ -274,22 +295,28 @@ def _check(built: BuiltModel, uncertain: UncertainValues) -> None:
             )
 
 
-def _widened(value: Value, column: Array | None, own: Array | None, noise: float) -> Value:
-    if column is None or own is None or not value.value or not np.isfinite(own[0]) or not own[0]:
+def _widened(value: Value, column: Array | None, own_column: Array | None, noise: float) -> Value:
+    if (
+        column is None
+        or own_column is None
+        or not value.value
+        or not np.isfinite(own_column[0])
+        or not own_column[0]
+    ):
         return value
-    ratios = np.asarray(column) / float(own[0])
+    ratios = np.asarray(column) / float(own_column[0])
     # Logarithms need a positive value at every draw.
     if not np.isfinite(ratios).all() or (ratios <= 0).any():
         return value
     # On a logarithmic scale, where factors of settings add up.
-    logs = np.log(ratios)
-    low, high = np.quantile(logs, [LOW_PART, HIGH_PART])
-    more = NORMAL_90 * noise
-    mine = abs(value.value)
-    below = np.log(value.low / mine) if value.low and value.low > 0 else 0.0
-    above = np.log(value.high / mine) if value.high and value.high > 0 else 0.0
-    lower = -np.sqrt(min(low, 0.0) ** 2 + below**2 + more**2)
-    upper = np.sqrt(max(high, 0.0) ** 2 + above**2 + more**2)
+    log_ratios = np.log(ratios)
+    log_ratio_low, log_ratio_high = np.quantile(log_ratios, [LOW_PART, HIGH_PART])
+    noise_width = NORMAL_90 * noise
+    size = abs(value.value)
+    log_low = np.log(value.low / size) if value.low and value.low > 0 else 0.0
+    log_high = np.log(value.high / size) if value.high and value.high > 0 else 0.0
+    lower = -np.sqrt(min(log_ratio_low, 0.0) ** 2 + log_low**2 + noise_width**2)
+    upper = np.sqrt(max(log_ratio_high, 0.0) ** 2 + log_high**2 + noise_width**2)
     # Nothing of the settings matters to this value, so it keeps the interval that it has.
     if upper - lower < 1e-9:
         return value
@@ -300,11 +327,11 @@ def _widened(value: Value, column: Array | None, own: Array | None, noise: float
     )
 
 
-def _remarks(
+def _range_notes(
     case: Evaluator,
     uncertain: UncertainValues,
     columns: Mapping[str, Array],
-    points: Mapping[str, Array],
+    setting_draws: Mapping[str, Array],
 ) -> Iterator[str]:
     """Yield which settings cause the width of the first value, and by which method the draws were
     solved.
@@ -313,16 +340,16 @@ def _remarks(
     column = np.asarray(columns[quantity])
     finite = np.isfinite(column)
     if not finite.all():
-        missing = int((~finite).sum())
-        yield f"{missing} of {len(column)} points of the ranges have no answer"
-    shares = width_shares(points, column) if finite.all() and (column > 0).all() else {}
-    words = [
+        missing_count = int((~finite).sum())
+        yield f"{missing_count} of {len(column)} points of the ranges have no answer"
+    shares = width_shares(setting_draws, column) if finite.all() and (column > 0).all() else {}
+    shares_in_words = [
         f"{path} {share:.0%}"
         for path, share in list(shares.items())[:MOST_SHARES]
         if share >= LEAST_SHARE
     ]
-    if words:
-        yield f"ranges hold 9 of 10 values; of the width of {quantity}: {', '.join(words)}"
+    if shares_in_words:
+        yield f"ranges hold 9 of 10 values; of the width of {quantity}: {', '.join(shares_in_words)}"
     if case.form.estimated and 2 * len(uncertain.paths) + 1 < POINTS:
         yield (
             f"by {2 * len(uncertain.paths) + 1} simulations: between them answers are taken as"
@@ -352,19 +379,19 @@ def width_shares(points: Mapping[str, Array], values: Array) -> dict[str, float]
     """
     if any(len(column) != len(values) for column in points.values()):
         raise ModelError("every setting has as many points as there are values")
-    logs = np.log(np.column_stack(list(points.values())))
-    logs = logs - logs.mean(axis=0)
-    target = np.log(values) - np.log(values).mean()
-    total = float(target @ target)
+    log_settings = np.log(np.column_stack(list(points.values())))
+    log_settings = log_settings - log_settings.mean(axis=0)
+    log_values = np.log(values) - np.log(values).mean()
+    total_variance = float(log_values @ log_values)
     # The value does not vary but for rounding: no setting causes any of its width.
-    if total < 1e-24:
+    if total_variance < 1e-24:
         return {}
     # A linear fit of logarithms is exact for products of powers; what it misses is left out of the
     # shares.
-    slopes = np.linalg.lstsq(logs, target, rcond=None)[0]
+    slopes = np.linalg.lstsq(log_settings, log_values, rcond=None)[0]
     # Covariances of settings are divided between them, so that shares add up to the part that the
     # fit explains.
-    contributions = slopes * (logs.T @ (logs @ slopes)) / total
-    order = np.argsort(-np.abs(contributions))
+    contributions = slopes * (log_settings.T @ (log_settings @ slopes)) / total_variance
+    sorted_indices = np.argsort(-np.abs(contributions))
     names = list(points)
-    return {names[index]: float(contributions[index]) for index in order}
+    return {names[index]: float(contributions[index]) for index in sorted_indices}

@@ -34,34 +34,46 @@ def words_of(study: StudyContext, answers: Mapping[str, Answer]) -> Words:
     answers : of each case
     """
     meanings = meanings_of(answers.values())
-    limits = dict(limit for text in _conditions(study.spec) for limit in _limits(text))
-    member, nouns = _population(study)
+    bound_by_name = dict(
+        name_and_bound for text in _conditions(study.spec) for name_and_bound in _bounds(text)
+    )
+    member_noun, noun_by_resource = _population(study)
     # A title that is written wins over one that is made.
     titles = {**derived_titles(study.tree), **case_titles(study.tree)}
-    return Words(titles, meanings, member, limits, nouns, study.spec.title, _specs(study))
+    return Words(
+        titles,
+        meanings,
+        member_noun,
+        bound_by_name,
+        noun_by_resource,
+        study.spec.title,
+        _spec_titles(study),
+    )
 
 
-def _specs(study: StudyContext) -> dict[str, str]:
+def _spec_titles(study: StudyContext) -> dict[str, str]:
     """Return the titles of machines and networks that axes take, by name, up to the first comma or
     bracket; where two are the same, the names stay.
     """
-    axes = [
+    kinds_and_axes = [
         (path.rpartition(".")[2], axis)
-        for key, varied in study.spec.vary.items()
+        for key, axis_or_sweep in study.spec.vary.items()
         for path, axis in (
-            varied.axes.items() if isinstance(varied, SweepSpec) else [(key, varied)]
+            axis_or_sweep.axes.items()
+            if isinstance(axis_or_sweep, SweepSpec)
+            else [(key, axis_or_sweep)]
         )
         if path in ("machine", "machine.network") and isinstance(axis, list)
     ]
     titles = {
         name: re.split(r" \(|, ", node.text)[0]
-        for kind, axis in axes
+        for kind, axis in kinds_and_axes
         for name in axis
         if isinstance(name, str) and name in known_specs(kind)
         if isinstance(node := at(study.library.load(kind, name), ["title"]), Scalar)
     }
-    counts = Counter(titles.values())
-    return {name: title for name, title in titles.items() if counts[title] == 1}
+    count_by_title = Counter(titles.values())
+    return {name: title for name, title in titles.items() if count_by_title[title] == 1}
 
 
 def meanings_of(answers: Iterable[Answer]) -> dict[str, str]:
@@ -69,21 +81,21 @@ def meanings_of(answers: Iterable[Answer]) -> dict[str, str]:
     meanings: dict[str, str] = {}
     for answer in answers:
         for path, entry in answer.described.items():
-            if meaning := entry.given.meaning or _described(path, entry.meaning):
+            if meaning := entry.given.meaning or _format_phrase(path, entry.meaning):
                 meanings.setdefault(path, meaning)
     return meanings
 
 
-def _described(path: str, description: str) -> str:
+def _format_phrase(path: str, description: str) -> str:
     """Return the first phrase of the format's description of a quantity of a machine or program;
     empty for names that an author chose.
     """
-    first, _, rest = path.partition(".")
+    first_key, _, other_keys = path.partition(".")
     # Only machines and programs have descriptions that read as names of their quantities.
-    if (rest and first != "machine") or path.rpartition(".")[2] in KNOWN_KEYS:
+    if (other_keys and first_key != "machine") or path.rpartition(".")[2] in KNOWN_KEYS:
         return ""
-    words = re.split(r"[,;:(]", _SYMBOL.sub("", description))[0].strip()
-    return "" if words.startswith("how ") else words
+    phrase = re.split(r"[,;:(]", _SYMBOL.sub("", description))[0].strip()
+    return "" if phrase.startswith("how ") else phrase
 
 
 _SYMBOL = re.compile(r"^[A-Za-z](_[A-Za-z])?: ")  # by which a paper calls a quantity
@@ -92,7 +104,9 @@ _FEWEST_POINTS = 3  # fewer are no curve
 
 
 def pictures_wanted(
-    spec: StudySpec, axes: Mapping[str, Sequence[Axis]], models: Mapping[str, Sequence[Evaluator]]
+    spec: StudySpec,
+    axes_by_sweep: Mapping[str, Sequence[Axis]],
+    evaluators_by_sweep: Mapping[str, Sequence[Evaluator]],
 ) -> list[LinesSpec]:
     """Return the picture of a study that names none: a value that a question limits, or the first
     one asked for, over the longest numeric axis of the first sweep that has it.
@@ -100,19 +114,19 @@ def pictures_wanted(
     Parameters
     ----------
     spec : of the study, with the values that it asks for
-    axes, models : of its sweeps, by name
+    axes_by_sweep, evaluators_by_sweep : the axes and the models of its sweeps, by name
     """
-    limits = [name for text in _conditions(spec) for name, _ in _limits(text)]
-    for sweep, of_sweep in axes.items():
+    limited_values = [name for text in _conditions(spec) for name, _ in _bounds(text)]
+    for sweep, sweep_axes in axes_by_sweep.items():
         # The axis with the most numbers makes the smoothest curve.
-        path = max(of_sweep, key=_numbers).path
+        path = max(sweep_axes, key=_number_count).path
         # A limit may be on a cost, which no point has.
         values = [
             name
-            for name in (*limits, *spec.answer)
-            if any(name in model.names for model in models[sweep])
+            for name in (*limited_values, *spec.answer)
+            if any(name in model.names for model in evaluators_by_sweep[sweep])
         ]
-        if values and max(map(_numbers, of_sweep)) >= _FEWEST_POINTS:
+        if values and max(map(_number_count, sweep_axes)) >= _FEWEST_POINTS:
             value = values[0]
             subject = NO_WORDS.value(value)
             title = f"{subject[0].upper()}{subject[1:]} against {NO_WORDS.quantity(path)}"
@@ -122,7 +136,7 @@ def pictures_wanted(
     return []
 
 
-def _numbers(axis: Axis) -> int:
+def _number_count(axis: Axis) -> int:
     """Return how many numbers an axis has; none of names."""
     return 0 if axis.named else len(axis.values)
 
@@ -134,19 +148,21 @@ def _population(study: StudyContext) -> tuple[str, dict[str, str]]:
     if not study.cases:
         return "processor", {}
     case, settings = next(iter(study.cases.items()))
-    built = evaluator(case, settings, study.library)
-    model = built.built.sample.model
+    case_evaluator = evaluator(case, settings, study.library)
+    model = case_evaluator.built.sample.model
     if isinstance(model, QueueingNetwork):
         # The class names the customers only where there is one.
         member = singular(spelt(next(iter(model.classes)))) if len(model.classes) == 1 else ""
         return member or "customer", dict.fromkeys(model.stations, "a station")
     if not isinstance(model, Model):
         return "processor", {}
-    nouns = {name: resource.noun for name, resource in model.resources.items()}
-    called = at(built.inputs.tree, ["population", "called"])
-    if isinstance(called, Scalar):
-        return called.text, nouns
-    return "request" if isinstance(model.population, OpenPopulation) else "processor", nouns
+    noun_by_resource = {name: resource.noun for name, resource in model.resources.items()}
+    noun_node = at(case_evaluator.inputs.tree, ["population", "called"])
+    if isinstance(noun_node, Scalar):
+        return noun_node.text, noun_by_resource
+    return "request" if isinstance(
+        model.population, OpenPopulation
+    ) else "processor", noun_by_resource
 
 
 def _conditions(spec: StudySpec) -> Iterator[str]:
@@ -159,11 +175,11 @@ def _conditions(spec: StudySpec) -> Iterator[str]:
             yield from (getattr(condition, "that", condition) for condition in conditions)
 
 
-def _limits(condition: str) -> Iterator[tuple[str, float]]:
+def _bounds(condition: str) -> Iterator[tuple[str, float]]:
     """Yield the bounds that a condition sets, each as the name of the value and the bound in base
     units.
     """
     for clause in re.split(r"(?<!\s)\s++and\s+", condition.strip()):
-        if limit_found := _LIMIT.fullmatch(clause.strip()):
+        if match := _LIMIT.fullmatch(clause.strip()):
             with suppress(UnitError):
-                yield limit_found[1], parse(limit_found[2])[0]
+                yield match[1], parse(match[2])[0]

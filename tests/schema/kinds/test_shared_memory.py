@@ -14,7 +14,7 @@ from slipstick.expression.tape import Tape
 from slipstick.model.machine import Bus, Crossbar, Multistage, Ring
 from slipstick.schema.library import editor_schema, shipped
 from slipstick.schema.text import plain, read_text
-from slipstick.study.catalogue import shown
+from slipstick.study.catalogue import catalogue_entry
 from tests.specs import refused, shared_machine, valid
 
 SHARED = {
@@ -50,7 +50,7 @@ def test_a_shipped_machine_is_read(name: str) -> None:
 @pytest.mark.parametrize("name", SHARED)
 def test_every_value_of_a_shipped_machine_has_a_source(name: str) -> None:
     assert [
-        path for path, each in shown(f"machine/{name}").entries.items() if not each.source
+        path for path, each in catalogue_entry(f"machine/{name}").entries.items() if not each.source
     ] == []
 
 
