@@ -901,7 +901,7 @@ class _States:
         """
         (_, number, *_), remaining = positions[processor]
         node = self._nodes[number]
-        present = [self._present(positions, name) for name in node.places]
+        present = [self._present(positions, name) for name in node.first_resources]
         places = range(len(present))
         choices = list[tuple[float, int]]()
         if node.by == SHORTEST:

@@ -33,7 +33,7 @@ from slipstick.model.activity import (
     send,
     service,
 )
-from slipstick.model.steps import NEVER, NOTHING, Activity, Combination, once
+from slipstick.model.steps import NEVER, NOTHING, Activity, Combination, single_executions
 from slipstick.model.system import (
     POISSON,
     ArrivalPattern,
@@ -415,7 +415,7 @@ class Hurried(Activity):
 
     @property
     def executions(self) -> tuple[Expr, ...]:
-        return once(self.children)
+        return single_executions(self.children)
 
 
 @pytest.mark.parametrize("method", [name for name in KNOWN if name != SIMULATION])

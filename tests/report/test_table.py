@@ -74,7 +74,7 @@ def test_limits_are_given_once_even_when_asked_for() -> None:
     assert list(tidy_columns(SMALL_RESULTS, ["time", "limit[diffs]", "time"]))[-5] == "limit[diffs]"
 
 
-def test_steps_and_single_executions_go_by_name() -> None:
+def test_steps_and_once_go_by_name() -> None:
     table = tidy_columns(
         SMALL_RESULTS, ["step[send]", "once[send]", "technology[wire]", "step[nowhere]"]
     )

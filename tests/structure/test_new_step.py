@@ -127,7 +127,7 @@ class Gate(ResourceKind):
 
     noun, use, capacity = "a gate", SERVED, 1
 
-    def use_time(self, name: str, processors: Expr, booked: bool) -> Expr:
+    def use_time(self, name: str, processors: Expr, labelled: bool) -> Expr:
         return zero(TIME)
 
     def labels(self, name: str, waiting: bool) -> tuple[str, ...]:

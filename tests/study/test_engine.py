@@ -474,7 +474,7 @@ def test_other_versions_and_systems_are_refused(monkeypatch: pytest.MonkeyPatch)
         InputError, match=r"a worker on \S+ has numpy \S+ for 0.1; install the same on all"
     ):
         _solved_group(blocks(1), Limits(), False, {**engine_versions(), "numpy": "0.1"}, 1.0)
-    monkeypatch.setattr("slipstick.study.engine._START", 0.0)
+    monkeypatch.setattr("slipstick.study.engine._START_TIME", 0.0)
     with (
         Engine("processes") as engine,
         pytest.raises(InputError, match="a process for the points cannot be started"),

@@ -200,7 +200,7 @@ def _at_constant_speed(model: Model, choose_rate: Callable[..., Expr]) -> Model:
         return step if speed is None else replace(step, time=step.time / speed)
 
     mapped_nodes: dict[int, Activity] = {}
-    bodies = [mapped(body, at_speed, known=mapped_nodes) for body in model.bodies]
+    bodies = [mapped(body, at_speed, rebuilt_by_id=mapped_nodes) for body in model.bodies]
     constant_stations = {
         station_name: replace(station, rates=())
         for station_name, station in stations_with_rates.items()

@@ -65,8 +65,8 @@ from slipstick.model.steps import (
     arguments_of,
     each_once,
     fraction,
-    once,
-    shown,
+    python_text,
+    single_executions,
     steps,
 )
 from slipstick.time_distributions import TimeDistribution
@@ -179,8 +179,8 @@ class Step(Activity):
         time_range = NumberRange(f"the time of step {self.name}", self.time)
         if self.weight is None:
             return (time_range,)
-        words = f"the weight of step {self.name}"
-        return time_range, NumberRange(words, self.weight, above=True)
+        description = f"the weight of step {self.name}"
+        return time_range, NumberRange(description, self.weight, above=True)
 
     @property
     def variation(self) -> Expr:
@@ -188,7 +188,7 @@ class Step(Activity):
 
     def __repr__(self) -> str:
         _, _, *labels = arguments_of(self)
-        time = f"{shown(self.time)}, name={self.name!r}"
+        time = f"{python_text(self.time)}, name={self.name!r}"
         if self.resource is None:
             return f"delay({', '.join([time, *labels])})"
         return f"service({self.resource!r}, {', '.join([time, *labels[1:]])})"
@@ -212,7 +212,7 @@ class Then(Activity):
 
     @property
     def executions(self) -> tuple[Expr, ...]:
-        return once(self.parts)
+        return single_executions(self.parts)
 
     def __repr__(self) -> str:
         return " >> ".join(map(repr, self.parts)) or "then()"
@@ -241,14 +241,14 @@ class Fork(Activity):
 
     @property
     def executions(self) -> tuple[Expr, ...]:
-        return once(self.branches)
+        return single_executions(self.branches)
 
     @property
     def ranges(self) -> tuple[NumberRange, ...]:
         if self.join is None:
             return ()
-        most = float(len(self.branches))
-        return (NumberRange("the join of a fork", self.join, most=most, whole=True),)
+        branch_count = float(len(self.branches))
+        return (NumberRange("the join of a fork", self.join, most=branch_count, whole=True),)
 
     @property
     def beside(self) -> tuple[Activity, ...]:
@@ -361,12 +361,12 @@ class Hold(Activity):
     def ranges(self) -> tuple[NumberRange, ...]:
         if self.permits is None:
             return ()
-        words = f"the permits of a hold of {self.resource}"
-        return (NumberRange(words, self.permits, least=1.0, whole=True),)
+        description = f"the permits of a hold of {self.resource}"
+        return (NumberRange(description, self.permits, least=1.0, whole=True),)
 
     @property
     def executions(self) -> tuple[Expr, ...]:
-        return once(self.children)
+        return single_executions(self.children)
 
     @property
     def beside(self) -> tuple[Activity, ...]:
@@ -438,10 +438,10 @@ class Attempt(Activity):
             raise ModelError(
                 f"an attempt is one step at a station, or one hold; got {self.visit!r:.60}"
             )
-        limits = [
+        time_limits = [
             time_limit for time_limit in (self.timeout, self.patience) if time_limit is not None
         ]
-        if len(limits) > 1 or not (limits or self.queue is not None):
+        if len(time_limits) > 1 or not (time_limits or self.queue is not None):
             raise ModelError(
                 f"an attempt at {self.resource} has a timeout or a patience, or a queue that may be"
                 " full"
@@ -475,14 +475,16 @@ class Attempt(Activity):
 
     @property
     def ranges(self) -> tuple[NumberRange, ...]:
-        limit = None if self.limit is None else self.limit[0]
-        numbers = {
-            f"the limit of the wait for {self.resource}": limit,
+        mean_limit = None if self.limit is None else self.limit[0]
+        number_by_description = {
+            f"the limit of the wait for {self.resource}": mean_limit,
             f"the pause before another try at {self.resource}": self.back_off,
             f"the queue of an attempt at {self.resource}": self.queue,
         }
         return tuple(
-            NumberRange(words, number) for words, number in numbers.items() if number is not None
+            NumberRange(description, number)
+            for description, number in number_by_description.items()
+            if number is not None
         )
 
     @property
@@ -491,8 +493,10 @@ class Attempt(Activity):
 
     @property
     def constructs(self) -> frozenset[str]:
-        limited = {ATTEMPTS} if self.limit is not None or self.queue is None else set[str]()
-        return frozenset(limited | ({FULL_QUEUES} if self.queue is not None else set()))
+        attempt_constructs = (
+            {ATTEMPTS} if self.limit is not None or self.queue is None else set[str]()
+        )
+        return frozenset(attempt_constructs | ({FULL_QUEUES} if self.queue is not None else set()))
 
 
 MOST_RETRIES = 1000
@@ -528,7 +532,7 @@ class Pick(Activity):
         return frozenset({ROUTES_BY_STATE})
 
     @property
-    def places(self) -> tuple[str, ...]:
+    def first_resources(self) -> tuple[str, ...]:
         """The first resource of each option; empty for an option that begins without one."""
         return tuple(map(_first_resource, self.options))
 
@@ -604,8 +608,8 @@ class Pipeline(Activity):
     @property
     def ranges(self) -> tuple[NumberRange, ...]:
         # Bodies that are written item by item leave no room for a fraction of an item.
-        words = f"the number of items of {self.name}"
-        return (NumberRange(words, self.items, 1.0, whole=not self.identical),)
+        description = f"the number of items of {self.name}"
+        return (NumberRange(description, self.items, 1.0, whole=not self.identical),)
 
     @property
     def identical(self) -> bool:
@@ -614,7 +618,7 @@ class Pipeline(Activity):
 
     def __repr__(self) -> str:
         return (
-            f"pipeline([{', '.join(map(repr, self.stages))}], items={shown(self.items)},"
+            f"pipeline([{', '.join(map(repr, self.stages))}], items={python_text(self.items)},"
             f" name={self.name!r})"
         )
 
@@ -737,21 +741,21 @@ def service(
     >>> service("bus", 1e-6)
     service('bus', 1e-06, name='bus')
     """
-    label = resource if name is None else name
-    words = f"the weight of step {label}"
-    share = None if weight is None else counted(weight, words)
-    if isinstance(share, Number) and not share.value > 0:
-        raise ModelError(f"{words} must be above 0, got {share.value:g}")
+    step_name = resource if name is None else name
+    description = f"the weight of step {step_name}"
+    weight_expr = None if weight is None else counted(weight, description)
+    if isinstance(weight_expr, Number) and not weight_expr.value > 0:
+        raise ModelError(f"{description} must be above 0, got {weight_expr.value:g}")
     return Step(
-        label,
-        timed(time, label),
+        step_name,
+        timed(time, step_name),
         resource,
         component,
         technology,
         scv,
         distribution,
         rank,
-        weight=None if share == Number(1.0) else share,
+        weight=None if weight_expr == Number(1.0) else weight_expr,
     )
 
 
@@ -819,14 +823,11 @@ def fork(*branches: Activity, join: Like | None = None) -> Activity:
         raise ModelError("fork needs at least one branch")
     join_expr = None if join is None else counted(join, "the join of a fork")
     if isinstance(join_expr, Number | Parameter) and join_expr.value is not None:
-        number_waited_for = join_expr.value
-        if not (
-            0 <= number_waited_for <= len(branches)
-            and number_waited_for == round(number_waited_for)
-        ):
+        waited_count = join_expr.value
+        if not (0 <= waited_count <= len(branches) and waited_count == round(waited_count)):
             raise ModelError(
                 f"a fork of {len(branches)} branches waits for a whole number of them, from 0 to"
-                f" {len(branches)}, got {number_waited_for:g}"
+                f" {len(branches)}, got {waited_count:g}"
             )
     # To wait for all is the plain fork, which every method knows.
     if join_expr == Number(float(len(branches))):
@@ -862,8 +863,8 @@ def choose(*options: tuple[Like, Activity]) -> Choice:
     >>> choose((0.3, delay(1.0, name="hit")), (0.7, delay(2.0, name="miss")))
     choose((0.3, delay(1.0, name='hit')), (0.7, delay(2.0, name='miss')))
     """
-    pairs = tuple((counted(p, "a probability"), body) for p, body in options)
-    _check_probabilities([p for p, _ in pairs], "choose")
+    pairs = tuple((counted(probability, "a probability"), body) for probability, body in options)
+    _check_probabilities([probability for probability, _ in pairs], "choose")
     return Choice(pairs)
 
 
@@ -926,11 +927,11 @@ def repeat(
         if scv is not None:
             raise ModelError("a repeat has probabilities of its counts, or an scv; not both")
         return _by_probability([counted(p, "a probability") for p in count], body)
-    times = counted(count, "the count of repeat")
-    at_least(times, 0, "the count of repeat")
+    mean_count = counted(count, "the count of repeat")
+    at_least(mean_count, 0, "the count of repeat")
     if scv is None:
-        return Repeat(times, body, spread)
-    return _by_moments(times, counted(scv, "the scv of a count"), body)
+        return Repeat(mean_count, body, spread)
+    return _by_moments(mean_count, counted(scv, "the scv of a count"), body)
 
 
 def _by_probability(probabilities: Sequence[Expr], body: Activity) -> Activity:
@@ -1025,29 +1026,29 @@ def hold(
     hold('server', delay(1.0, name='reply'), after=delay(2.0, name='log'))
     """
     check_name(resource)
-    what = f"the permits of a hold of {resource}"
-    taken = None if permits is None else counted(permits, what)
-    if taken is not None:
-        at_least(taken, 1, what)
+    description = f"the permits of a hold of {resource}"
+    permit_count = None if permits is None else counted(permits, description)
+    if permit_count is not None:
+        at_least(permit_count, 1, description)
     if after is None:
-        body, after = _phases(resource, body)
+        body, after = _first_and_second_phase(resource, body)
     # One permit is the plain hold, which every method knows.
-    return Hold(resource, body, mode, after, None if taken == Number(1.0) else taken)
+    return Hold(resource, body, mode, after, None if permit_count == Number(1.0) else permit_count)
 
 
-def _phases(resource: str, body: Activity) -> tuple[Activity, Activity | None]:
+def _first_and_second_phase(resource: str, body: Activity) -> tuple[Activity, Activity | None]:
     """Divide the body of a hold at a reply between its parts: return what is done before the reply
     and after it. The second is None if nothing follows, if there is no such reply, or if there are
     others, which the model refuses.
     """
     parts = body.parts if isinstance(body, Then) else (body,)
-    answer = EarlyReply(resource)
-    places = [place for place, part in enumerate(parts) if answer in each_once([part])]
-    if len(places) != 1 or parts[places[0]] != answer:
+    own_reply = EarlyReply(resource)
+    reply_indices = [index for index, part in enumerate(parts) if own_reply in each_once([part])]
+    if len(reply_indices) != 1 or parts[reply_indices[0]] != own_reply:
         return body, None
-    before = parts[: places[0]]
-    rest = parts[places[0] + 1 :]
-    return then(*before), then(*rest) if rest else None
+    parts_before = parts[: reply_indices[0]]
+    parts_after = parts[reply_indices[0] + 1 :]
+    return then(*parts_before), then(*parts_after) if parts_after else None
 
 
 def replies_renamed(activity: Activity, resource: str, copy: str) -> Activity:
@@ -1111,10 +1112,10 @@ def attempt(
     attempt(service('db', 0.1, name='db'), timeout=db.timeout, retries=2, back_off=db.back_off)
     """
     name = next(iter(visit.uses), "")
-    times = {"timeout": timeout, "patience": patience, "back_off": back_off}
-    limits = {
+    value_by_key = {"timeout": timeout, "patience": patience, "back_off": back_off}
+    time_by_key = {
         key: None if value is None else timed(value, f"{name}.{key}".lstrip("."))
-        for key, value in times.items()
+        for key, value in value_by_key.items()
     }
     last_resort = then() if otherwise is None else otherwise
     queue_limit = None if queue is None else counted(queue, f"the queue of an attempt at {name}")
@@ -1126,7 +1127,7 @@ def attempt(
         doubling=doubling,
         otherwise=last_resort,
         queue=queue_limit,
-        **limits,
+        **time_by_key,
     )
 
 
@@ -1307,7 +1308,7 @@ def mapped(
     activity: Activity,
     change: Callable[[Step], Step],
     rename: Callable[[str], str] = lambda name: name,
-    known: dict[int, Activity] | None = None,
+    rebuilt_by_id: dict[int, Activity] | None = None,
 ) -> Activity:
     """Return a copy of a tree in which each step is changed; parts that the tree shares stay
     shared.
@@ -1317,23 +1318,23 @@ def mapped(
     activity : the tree
     change : gives the new step for an old one
     rename : gives the new name of a pipeline
-    known : what was rebuilt already, by identity, for trees that share parts
+    rebuilt_by_id : what was rebuilt already, by identity, for trees that share parts
     """
-    known = {} if known is None else known
+    rebuilt_by_id = {} if rebuilt_by_id is None else rebuilt_by_id
 
     def rebuilt(part: Activity) -> Activity:
-        if id(part) not in known:
-            changed_part = (
+        if id(part) not in rebuilt_by_id:
+            changed_activity = (
                 change(part)
                 if isinstance(part, Step)
                 else part.rebuilt([rebuilt(child) for child in part.children])
             )
-            known[id(part)] = (
-                replace(changed_part, name=rename(changed_part.name))
-                if isinstance(changed_part, Pipeline)
-                else changed_part
+            rebuilt_by_id[id(part)] = (
+                replace(changed_activity, name=rename(changed_activity.name))
+                if isinstance(changed_activity, Pipeline)
+                else changed_activity
             )
-        return known[id(part)]
+        return rebuilt_by_id[id(part)]
 
     return rebuilt(activity)
 
@@ -1375,28 +1376,28 @@ def timed(value: Like, name: str) -> Expr:
                 f"the time of {name} holds a constant of {node}; make it a parameter, so that its"
                 " share can be computed"
             )
-    return _of_dimension(value, TIME, f"the time of {name}")
+    return _checked_dimension(value, TIME, f"the time of {name}")
 
 
-def counted(value: Like, what: str) -> Expr:
+def counted(value: Like, description: str) -> Expr:
     """Return a count as an expression; raise if it has a unit."""
-    return _of_dimension(as_expr(value), COUNT, what)
+    return _checked_dimension(as_expr(value), COUNT, description)
 
 
-def _of_dimension(value: Expr, wanted: Dimension, what: str) -> Expr:
+def _checked_dimension(value: Expr, dimension: Dimension, description: str) -> Expr:
     # A plain 0 fits any dimension.
     if value == Number(0.0):
-        return total((), wanted)
-    if value.dimension != wanted:
-        raise ModelError(f"{what} must be a [{wanted}], got [{value.dimension}]: {value}")
+        return total((), dimension)
+    if value.dimension != dimension:
+        raise ModelError(f"{description} must be a [{dimension}], got [{value.dimension}]: {value}")
     return value
 
 
-def at_least(value: Expr, least: int, what: str) -> None:
+def at_least(value: Expr, least: int, description: str) -> None:
     """Raise if the value of a count is known and below the least allowed."""
     if (
         isinstance(value, Number | Parameter)
         and value.value is not None
         and not value.value >= least
     ):
-        raise ModelError(f"{what} must be at least {least}, got {value.value:g}")
+        raise ModelError(f"{description} must be at least {least}, got {value.value:g}")

@@ -66,5 +66,5 @@ def amounts_known(amounts: Mapping[str, Expr], names: Iterable[str]) -> list[str
     >>> amounts_known({"cost": Number(2.0) * answer_value("queue_length[cpu]")}, ["time"])
     []
     """
-    known_parameters = {answer_value(name).name for name in names}
-    return [name for name, amount in amounts.items() if values_needed(amount) <= known_parameters]
+    answer_parameters = {answer_value(name).name for name in names}
+    return [name for name, amount in amounts.items() if values_needed(amount) <= answer_parameters]

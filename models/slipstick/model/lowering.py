@@ -58,21 +58,25 @@ def lowered(network: QueueingNetwork) -> Model:
     >>> [step.name for step in model.steps], model.resources["cpu"].discipline
     (['jobs.think', 'jobs.cpu'], 'ps')
     """
-    for reason in _cannot_be_said(network):
+    for reason in _traits_without_activity(network):
         raise NoAnswerError(f"{network.name} cannot be written as an activity: {reason}")
     resources: dict[str, Resource] = {
         name: Station(station.servers, station.discipline, station.rates)
         for name, station in network.stations.items()
     }
     resources |= {name: Permits(region.capacity) for name, region in network.regions.items()}
-    members = network.classes
-    programs = {name: _program(network, name, member) for name, member in members.items()}
-    groups = [_group(name, member, programs[name]) for name, member in members.items()]
+    member_by_class = network.classes
+    program_by_class = {
+        name: _cycle_activity(network, name, member) for name, member in member_by_class.items()
+    }
+    groups = [
+        _group(name, member, program_by_class[name]) for name, member in member_by_class.items()
+    ]
     groups.sort(key=lambda group: group.arrivals is not None)  # answers begin with the first
-    return Model(network.name, _population(groups), resources, left_out=network.left_out)
+    return Model(network.name, _population_of_groups(groups), resources, left_out=network.left_out)
 
 
-def _population(groups: Sequence[Group]) -> ClosedPopulation | OpenPopulation:
+def _population_of_groups(groups: Sequence[Group]) -> ClosedPopulation | OpenPopulation:
     first_group = groups[0]
     if first_group.arrivals is None:
         return ClosedPopulation(tuple(groups))
@@ -81,7 +85,7 @@ def _population(groups: Sequence[Group]) -> ClosedPopulation | OpenPopulation:
     )
 
 
-def _cannot_be_said(network: QueueingNetwork) -> Iterator[str]:
+def _traits_without_activity(network: QueueingNetwork) -> Iterator[str]:
     """Yield each trait of a network that activities cannot express, in words."""
     if network.chains:
         yield f"customers change their class ({', '.join(network.chains)})"
@@ -102,10 +106,10 @@ def _cannot_be_said(network: QueueingNetwork) -> Iterator[str]:
 
 
 def _group(name: str, member: CustomerClass, program: Activity) -> Group:
-    target = None if member.target_time == zero(TIME) else member.target_time
+    target_time = None if member.target_time == zero(TIME) else member.target_time
     if isinstance(member, ClosedClass):
-        return Group(name, member.population, program, target_time=target)
-    return Group(name, Number(0.0), program, member.arrivals, _pattern(member), target)
+        return Group(name, member.population, program, target_time=target_time)
+    return Group(name, Number(0.0), program, member.arrivals, _pattern(member), target_time)
 
 
 def _pattern(member: OpenClass) -> ArrivalPattern:
@@ -115,63 +119,80 @@ def _pattern(member: OpenClass) -> ArrivalPattern:
     return ArrivalPattern(1.0, member.batch, *bursts)
 
 
-def _program(network: QueueingNetwork, label: str, member: CustomerClass) -> Activity:
+def _cycle_activity(network: QueueingNetwork, class_name: str, member: CustomerClass) -> Activity:
     """Return the activity for the cycle of a class."""
-    visited = [
+    visited_stations = [
         name_and_station
         for name_and_station in network.stations.items()
-        if label in name_and_station[1].visitors()
+        if class_name in name_and_station[1].visitors()
     ]
     activities: list[Activity] = []
-    if isinstance(member, ClosedClass) and _value(member.think_time) > 0:
-        think = f"{label}.think"
-        has_visits = bool(visited)
-        activities.append(Step(think, member.think_time, None, "think", scv=1.0, think=has_visits))
+    if isinstance(member, ClosedClass) and _own_value(member.think_time) > 0:
+        think_name = f"{class_name}.think"
+        has_visits = bool(visited_stations)
+        activities.append(
+            Step(think_name, member.think_time, None, "think", scv=1.0, think=has_visits)
+        )
     visits_by_station: list[tuple[str, list[Activity]]] = []
-    for name, station in visited:
-        time, visits = _service(station, label)
-        visits_by_station.append((name, _visits(_step(station, label, name, time), visits)))
-    for region, run in groupby(visits_by_station, lambda pair: network.region_of(pair[0])):
-        bodies = [body for _, body in run]
-        activities += _inside(region, bodies) if region else chain.from_iterable(bodies)
+    for name, station in visited_stations:
+        time, visits = _time_and_visits(station, class_name)
+        visits_by_station.append(
+            (name, _visit_activities(_step(station, class_name, name, time), visits))
+        )
+    for region, region_visits in groupby(
+        visits_by_station, lambda name_and_visits: network.region_of(name_and_visits[0])
+    ):
+        bodies = [body for _, body in region_visits]
+        activities += (
+            _visits_under_permit(region, bodies) if region else chain.from_iterable(bodies)
+        )
     return Then(tuple(activities))
 
 
-def _inside(region: str, visits: Sequence[list[Activity]]) -> list[Activity]:
+def _visits_under_permit(region: str, visits: Sequence[list[Activity]]) -> list[Activity]:
     """Return the activities for visits to stations of one region in a row, under one permit of the
     region; a class that visits none of them takes no permit.
     """
     if not visits:
         return []
-    (first, *others), rest = visits[0], list(visits[1:])
-    if not isinstance(first, Choice):
-        return [Hold(region, Then((first, *others, *chain.from_iterable(rest))))]
+    (first_visit, *repeated_visits), later_visits = visits[0], list(visits[1:])
+    if not isinstance(first_visit, Choice):
+        return [
+            Hold(region, Then((first_visit, *repeated_visits, *chain.from_iterable(later_visits))))
+        ]
     # A customer that passes by the first station enters the region at a later one, or never.
-    (here, step), (past, _) = first.options
-    inside = Hold(region, Then((step, *chain.from_iterable(rest))))
-    return [Choice(((here, inside), (past, Then(tuple(_inside(region, rest))))))]
+    (visit_probability, step), (pass_probability, _) = first_visit.options
+    hold = Hold(region, Then((step, *chain.from_iterable(later_visits))))
+    return [
+        Choice(
+            (
+                (visit_probability, hold),
+                (pass_probability, Then(tuple(_visits_under_permit(region, later_visits)))),
+            )
+        )
+    ]
 
 
-def _service(station: NetworkStation, label: str) -> tuple[Expr, Expr]:
+def _time_and_visits(station: NetworkStation, class_name: str) -> tuple[Expr, Expr]:
     """Return the time of one visit of a class, and its visits in a cycle [s, 1]."""
-    if label in station.service:
-        return station.service[label], station.visits.get(label, ONCE)
-    demand = station.demand[label]
-    members = station.demand.values()
+    if class_name in station.service:
+        return station.service[class_name], station.visits.get(class_name, ONCE)
+    demand = station.demand[class_name]
+    demands = station.demand.values()
     is_same_exponential = DISCIPLINES[station.discipline].product_form == SAME_EXPONENTIAL
-    if not is_same_exponential or len(members) == 1:
+    if not is_same_exponential or len(demands) == 1:
         return demand, ONCE
     longest = maximum(*(station.service or station.demand).values())
     return longest, demand / longest
 
 
-def _step(station: NetworkStation, label: str, name: str, time: Expr) -> Step:
-    rank = station.priority.get(label, 0) if DISCIPLINES[station.discipline].ranked else 0
-    weight = station.weight.get(label)
-    distribution = station.distribution.get(label)
-    scv = _value(station.scv.get(label, ONCE))
+def _step(station: NetworkStation, class_name: str, name: str, time: Expr) -> Step:
+    rank = station.priority.get(class_name, 0) if DISCIPLINES[station.discipline].ranked else 0
+    weight = station.weight.get(class_name)
+    distribution = station.distribution.get(class_name)
+    scv = _own_value(station.scv.get(class_name, ONCE))
     return Step(
-        f"{label}.{name}",
+        f"{class_name}.{name}",
         time,
         name,
         name,
@@ -182,21 +203,21 @@ def _step(station: NetworkStation, label: str, name: str, time: Expr) -> Step:
     )
 
 
-def _visits(step: Step, visits: Expr) -> list[Activity]:
+def _visit_activities(step: Step, mean_visits: Expr) -> list[Activity]:
     """Return the activities for the visits to a station: a geometric repetition for a mean of at
     least 1, else a choice between one visit and none.
     """
-    mean = _value(visits)
-    if mean == 1:
+    own_mean = _own_value(mean_visits)
+    if own_mean == 1:
         return [step]
-    if mean > 1:
+    if own_mean > 1:
         # A geometric number of repetitions, as a network draws it: after each visit another one
         # with the same probability.
-        return [step, Repeat(visits - 1, step, GEOMETRIC)]
-    return [Choice(((visits, step), (1 - visits, Then(()))))]
+        return [step, Repeat(mean_visits - 1, step, GEOMETRIC)]
+    return [Choice(((mean_visits, step), (1 - mean_visits, Then(()))))]
 
 
-def _value(number: Expr) -> float:
+def _own_value(number: Expr) -> float:
     """Return a number at the network's own values; it decides the shape of an activity."""
     (column,) = Tape([number]).run({})
     return float(column[0].real)

@@ -220,12 +220,12 @@ def omega_outputs(radix: int, stages: int, source: _Lines, target: _Lines) -> di
 
     Source: Lawrie, IEEE Transactions on Computers C-24(12), 1975.
     """
-    outputs = {}
+    output_by_stage = {}
     for stage in range(1, stages):
         high_digits = radix**stage
         low_digits = radix ** (stages - stage)
-        outputs[f"stage {stage}"] = source % low_digits * high_digits + target // low_digits
-    return {**outputs, "module": target}
+        output_by_stage[f"stage {stage}"] = source % low_digits * high_digits + target // low_digits
+    return {**output_by_stage, "module": target}
 
 
 class Ring(NamedTuple):

@@ -163,12 +163,12 @@ class NetworkStation:
 
     def __post_init__(self) -> None:
         # Solvers that know only two moments read the scv: it must be that of the distribution.
-        of_distributions = {
-            label: Number(distribution.scv, COUNT)
-            for label, distribution in self.distribution.items()
+        scv_by_class = {
+            class_name: Number(distribution.scv, COUNT)
+            for class_name, distribution in self.distribution.items()
         }
-        if of_distributions:
-            object.__setattr__(self, "scv", {**self.scv, **of_distributions})
+        if scv_by_class:
+            object.__setattr__(self, "scv", {**self.scv, **scv_by_class})
         if self.discipline not in DISCIPLINES:
             hint = did_you_mean(self.discipline, DISCIPLINES)
             raise ModelError(f"a queue cannot have the discipline {self.discipline!r}{hint}")
@@ -309,9 +309,9 @@ class QueueingNetwork:
     @property
     def constructs(self) -> frozenset[str]:
         """The constructs of the network, which a method must declare to know."""
-        weighted = any(station.weight for station in self.stations.values())
-        held = {REGIONS: bool(self.regions), WEIGHTS: weighted}
-        return frozenset(construct for construct in held if held[construct])
+        has_weights = any(station.weight for station in self.stations.values())
+        has_construct = {REGIONS: bool(self.regions), WEIGHTS: has_weights}
+        return frozenset(construct for construct in has_construct if has_construct[construct])
 
     def region_of(self, station: str) -> str:
         """Return the region that contains a station; empty if none does."""
@@ -323,13 +323,13 @@ class QueueingNetwork:
         """Yield every number of the network that may vary, with its path."""
         expressions: list[tuple[str, Expr]] = []
 
-        def note(path: str, value: Expr) -> Expr:
+        def collect(path: str, value: Expr) -> Expr:
             expressions.append((path, value))
             return value
 
         for name in ("classes", "chains", "stations", "routing"):
             # The same walk that names the parameters, so that paths agree.
-            _changed(getattr(self, name), name, note)
+            _changed(getattr(self, name), name, collect)
         yield from expressions
 
     @property
@@ -389,7 +389,7 @@ def network(
     >>> central.stations["cpu"].demand["jobs"]
     stations.cpu.demand.jobs
     """
-    arguments = {
+    argument_by_key = {
         "classes": classes,
         "stations": stations,
         "chains": chains or {},
@@ -397,7 +397,7 @@ def network(
     }
     return QueueingNetwork(
         name,
-        **{key: _changed(argument, key, _named) for key, argument in arguments.items()},
+        **{key: _changed(argument, key, _named) for key, argument in argument_by_key.items()},
         amounts=amounts or {},
         regions=regions or {},
     )
@@ -412,15 +412,15 @@ def closed_class(population: Like, think_time: Like = 0.0, target_time: Like = 0
     population : how many, a whole number from 0 [1]
     think_time, target_time : see `ClosedClass`
     """
-    size = _amount(population, COUNT, "a population")
+    customer_count = _amount(population, COUNT, "a population")
     if (
-        isinstance(size, Number | Parameter)
-        and size.value is not None
-        and size.value != math.floor(size.value)
+        isinstance(customer_count, Number | Parameter)
+        and customer_count.value is not None
+        and customer_count.value != math.floor(customer_count.value)
     ):
-        raise ModelError(f"a population must be a whole number, got {size.value:g}")
+        raise ModelError(f"a population must be a whole number, got {customer_count.value:g}")
     times = _amount(think_time, TIME, "a think time"), _amount(target_time, TIME, "a target")
-    return ClosedClass(size, *times)
+    return ClosedClass(customer_count, *times)
 
 
 @checked(
@@ -505,7 +505,7 @@ def station(
     >>> station(service={"jobs": 0.01}, visits={"jobs": 3}).visitors()
     ('jobs',)
     """
-    arguments = {
+    argument_by_key = {
         "demand": demand,
         "service": service,
         "visits": visits,
@@ -517,7 +517,7 @@ def station(
     amounts = {
         key: {
             name: _amount(amount, dimension, f"the {key} of {name}")
-            for name, amount in (arguments[key] or {}).items()
+            for name, amount in (argument_by_key[key] or {}).items()
         }
         for key, dimension in _BY_CLASS.items()
     }
@@ -592,7 +592,7 @@ def _amount(value: Like, dimension: Dimension, amount_in_words: str) -> Expr:
 
 def _changed(value: Any, path: str, change: Callable[[str, Expr], Expr]) -> Any:
     """Return a copy of a part of a network in which each number is changed by a function of its
-    value and place.
+    path and value.
     """
     if isinstance(value, Expr):
         return change(path, value)
@@ -603,21 +603,24 @@ def _changed(value: Any, path: str, change: Callable[[str, Expr], Expr]) -> Any:
     if not is_dataclass(value) or isinstance(value, type):
         return value
     # What is said of the members of a chain stands under the chain itself.
-    absent = ("burst_arrivals",) if isinstance(value, OpenClass) and not value.bursty else ()
-    keys = (field.name for field in fields(value) if field.name not in absent)
-    places = {key: path if key == "members" else f"{path}.{key}" for key in keys}
+    absent_keys = ("burst_arrivals",) if isinstance(value, OpenClass) and not value.bursty else ()
+    keys = (field.name for field in fields(value) if field.name not in absent_keys)
+    path_by_key = {key: path if key == "members" else f"{path}.{key}" for key in keys}
     return replace(
         value,
-        **{key: _changed(getattr(value, key), place, change) for key, place in places.items()},
+        **{
+            key: _changed(getattr(value, key), key_path, change)
+            for key, key_path in path_by_key.items()
+        },
     )
 
 
 def _named(path: str, value: Expr) -> Expr:
     # A class without think time or bursts has none to vary.
-    absent = path.endswith("_time") and value == zero(value.dimension)
+    is_absent = path.endswith("_time") and value == zero(value.dimension)
     return (
         Parameter(path, value.dimension, value.value)
-        if isinstance(value, Number) and not absent
+        if isinstance(value, Number) and not is_absent
         else value
     )
 
@@ -639,12 +642,12 @@ def faults(network: QueueingNetwork) -> list[Fault]:
     ----------
     network : as built, not yet believed
     """
-    return list(_Inspection(network).found())
+    return list(_Inspection(network).all_faults())
 
 
-def no_class(label: str, known_classes: Sequence[str]) -> str:
+def no_class(class_name: str, known_classes: Sequence[str]) -> str:
     """Return the message that a class does not exist."""
-    return f"there is no class {label!r}{did_you_mean(label, known_classes)}"
+    return f"there is no class {class_name!r}{did_you_mean(class_name, known_classes)}"
 
 
 def no_station(name: str, known_stations: Sequence[str]) -> str:
@@ -657,408 +660,452 @@ class _Inspection:
 
     def __init__(self, network: QueueingNetwork) -> None:
         self._network = network
-        self._names = network.class_names
+        self._class_names = network.class_names
         self._chain_of = {
             class_name: name
             for name, chain in network.chains.items()
             for class_name in chain.classes
         }
 
-    def found(self) -> Iterator[Fault]:
-        if not self._names:
+    def all_faults(self) -> Iterator[Fault]:
+        if not self._class_names:
             yield Fault(("classes",), "a network needs at least one class of customers")
-        yield from self._classes()
+        yield from self._class_faults()
         for name in self._network.stations:
-            yield from self._station(name)
+            yield from self._station_faults(name)
         # A mistake in a chain would be reported again at each of its routes.
-        chains = list(self._chains())
+        chains = list(self._chain_faults())
         yield from chains
-        yield from self._routes(not chains)
-        yield from self._regions()
+        yield from self._routing_faults(not chains)
+        yield from self._region_faults()
 
-    def _classes(self) -> Iterator[Fault]:
+    def _class_faults(self) -> Iterator[Fault]:
         stations = self._network.stations.values()
-        if any(label not in self._names for station in stations for label in station.visitors()):
+        if any(
+            class_name not in self._class_names
+            for station in stations
+            for class_name in station.visitors()
+        ):
             # A class that visits no station may be the one that a station names wrongly.
             return
         for name, members in self._network.classes.items():
-            thinks = isinstance(members, ClosedClass) and members.think_time != zero(TIME)
-            if not thinks and not any(name in station.visitors() for station in stations):
+            has_think_time = isinstance(members, ClosedClass) and members.think_time != zero(TIME)
+            if not has_think_time and not any(name in station.visitors() for station in stations):
                 yield Fault(
                     ("classes", name),
                     f"{name} visits no station; give it a demand at one",
                     key=True,
                 )
 
-    def _station(self, name: str) -> Iterator[Fault]:
+    def _station_faults(self, name: str) -> Iterator[Fault]:
         station = self._network.stations[name]
-        place = ("stations", name)
+        path = ("stations", name)
         for key in BY_CLASS:
-            for label in getattr(station, key):
-                if label not in self._names:
-                    yield Fault((*place, key, label), no_class(label, self._names), key=True)
-        yield from self._work(name, station)
-        yield from self._discipline(name, station)
+            for class_name in getattr(station, key):
+                if class_name not in self._class_names:
+                    yield Fault(
+                        (*path, key, class_name), no_class(class_name, self._class_names), key=True
+                    )
+        yield from self._work_faults(name, station)
+        yield from self._discipline_faults(name, station)
         if not station.visitors():
             yield Fault(
-                place, f"no class visits {name}; give it a demand, or leave it out", key=True
+                path, f"no class visits {name}; give it a demand, or leave it out", key=True
             )
 
-    def _work(self, name: str, station: NetworkStation) -> Iterator[Fault]:
-        place = ("stations", name)
-        for label in station.service:
-            if label in station.demand:
+    def _work_faults(self, name: str, station: NetworkStation) -> Iterator[Fault]:
+        path = ("stations", name)
+        for class_name in station.service:
+            if class_name in station.demand:
                 yield Fault(
-                    (*place, "service", label),
-                    f"{label} has both a demand and a service time at {name}; give one",
+                    (*path, "service", class_name),
+                    f"{class_name} has both a demand and a service time at {name}; give one",
                 )
         # A class without a service time may be the one that the station names wrongly.
-        mistyped = any(label not in self._names for label in station.service)
-        for label in station.visits:
-            if label not in station.service and label in self._names and not mistyped:
+        may_be_mistyped = any(class_name not in self._class_names for class_name in station.service)
+        for class_name in station.visits:
+            if (
+                class_name not in station.service
+                and class_name in self._class_names
+                and not may_be_mistyped
+            ):
                 way_out = (
                     "a demand holds all visits already"
-                    if label in station.demand
+                    if class_name in station.demand
                     else "give it one"
                 )
                 yield Fault(
-                    (*place, "visits", label),
-                    f"visits of {label} to {name} have no service time; {way_out}",
+                    (*path, "visits", class_name),
+                    f"visits of {class_name} to {name} have no service time; {way_out}",
                 )
-        for label in station.scv:
-            if label not in station.visitors() and label in self._names:
+        for class_name in station.scv:
+            if class_name not in station.visitors() and class_name in self._class_names:
                 yield Fault(
-                    (*place, "scv", label), f"{label} has no service at {name}; leave its scv out"
+                    (*path, "scv", class_name),
+                    f"{class_name} has no service at {name}; leave its scv out",
                 )
         for key in ("demand", "visits"):
-            for label in getattr(station, key):
-                if label in self._chain_of:
+            for class_name in getattr(station, key):
+                if class_name in self._chain_of:
                     yield Fault(
-                        (*place, key, label),
-                        f"the visits of {label} follow from routing; give service times only",
+                        (*path, key, class_name),
+                        f"the visits of {class_name} follow from routing; give service times only",
                     )
 
-    def _discipline(self, name: str, station: NetworkStation) -> Iterator[Fault]:
-        place = ("stations", name)
-        kind = station.discipline
-        written = {
+    def _discipline_faults(self, name: str, station: NetworkStation) -> Iterator[Fault]:
+        path = ("stations", name)
+        discipline = station.discipline
+        is_written = {
             "servers": station.servers != 1,
             "capacity": station.capacity is not None,
             "rates": bool(station.rates),
         }
-        for key, why in contradicted_keys(kind, written):
-            yield Fault((*place, key), why, key=True)
-        yield from self._abandonment(name, station)
+        for key, message in contradicted_keys(discipline, is_written):
+            yield Fault((*path, key), message, key=True)
+        yield from self._abandonment_faults(name, station)
         if station.blocking != "loss" and station.capacity is None:
-            why = f"{name} is never full; give it a capacity, or leave blocking out"
-            yield Fault((*place, "blocking"), why, key=True)
-        if DISCIPLINES[kind].ranked:
-            for label in station.visitors():
-                if label not in station.priority and label in self._names:
+            message = f"{name} is never full; give it a capacity, or leave blocking out"
+            yield Fault((*path, "blocking"), message, key=True)
+        if DISCIPLINES[discipline].ranked:
+            for class_name in station.visitors():
+                if class_name not in station.priority and class_name in self._class_names:
                     yield Fault(
-                        place, f"{label} needs a rank in priority at {name}: 0 goes first, then 1"
+                        path,
+                        f"{class_name} needs a rank in priority at {name}: 0 goes first, then 1",
                     )
         elif station.priority:
-            why = f"ranks hold where the discipline is priority; {name} is {kind}"
-            yield Fault((*place, "priority"), why, key=True)
+            message = f"ranks hold where the discipline is priority; {name} is {discipline}"
+            yield Fault((*path, "priority"), message, key=True)
         if station.weight:
-            yield from self._weights(name, station)
+            yield from self._weight_faults(name, station)
 
-    def _weights(self, name: str, station: NetworkStation) -> Iterator[Fault]:
+    def _weight_faults(self, name: str, station: NetworkStation) -> Iterator[Fault]:
         """Check that a station with weights is one shared server, and that they are above 0."""
-        place = ("stations", name, "weight")
+        path = ("stations", name, "weight")
         if not DISCIPLINES[station.discipline].shared:
-            why = f"weights hold where the discipline is ps; {name} is {station.discipline}"
-            yield Fault(place, why, key=True)
+            message = f"weights hold where the discipline is ps; {name} is {station.discipline}"
+            yield Fault(path, message, key=True)
         elif station.servers > 1:
-            yield Fault(place, f"weights need one server: {several_shared(name)}", key=True)
-        for label, weight in station.weight.items():
-            if label in self._names and label not in station.visitors():
-                why = f"{label} has no service at {name}; leave its weight out"
-                yield Fault((*place, label), why, key=True)
-            elif _value(weight) == 0:
-                yield Fault((*place, label), f"the weight of {label} at {name} must be above 0")
+            yield Fault(path, f"weights need one server: {several_shared(name)}", key=True)
+        for class_name, weight in station.weight.items():
+            if class_name in self._class_names and class_name not in station.visitors():
+                message = f"{class_name} has no service at {name}; leave its weight out"
+                yield Fault((*path, class_name), message, key=True)
+            elif _known_value(weight) == 0:
+                yield Fault(
+                    (*path, class_name), f"the weight of {class_name} at {name} must be above 0"
+                )
 
-    def _abandonment(self, name: str, station: NetworkStation) -> Iterator[Fault]:
+    def _abandonment_faults(self, name: str, station: NetworkStation) -> Iterator[Fault]:
         """Check that customers can abandon the queue: it must be one with waiting and without
         interrupted service.
         """
         for key in ("patience", "timeout"):
-            for label, time in getattr(station, key).items():
-                yield from self._patience_of(label, time, key, name, station)
-        waits = {
-            label
-            for label in station.visitors()
-            if label not in {*station.patience, *station.timeout}
+            for impatient_class, time in getattr(station, key).items():
+                yield from self._patience_faults(impatient_class, time, key, name, station)
+        waiting_classes = {
+            impatient_class
+            for impatient_class in station.visitors()
+            if impatient_class not in {*station.patience, *station.timeout}
         }
-        for label in (*station.patience, *station.timeout):
-            chain = self._network.chains.get(self._chain_of.get(label, ""))
+        for impatient_class in (*station.patience, *station.timeout):
+            chain = self._network.chains.get(self._chain_of.get(impatient_class, ""))
             if (
-                impatient := [class_name for class_name in chain.classes if class_name in waits]
+                chain_waiting := [
+                    class_name for class_name in chain.classes if class_name in waiting_classes
+                ]
                 if chain
                 else ()
             ):
-                why = (
-                    f"{label} abandons the queue and {impatient[0]} of its chain does not; give all of"
+                message = (
+                    f"{impatient_class} abandons the queue and {chain_waiting[0]} of its chain does not; give all of"
                     " them a patience"
                 )
-                yield Fault(("stations", name), why, key=True)
+                yield Fault(("stations", name), message, key=True)
 
-    def _patience_of(
-        self, label: str, time: Expr, key: str, name: str, station: NetworkStation
+    def _patience_faults(
+        self, class_name: str, time: Expr, key: str, name: str, station: NetworkStation
     ) -> Iterator[Fault]:
         """Check the patience or the timeout (`key`) of one class at a station."""
-        place = ("stations", name, key, label)
-        if label in self._names and label not in station.visitors():
-            yield Fault(place, f"{label} has no service at {name}; leave its {key} out", key=True)
-        elif key == "timeout" and label in station.patience:
-            yield Fault(place, f"{label} has a patience at {name}, too; give one of them", key=True)
+        path = ("stations", name, key, class_name)
+        if class_name in self._class_names and class_name not in station.visitors():
+            yield Fault(
+                path, f"{class_name} has no service at {name}; leave its {key} out", key=True
+            )
+        elif key == "timeout" and class_name in station.patience:
+            yield Fault(
+                path, f"{class_name} has a patience at {name}, too; give one of them", key=True
+            )
         elif not DISCIPLINES[station.discipline].queued or station.rates:
-            kind_in_words = (
+            station_in_words = (
                 "a station with rates"
                 if station.rates
                 else f"a station that is {station.discipline}"
             )
-            why = (
-                f"{kind_in_words} has no queue that customers abandon before their service; leave"
+            message = (
+                f"{station_in_words} has no queue that customers abandon before their service; leave"
                 f" {key} out"
             )
-            yield Fault(place, why, key=True)
-        elif _value(time) == 0:
+            yield Fault(path, message, key=True)
+        elif _known_value(time) == 0:
             yield Fault(
-                place,
-                f"the {key} of {label} at {name} must be above 0 s; with capacity none waits",
+                path,
+                f"the {key} of {class_name} at {name} must be above 0 s; with capacity none waits",
             )
         elif station.blocking != "loss":
-            why = (
+            message = (
                 f"customers that abandon {name} are not covered where it blocks; leave"
                 f" {key} or blocking out"
             )
-            yield Fault(place, why, key=True)
+            yield Fault(path, message, key=True)
 
-    def _chains(self) -> Iterator[Fault]:
-        taken: dict[str, str] = {}
+    def _chain_faults(self) -> Iterator[Fault]:
+        chain_by_class: dict[str, str] = {}
         for name, chain in self._network.chains.items():
-            place = ("chains", name)
-            if name in self._names and chain.classes != (name,):
+            path = ("chains", name)
+            if name in self._class_names and chain.classes != (name,):
                 yield Fault(
-                    place,
+                    path,
                     f"{name} is the name of a class, too; call the chain something else",
                     key=True,
                 )
-            for index, label in enumerate(chain.classes):
-                if label in self._network.classes:
-                    why = (
-                        f"{label} has customers of its own in classes; in a chain, the chain has"
+            for index, class_name in enumerate(chain.classes):
+                if class_name in self._network.classes:
+                    message = (
+                        f"{class_name} has customers of its own in classes; in a chain, the chain has"
                         " them"
                     )
-                    yield Fault((*place, "classes", index), why)
-                elif taken.setdefault(label, name) != name or label in chain.classes[:index]:
+                    yield Fault((*path, "classes", index), message)
+                elif (
+                    chain_by_class.setdefault(class_name, name) != name
+                    or class_name in chain.classes[:index]
+                ):
                     yield Fault(
-                        (*place, "classes", index), f"{label} is in a chain already: {taken[label]}"
+                        (*path, "classes", index),
+                        f"{class_name} is in a chain already: {chain_by_class[class_name]}",
                     )
-            yield from self._reference(chain, (*place, "reference"))
+            yield from self._reference_faults(chain, (*path, "reference"))
             if not self._network.routing:
-                yield Fault(place, f"chain {name} has no routes; write routing", key=True)
+                yield Fault(path, f"chain {name} has no routes; write routing", key=True)
 
-    def _reference(self, chain: Chain, place: Path) -> Iterator[Fault]:
-        label, station = chain.reference
-        if label not in chain.classes:
-            hint = did_you_mean(label, chain.classes)
+    def _reference_faults(self, chain: Chain, path: Path) -> Iterator[Fault]:
+        class_name, station = chain.reference
+        if class_name not in chain.classes:
+            hint = did_you_mean(class_name, chain.classes)
             yield Fault(
-                (*place, 0), f"the reference is a class of the chain; {label!r} is none{hint}"
+                (*path, 0), f"the reference is a class of the chain; {class_name!r} is none{hint}"
             )
         if station not in self._network.stations:
-            yield Fault((*place, 1), no_station(station, list(self._network.stations)))
+            yield Fault((*path, 1), no_station(station, list(self._network.stations)))
 
-    def _routes(self, all_known: bool) -> Iterator[Fault]:
+    def _routing_faults(self, all_exist: bool) -> Iterator[Fault]:
         """Check each route by itself, and all routes together only if every name in them exists."""
-        routes_seen: set[tuple[Place, Place | None]] = set()
+        earlier_routes: set[tuple[Place, Place | None]] = set()
         for index, route in enumerate(self._network.routing):
-            for fault in self._route(route, index):
-                all_known = False
+            for fault in self._route_faults(route, index):
+                all_exist = False
                 yield fault
-            if (route.source, route.target) in routes_seen:
-                where = "out" if route.target is None else " at ".join(route.target)
+            if (route.source, route.target) in earlier_routes:
+                target_in_words = "out" if route.target is None else " at ".join(route.target)
                 yield Fault(
                     ("routing", index),
-                    f"a second route from {' at '.join(route.source)} to {where}; add them up",
+                    f"a second route from {' at '.join(route.source)} to {target_in_words}; add them up",
                 )
-            routes_seen.add((route.source, route.target))
-        if all_known and self._network.routing:
-            yield from self._sums()
-            yield from self._ways()
+            earlier_routes.add((route.source, route.target))
+        if all_exist and self._network.routing:
+            yield from self._probability_faults()
+            yield from self._reachability_faults()
 
-    def _regions(self) -> Iterator[Fault]:
+    def _region_faults(self) -> Iterator[Fault]:
         """Check that the stations of regions exist, that each is in one region only, and that no
         cycle ends inside a region.
         """
         region_of: dict[str, str] = {}
         for name, region in self._network.regions.items():
-            place = ("regions", name)
+            path = ("regions", name)
             if name in self._network.stations:
-                why = f"{name} is the name of a station, too; call the region something else"
-                yield Fault(place, why, key=True)
+                message = f"{name} is the name of a station, too; call the region something else"
+                yield Fault(path, message, key=True)
             if not region.stations:
-                yield Fault((*place, "stations"), f"region {name} has no stations; list some")
+                yield Fault((*path, "stations"), f"region {name} has no stations; list some")
             for index, station in enumerate(region.stations):
                 if station not in self._network.stations:
                     known_stations = list(self._network.stations)
-                    why = no_station(station, known_stations)
-                    yield Fault((*place, "stations", index), why)
+                    message = no_station(station, known_stations)
+                    yield Fault((*path, "stations", index), message)
                 elif station in region_of:
-                    why = f"{station} is in a region already: {region_of[station]}"
-                    yield Fault((*place, "stations", index), why)
+                    message = f"{station} is in a region already: {region_of[station]}"
+                    yield Fault((*path, "stations", index), message)
                 region_of.setdefault(station, name)
-            blocks = [
+            blocking_stations = [
                 station
                 for station in region.stations
                 if station in self._network.stations
                 and self._network.stations[station].blocking != LOSS
             ]
-            if blocks:
-                why = (
-                    f"{blocks[0]} blocks when it is full, which no method covers inside a region;"
+            if blocking_stations:
+                message = (
+                    f"{blocking_stations[0]} blocks when it is full, which no method covers inside a region;"
                     " leave one of them out"
                 )
-                yield Fault((*place, "stations"), why)
+                yield Fault((*path, "stations"), message)
         for index, route in enumerate(self._network.routing):
             chain = self._network.chains.get(self._chain_of.get(route.source[0], ""))
             if chain is None or not isinstance(chain.members, ClosedClass):
                 continue
-            inside = region_of.get(route.source[1], "")
-            ends = route.target == chain.reference
-            if ends and inside and inside == region_of.get(chain.reference[1]):
-                why = (
+            source_region = region_of.get(route.source[1], "")
+            ends_cycle = route.target == chain.reference
+            if ends_cycle and source_region and source_region == region_of.get(chain.reference[1]):
+                message = (
                     f"a cycle of {self._chain_of[route.source[0]]} would end inside the region"
-                    f" {inside}; choose a reference outside of it"
+                    f" {source_region}; choose a reference outside of it"
                 )
-                yield Fault(("routing", index, "to"), why)
+                yield Fault(("routing", index, "to"), message)
 
-    def _route(self, route: Route, index: int) -> Iterator[Fault]:
-        route_place = ("routing", index)
-        for key, place in (("from", route.source), ("to", route.target)):
-            if place is None:
+    def _route_faults(self, route: Route, index: int) -> Iterator[Fault]:
+        route_path = ("routing", index)
+        for key, class_and_station in (("from", route.source), ("to", route.target)):
+            if class_and_station is None:
                 chain = self._network.chains.get(self._chain_of.get(route.source[0], ""))
                 if chain is not None and not isinstance(chain.members, OpenClass):
                     yield Fault(
-                        (*route_place, key),
+                        (*route_path, key),
                         f"customers of {route.source[0]} never leave; out is for chains of"
                         " arrivals",
                     )
                 continue
-            label, station = place
-            if label not in self._chain_of:
+            class_name, station = class_and_station
+            if class_name not in self._chain_of:
                 known_classes = list(self._chain_of)
-                why = f"no chain has the class {label!r}{did_you_mean(label, known_classes)}"
-                yield Fault((*route_place, key, 0), why)
+                message = f"no chain has the class {class_name!r}{did_you_mean(class_name, known_classes)}"
+                yield Fault((*route_path, key, 0), message)
             if station not in self._network.stations:
                 yield Fault(
-                    (*route_place, key, 1), no_station(station, list(self._network.stations))
+                    (*route_path, key, 1), no_station(station, list(self._network.stations))
                 )
-            elif label in self._chain_of and self._unserved(label, station):
-                why = (
-                    f"{label} has no service time at {station}; give it one under"
+            elif class_name in self._chain_of and self._lacks_service(class_name, station):
+                message = (
+                    f"{class_name} has no service time at {station}; give it one under"
                     f" stations.{station}.service"
                 )
-                yield Fault((*route_place, key), why)
+                yield Fault((*route_path, key), message)
         chains = {
-            self._chain_of.get(place[0])
-            for place in (route.source, route.target)
-            if place is not None
+            self._chain_of.get(class_and_station[0])
+            for class_and_station in (route.source, route.target)
+            if class_and_station is not None
         }
         if len(chains - {None}) > 1:
-            why = (
+            message = (
                 f"{route.source[0]} and {(route.target or route.source)[0]} are in different chains"
             )
-            yield Fault((*route_place, "to"), why)
-        value = _value(route.probability)
+            yield Fault((*route_path, "to"), message)
+        value = _known_value(route.probability)
         if value is not None and not 0 <= value <= 1:
-            why = f"a probability of routing must lie between 0 and 1, got {value:g}"
-            yield Fault((*route_place, "probability"), why)
+            message = f"a probability of routing must lie between 0 and 1, got {value:g}"
+            yield Fault((*route_path, "probability"), message)
 
-    def _unserved(self, label: str, station: str) -> bool:
+    def _lacks_service(self, visiting_class: str, station: str) -> bool:
         """Return whether a class has no service at a station; False if a misspelt name there may
         mean this class.
         """
         service = self._network.stations[station].service
-        return label not in service and all(class_name in self._names for class_name in service)
+        return visiting_class not in service and all(
+            class_name in self._class_names for class_name in service
+        )
 
-    def _sums(self) -> Iterator[Fault]:
+    def _probability_faults(self) -> Iterator[Fault]:
         """Check that the probabilities of the routes out of each place add up to 1, where they are
         known.
         """
-        routes_from: dict[Place, list[tuple[int, float | None]]] = {}
+        routes_by_source: dict[Place, list[tuple[int, float | None]]] = {}
         for index, route in enumerate(self._network.routing):
-            routes_from.setdefault(route.source, []).append((index, _value(route.probability)))
-        for (label, station), routes in routes_from.items():
-            known_probabilities = [value for _, value in routes if value is not None]
+            routes_by_source.setdefault(route.source, []).append(
+                (index, _known_value(route.probability))
+            )
+        for (class_name, station), indices_and_values in routes_by_source.items():
+            known_values = [value for _, value in indices_and_values if value is not None]
             # Probabilities that are computed are checked at their points, see
             # `slipstick.method.networks.arrays`.
-            if len(known_probabilities) == len(routes) and not math.isclose(
-                math.fsum(known_probabilities), 1.0, rel_tol=1e-9
+            if len(known_values) == len(indices_and_values) and not math.isclose(
+                math.fsum(known_values), 1.0, rel_tol=1e-9
             ):
-                why = (
-                    f"the probabilities of leaving {station} as {label} must add up to 1, got"
-                    f" {math.fsum(known_probabilities):g}"
+                message = (
+                    f"the probabilities of leaving {station} as {class_name} must add up to 1, got"
+                    f" {math.fsum(known_values):g}"
                 )
-                yield Fault(("routing", routes[-1][0], "probability"), why)
+                yield Fault(("routing", indices_and_values[-1][0], "probability"), message)
 
-    def _ways(self) -> Iterator[Fault]:
+    def _reachability_faults(self) -> Iterator[Fault]:
         """Check that every place can be reached from the reference, and that every customer returns
         or leaves.
         """
-        forward: dict[Place | None, list[Place]] = {}
-        back: dict[Place | None, list[Place]] = {}
+        targets_by_source: dict[Place | None, list[Place]] = {}
+        sources_by_target: dict[Place | None, list[Place]] = {}
         for route in self._network.routing:
-            back.setdefault(route.target, []).append(route.source)
+            sources_by_target.setdefault(route.target, []).append(route.source)
             if route.target is not None:
-                forward.setdefault(route.source, []).append(route.target)
+                targets_by_source.setdefault(route.source, []).append(route.target)
         for name, chain in self._network.chains.items():
-            home = None if isinstance(chain.members, OpenClass) else chain.reference
-            reached = _reached(chain.reference, forward)
-            yield from self._lost(name, home, reached, _reached(home, back))
-            for station, station_here in self._network.stations.items():
-                for label, time in station_here.service.items():
-                    lost = self._chain_of.get(label) == name and (label, station) not in reached
+            cycle_end = None if isinstance(chain.members, OpenClass) else chain.reference
+            reached_places = _reachable_places(chain.reference, targets_by_source)
+            yield from self._unreached_faults(
+                name, cycle_end, reached_places, _reachable_places(cycle_end, sources_by_target)
+            )
+            for station, station_data in self._network.stations.items():
+                for class_name, time in station_data.service.items():
+                    is_unreached = (
+                        self._chain_of.get(class_name) == name
+                        and (class_name, station) not in reached_places
+                    )
                     if (
-                        lost and _value(time) != 0
+                        is_unreached and _known_value(time) != 0
                     ):  # a matrix of times has a 0 where a class never goes
                         yield Fault(
-                            ("stations", station, "service", label),
-                            f"no route takes {label} to {station}",
+                            ("stations", station, "service", class_name),
+                            f"no route takes {class_name} to {station}",
                         )
 
-    def _lost(
-        self, name: str, home: Place | None, reached: set[Place], returning: set[Place]
+    def _unreached_faults(
+        self,
+        name: str,
+        cycle_end: Place | None,
+        reached_places: set[Place],
+        returning_places: set[Place],
     ) -> Iterator[Fault]:
         for index, (source, target) in enumerate(
             (route.source, route.target) for route in self._network.routing
         ):
             if self._chain_of[source[0]] != name:
                 continue
-            if source not in reached:
-                why = f"no route leads from the reference of {name} to {source[1]} as {source[0]}"
-                yield Fault(("routing", index, "from"), why)
-            elif target is not None and target not in returning:
-                ends = "never leaves" if home is None else "never comes back to the reference"
+            if source not in reached_places:
+                message = (
+                    f"no route leads from the reference of {name} to {source[1]} as {source[0]}"
+                )
+                yield Fault(("routing", index, "from"), message)
+            elif target is not None and target not in returning_places:
+                message_end = (
+                    "never leaves" if cycle_end is None else "never comes back to the reference"
+                )
                 yield Fault(
-                    ("routing", index, "to"), f"a customer at {target[1]} as {target[0]} {ends}"
+                    ("routing", index, "to"),
+                    f"a customer at {target[1]} as {target[0]} {message_end}",
                 )
 
 
-def _reached(start: Place | None, next_places: Ways) -> set[Place]:
+def _reachable_places(start: Place | None, next_places: Ways) -> set[Place]:
     """Return the places that can be reached from a place, itself included."""
-    places_reached = set() if start is None else {start}
-    todo: list[Place | None] = [start]
-    while todo:
-        new = [place for place in next_places.get(todo.pop(), ()) if place not in places_reached]
-        places_reached.update(new)
-        todo.extend(new)
-    return places_reached
+    reached_places = set() if start is None else {start}
+    open_places: list[Place | None] = [start]
+    while open_places:
+        new_places = [
+            place for place in next_places.get(open_places.pop(), ()) if place not in reached_places
+        ]
+        reached_places.update(new_places)
+        open_places.extend(new_places)
+    return reached_places
 
 
-def _value(expr: Expr) -> float | None:
+def _known_value(expr: Expr) -> float | None:
     """Evaluate an expression; None unless all its parameters have values."""
     values = {parameter.name: parameter.value for parameter in parameters(expr)}
     known_values = {name: value for name, value in values.items() if value is not None}

@@ -101,7 +101,7 @@ NOTHING, SERVED, HELD, MET, ASKED, TAKEN, GIVEN = (
 while its children are executed; it waits there for the others; it executes tasks of a pool with all
 others; it takes a unit of a counter, and waits for one; it gives a unit, and never waits."""
 
-_STATED = ("made_of", "executions", "variation", "combination", "use")
+_REQUIRED_NAMES = ("made_of", "executions", "variation", "combination", "use")
 
 ROUNDING = 1e-9
 """Fraction of a count, relative to it, up to which it is rounding of arithmetic."""
@@ -125,16 +125,16 @@ def check_fields(kind: type[Any]) -> None:
 
     A field without a default may be one of `made_of`, or the name of a resource (`named`).
     """
-    stated = {*kind.plain, *kind.special}
-    needed = {*stated, *getattr(kind, "made_of", ()), getattr(kind, "named", "")}
+    declared_fields = {*kind.plain, *kind.special}
+    all_fields = {*declared_fields, *getattr(kind, "made_of", ()), getattr(kind, "named", "")}
     for name, annotation in get_annotations(kind).items():
         default = vars(kind).get(name, MISSING)
         if isinstance(default, Field):
             default = default.default
         # With slots a class has descriptors in the place of missing defaults.
-        optional = default is not MISSING and not isinstance(default, MemberDescriptorType)
-        constant = str(annotation).startswith("ClassVar")
-        if not constant and name not in (stated if optional else needed):
+        has_default = default is not MISSING and not isinstance(default, MemberDescriptorType)
+        is_class_variable = str(annotation).startswith("ClassVar")
+        if not is_class_variable and name not in (declared_fields if has_default else all_fields):
             raise TypeError(
                 f"{kind.__name__} does not say whether its field {name} is plain, known to every"
                 f" method with a rule for it, or special; see {__name__}"
@@ -151,11 +151,11 @@ def special_values(part: Any) -> tuple[tuple[str, object], ...]:
 def constructs_of(part: Any) -> frozenset[str]:
     """Return the constructs of a part: those of its special fields that differ from their defaults."""
     if not part.special:
-        return _NONE
+        return _NO_CONSTRUCTS
     return frozenset(part.special[name] for name, _ in special_values(part))
 
 
-_NONE: frozenset[str] = frozenset()
+_NO_CONSTRUCTS: frozenset[str] = frozenset()
 _NO_FIELDS: Mapping[str, str] = MappingProxyType({})
 
 
@@ -204,31 +204,34 @@ class ModelPart:
         """Return a copy with other children, which replace its own in their order."""
         if not children:
             return self
-        new = iter(children)
-        return replace(self, **{name: _with(getattr(self, name), new) for name in self.made_of})
+        new_children = iter(children)
+        return replace(
+            self,
+            **{name: _with_children(getattr(self, name), new_children) for name in self.made_of},
+        )
 
-    def _collect(self, kind: type[Any], collected: list[Any]) -> list[Any]:
+    def _collect(self, member_type: type[Any], members: list[Any]) -> list[Any]:
         for name in self.made_of:
-            _add_parts(getattr(self, name), kind, collected)
-        return collected
+            _add_parts(getattr(self, name), member_type, members)
+        return members
 
 
-def _add_parts(value: object, kind: type[Any], collected: list[Any]) -> None:
-    if isinstance(value, kind):
-        collected.append(value)
+def _add_parts(value: object, member_type: type[Any], members: list[Any]) -> None:
+    if isinstance(value, member_type):
+        members.append(value)
     elif isinstance(value, tuple):
         for member in value:
-            _add_parts(member, kind, collected)
+            _add_parts(member, member_type, members)
     elif isinstance(value, ModelPart) and not isinstance(value, Activity):
-        value._collect(kind, collected)
+        value._collect(member_type, members)
 
 
-def _with(value: Any, children: Iterator[Activity]) -> Any:
+def _with_children(value: Any, children: Iterator[Activity]) -> Any:
     """Return a copy of a value in which activities are replaced, in order."""
     if isinstance(value, Activity):
         return next(children)
     if isinstance(value, tuple):
-        return tuple(_with(member, children) for member in value)
+        return tuple(_with_children(member, children) for member in value)
     return value.rebuilt(children) if isinstance(value, ModelPart) else value
 
 
@@ -254,7 +257,9 @@ class Activity(ModelPart):
         super().__init_subclass__(**arguments)
         # The abstract properties of `Activity` are no statement of the kind itself.
         bases = cls.__mro__[: cls.__mro__.index(Activity)]
-        missing = [name for name in _STATED if not any(name in vars(base) for base in bases)]
+        missing = [
+            name for name in _REQUIRED_NAMES if not any(name in vars(base) for base in bases)
+        ]
         if missing:
             raise TypeError(
                 f"the kind of step {cls.__name__} does not say its {', '.join(missing)}; see"
@@ -304,13 +309,13 @@ class Activity(ModelPart):
         ------
         NoAnswerError : the number depends on the state
         """
-        numbers = [number for number in self.executions if not isinstance(number, ByState)]
-        if len(numbers) < len(self.executions):
+        known_numbers = [number for number in self.executions if not isinstance(number, ByState)]
+        if len(known_numbers) < len(self.executions):
             raise NoAnswerError(
                 f"how often steps of the kind {self.kind} execute their parts depends on the state of the"
                 " system, which only markov-chain and simulation follow"
             )
-        return tuple(zip(numbers, self.children, strict=True))
+        return tuple(zip(known_numbers, self.children, strict=True))
 
     @property
     def beside(self) -> tuple[Activity, ...]:
@@ -354,7 +359,7 @@ class Activity(ModelPart):
         return f"{self.word}({', '.join(arguments_of(self))})"
 
 
-def once(children: tuple[Activity, ...]) -> tuple[Expr, ...]:
+def single_executions(children: tuple[Activity, ...]) -> tuple[Expr, ...]:
     """Return the executions of children that are each executed exactly once."""
     return (ONCE,) * len(children)
 
@@ -371,17 +376,19 @@ def arguments_of(part: ModelPart) -> Iterator[str]:
     for field in fields(part):
         value = getattr(part, field.name)
         if field.default is MISSING:
-            yield from map(shown, value) if isinstance(value, tuple) else (shown(value),)
+            yield from (
+                map(python_text, value) if isinstance(value, tuple) else (python_text(value),)
+            )
         elif value != field.default:
-            yield f"{field.name}={shown(value)}"
+            yield f"{field.name}={python_text(value)}"
 
 
-def shown(value: object) -> str:
+def python_text(value: object) -> str:
     """Return a value as a user would write it in Python; a named parameter with a value as its
     number.
     """
     if isinstance(value, tuple):
-        return f"({', '.join(map(shown, value))})"
+        return f"({', '.join(map(python_text, value))})"
     has_plain_name = (
         isinstance(value, Parameter) and value.value is not None and "." not in value.name
     )
@@ -403,12 +410,12 @@ def each_once(activities: Iterable[Activity]) -> Iterator[Activity]:
     once.
     """
     # By identity: trees share parts, and to compare them as equal would walk both.
-    seen: set[int] = set()
+    yielded_ids: set[int] = set()
     stack = list(activities)[::-1]
     while stack:
         node = stack.pop()
-        if id(node) not in seen:
-            seen.add(id(node))
+        if id(node) not in yielded_ids:
+            yielded_ids.add(id(node))
             yield node
             stack.extend(reversed(node.children))
 

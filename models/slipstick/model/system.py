@@ -182,14 +182,14 @@ class ResourceKind:
         """The number of processors that can use it at the same time."""
 
     @abstractmethod
-    def use_time(self, name: str, processors: Expr, booked: bool) -> Expr:
+    def use_time(self, name: str, processors: Expr, labelled: bool) -> Expr:
         """Return the cost of one use without contention, in addition to the time of the step [s].
 
         Parameters
         ----------
         name : of the resource
         processors : that are present at most [1]
-        booked : label its parts, so that an account can be read off
+        labelled : label its parts, so that an account can be read off
         """
 
     @property
@@ -211,8 +211,8 @@ class ResourceKind:
         """
         noun = self.noun.partition(" ")[2]
         for attribute, time in zip(self.time_classes, self.expressions, strict=True):
-            words = self.time_words.get(attribute, f"the {attribute} of")
-            yield NumberRange(f"{words} {noun} {name}", time)
+            description = self.time_words.get(attribute, f"the {attribute} of")
+            yield NumberRange(f"{description} {noun} {name}", time)
 
     @property
     def full_speed(self) -> Expr:
@@ -239,9 +239,9 @@ class ResourceKind:
         name : of the resource
         """
         # Only parameters can vary in a sweep and have shares.
-        numbers = [key for key in self.time_classes if not isinstance(getattr(self, key), Expr)]
-        times: dict[str, Any] = {key: timed(getattr(self, key), f"{name}.{key}") for key in numbers}
-        return replace(self, **times)
+        number_keys = [key for key in self.time_classes if not isinstance(getattr(self, key), Expr)]
+        time_by_key: dict[str, Any] = {key: timed(getattr(self, key), f"{name}.{key}") for key in number_keys}
+        return replace(self, **time_by_key)
 
     @property
     def counters(self) -> Mapping[str, int]:
@@ -262,9 +262,9 @@ class ResourceKind:
     def scaled(self, factors: Mapping[str, Expr]) -> Any:
         """Return a copy in which each time is multiplied by the factor of its technology class."""
         scaled_times = {
-            name: getattr(self, name) * factors[kind]
-            for name, kind in self.time_classes.items()
-            if kind in factors
+            name: getattr(self, name) * factors[technology]
+            for name, technology in self.time_classes.items()
+            if technology in factors
         }
         return replace(self, **scaled_times) if scaled_times else self
 
@@ -297,25 +297,25 @@ class Station(ResourceKind):
     special: ClassVar[Mapping[str, str]] = {"rates": RATES}
 
     def __post_init__(self) -> None:
-        _one_of("discipline", self.discipline, STATION_DISCIPLINES)
-        written_keys = {"servers": self.servers != 1, "rates": bool(self.rates)}
-        for _, why in contradicted_keys(self.discipline, written_keys):
-            raise ModelError(why)
+        _check_word("discipline", self.discipline, STATION_DISCIPLINES)
+        is_written = {"servers": self.servers != 1, "rates": bool(self.rates)}
+        for _, message in contradicted_keys(self.discipline, is_written):
+            raise ModelError(message)
         object.__setattr__(self, "rates", tuple(map(as_expr, self.rates)))
         for rate in self.rates:
-            known_rate = rate.value if isinstance(rate, Number | Parameter) else None
-            if known_rate is not None and not known_rate > 0:
-                raise ModelError(f"the rates of a station must be above 0, got {known_rate:g}")
+            rate_value = rate.value if isinstance(rate, Number | Parameter) else None
+            if rate_value is not None and not rate_value > 0:
+                raise ModelError(f"the rates of a station must be above 0, got {rate_value:g}")
 
     @property
     def constructs(self) -> frozenset[str]:
         discipline = DISCIPLINES[self.discipline]
-        traits = {
+        trait_by_construct = {
             RANKS: discipline.ranked,
             INTERRUPTIONS: discipline.preemptive,
             UNLIMITED: discipline.delay,
         }
-        return constructs_of(self) | {construct for construct, held in traits.items() if held}
+        return constructs_of(self) | {construct for construct, has_trait in trait_by_construct.items() if has_trait}
 
     @property
     def capacity(self) -> int:
@@ -334,9 +334,9 @@ class Station(ResourceKind):
         return self.rates
 
     def ranges(self, name: str) -> Iterator[NumberRange]:
-        for number, rate in enumerate(self.rates, 1):
-            words = f"the rate of station {name} with {number} present"
-            yield NumberRange(words, rate, above=True)
+        for customer_count, rate in enumerate(self.rates, 1):
+            description = f"the rate of station {name} with {customer_count} present"
+            yield NumberRange(description, rate, above=True)
 
     def with_parameters(self, name: str) -> Station:
         rates = tuple(
@@ -347,7 +347,7 @@ class Station(ResourceKind):
         )
         return replace(self, rates=rates)
 
-    def use_time(self, name: str, processors: Expr, booked: bool) -> Expr:
+    def use_time(self, name: str, processors: Expr, labelled: bool) -> Expr:
         return zero(TIME)
 
     def labels(self, name: str, waiting: bool) -> tuple[str, ...]:
@@ -367,19 +367,19 @@ class HeldResource(ResourceKind, abstract=True):
     use = HELD
     waits = "lock"
 
-    def use_time(self, name: str, processors: Expr, booked: bool) -> Expr:
-        return self.access_time(name, booked)
+    def use_time(self, name: str, processors: Expr, labelled: bool) -> Expr:
+        return self.access_time(name, labelled)
 
     def labels(self, name: str, waiting: bool) -> tuple[str, ...]:
         return (self.label(name),) if waiting or any(self.accesses) else ()
 
-    def access_time(self, name: str, booked: bool) -> Expr:
+    def access_time(self, name: str, labelled: bool) -> Expr:
         """Return the time of all accesses to the lock's word without contention [s]."""
-        count = sum(self.accesses)
-        if not count:
+        access_count = sum(self.accesses)
+        if not access_count:
             return zero(TIME)
-        seconds = count * self.access
-        return Booked(self.label(name), seconds) if booked else seconds
+        seconds = access_count * self.access
+        return Booked(self.label(name), seconds) if labelled else seconds
 
     def label(self, name: str) -> str:
         """Return the account label for the time from the request until the resource is held."""
@@ -460,8 +460,8 @@ class Lock(HeldResource):
         return {"access": "memory" if self.word is not None else "", "base": "", "most": ""}
 
     def __post_init__(self) -> None:
-        _one_of("lock", self.kind, LOCKS)
-        _one_of("back-off", self.back_off, BACK_OFFS)
+        _check_word("lock", self.kind, LOCKS)
+        _check_word("back-off", self.back_off, BACK_OFFS)
         if self.together and (
             self.kind != "tas" or self.back_off == "none" or self.word is not None
         ):
@@ -471,8 +471,8 @@ class Lock(HeldResource):
 
     @property
     def accesses(self) -> tuple[int, int]:
-        kind = LOCKS[self.kind]
-        return (0, 0) if self.word is None else (kind.acquire, kind.release)
+        lock_kind = LOCKS[self.kind]
+        return (0, 0) if self.word is None else (lock_kind.acquire, lock_kind.release)
 
 
 @checked(number=whole(1, MOST_HOLDERS))
@@ -519,7 +519,7 @@ class ReaderWriterLock(HeldResource):
     plain = ("order", "readers")
 
     def __post_init__(self) -> None:
-        _one_of("order", self.order, READER_WRITER_ORDERS)
+        _check_word("order", self.order, READER_WRITER_ORDERS)
 
     @property
     def capacity(self) -> int:
@@ -582,7 +582,7 @@ class Semaphores(ResourceKind):
     capacity = 1
     plain = ("units",)
 
-    def use_time(self, name: str, processors: Expr, booked: bool) -> Expr:
+    def use_time(self, name: str, processors: Expr, labelled: bool) -> Expr:
         return zero(TIME)
 
     def labels(self, name: str, waiting: bool) -> tuple[str, ...]:
@@ -655,7 +655,7 @@ class TaskPool(ResourceKind):
     plain = ("source", "leaf", "interior", "inside", "order", "queues", "component")
 
     def __post_init__(self) -> None:
-        _one_of("order", self.order, TASK_ORDERS)
+        _check_word("order", self.order, TASK_ORDERS)
 
     def problem_times(self) -> list[ProblemTimes]:
         """Return work, time in the monitors and critical path of each problem [s]."""
@@ -664,7 +664,7 @@ class TaskPool(ResourceKind):
             for problem in self.source.problems()
         ]
 
-    def use_time(self, name: str, processors: Expr, booked: bool) -> Expr:
+    def use_time(self, name: str, processors: Expr, labelled: bool) -> Expr:
         """Return the mean over the problems of max(work / processors, path), plus a last access;
         the part of the path beyond the work is booked to a barrier [s].
         """
@@ -672,15 +672,15 @@ class TaskPool(ResourceKind):
         labels = (name, f"{MONITOR}:{name}", f"{BARRIER}:{name}")
         terms: list[Expr] = []
         for work, time_inside, path in problems:
-            shared = (work / processors, time_inside / processors)
-            excess = maximum(path - total(shared, TIME), zero(TIME))
-            seconds = (shared[0], shared[1] + self.inside, excess)
-            terms += map(Booked, labels, seconds) if booked else seconds
+            shared_times = (work / processors, time_inside / processors)
+            excess = maximum(path - total(shared_times, TIME), zero(TIME))
+            times = (shared_times[0], shared_times[1] + self.inside, excess)
+            terms += map(Booked, labels, times) if labelled else times
         return total(terms, TIME) / len(problems)
 
     def labels(self, name: str, waiting: bool) -> tuple[str, ...]:
-        kinds = ("entry", "task", BARRIER) if waiting else (BARRIER,)
-        return name, f"{MONITOR}:{name}", *(f"{kind}:{name}" for kind in kinds)
+        prefixes = ("entry", "task", BARRIER) if waiting else (BARRIER,)
+        return name, f"{MONITOR}:{name}", *(f"{prefix}:{name}" for prefix in prefixes)
 
     @property
     def time_classes(self) -> Mapping[str, str]:
@@ -716,10 +716,10 @@ class Barrier(ResourceKind):
         return {"cost": "software"}  # to which the account books it
 
     def __post_init__(self) -> None:
-        _one_of("barrier", self.kind, BARRIERS)
+        _check_word("barrier", self.kind, BARRIERS)
 
-    def use_time(self, name: str, processors: Expr, booked: bool) -> Expr:
-        return Booked(f"{BARRIER}:{name}", self.cost) if booked else self.cost
+    def use_time(self, name: str, processors: Expr, labelled: bool) -> Expr:
+        return Booked(f"{BARRIER}:{name}", self.cost) if labelled else self.cost
 
     def labels(self, name: str, waiting: bool) -> tuple[str, ...]:
         return (f"{BARRIER}:{name}",)
@@ -728,9 +728,9 @@ class Barrier(ResourceKind):
 Resource = Station | Lock | Permits | ReaderWriterLock | Monitor | Semaphores | TaskPool | Barrier
 
 
-def _one_of(what: str, value: str, known: Collection[str]) -> None:
-    if value not in known:
-        raise ModelError(f"there is no {what} {value!r}{did_you_mean(value, known)}")
+def _check_word(noun: str, word: str, allowed_words: Collection[str]) -> None:
+    if word not in allowed_words:
+        raise ModelError(f"there is no {noun} {word!r}{did_you_mean(word, allowed_words)}")
 
 
 def faster(
@@ -764,10 +764,10 @@ def faster(
     """
     p = as_expr(processors)
     partial_gain = 1 / p if benefit is None else raised(1 + as_expr(benefit), 0 - log2(p))
-    gains = {**dict.fromkeys(fully, 1 / p), **dict.fromkeys(partly, partial_gain)}
+    gain_by_class = {**dict.fromkeys(fully, 1 / p), **dict.fromkeys(partly, partial_gain)}
     return {
         **factors,
-        **{name: factors[name] * gain if name in factors else gain for name, gain in gains.items()},
+        **{technology: factors[technology] * gain if technology in factors else gain for technology, gain in gain_by_class.items()},
     }
 
 
@@ -790,7 +790,7 @@ def scaled(model: Model, factors: Mapping[str, Expr]) -> Model:
     if not factors:
         return model
 
-    def changed(step: Step) -> Step:
+    def scaled_step(step: Step) -> Step:
         return (
             replace(step, time=step.time * factors[step.technology])
             if step.technology in factors
@@ -798,9 +798,9 @@ def scaled(model: Model, factors: Mapping[str, Expr]) -> Model:
         )
 
     # One table for all bodies keeps parts that they share shared.
-    known: dict[int, Activity] = {}
+    rebuilt_by_id: dict[int, Activity] = {}
     population = model.population.rebuilt(
-        [mapped(body, changed, known=known) for body in model.bodies]
+        [mapped(body, changed, known=rebuilt_by_id) for body in model.bodies]
     )
     resources = {name: resource.scaled(factors) for name, resource in model.resources.items()}
     return replace(
@@ -909,15 +909,15 @@ class PopulationKind(ModelPart):
         at least 0 in others, and the repetitions.
         """
         return tuple(
-            NumberRange("the number of processors", count, 0 if number else 1, whole=True)
-            for number, count in enumerate(self.counts)
+            NumberRange("the number of processors", count, 0 if index else 1, whole=True)
+            for index, count in enumerate(self.counts)
         )
 
-    def time(self, of: Callable[[Activity], Expr]) -> Expr:
+    def time(self, time_of_body: Callable[[Activity], Expr]) -> Expr:
         """Return the time that answers are about, that of a cycle or of the whole program, from a
         function that gives the times of the bodies [s].
         """
-        return of(self.bodies[0])
+        return time_of_body(self.bodies[0])
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -973,8 +973,8 @@ class ArrivalPattern(ModelPart):
     def mean_rate(self, rate: Expr) -> Expr:
         """Return the mean number of customers that arrive in a second [1/s]."""
         if self.burst_time is not None and self.quiet_time is not None:
-            burst = zero(RATE) if self.burst_arrivals is None else self.burst_arrivals
-            arrivals_of_period = rate * self.quiet_time + burst * self.burst_time
+            burst_rate = zero(RATE) if self.burst_arrivals is None else self.burst_arrivals
+            arrivals_of_period = rate * self.quiet_time + burst_rate * self.burst_time
             # The mean over one quiet time and one burst, the period of the process.
             rate = arrivals_of_period / (self.quiet_time + self.burst_time)
         return rate if self.batch == 1 else rate * self.batch
@@ -1061,10 +1061,10 @@ class ClosedPopulation(PopulationKind):
                 "answers are about the first group, which must be closed, but"
                 f" {self.first.name} arrives; write a group with processors first"
             )
-        for number, group in enumerate(self.groups):
+        for index, group in enumerate(self.groups):
             if group.name and group.arrivals is None:
                 at_least(
-                    group.processors, 0 if number else 1, f"the processors of group {group.name}"
+                    group.processors, 0 if index else 1, f"the processors of group {group.name}"
                 )
 
     @property
@@ -1177,8 +1177,8 @@ class PhasedPopulation(PopulationKind):
     def expressions(self) -> tuple[Expr, ...]:
         return (*self.counts, *(phase.repeat for phase in self.phases))
 
-    def time(self, of: Callable[[Activity], Expr]) -> Expr:
-        return total((phase.repeat * of(phase.cycle) for phase in self.phases), TIME)
+    def time(self, time_of_body: Callable[[Activity], Expr]) -> Expr:
+        return total((phase.repeat * time_of_body(phase.cycle) for phase in self.phases), TIME)
 
 
 @dataclass(frozen=True, slots=True)
@@ -1238,9 +1238,9 @@ class SuperstepPopulation(PopulationKind):
         # A single processor meets no other, so that its repetitions make no maximum random.
         return repetitions * maximum(self.size - 1, NEVER)
 
-    def time(self, of: Callable[[Activity], Expr]) -> Expr:
+    def time(self, time_of_body: Callable[[Activity], Expr]) -> Expr:
         times = (
-            superstep.repeat * (maximum(*map(of, superstep.bodies)) + of(superstep.barrier))
+            superstep.repeat * (maximum(*map(time_of_body, superstep.bodies)) + time_of_body(superstep.barrier))
             for superstep in self.supersteps
         )
         return total(times, TIME)
@@ -1248,9 +1248,9 @@ class SuperstepPopulation(PopulationKind):
 
 def no_population(method: str, population: PopulationKind) -> NoAnswerError:
     """Return the error with which a method refuses a kind of population."""
-    kind = type(population).__name__
+    type_name = type(population).__name__
     return NoAnswerError(
-        f"{method} has no rule for populations of the kind {kind}; ask for another method"
+        f"{method} has no rule for populations of the kind {type_name}; ask for another method"
     )
 
 
@@ -1290,11 +1290,11 @@ class Requirement:
     text: str
     says: str = ""
 
-    def message(self, sides: str = "") -> str:
+    def message(self, sides_in_words: str = "") -> str:
         """Return the message for a requirement that is not met, with its reason and the values of
         its sides at a single point.
         """
-        reasons = [reason for reason in (self.says, sides) if reason]
+        reasons = [reason for reason in (self.says, sides_in_words) if reason]
         return f"{self.name}: {'; '.join(reasons) or 'the requirement is not met'} ({self.text})"
 
     def broken(
@@ -1314,16 +1314,16 @@ class Requirement:
                 for parameter in parameters(condition.left, condition.right)
             }
             tape = Tape([condition.left, condition.right])
-            values_given = {
+            varied_values = {
                 name: value for name, value in values.items() if name in tape.parameters
             }
-            sides = tape.run({**own_values, **values_given})
+            sides = tape.run({**own_values, **varied_values})
             left, right = (
                 show(float(np.ravel(value)[0]), side.dimension)
                 for value, side in zip(sides, (condition.left, condition.right), strict=True)
             )
-            words = f"{left} is not {_RELATIONS[condition.relation]}{right}"
-            yield words, ~condition.between(*sides)
+            sides_in_words = f"{left} is not {_RELATIONS[condition.relation]}{right}"
+            yield sides_in_words, ~condition.between(*sides)
 
 
 _RELATIONS = {
@@ -1399,17 +1399,17 @@ class Model:
             if isinstance(resource, HeldResource) and resource.word is not None:
                 # Accesses to the word queue at its station as steps do.
                 self._check_use(f"the word of lock {lock}", resource.word, "service")
-        by_name: dict[tuple[str, str], Activity] = {}
+        node_by_name: dict[tuple[str, str], Activity] = {}
         nodes = list(each_once(self.bodies))
         for node in nodes:
             with about(node):
                 self.check_uses(node)
             if isinstance(node, Step | Pipeline):
-                kind = f"{type(node).__name__.lower()}s"
+                noun = f"{type(node).__name__.lower()}s"
                 # Equal steps may share a name: the account adds them up.
-                if by_name.setdefault((kind, node.name), node) != node:
+                if node_by_name.setdefault((noun, node.name), node) != node:
                     raise ModelError(
-                        f"two different {kind} are called {node.name}; give each a name of its own"
+                        f"two different {noun} are called {node.name}; give each a name of its own"
                     )
         if any(node.counter or node.use == ASKED for node in nodes):
             _check_waits(self)
@@ -1423,14 +1423,14 @@ class Model:
         """The technology classes, such as memory or network, to which the times of the model belong;
         `scaled` multiplies times by class.
         """
-        used = {step.technology for step in self.steps}
+        step_technologies = {step.technology for step in self.steps}
         return sorted(
-            used
+            step_technologies
             | {
-                kind
+                technology
                 for resource in self.resources.values()
-                for kind in resource.time_classes.values()
-                if kind
+                for technology in resource.time_classes.values()
+                if technology
             }
         )
 
@@ -1464,7 +1464,8 @@ class Model:
         unused : also those of resources that no body uses
 
         >>> from slipstick.model.activity import delay
-        >>> [each.name for each in closed_model(delay(2.0, name="work"), processors=3).expressions()]
+        >>> model = closed_model(delay(2.0, name="work"), processors=3)
+        >>> [expression.name for expression in model.expressions()]
         ['population.processors', 'work']
         """
         expressions = [*self.population.expressions, *self.expressions_of(self.bodies)]
@@ -1517,13 +1518,13 @@ class Model:
 
     def _repr_html_(self) -> str:
         """Show the steps and the resources in a notebook."""
-        heads = ["step", "at", "mean time", "component"]
-        steps = [[step.name, step.resource or "", step.time, step.component] for step in self.steps]
-        resources = [
+        column_titles = ["step", "at", "mean time", "component"]
+        step_rows = [[step.name, step.resource or "", step.time, step.component] for step in self.steps]
+        resource_rows = [
             [name, type(resource).__name__, resource] for name, resource in self.resources.items()
         ]
-        return html_table(self.name, heads, steps) + (
-            html_table("resources", ["name", "kind", "as written"], resources) if resources else ""
+        return html_table(self.name, column_titles, step_rows) + (
+            html_table("resources", ["name", "kind", "as written"], resource_rows) if resource_rows else ""
         )
 
     def _repr_latex_(self) -> str:
@@ -1598,7 +1599,7 @@ class Model:
         """Raise if an option of a pick does not begin at a resource with a queue."""
         for name in node.places:
             resource = self.resources.get(name)
-            if not (isinstance(resource, Station) or _plainly_held(resource)):
+            if not (isinstance(resource, Station) or _is_plain_lock_or_permits(resource)):
                 beginning = f"{name or 'nothing'}{f', {resource.noun}' if resource else ''}"
                 raise ModelError(
                     "each part of a pick begins with a step at a station, or a hold of a fifo lock or"
@@ -1608,16 +1609,16 @@ class Model:
     def _check_attempt(self, node: Attempt) -> None:
         """Raise if an attempt visits a resource whose queue cannot be abandoned."""
         resource = self.resources.get(node.resource)
-        queued = False
-        kind = "a processor" if resource is None else resource.noun
+        has_queue = False
+        resource_in_words = "a processor" if resource is None else resource.noun
         if isinstance(resource, Station):
             discipline = DISCIPLINES[resource.discipline]
-            queued = discipline.queued and not discipline.preemptive and not resource.rates
-            kind += " with rates" if resource.rates else f" of the discipline {discipline.name}"
-        if not (queued or _plainly_held(resource)):
+            has_queue = discipline.queued and not discipline.preemptive and not resource.rates
+            resource_in_words += " with rates" if resource.rates else f" of the discipline {discipline.name}"
+        if not (has_queue or _is_plain_lock_or_permits(resource)):
             raise ModelError(
                 "an attempt needs a queue: a station without rates that is not shared, a fifo lock, or"
-                f" permits; {node.resource} is {kind}"
+                f" permits; {node.resource} is {resource_in_words}"
             )
         if node.queue is not None and isinstance(node.visit, Hold) and node.visit.permits:
             raise ModelError(
@@ -1629,22 +1630,22 @@ class Model:
         """Raise if work that continues beside its processor holds a resource that cannot pass to
         it, or waits for all processors.
         """
-        name = next(iter(node.held), "")
-        words = f"the second phase at {name}" if name else "a branch that a fork does not wait for"
-        if name and not _plainly_held(self.resources[name]):
+        held_name = next(iter(node.held), "")
+        work_in_words = f"the second phase at {held_name}" if held_name else "a branch that a fork does not wait for"
+        if held_name and not _is_plain_lock_or_permits(self.resources[held_name]):
             raise ModelError(
-                f"a second phase must hold a fifo lock or permits, not {name},"
-                f" {self.resources[name].noun}"
+                f"a second phase must hold a fifo lock or permits, not {held_name},"
+                f" {self.resources[held_name].noun}"
             )
         if any(inner.use in (MET, ASKED) for inner in steps(branch)):
             raise ModelError(
-                f"{words} cannot wait for other processors, because its own"
+                f"{work_in_words} cannot wait for other processors, because its own"
                 " has gone on; leave barriers and pools out of it"
             )
         # Its end would come after the end of the program, which no method counts.
         if self.population.finite:
             raise ModelError(
-                f"{words} may outlast a program that ends; give it to"
+                f"{work_in_words} may outlast a program that ends; give it to"
                 " processors that repeat a cycle, or to arrivals"
             )
 
@@ -1659,8 +1660,8 @@ class Model:
             self._check_permits(node, node.permits)
         modes = MODES if isinstance(self.resources[name], ReaderWriterLock) else ("",)
         if node.mode not in modes:
-            with_modes = f"in one of the modes {', '.join(MODES)}"
-            mode_in_words = with_modes if modes == MODES else "without a mode"
+            modes_in_words = f"in one of the modes {', '.join(MODES)}"
+            mode_in_words = modes_in_words if modes == MODES else "without a mode"
             raise ModelError(f"{name} is {self.resources[name].noun}; hold it {mode_in_words}")
 
     def _check_permits(self, node: Hold, number: Expr) -> None:
@@ -1673,10 +1674,10 @@ class Model:
                 f"a hold takes several permits at once, and {node.resource} is {resource.noun};"
                 " give it permits"
             )
-        permits_taken = number.value if isinstance(number, Number | Parameter) else None
-        if permits_taken is not None and permits_taken > resource.number:
+        permit_count = number.value if isinstance(number, Number | Parameter) else None
+        if permit_count is not None and permit_count > resource.number:
             raise ModelError(
-                f"a hold takes {permits_taken:g} permits of {node.resource} at once, and there are"
+                f"a hold takes {permit_count:g} permits of {node.resource} at once, and there are"
                 f" {resource.number}: it would wait without end; take at most {resource.number},"
                 " or have more of them"
             )
@@ -1707,12 +1708,12 @@ class Model:
 def _check_thinking(model: Model) -> None:
     """Raise if a step with think time is not the first step of a cycle that has other steps."""
     cycles = [group.cycle for group in model.population.groups if group.arrivals is None]
-    without_thinking: list[Activity] = []
+    other_activities: list[Activity] = []
     for body in model.bodies:
-        begun = thinking(body) if any(body is cycle for cycle in cycles) else None
-        later_parts = body.parts[1:] if begun and isinstance(body, Then) else ()
-        without_thinking += later_parts if later_parts else (body,)
-    for node in each_once(without_thinking):
+        think_step = thinking(body) if any(body is cycle for cycle in cycles) else None
+        later_parts = body.parts[1:] if think_step and isinstance(body, Then) else ()
+        other_activities += later_parts if later_parts else (body,)
+    for node in each_once(other_activities):
         if isinstance(node, Step) and node.think:
             with about(node):
                 raise ModelError(
@@ -1749,18 +1750,18 @@ def _check_hold_with_reply(model: Model, node: Hold) -> None:
         )
 
 
-def _check_replies_inside(node: Activity, outer: tuple[Activity, ...]) -> None:
+def _check_replies_inside(node: Activity, enclosing: tuple[Activity, ...]) -> None:
     """Raise for a reply that cannot stand where it does, among the enclosing nodes `outer`."""
     if isinstance(node, EarlyReply):
         with about(node):
-            _check_reply(node, outer)
+            _check_reply(node, enclosing)
     for child in node.children:
-        _check_replies_inside(child, (*outer, node))
+        _check_replies_inside(child, (*enclosing, node))
 
 
 def _check_reply(node: EarlyReply, outer: tuple[Activity, ...]) -> None:
-    """Raise for a reply without a hold of its resource among the enclosing nodes `outer`, or with a
-    node between them that may execute it several times or beside its processor.
+    """Raise for a reply without a hold of its resource among the enclosing nodes, or with a node
+    between them that may execute it several times or beside its processor.
     """
     holds = [place for place, hold in enumerate(outer) if node.resource in hold.held]
     if not holds:
@@ -1797,12 +1798,12 @@ def _replies_at_most(node: Activity, resource: str) -> int:
     """Return how many replies to a resource one execution of an activity has at most."""
     if isinstance(node, EarlyReply):
         return int(node.resource == resource)
-    counts = [_replies_at_most(child, resource) for child in node.children]
-    one_of_them = bool(node.odds) or isinstance(node, Pick | Attempt)
-    return max(counts, default=0) if one_of_them else sum(counts)
+    reply_counts = [_replies_at_most(child, resource) for child in node.children]
+    is_alternative = bool(node.odds) or isinstance(node, Pick | Attempt)
+    return max(reply_counts, default=0) if is_alternative else sum(reply_counts)
 
 
-def _plainly_held(resource: Resource | None) -> bool:
+def _is_plain_lock_or_permits(resource: Resource | None) -> bool:
     """Return whether a resource is permits, or a FIFO lock that costs nothing to hand over."""
     is_plain_lock = isinstance(resource, Lock) and resource.kind == "fifo" and resource.word is None
     return is_plain_lock or isinstance(resource, Permits)
@@ -1811,9 +1812,9 @@ def _plainly_held(resource: Resource | None) -> bool:
 def _counters(resources: Mapping[str, Resource]) -> dict[str, int]:
     counters_by_resource = ((name, resource.counters) for name, resource in resources.items())
     return {
-        f"{name}.{inner}": units
+        f"{name}.{counter}": units
         for name, counters in counters_by_resource
-        for inner, units in counters.items()
+        for counter, units in counters.items()
     }
 
 
@@ -1837,45 +1838,45 @@ def _check_waits(model: Model) -> None:
     that waits in a monitor holds no other lock, because it would keep that lock while it waits.
     """
     nodes = list(each_once(model.bodies))
-    signalled, taken = (
+    signalled_counters, taken_counters = (
         {node.counter for node in nodes if node.use == use} for use in (GIVEN, TAKEN)
     )
 
-    def check(node: Activity, enclosing: tuple[Activity, ...], last: bool) -> None:
+    def check(node: Activity, enclosing: tuple[Activity, ...], is_last: bool) -> None:
         if node.use == ASKED and (enclosing or model.population.open):
             raise ModelError(
                 f"{node!r} needs all processors each time, so it cannot be in a model with"
                 " arrivals, or inside a fork, a choice or a hold"
             )
         if node.counter:
-            check_unit(node, enclosing, last)
-        enclosing_child = enclosing if isinstance(node, Then | Repeat) else (*enclosing, node)
+            check_unit(node, enclosing, is_last)
+        child_enclosing = enclosing if isinstance(node, Then | Repeat) else (*enclosing, node)
         for index, child in enumerate(node.children):
-            ends = last and isinstance(node, Then) and index == len(node.children) - 1
-            check(child, enclosing_child, ends or bool(node.held))
+            child_is_last = is_last and isinstance(node, Then) and index == len(node.children) - 1
+            check(child, child_enclosing, child_is_last or bool(node.held))
 
-    def check_unit(node: Activity, enclosing: tuple[Activity, ...], last: bool) -> None:
+    def check_unit(node: Activity, enclosing: tuple[Activity, ...], is_last: bool) -> None:
         monitor = model.monitor_of(node.counter)
-        waits = node.use == TAKEN
-        if waits and node.counter not in signalled:
+        is_wait = node.use == TAKEN
+        if is_wait and node.counter not in signalled_counters:
             raise ModelError(f"no step signals {node.counter}, so a wait for it never ends")
-        held = [name for outer in enclosing for name in outer.held]
-        if monitor is not None and not (held[-1:] == [monitor] and enclosing[-1].held):
+        held_names = [name for outer in enclosing for name in outer.held]
+        if monitor is not None and not (held_names[-1:] == [monitor] and enclosing[-1].held):
             raise ModelError(
                 f"{node!r} must be directly inside a hold of the monitor {monitor}, not in a fork,"
                 " a choice or a pipeline"
             )
-        locks_kept = [name for name in held[:-1] if model.resources[name].capacity == 1]
-        if monitor is not None and waits and locks_kept:
+        kept_locks = [name for name in held_names[:-1] if model.resources[name].capacity == 1]
+        if monitor is not None and is_wait and kept_locks:
             raise ModelError(
-                f"{node!r} leaves {monitor}, but not {locks_kept[0]}, which is held as well: a deadlock"
+                f"{node!r} leaves {monitor}, but not {kept_locks[0]}, which is held as well: a deadlock"
             )
-        if monitor is not None and not (waits or last):
+        if monitor is not None and not (is_wait or is_last):
             raise ModelError(
                 f"{node!r} must be the last step inside {monitor}: a signal leaves the monitor at"
                 " once"
             )
-        if not (waits or node.counter in taken or model.population.finite):
+        if not (is_wait or node.counter in taken_counters or model.population.finite):
             raise ModelError(f"no step waits for {node.counter}, so its units grow without end")
 
     for body in model.bodies:
@@ -1900,29 +1901,29 @@ class Labels:
     @classmethod
     def of(cls, model: Model, others: str = "wait") -> Labels:
         """Build the labels of the steps and pools of a model."""
-        steps_by_label = {step.name: (step.component, step.technology) for step in model.steps}
+        classes_by_label = {step.name: (step.component, step.technology) for step in model.steps}
         for name, resource in model.resources.items():
             if isinstance(resource, TaskPool):
-                steps_by_label |= {
+                classes_by_label |= {
                     name: (resource.component, "application"),
                     f"{MONITOR}:{name}": (MONITOR, "software"),
                 }
-                steps_by_label[f"{BARRIER}:{name}"] = (f"{BARRIER}:{name}", "wait")
-        return cls(steps_by_label, others)
+                classes_by_label[f"{BARRIER}:{name}"] = (f"{BARRIER}:{name}", "wait")
+        return cls(classes_by_label, others)
 
     def component(self, label: str) -> str:
         """Return the component of a label; a wait is a component of its own."""
-        return self._both(label)[0]
+        return self._component_and_technology(label)[0]
 
     def technology(self, label: str) -> str:
         """Return the technology class of a label; waits have a class of their own."""
-        return self._both(label)[1]
+        return self._component_and_technology(label)[1]
 
-    def _both(self, label: str) -> tuple[str, str]:
+    def _component_and_technology(self, label: str) -> tuple[str, str]:
         if label.startswith(f"{BARRIER}:") and label not in self.steps:
             return BARRIER, "software"
-        idle = (IDLE, "application") if label in (IDLE, IDLE_PROCESSORS) else (label, self.others)
-        return self.steps.get(label, idle)
+        default = (IDLE, "application") if label in (IDLE, IDLE_PROCESSORS) else (label, self.others)
+        return self.steps.get(label, default)
 
 
 def is_processor(resource: str) -> bool:
@@ -1930,16 +1931,16 @@ def is_processor(resource: str) -> bool:
     return resource in PROCESSORS or (resource.startswith("processor[") and resource.endswith("]"))
 
 
-def need_model(value: object, what: str) -> Model:
+def need_model(value: object, user: str) -> Model:
     """Return a value that is a model of an activity; raise for any other value."""
-    other_kinds = {"QueueingNetwork": "a queueing network", "Law": "a law"}
-    other = value.words if isinstance(value, AddedModel) else other_kinds.get(type(value).__name__)
-    if other:
-        raise ModelError(f"{what} takes a model of an activity, not {other}")
+    kind_by_type = {"QueueingNetwork": "a queueing network", "Law": "a law"}
+    other_kind = value.words if isinstance(value, AddedModel) else kind_by_type.get(type(value).__name__)
+    if other_kind:
+        raise ModelError(f"{user} takes a model of an activity, not {other_kind}")
     if not isinstance(value, Model):
-        kind = type(value).__name__
+        type_name = type(value).__name__
         raise ModelError(
-            f"{what} takes a model, not a {kind}; wrap an activity with closed_model(...), or load"
+            f"{user} takes a model, not a {type_name}; wrap an activity with closed_model(...), or load"
             " one by name"
         )
     return value
@@ -1976,7 +1977,7 @@ def closed_model(
     return Model(
         name,
         ClosedPopulation((Group("", count, cycle),)),
-        _completed([cycle], resources),
+        _with_default_resources([cycle], resources),
         useful,
         amounts=amounts or {},
     )
@@ -2022,7 +2023,7 @@ def grouped_model(
     return Model(
         name,
         ClosedPopulation(built_groups),
-        _completed([group.cycle for group in built_groups], resources),
+        _with_default_resources([group.cycle for group in built_groups], resources),
         useful,
         amounts=amounts or {},
     )
@@ -2057,14 +2058,14 @@ def open_model(
     pattern : how arrivals follow each other
     name, resources, useful, amounts : see `Model`
     """
-    per_second = (
+    arrival_rate = (
         rate if isinstance(rate, Expr) else Parameter("population.arrivals", RATE, float(rate))
     )
-    if per_second.dimension != RATE:
-        raise ModelError(f"arrivals must be a [1/s], got [{per_second.dimension}]: {per_second}")
-    at_least(per_second, 0, "the rate of arrivals")
-    population = OpenPopulation(per_second, cycle, pattern)
-    return Model(name, population, _completed([cycle], resources), useful, amounts=amounts or {})
+    if arrival_rate.dimension != RATE:
+        raise ModelError(f"arrivals must be a [1/s], got [{arrival_rate.dimension}]: {arrival_rate}")
+    at_least(arrival_rate, 0, "the rate of arrivals")
+    population = OpenPopulation(arrival_rate, cycle, pattern)
+    return Model(name, population, _with_default_resources([cycle], resources), useful, amounts=amounts or {})
 
 
 _PHASE = "a repeat, a number of processors and an activity, such as (1, 4, delay(1.0))"
@@ -2087,7 +2088,7 @@ def phased_model(
     name, resources, useful, amounts : see `Model`
     """
     phases = tuple(
-        Phase(counted(n, "repeat"), counted(p, "processors"), cycle) for n, p, cycle in parts
+        Phase(counted(count, "repeat"), counted(processors, "processors"), cycle) for count, processors, cycle in parts
     )
     if not phases:
         raise ModelError("a program needs at least one phase")
@@ -2097,7 +2098,7 @@ def phased_model(
     return Model(
         name,
         PhasedPopulation(phases),
-        _completed([phase.cycle for phase in phases], resources),
+        _with_default_resources([phase.cycle for phase in phases], resources),
         useful,
         amounts=amounts or {},
     )
@@ -2131,7 +2132,7 @@ def superstep_model(
     2
     """
     supersteps = tuple(
-        Superstep(counted(n, "repeat"), tuple(bodies), barrier) for n, bodies, barrier in parts
+        Superstep(counted(count, "repeat"), tuple(bodies), barrier) for count, bodies, barrier in parts
     )
     if (
         not supersteps
@@ -2147,7 +2148,7 @@ def superstep_model(
     return Model(
         name,
         SuperstepPopulation(supersteps),
-        _completed(bodies, resources),
+        _with_default_resources(bodies, resources),
         useful,
         amounts=amounts or {},
     )
@@ -2166,25 +2167,25 @@ def _named_size(processors: Like, name: str) -> Expr:
     return Parameter(name, COUNT, count.value) if isinstance(count, Number) else count
 
 
-_PLAINEST: Mapping[str, Callable[[], Resource]] = {
+_DEFAULT_RESOURCES: Mapping[str, Callable[[], Resource]] = {
     "service": Station,
     "hold": Lock,
     "barrier": Barrier,
 }
 
 
-def _completed(
-    bodies: list[Activity], described: Mapping[str, Resource] | None
+def _with_default_resources(
+    bodies: list[Activity], given_resources: Mapping[str, Resource] | None
 ) -> dict[str, Resource]:
     """Return the resources, with the simplest resource for each name that is used but not
     described; times that are plain numbers become parameters.
     """
-    resources = dict(described or {})
+    resources = dict(given_resources or {})
     # So that every time of the model has a path by which it can be set.
     resources = {name: resource.with_parameters(name) for name, resource in resources.items()}
     for node in each_once(bodies):
         for name in node.uses:
-            if node.use in _PLAINEST and not is_processor(name):
+            if node.use in _DEFAULT_RESOURCES and not is_processor(name):
                 # A name alone says only what kind of use is made of it.
-                resources.setdefault(name, _PLAINEST[node.use]())
+                resources.setdefault(name, _DEFAULT_RESOURCES[node.use]())
     return resources

@@ -51,8 +51,13 @@ class Loop:
 
     def problems(self) -> tuple[TaskSet, ...]:
         """Cut the iterations into tasks."""
-        work = (1,) * self.iterations if isinstance(self.iterations, int) else self.iterations
-        tasks = [((0, sum(work[k : k + self.chunk]), -1),) for k in range(0, len(work), self.chunk)]
+        work_by_iteration = (
+            (1,) * self.iterations if isinstance(self.iterations, int) else self.iterations
+        )
+        tasks = [
+            ((0, sum(work_by_iteration[k : k + self.chunk]), -1),)
+            for k in range(0, len(work_by_iteration), self.chunk)
+        ]
         return ((tuple(range(len(tasks))), tuple(tasks)),)
 
 
@@ -88,7 +93,7 @@ class Trees:
 
     def __post_init__(self) -> None:
         for shape in self.shapes:
-            _sizes(shape)
+            _subtree_sizes(shape)
         if self.work and [*map(len, self.work)] != [*map(len, self.shapes)]:
             raise ModelError(
                 "work of trees has one number for each node of each tree, or is left out"
@@ -97,14 +102,14 @@ class Trees:
     def problems(self) -> tuple[TaskSet, ...]:
         """Cut every tree into tasks."""
         # Without stated work each node has one unit.
-        work = self.work or tuple((1,) * len(shape) for shape in self.shapes)
+        work_by_tree = self.work or tuple((1,) * len(shape) for shape in self.shapes)
         return tuple(
-            ((0,), tuple(_parts(shape, self.min_size, units)))
-            for shape, units in zip(self.shapes, work, strict=True)
+            ((0,), tuple(_tree_tasks(shape, self.min_size, node_work)))
+            for shape, node_work in zip(self.shapes, work_by_tree, strict=True)
         )
 
 
-def _sizes(shape: Sequence[int]) -> list[int]:
+def _subtree_sizes(shape: Sequence[int]) -> list[int]:
     """Count the nodes of the subtree of each node."""
     sizes = [0] * len(shape)
     subtrees: list[
@@ -116,8 +121,8 @@ def _sizes(shape: Sequence[int]) -> list[int]:
             raise ModelError(
                 f"node {node} of a tree has {shape[node]} subtrees, but {len(subtrees)} follow it"
             )
-        below = [subtrees.pop() for _ in range(shape[node])]
-        sizes[node] = 1 + sum(sizes[child] for child in below)
+        child_roots = [subtrees.pop() for _ in range(shape[node])]
+        sizes[node] = 1 + sum(sizes[child] for child in child_roots)
         subtrees.append(node)
     if len(subtrees) != 1 or len(shape) > MOST_NODES:
         raise ModelError(
@@ -127,45 +132,49 @@ def _sizes(shape: Sequence[int]) -> list[int]:
     return sizes
 
 
-def _parts(shape: Sequence[int], min_size: int, work: Sequence[int]) -> Iterator[tuple[Part, ...]]:
-    sizes = _sizes(shape)
+def _tree_tasks(
+    shape: Sequence[int], min_size: int, work: Sequence[int]
+) -> Iterator[tuple[Part, ...]]:
+    sizes = _subtree_sizes(shape)
     roots = [0]
     for node in roots:  # which grows by the subtrees that are added
-        tasks_found: list[Part] = []
-        roots_left: list[int] = []
-        interior = count = 0
-        while count <= min_size and count + sizes[node] > 3 * min_size:
-            interior += work[node]
-            *smaller, largest = _below(shape, sizes, node)
+        task_parts: list[Part] = []
+        own_roots: list[int] = []
+        interior_work = node_count = 0
+        while node_count <= min_size and node_count + sizes[node] > 3 * min_size:
+            interior_work += work[node]
+            *smaller, largest = _child_roots(shape, sizes, node)
             for subtree in smaller:
                 # A subtree joins the task as long as the task stays within three times `min_size`;
                 # else it becomes a task of its own.
-                if count + sizes[subtree] <= 3 * min_size:
-                    roots_left.append(subtree)
-                    count += sizes[subtree]
+                if node_count + sizes[subtree] <= 3 * min_size:
+                    own_roots.append(subtree)
+                    node_count += sizes[subtree]
                 else:
-                    tasks_found.append((interior, 0, len(roots)))
+                    task_parts.append((interior_work, 0, len(roots)))
                     roots.append(subtree)
-                    interior = 0
+                    interior_work = 0
             node = largest
-        if count + sizes[node] <= 3 * min_size:
-            roots_left.append(node)
+        if node_count + sizes[node] <= 3 * min_size:
+            own_roots.append(node)
         else:
-            tasks_found.append((interior, 0, len(roots)))
+            task_parts.append((interior_work, 0, len(roots)))
             roots.append(node)
-            interior = 0
-        nodes = [k for root in roots_left for k in range(root, root + sizes[root])]
-        leaves = sum(work[k] for k in nodes if not shape[k])
-        interior += sum(work[k] for k in nodes if shape[k])
-        yield (*tasks_found, (interior, leaves, -1))
+            interior_work = 0
+        own_nodes = [
+            node_index for root in own_roots for node_index in range(root, root + sizes[root])
+        ]
+        leaf_work = sum(work[node_index] for node_index in own_nodes if not shape[node_index])
+        interior_work += sum(work[node_index] for node_index in own_nodes if shape[node_index])
+        yield (*task_parts, (interior_work, leaf_work, -1))
 
 
-def _below(shape: Sequence[int], sizes: Sequence[int], node: int) -> list[int]:
+def _child_roots(shape: Sequence[int], sizes: Sequence[int], node: int) -> list[int]:
     """List the roots of the subtrees directly below a node, smallest subtree first."""
-    below = [node + 1]
-    while len(below) < shape[node]:
-        below.append(below[-1] + sizes[below[-1]])
-    return sorted(below, key=lambda root: sizes[root])
+    child_roots = [node + 1]
+    while len(child_roots) < shape[node]:
+        child_roots.append(child_roots[-1] + sizes[child_roots[-1]])
+    return sorted(child_roots, key=lambda root: sizes[root])
 
 
 TaskSource = Loop | Trees
@@ -200,19 +209,21 @@ def problem_times(problem: TaskSet, interior: Expr, leaf: Expr, inside: Expr) ->
     roots, tasks = problem
     times = (interior, leaf, inside)
     task_parts = [task_part for task in tasks for task_part in task]
-    counts = (
+    total_counts = (
         sum(task_part[0] for task_part in task_parts),
         sum(task_part[1] for task_part in task_parts),
         0,
     )
     # Each task is taken out once, and each part that adds a task puts one in: both are inside the
     # monitor.
-    changes = len(tasks) + sum(task_part[2] >= 0 for task_part in task_parts)
-    paths = (_weighed(path, times) for path in longest_paths(roots, tasks))
-    return ProblemTimes(_weighed(counts, times), changes * inside, maximum(*paths))
+    access_count = len(tasks) + sum(task_part[2] >= 0 for task_part in task_parts)
+    paths = (_time_of_counts(path, times) for path in longest_paths(roots, tasks))
+    return ProblemTimes(
+        _time_of_counts(total_counts, times), access_count * inside, maximum(*paths)
+    )
 
 
-def _weighed(counts: tuple[int, int, int], times: tuple[Expr, Expr, Expr]) -> Expr:
+def _time_of_counts(counts: tuple[int, int, int], times: tuple[Expr, Expr, Expr]) -> Expr:
     """Compute the time of some interior nodes, leaves and accesses inside the monitor [s]."""
     pairs = zip(counts, times, strict=True)
     return total((count * seconds for count, seconds in pairs if count), TIME)
@@ -224,18 +235,22 @@ def longest_paths(
     """Return the numbers of interior nodes, leaves and accesses on each path that no other path
     exceeds in all three.
     """
-    ends = set()
-    ahead = [(root, 0, 0, 1) for root in roots]
-    while ahead:
-        task, inner, outer, times = ahead.pop()
-        for more_inner, more_outer, added in tasks[task]:
-            inner = inner + more_inner
-            outer = outer + more_outer
-            if added >= 0:
-                times += 1
-                ahead.append((added, inner, outer, times + 1))
-        ends.add((inner, outer, times))
+    path_counts = set()
+    open_paths = [(root, 0, 0, 1) for root in roots]
+    while open_paths:
+        task, interior_nodes, leaves, accesses = open_paths.pop()
+        for part_nodes, part_leaves, added_task in tasks[task]:
+            interior_nodes = interior_nodes + part_nodes
+            leaves = leaves + part_leaves
+            if added_task >= 0:
+                accesses += 1
+                open_paths.append((added_task, interior_nodes, leaves, accesses + 1))
+        path_counts.add((interior_nodes, leaves, accesses))
     # Which path is longest depends on the times, so that all that may be longest are kept.
     return [
-        path for path in ends if not any(end != path and all(map(ge, end, path)) for end in ends)
+        path
+        for path in path_counts
+        if not any(
+            other_path != path and all(map(ge, other_path, path)) for other_path in path_counts
+        )
     ]

@@ -17,13 +17,13 @@ from slipstick.late import Array, np
 def _normal(probability: Array, mean: float, deviation: float) -> Array:
     """Return mean + deviation x the standard normal quantile."""
     with np.errstate(all="ignore"):
-        return mean + deviation * _standard(probability)
+        return mean + deviation * _normal_quantile(probability)
 
 
 def _lognormal(probability: Array, median: float, spread: float) -> Array:
     """Return median x exp(spread x the standard normal quantile)."""
     with np.errstate(all="ignore"):
-        return np.asarray(median * np.exp(spread * _standard(probability)))
+        return np.asarray(median * np.exp(spread * _normal_quantile(probability)))
 
 
 def _triangular(probability: Array, low: float, mode: float, high: float) -> Array:
@@ -42,13 +42,13 @@ def _discrete(probability: Array, values: Sequence[float], weights: Sequence[flo
     """Return the first value at which the cumulative weight, relative to all weights, reaches the
     probability; the values keep their order.
     """
-    reached = np.cumsum(weights) / np.sum(weights)
-    place = np.searchsorted(reached, probability, side="left")
+    cumulative_shares = np.cumsum(weights) / np.sum(weights)
+    index = np.searchsorted(cumulative_shares, probability, side="left")
     # Rounding may leave the last sum below 1: the last value takes the rest.
-    return np.asarray(values, dtype=float)[np.minimum(place, len(values) - 1)]
+    return np.asarray(values, dtype=float)[np.minimum(index, len(values) - 1)]
 
 
-def _standard(probability: Array) -> Array:
+def _normal_quantile(probability: Array) -> Array:
     from scipy.special import ndtri
 
     return np.asarray(ndtri(probability))
@@ -75,7 +75,7 @@ class Uncertainty:
     kind : fixed, one value known exactly; normal, by mean and standard deviation; lognormal, by
         median and standard deviation of the natural logarithm; uniform, by both ends; triangular,
         by both ends with the mode between them; discrete, by values and their weights
-    numbers : of the kind, in this order
+    parameters : of the kind, in this order
 
     >>> Uncertainty("normal", 5.0, 2.0).quantile(np.array([0.5, 0.8413447460685429])).round(9)
     array([5., 7.])
@@ -89,38 +89,42 @@ class Uncertainty:
     1.5
     """
 
-    def __init__(self, kind: str, *numbers: float | Sequence[float]) -> None:
+    def __init__(self, kind: str, *parameters: float | Sequence[float]) -> None:
         self.kind = kind
-        self.given = numbers
+        self.parameters = parameters
 
-    def quantile(self, part: Array) -> Array:
-        """Return the value below which the fraction `part` of all values lies."""
-        return _QUANTILES[self.kind](part, *self.given)
+    def quantile(self, probability: Array) -> Array:
+        """Return the value below which a fraction of all values lies, which is a probability."""
+        return _QUANTILES[self.kind](probability, *self.parameters)
 
     def value_at(self, probability: float) -> float:
         """Return one quantile as a plain number, without importing NumPy, for the checks of files."""
-        normal = NormalDist().inv_cdf(probability)
+        normal_quantile = NormalDist().inv_cdf(probability)
         upper_probability = 1.0 - probability
-        numbers: tuple[Any, ...] = self.given
-        value = numbers[0]
-        match self.kind, numbers:
+        parameters: tuple[Any, ...] = self.parameters
+        value = parameters[0]
+        match self.kind, parameters:
             case "normal", (mean, deviation):
-                value = mean + deviation * normal
+                value = mean + deviation * normal_quantile
             case "lognormal", (median, spread):
-                value = median * exp(min(spread * normal, _MOST_LOG))
+                value = median * exp(min(spread * normal_quantile, _MOST_LOG))
             case "uniform", (low, high):
                 value = low + probability * (high - low)
             case "triangular", (low, mode, high):
-                below = probability * (high - low) < mode - low
-                squared = (
+                is_below_mode = probability * (high - low) < mode - low
+                squared_distance = (
                     probability * (high - low) * (mode - low)
-                    if below
+                    if is_below_mode
                     else upper_probability * (high - low) * (high - mode)
                 )
-                value = low + sqrt(squared) if below else high - sqrt(squared)
+                value = (
+                    low + sqrt(squared_distance) if is_below_mode else high - sqrt(squared_distance)
+                )
             case "discrete", (values, weights):
-                reached = list(accumulate(weights))
-                value = values[bisect_left(reached, probability * reached[-1])]
+                cumulative_weights = list(accumulate(weights))
+                value = values[
+                    bisect_left(cumulative_weights, probability * cumulative_weights[-1])
+                ]
         return float(value)
 
 
@@ -143,7 +147,7 @@ def sample_points(
     distributions: Mapping[str, Uncertainty],
     count: int,
     rng: np.random.Generator,
-    how: str = QUASI_RANDOM,
+    sequence: str = QUASI_RANDOM,
 ) -> dict[str, Array]:
     """Draw random points of several independent quantities.
 
@@ -152,7 +156,7 @@ def sample_points(
     distributions : by name; the order of names does not matter, a further name changes the points
     count : how many points; a power of two for quasi-random ones
     rng : as `random_stream` gives it
-    how : quasi-random is a scrambled Sobol sequence (SciPy), whose points fill space evenly
+    sequence : quasi-random is a scrambled Sobol sequence (SciPy), whose points fill space evenly
 
     >>> points = sample_points({"x": Uncertainty("uniform", 0.0, 1.0)}, 4, random_stream(1, "a test"))
     >>> sorted(np.floor(4 * points["x"]).tolist())  # one in each quarter
@@ -161,15 +165,17 @@ def sample_points(
     names = sorted(distributions)
     if not names:
         return {}
-    probabilities = _parts(names, count, rng, how)
+    probabilities = _unit_points(names, count, rng, sequence)
     return {
         name: distributions[name].quantile(probabilities[:, index])
         for index, name in enumerate(names)
     }
 
 
-def _parts(names: Sequence[str], count: int, rng: np.random.Generator, how: str) -> Array:
-    if how == RANDOM:
+def _unit_points(
+    names: Sequence[str], count: int, rng: np.random.Generator, sequence: str
+) -> Array:
+    if sequence == RANDOM:
         points = rng.random((count, len(names)))
     else:
         from scipy.stats.qmc import Sobol

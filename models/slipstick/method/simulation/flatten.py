@@ -607,7 +607,7 @@ class Writer:
 
     def _pick(self, node: Pick, parties: Parties) -> None:
         bodies = [self.later(option, parties) for option in node.options]
-        bodies_by_place = list(zip(node.places, bodies, strict=True))
+        bodies_by_place = list(zip(node.first_resources, bodies, strict=True))
         self.builder.pick(bodies_by_place, node.by, self._stream_number(node))
 
     def _step(self, step: Step, parties: Parties) -> None:
