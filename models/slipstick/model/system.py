@@ -240,7 +240,9 @@ class ResourceKind:
         """
         # Only parameters can vary in a sweep and have shares.
         number_keys = [key for key in self.time_classes if not isinstance(getattr(self, key), Expr)]
-        time_by_key: dict[str, Any] = {key: timed(getattr(self, key), f"{name}.{key}") for key in number_keys}
+        time_by_key: dict[str, Any] = {
+            key: timed(getattr(self, key), f"{name}.{key}") for key in number_keys
+        }
         return replace(self, **time_by_key)
 
     @property
@@ -315,7 +317,9 @@ class Station(ResourceKind):
             INTERRUPTIONS: discipline.preemptive,
             UNLIMITED: discipline.delay,
         }
-        return constructs_of(self) | {construct for construct, has_trait in trait_by_construct.items() if has_trait}
+        return constructs_of(self) | {
+            construct for construct, has_trait in trait_by_construct.items() if has_trait
+        }
 
     @property
     def capacity(self) -> int:
@@ -767,7 +771,10 @@ def faster(
     gain_by_class = {**dict.fromkeys(fully, 1 / p), **dict.fromkeys(partly, partial_gain)}
     return {
         **factors,
-        **{technology: factors[technology] * gain if technology in factors else gain for technology, gain in gain_by_class.items()},
+        **{
+            technology: factors[technology] * gain if technology in factors else gain
+            for technology, gain in gain_by_class.items()
+        },
     }
 
 
@@ -800,7 +807,7 @@ def scaled(model: Model, factors: Mapping[str, Expr]) -> Model:
     # One table for all bodies keeps parts that they share shared.
     rebuilt_by_id: dict[int, Activity] = {}
     population = model.population.rebuilt(
-        [mapped(body, changed, known=rebuilt_by_id) for body in model.bodies]
+        [mapped(body, scaled_step, rebuilt_by_id=rebuilt_by_id) for body in model.bodies]
     )
     resources = {name: resource.scaled(factors) for name, resource in model.resources.items()}
     return replace(
@@ -1240,7 +1247,8 @@ class SuperstepPopulation(PopulationKind):
 
     def time(self, time_of_body: Callable[[Activity], Expr]) -> Expr:
         times = (
-            superstep.repeat * (maximum(*map(time_of_body, superstep.bodies)) + time_of_body(superstep.barrier))
+            superstep.repeat
+            * (maximum(*map(time_of_body, superstep.bodies)) + time_of_body(superstep.barrier))
             for superstep in self.supersteps
         )
         return total(times, TIME)
@@ -1519,12 +1527,16 @@ class Model:
     def _repr_html_(self) -> str:
         """Show the steps and the resources in a notebook."""
         column_titles = ["step", "at", "mean time", "component"]
-        step_rows = [[step.name, step.resource or "", step.time, step.component] for step in self.steps]
+        step_rows = [
+            [step.name, step.resource or "", step.time, step.component] for step in self.steps
+        ]
         resource_rows = [
             [name, type(resource).__name__, resource] for name, resource in self.resources.items()
         ]
         return html_table(self.name, column_titles, step_rows) + (
-            html_table("resources", ["name", "kind", "as written"], resource_rows) if resource_rows else ""
+            html_table("resources", ["name", "kind", "as written"], resource_rows)
+            if resource_rows
+            else ""
         )
 
     def _repr_latex_(self) -> str:
@@ -1597,7 +1609,7 @@ class Model:
 
     def _check_pick(self, node: Pick) -> None:
         """Raise if an option of a pick does not begin at a resource with a queue."""
-        for name in node.places:
+        for name in node.first_resources:
             resource = self.resources.get(name)
             if not (isinstance(resource, Station) or _is_plain_lock_or_permits(resource)):
                 beginning = f"{name or 'nothing'}{f', {resource.noun}' if resource else ''}"
@@ -1614,7 +1626,9 @@ class Model:
         if isinstance(resource, Station):
             discipline = DISCIPLINES[resource.discipline]
             has_queue = discipline.queued and not discipline.preemptive and not resource.rates
-            resource_in_words += " with rates" if resource.rates else f" of the discipline {discipline.name}"
+            resource_in_words += (
+                " with rates" if resource.rates else f" of the discipline {discipline.name}"
+            )
         if not (has_queue or _is_plain_lock_or_permits(resource)):
             raise ModelError(
                 "an attempt needs a queue: a station without rates that is not shared, a fifo lock, or"
@@ -1631,7 +1645,11 @@ class Model:
         it, or waits for all processors.
         """
         held_name = next(iter(node.held), "")
-        work_in_words = f"the second phase at {held_name}" if held_name else "a branch that a fork does not wait for"
+        work_in_words = (
+            f"the second phase at {held_name}"
+            if held_name
+            else "a branch that a fork does not wait for"
+        )
         if held_name and not _is_plain_lock_or_permits(self.resources[held_name]):
             raise ModelError(
                 f"a second phase must hold a fifo lock or permits, not {held_name},"
@@ -1922,7 +1940,9 @@ class Labels:
     def _component_and_technology(self, label: str) -> tuple[str, str]:
         if label.startswith(f"{BARRIER}:") and label not in self.steps:
             return BARRIER, "software"
-        default = (IDLE, "application") if label in (IDLE, IDLE_PROCESSORS) else (label, self.others)
+        default = (
+            (IDLE, "application") if label in (IDLE, IDLE_PROCESSORS) else (label, self.others)
+        )
         return self.steps.get(label, default)
 
 
@@ -1934,7 +1954,9 @@ def is_processor(resource: str) -> bool:
 def need_model(value: object, user: str) -> Model:
     """Return a value that is a model of an activity; raise for any other value."""
     kind_by_type = {"QueueingNetwork": "a queueing network", "Law": "a law"}
-    other_kind = value.words if isinstance(value, AddedModel) else kind_by_type.get(type(value).__name__)
+    other_kind = (
+        value.words if isinstance(value, AddedModel) else kind_by_type.get(type(value).__name__)
+    )
     if other_kind:
         raise ModelError(f"{user} takes a model of an activity, not {other_kind}")
     if not isinstance(value, Model):
@@ -2062,10 +2084,14 @@ def open_model(
         rate if isinstance(rate, Expr) else Parameter("population.arrivals", RATE, float(rate))
     )
     if arrival_rate.dimension != RATE:
-        raise ModelError(f"arrivals must be a [1/s], got [{arrival_rate.dimension}]: {arrival_rate}")
+        raise ModelError(
+            f"arrivals must be a [1/s], got [{arrival_rate.dimension}]: {arrival_rate}"
+        )
     at_least(arrival_rate, 0, "the rate of arrivals")
     population = OpenPopulation(arrival_rate, cycle, pattern)
-    return Model(name, population, _with_default_resources([cycle], resources), useful, amounts=amounts or {})
+    return Model(
+        name, population, _with_default_resources([cycle], resources), useful, amounts=amounts or {}
+    )
 
 
 _PHASE = "a repeat, a number of processors and an activity, such as (1, 4, delay(1.0))"
@@ -2088,7 +2114,8 @@ def phased_model(
     name, resources, useful, amounts : see `Model`
     """
     phases = tuple(
-        Phase(counted(count, "repeat"), counted(processors, "processors"), cycle) for count, processors, cycle in parts
+        Phase(counted(count, "repeat"), counted(processors, "processors"), cycle)
+        for count, processors, cycle in parts
     )
     if not phases:
         raise ModelError("a program needs at least one phase")
@@ -2132,7 +2159,8 @@ def superstep_model(
     2
     """
     supersteps = tuple(
-        Superstep(counted(count, "repeat"), tuple(bodies), barrier) for count, bodies, barrier in parts
+        Superstep(counted(count, "repeat"), tuple(bodies), barrier)
+        for count, bodies, barrier in parts
     )
     if (
         not supersteps
