@@ -151,7 +151,8 @@ def model_with_breakdowns(model: Model, breakdowns: Mapping[str, tuple[Expr, Exp
 
     known: dict[int, Activity] = {}
     groups = [
-        replace(group, cycle=mapped(group.cycle, later, known=known)) for group in population.groups
+        replace(group, cycle=mapped(group.cycle, later, rebuilt_by_id=known))
+        for group in population.groups
     ]
     if not groups[0].name:
         groups[0] = replace(groups[0], name="processors")

@@ -19,13 +19,13 @@ from slipstick.report.formatting import (
     Ends,
     Notes,
     bracketed,
-    counted,
     escape,
     joined,
     markdown_table,
     overlap,
     percent,
     prose,
+    with_noun,
 )
 from slipstick.results.question import QuestionResult
 from slipstick.results.sweep import Provenance
@@ -164,7 +164,7 @@ class CompareResult(QuestionResult):
             ]
             lines.append(joined([agree, *rest], "and"))
         lines += [
-            f"{counted(len(found), f'{kind} value')} {'is' if len(found) == 1 else 'are'} predicted"
+            f"{with_noun(len(found), f'{kind} value')} {'is' if len(found) == 1 else 'are'} predicted"
             f" with a mean error of {percent(fmean(map(abs, found)))}"
             for kind, found in errors.items()
         ]
@@ -453,19 +453,19 @@ def summary(comparisons: Sequence[PublishedTable]) -> str:
     counts, errors = _counts(comparisons)
     compared = sum(counts[kind] for kind in ("agrees", "slip", "miss"))
     text = (
-        f"{counted(compared, 'printed cell is', 'printed cells are')} compared:"
-        f" {counted(counts['agrees'], 'agrees', 'agree')} within rounding,"
-        f" {counted(counts['slip'], 'is a slip', 'are slips')} of the source,"
-        f" {counted(counts['miss'], 'is a miss', 'are misses')}."
+        f"{with_noun(compared, 'printed cell is', 'printed cells are')} compared:"
+        f" {with_noun(counts['agrees'], 'agrees', 'agree')} within rounding,"
+        f" {with_noun(counts['slip'], 'is a slip', 'are slips')} of the source,"
+        f" {with_noun(counts['miss'], 'is a miss', 'are misses')}."
     )
     if not counts:
         text = ""
     if lost := counts["nothing computed"]:
-        text += f" {counted(lost, 'printed cell')} without a computed value."
+        text += f" {with_noun(lost, 'printed cell')} without a computed value."
     for kind, found in errors.items():
         mean = percent(fmean(map(abs, found)))
         text += (
-            f" Against {counted(len(found), f'{kind} value')} the mean absolute error is {mean}."
+            f" Against {with_noun(len(found), f'{kind} value')} the mean absolute error is {mean}."
         )
     return text.strip()
 
@@ -560,7 +560,7 @@ def _row_error(row: TableRow) -> str:
     mean = percent(fmean(map(abs, errors)))
     return (
         f"{escape(row.label)}: mean absolute error {mean} over"
-        f" {counted(len(errors), f'{row.reference} value')}"
+        f" {with_noun(len(errors), f'{row.reference} value')}"
     )
 
 

@@ -14,7 +14,7 @@ import click
 
 from slipstick.cli.console import folders_argument, out_option, write_text
 from slipstick.errors import InputError
-from slipstick.report.formatting import NOTHING, counted, escape, markdown_table, prose
+from slipstick.report.formatting import NOTHING, escape, markdown_table, prose, with_noun
 
 STATEMENTS = "statements.csv"
 """The statements of a study, one a row."""
@@ -217,7 +217,7 @@ def _distinct(reports: Sequence[_Report]) -> str:
         if row.verdict != "input" and not (row.apart or row.repeats)
     ]
     return (
-        f"{counted(len(counting), 'statement')} of the papers, each counted once, without inputs,"
+        f"{with_noun(len(counting), 'statement')} of the papers, each counted once, without inputs,"
         " repetitions and statements of other sources."
     )
 
@@ -414,14 +414,14 @@ def summary(statements: Sequence[StatementRow], most: int | None = None) -> str:
     misses, undecided, hits, inputs_given = (
         [name for name, verdict in verdicts.items() if verdict == kind] for kind in _KINDS
     )
-    text = f"{counted(len(verdicts) - len(inputs_given), 'statement')} checked: {counted(len(hits), 'hit')}"
-    text += f", {counted(len(misses), 'miss', 'misses')}" + (
+    text = f"{with_noun(len(verdicts) - len(inputs_given), 'statement')} checked: {with_noun(len(hits), 'hit')}"
+    text += f", {with_noun(len(misses), 'miss', 'misses')}" + (
         f" ({_named(misses, most)})" if misses else ""
     )
     text += f", {len(undecided)} undecided ({_named(undecided, most)})" if undecided else ""
     inputs_given = inputs_given if most is None else []
     return text + (
-        f"; {counted(len(inputs_given), 'input')} beside them ({', '.join(inputs_given)})"
+        f"; {with_noun(len(inputs_given), 'input')} beside them ({', '.join(inputs_given)})"
         if inputs_given
         else ""
     )

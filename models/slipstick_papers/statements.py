@@ -12,7 +12,7 @@ from typing import ClassVar, NamedTuple
 from slipstick.answer import Answer
 from slipstick.errors import Problem, SpecError, did_you_mean
 from slipstick.expression.nodes import COUNT, Dimension
-from slipstick.report.formatting import NO_ENDS, counted, escape, percent, quantity
+from slipstick.report.formatting import NO_ENDS, escape, percent, quantity, with_noun
 from slipstick.results.question import QuestionResult, ResultColumn, ResultTable
 from slipstick.results.sweep import Provenance
 from slipstick.results.words import Words
@@ -105,7 +105,7 @@ def _head(rows: Sequence[StatementRow]) -> str:
     verdicts = verdicts_of(rows)
     counts = Counter(verdicts.values())
     total = len(verdicts) - counts["input"]
-    confirmed = f"{counts['hit']} of {counted(total, 'statement')} of the source"
+    confirmed = f"{counts['hit']} of {with_noun(total, 'statement')} of the source"
     if counts["hit"] == total:
         every = {1: "the one statement", 2: "both statements"}.get(total, f"all {total} statements")
         return f"the computed values confirm {every} of the source"

@@ -20,7 +20,7 @@ from slipstick.answer import OVERHEAD, Answer, Value
 from slipstick.errors import Problem, SpecError, did_you_mean
 from slipstick.late import Array, np
 from slipstick.model.uncertainty import random_stream
-from slipstick.report.formatting import counted, escape, joined, quantity
+from slipstick.report.formatting import escape, joined, quantity, with_noun
 from slipstick.results.question import QuestionResult, ResultColumn, ResultTable
 from slipstick.results.sweep import Provenance
 from slipstick.results.words import Words
@@ -91,7 +91,7 @@ class UnpublishedResult(QuestionResult):
         unprinted inputs, and that never hold.
         """
         kinds = Counter(row.verdict for row in self.rows)
-        of = counted(sum(kinds.values()) - kinds["input"], "statement")
+        of = with_noun(sum(kinds.values()) - kinds["input"], "statement")
         parts = [
             f"{kinds[kind]} {kind}{self._named(kind) if kind != 'always' else ''}"
             for kind in ("always", "depends", "never", "undecided")
@@ -104,7 +104,7 @@ class UnpublishedResult(QuestionResult):
         decides most of them.
         """
         kinds = Counter(row.verdict for row in self.rows)
-        total = counted(sum(kinds.values()) - kinds["input"], "statement")
+        total = with_noun(sum(kinds.values()) - kinds["input"], "statement")
         all_values = "all values of the inputs that it does not print"
         inputs = "these inputs" if kinds["always"] else "inputs that it does not print"
         counts = [
@@ -119,12 +119,12 @@ class UnpublishedResult(QuestionResult):
         ]
         deciding = Counter(row.decided_by for row in self.rows if row.decided_by)
         most = deciding.most_common(1)
-        by = f"; {most[0][0]} decides {counted(most[0][1], 'statement')}" if most else ""
+        by = f"; {most[0][0]} decides {with_noun(most[0][1], 'statement')}" if most else ""
         return [f"of {total} of the source, {joined(counts, 'and')}{by}"]
 
     @property
     def _draws(self) -> str:
-        return f"{self.kept} of {counted(self.drawn, 'draw')}" + (
+        return f"{self.kept} of {with_noun(self.drawn, 'draw')}" + (
             " that agree with what is printed" if self.agree else ""
         )
 

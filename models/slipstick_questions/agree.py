@@ -11,7 +11,7 @@ from typing import ClassVar
 from slipstick.answer import Answer
 from slipstick.errors import SpecError, UnknownNameError, did_you_mean
 from slipstick.report.answer import agreement_blocks
-from slipstick.report.formatting import counted, escape, joined, markdown_blocks
+from slipstick.report.formatting import escape, joined, markdown_blocks, with_noun
 from slipstick.results.question import MOST_SAID, QuestionResult
 from slipstick.results.study import Agreement
 from slipstick.results.words import Words
@@ -41,11 +41,11 @@ class AgreeResult(QuestionResult):
             for agreement in self.agreements
             for words in agreement.findings
         ]
-        count = counted(len(self.agreements), "case")
+        count = with_noun(len(self.agreements), "case")
         if not findings:
             return [f"no method contradicts another by more than it promises, in {count}"]
         return [
-            f"{counted(len(findings), 'finding')} in {count}, where methods contradict each other",
+            f"{with_noun(len(findings), 'finding')} in {count}, where methods contradict each other",
             *findings,
         ]
 
@@ -59,7 +59,7 @@ class AgreeResult(QuestionResult):
         named = f"{joined(apart[:MOST_SAID])}{' and others' if len(apart) > MOST_SAID else ''}"
         return [
             (
-                f"in {len(apart)} of {counted(count, 'case')} methods differ by more than they"
+                f"in {len(apart)} of {with_noun(count, 'case')} methods differ by more than they"
                 f" promise: {named}"
             )
         ]

@@ -337,7 +337,7 @@ def _head(bottlenecks: CaseBottlenecks, case: str, words: Words) -> str:
     changed = ""
     if since:
         value = float(bottlenecks.values[since])
-        changed = f" {bounded(bottlenecks.path, value, bottlenecks.unit, words, least=True)}"
+        changed = f" {bounded(bottlenecks.path, value, bottlenecks.unit, words, is_lower=True)}"
     return f"{limit}{changed}"
 
 

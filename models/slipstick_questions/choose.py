@@ -25,7 +25,6 @@ from slipstick.late import Array, NDArray, np
 from slipstick.limits import check_cost
 from slipstick.report.formatting import (
     capital,
-    counted,
     escape,
     joined,
     overlap,
@@ -34,6 +33,7 @@ from slipstick.report.formatting import (
     setting,
     setting_amount,
     value_amount,
+    with_noun,
 )
 from slipstick.results.question import (
     MOST_SAID,
@@ -778,7 +778,7 @@ def _against(choice: ChosenPoints) -> str:
         return ""
     first = choice.rivals[0]
     more = len(choice.rivals) - 1
-    further_words = f" and {counted(more, 'further point')}" if more else ""
+    further_words = f" and {with_noun(more, 'further point')}" if more else ""
     if choice.ranges:
         return f", undecided within the ranges against {_place(choice, first)}{further_words}"
     return (
@@ -792,7 +792,7 @@ def _nothing(choice: ChosenPoints) -> str:
     """
     total, solvable_count = choice.points
     if not solvable_count:
-        return f"none of {counted(total, 'point')} meets the conditions on what is varied"
+        return f"none of {with_noun(total, 'point')} meets the conditions on what is varied"
     if choice.nearest is None:
         no_values = (
             "no point has the values of all conditions; they may be known with method: simulation"
@@ -812,7 +812,7 @@ def _nothing(choice: ChosenPoints) -> str:
 def _effort(choice: ChosenPoints) -> str:
     """Return how it was established that no other point is better."""
     total, solvable_count = choice.points
-    among = f"{choice.solved} of {counted(total, 'point')} {'was' if choice.solved == 1 else 'were'} solved"
+    among = f"{choice.solved} of {with_noun(total, 'point')} {'was' if choice.solved == 1 else 'were'} solved"
     among += (
         f", {total - solvable_count} break a condition on what is varied alone"
         if solvable_count < total
@@ -831,7 +831,7 @@ def _effort(choice: ChosenPoints) -> str:
 def _undecided(choice: ChosenPoints) -> str:
     first = choice.undecided[0]
     more = len(choice.undecided) - 1
-    further_words = f", and {counted(more, 'further point')}" if more else ""
+    further_words = f", and {with_noun(more, 'further point')}" if more else ""
     within = " within the ranges" if choice.ranges else ""
     return (
         f"undecided{within}, because a limit lies in the interval: {_number(first, OBJECTIVE)} at"

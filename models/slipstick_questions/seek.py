@@ -20,12 +20,12 @@ from slipstick.report.formatting import (
     bounded_amount,
     bracketed,
     capital,
-    counted,
     joined,
     overlap,
     percent,
     quantity,
     value_amount,
+    with_noun,
 )
 from slipstick.results.question import (
     MOST_SAID,
@@ -800,7 +800,7 @@ def _head(cases: Sequence[ConditionSearch], words: Words) -> str:
         return f"{lead}{'' if where.startswith(_PHRASES) else ':'} {where}"
     said = further_searches[:MOST_SAID]
     left_out = len(further_searches) - len(said)
-    more = [counted(left_out, "further case")] if left_out else []
+    more = [with_noun(left_out, "further case")] if left_out else []
     further_places = [_where_head(search, words, False) for search in said]
     if all(place.startswith(_PHRASES) and ";" not in place for place in (where, *further_places)):
         relation = next((words for words in _RELATIONS if f" {words} " in where), "")
@@ -862,7 +862,7 @@ def _where_head(search: ConditionSearch, words: Words, named: bool) -> str:
             amount = bracketed(year(value), *(year(end) for end in ends))
             return f"from {amount} on" if starts else f"until {amount}"
         write = bounded if named else bounded_amount
-        return write(search.of, value or 0.0, search.unit, words, ends, least=starts)
+        return write(search.of, value or 0.0, search.unit, words, ends, is_lower=starts)
 
     if search.nearest is None:
         return f"no answer ({_range_searched(search, words)})" if named else "no answer"

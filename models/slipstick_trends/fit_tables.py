@@ -9,11 +9,11 @@ from typing import Any
 from slipstick.late import np
 from slipstick.report.formatting import (
     NOTHING,
-    counted,
     escape,
     markdown_table,
     percent,
     plain_table,
+    with_noun,
 )
 from slipstick_rates.series import (
     FEW_POINTS,
@@ -55,7 +55,7 @@ def fit_rows(series: Sequence[PointSeries]) -> list[list[str]]:
             rows.append(_row(fit, first, last, str(len(measured)), note))
         last = measured[-1].year
         plans = len(point_series.used) - len(measured)
-        note = f"with {counted(plans, 'announced point')}" if plans else "expected"
+        note = f"with {with_noun(plans, 'announced point')}" if plans else "expected"
         if fit.reached(last + AHEAD):
             note += f"; the band ends at the limit of {point_series.limit:g} {point_series.unit}"
         rows.append(_row(fit, last, last + AHEAD, "", note))

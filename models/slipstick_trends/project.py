@@ -14,12 +14,12 @@ from slipstick.expression.nodes import number_text
 from slipstick.late import Array, np
 from slipstick.model.activity import TECHNOLOGIES
 from slipstick.report.formatting import (
-    counted,
     joined,
     overlap,
     percent,
     prose,
     value_amount,
+    with_noun,
 )
 from slipstick.results.question import Decision, QuestionResult, ResultTable
 from slipstick.results.sweep import Axis, Sweep
@@ -213,7 +213,7 @@ class ProjectResult(QuestionResult):
         projection = self.projection
         titles = ", and ".join(f"{name} ({title})" for name, title in projection.titles.items())
         drawn = (
-            f" {counted(projection.samples, 'draw')} of the rates give the band of {percent(projection.band)}"
+            f" {with_noun(projection.samples, 'draw')} of the rates give the band of {percent(projection.band)}"
             " in brackets. A rate as written has one draw for all years; that of a series has the"
             " error of its level, of its rate, later changes of its rate, and the scatter of"
             " devices. More processors are no faster processors: their numbers stay as they are."
@@ -893,7 +893,7 @@ def _series_rate(trend: Trend, name: str, rate: SeriesRate, span: tuple[float, f
     weak = f", {'weak: ' if series.weak else ''}{len(measured)} points"
     weak += f", {series.recalled} from memory" if series.recalled else ""
     plans = len(series.used) - len(measured)
-    planned = f" and {counted(plans, 'announced one')}" if plans else ""
+    planned = f" and {with_noun(plans, 'announced one')}" if plans else ""
     of_class = name in (PROCESSORS, *TECHNOLOGIES)
     label = f"{trend.kind}: " if trend.kind and of_class else ""
     limit = f", limit {series.limit:g} {series.unit}" if series.limit is not None else ""

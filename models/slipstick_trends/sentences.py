@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from math import isfinite
 
-from slipstick.report.formatting import capital, counted, joined, percent, quantity, value_amount
+from slipstick.report.formatting import capital, joined, percent, quantity, value_amount, with_noun
 from slipstick.results.sweep import Sweep
 from slipstick.results.words import SHARES, Words, spelt
 from slipstick.schema.kinds.study import YEAR
@@ -403,7 +403,7 @@ def marks(
 def _points(rate: UsedRate) -> str:
     """Return how many points a series has, and how many of them are from memory."""
     recalled = f", {rate.recalled} from memory" if rate.recalled else ""
-    return f"{counted(rate.points, 'point')}{recalled}"
+    return f"{with_noun(rate.points, 'point')}{recalled}"
 
 
 def warnings(projection: Projection) -> Iterator[str]:

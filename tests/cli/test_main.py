@@ -499,7 +499,7 @@ def test_a_run_that_was_ended_on_the_way_is_named_and_completed(
 ) -> None:
     Path("s.yaml").write_text(study(base="{model: lock-and-bus}"))
     with monkeypatch.context() as patch:
-        patch.setattr("slipstick.report.folder._move", ended)
+        patch.setattr("slipstick.report.folder._move_file", ended)
         with pytest.raises(RuntimeError, match="ended"):
             slip("run", "s.yaml", "--out", "found")
     status, out, _ = slip("status", "found")

@@ -58,12 +58,12 @@ def _entry(path: str, meaning: str) -> DescribedValue:
 
 def test_an_answer_word_for_word() -> None:
     described = {"send_call": _entry("send_call", "extra system time of one send")}
-    assert answer_text(replace(BASE, described=described), whole=True) == TEXT
+    assert answer_text(replace(BASE, described=described), in_full=True) == TEXT
 
 
 def test_stages_that_take_the_same_time_are_told_as_a_range() -> None:
     stages = {"a": 1e-3, **{f"work.{k}": 2e-3 for k in range(1, 65)}, "b": 3e-3, "c": 3e-3}
-    text = answer_text(replace(BASE, limits=(Limit("line", "b", stages, ()),)), whole=True)
+    text = answer_text(replace(BASE, limits=(Limit("line", "b", stages, ()),)), in_full=True)
     assert (
         "line is limited by b (one item: a 1 ms, work.1 to work.64 2 ms each, b 3 ms, c 3 ms)"
         in text
@@ -138,7 +138,7 @@ def test_everything_fits_the_terminal_in_ascii() -> None:
         given={"c": 1e-6},
         described={path: _entry(path, "what it means, at length, " * 20)},
     )
-    text = answer_text(long, whole=True)
+    text = answer_text(long, in_full=True)
     assert text.isascii()
     assert max(map(len, text.splitlines())) <= WIDTH
 
@@ -207,7 +207,7 @@ def test_an_exact_solution_says_that_an_asked_quantile_is_estimated() -> None:
 def test_a_steep_saving_is_written_as_about_that_much() -> None:
     """1 % faster service at a queue 95 % busy saves 16.8 %, where the slope says 20."""
     queue = network({"jobs": open_class(0.95)}, {"cpu": station(service={"jobs": 1.0}, servers=1)})
-    text = answer_text(solve(queue), whole=True)
+    text = answer_text(solve(queue), in_full=True)
     assert "about 20 %" in text
     faster = network(
         {"jobs": open_class(0.95)}, {"cpu": station(service={"jobs": 0.99}, servers=1)}

@@ -481,7 +481,7 @@ def run(
       slipstick run my-study.yaml --jobs 8 --limit time=60s --limit memory=2GB
     """
     from slipstick.report.folder import check_folder
-    from slipstick.report.formatting import INTERVALS, counted, wrapped
+    from slipstick.report.formatting import INTERVALS, with_noun, wrapped
     from slipstick.report.write import HTML, missing_pictures, sure_names, write
     from slipstick.study.journal import Journal
     from slipstick.study.run import MOST_ANSWERS, prepare
@@ -511,7 +511,7 @@ def run(
         # Only after a whole run is it known which points of earlier runs are no longer asked for.
         journal.close(finished=True)
     if journal.reused_points:
-        reused_in_words = counted(journal.reused_points, "point is", "points are")
+        reused_in_words = with_noun(journal.reused_points, "point is", "points are")
         echo(f"note: {reused_in_words} from an earlier run; --fresh solves again", err=True)
     write(
         results,

@@ -16,7 +16,6 @@ from slipstick.report.formatting import (
     TextBlock,
     TextTable,
     ascii_only,
-    counted,
     losses_sentence,
     percent,
     plain_table,
@@ -26,6 +25,7 @@ from slipstick.report.formatting import (
     terminal_blocks,
     terminal_width,
     value_amount,
+    with_noun,
     wrapped,
 )
 from slipstick.results.words import Words
@@ -45,7 +45,7 @@ _FIRST = (
 _DOUBTS = ("usual error", "leaves out", "takes the longest", "not converged", "stopped at")
 """Beginnings of notes on how sure an answer is."""
 
-_TOLD = ("time", "response_time", "throughput", "efficiency")
+_USUAL_VALUES = ("time", "response_time", "throughput", "efficiency")
 """Values that the first line has where none is asked for."""
 
 _SCREEN = 40  # lines
@@ -61,14 +61,14 @@ _LISTED = re.compile(
 )  # memory-0, memory-1 ... memory-7
 _MOST_POINTS = 30
 _INDENT = "  "
-_PLACED = re.compile(
+_OF_STATION = re.compile(
     r"(?P<kind>[a-z_]+)(?<!_at)\[(?P<label>[A-Za-z][^,]*),(?P<station>[A-Za-z].*)\]"
 )  # a class at a station
 
-_PLACES = {"phase_account": ("phase", "part")}
+_LABEL_TITLES = {"phase_account": ("phase", "part")}
 """What the two labels of a kind of values name, where it is not a class and a station."""
 
-_HEADS = {
+_TITLES = {
     "phase_account": "time",
     "queue_length": "present",
     "residence_time": "residence",
@@ -91,38 +91,38 @@ Entries = Mapping[str, "DescribedValue"]
 
 
 def answers_text(
-    answers: Sequence[Answer], together: Agreement | None = None, whole: bool = False
+    answers: Sequence[Answer], agreement: Agreement | None = None, in_full: bool = False
 ) -> str:
     """Write several answers one below the other, after the text that compares them.
 
     Parameters
     ----------
     answers : in order
-    together : the answers side by side, unless they are of one method, such as bounds; they stand
-        alone unless `whole`
-    whole : every part of every answer
+    agreement : the answers side by side, unless they are of one method, such as bounds; they stand
+        alone unless `in_full`
+    in_full : every part of every answer
     """
-    if together and len(together.methods) < 2:
-        together = None
+    if agreement and len(agreement.methods) < 2:
+        agreement = None
     # The table has the values of all methods, and the answers in full would take several screens.
-    if together and not whole:
+    if agreement and not in_full:
         return (
-            f"{agreement_text(together)}\nslipstick solve --all shows each answer: its account,"
+            f"{agreement_text(agreement)}\nslipstick solve --all shows each answer: its account,"
             " shares and notes\n"
         )
-    first = [agreement_text(together)] if together else []
+    leading_texts = [agreement_text(agreement)] if agreement else []
     return ("\n" + "=" * 72 + "\n\n").join(
-        [*first, *(answer_text(answer, whole) for answer in answers)]
+        [*leading_texts, *(answer_text(answer, in_full) for answer in answers)]
     )
 
 
-def answer_text(answer: Answer, whole: bool = False) -> str:
+def answer_text(answer: Answer, in_full: bool = False) -> str:
     """Write one answer in ASCII, at most 100 columns wide.
 
     Parameters
     ----------
     answer : of one method, at one point
-    whole : every value and step; else what fits a screen
+    in_full : every value and step; else what fits a screen
 
     >>> print(answer_text(Answer("demo", "closed-form", values={"time": Value(0.0017, "s")}, exact=True)), end="")
     demo: time 1.7 ms
@@ -132,46 +132,46 @@ def answer_text(answer: Answer, whole: bool = False) -> str:
     -------  --------
     time       1.7 ms
     """
-    if whole:
+    if in_full:
         return _answer_text(answer, None)
     # What fits a screen is not cut further.
     text = _answer_text(answer, _ROOMY)
     return text if text.count("\n") <= _SCREEN else _answer_text(answer, _TIGHT)
 
 
-def _answer_text(answer: Answer, most: tuple[int, int, int, int | None] | None) -> str:
-    in_full = most is None
-    values, components, shares, notes = most or (None, None, None, None)
+def _answer_text(answer: Answer, most_rows: tuple[int, int, int, int | None] | None) -> str:
+    in_full = most_rows is None
+    most_values, most_components, most_shares, most_notes = most_rows or (None, None, None, None)
     blocks = [_heading(answer)]
     if answer.failed is None:
         blocks = ["\n".join([*_answer_lines(answer), blocks[0]])]
-        further_blocks = {
-            "technology classes": _booked(
+        text_by_title = {
+            "technology classes": _account_table(
                 "technology class", answer.technology, answer, "technology", None
             ),
             "steps": _steps(answer),
         }
         blocks += [
             _asked(answer),
-            _values(answer, values),
-            _by_station(answer, values),
-            _booked("component", answer.account, answer, "account", components),
-            *(further_blocks.values() if in_full else ()),
-            _shares(answer, shares) if in_full or not _later(answer) else "",
+            _values(answer, most_values),
+            _by_station(answer, most_values),
+            _account_table("component", answer.account, answer, "account", most_components),
+            *(text_by_title.values() if in_full else ()),
+            _shares(answer, most_shares) if in_full or not _shares_remark(answer) else "",
             "\n".join(
                 line for limit in answer.limits for line in _limit(limit)[: None if in_full else 1]
             ),
         ]
-    blocks.append(_notes(answer, notes))
+    blocks.append(_notes(answer, most_notes))
     if answer.failed is None and not in_full:
         # What is not shown is named, so that a reader knows what to ask for.
-        left_out = [name for name, text in further_blocks.items() if text]
-        left_out += [shares_later] if (shares_later := _later(answer)) else []
-        left_out += ["what is counted above"] if any(map(_MORE.search, blocks)) else []
-        left_out += ["takeovers"] if any(limit.takeovers for limit in answer.limits) else []
+        hidden_parts = [name for name, text in text_by_title.items() if text]
+        hidden_parts += [shares_remark] if (shares_remark := _shares_remark(answer)) else []
+        hidden_parts += ["what is counted above"] if any(map(_MORE.search, blocks)) else []
+        hidden_parts += ["takeovers"] if any(limit.takeovers for limit in answer.limits) else []
         blocks.append(
-            wrapped(f"slipstick solve --all adds: {', '.join(left_out)}", _INDENT)
-            if left_out
+            wrapped(f"slipstick solve --all adds: {', '.join(hidden_parts)}", _INDENT)
+            if hidden_parts
             else ""
         )
     return ascii_only("\n\n".join(block for block in blocks if block) + "\n")
@@ -185,23 +185,23 @@ def answer_tables(answer: Answer) -> Iterator[TableShown]:
     if answer.failed is not None:
         yield title, ["no answer"], [[answer.refusal]]
         return
-    total = sum(answer.account.values())
+    total_time = sum(answer.account.values())
     yield (
         title,
         ["value", "amount"],
         [[name, _amount(value)] for name, value in answer.named_values.items()],
     )
-    booked = [
-        [name, quantity(time, "s"), percent(time / total)]
+    account_rows = [
+        [name, quantity(time, "s"), percent(time / total_time)]
         for name, time in answer.account.items()
-        if total
+        if total_time
     ]
-    if booked:
-        yield "account of time", ["component", "time", "part"], booked
-    losses = [losses_sentence(answer.left_out)] if answer.left_out else []
-    losses += [check_sentence(answer.check)] if answer.check else []
-    if losses or answer.notes:
-        yield "", ["notes"], [[note] for note in (*losses, *answer.notes)]
+    if account_rows:
+        yield "account of time", ["component", "time", "part"], account_rows
+    remarks = [losses_sentence(answer.left_out)] if answer.left_out else []
+    remarks += [check_sentence(answer.check)] if answer.check else []
+    if remarks or answer.notes:
+        yield "", ["notes"], [[note] for note in (*remarks, *answer.notes)]
 
 
 def sweep_text(sweep: Sweep) -> str:
@@ -220,44 +220,49 @@ def sweep_text(sweep: Sweep) -> str:
           2    3 us
     """
     # The ends of an interval stand behind its value.
-    ends = {f"{end}[{name}]" for name in sweep.columns for end in ("low", "high")}
-    names = sorted((name for name in sweep.columns if name not in ends), key=_importance)
+    interval_columns = {f"{end}[{name}]" for name in sweep.columns for end in ("low", "high")}
+    names = sorted(
+        (name for name in sweep.columns if name not in interval_columns), key=_importance
+    )
     from slipstick.results.question import sweep_table  # a single answer has no need of it
 
     table = sweep_table(sweep, names)
     if len(set(sweep.cases)) == 1:  # the name of the only case says nothing here
         table = replace(table, columns=table.columns[1:])
-    head, rows, right = table_texts(table, markdown=False)
-    above, kept_columns = telling(head, rows)
+    titles, rows, number_columns = table_texts(table, markdown=False)
+    common_sentence, shown_columns = telling(titles, rows)
     widths = [
-        max(len(head[column]) + 2, *(len(row[column]) for row in rows)) + 2
-        for column in kept_columns
+        max(len(titles[column]) + 2, *(len(row[column]) for row in rows)) + 2
+        for column in shown_columns
     ]
     # What does not fit is left out, the least important values first; how points were computed
     # stands in the last columns.
-    left_out: list[str] = []
+    hidden_titles: list[str] = []
     while sum(widths) - 2 > terminal_width() and (
-        optional := [
-            column for column, index in enumerate(kept_columns) if head[index] in names[1:]
+        optional_positions := [
+            column for column, index in enumerate(shown_columns) if titles[index] in names[1:]
         ]
     ):
         # The first value of the sweep is always kept.
-        left_out.insert(0, head[kept_columns.pop(optional[-1])])
-        widths.pop(optional[-1])
-    cells = [[row[column] for column in kept_columns] for row in rows[:_MOST_POINTS]]
+        hidden_titles.insert(0, titles[shown_columns.pop(optional_positions[-1])])
+        widths.pop(optional_positions[-1])
+    cells = [[row[column] for column in shown_columns] for row in rows[:_MOST_POINTS]]
     blocks = [
-        wrapped(above, _INDENT),
+        wrapped(common_sentence, _INDENT),
         plain_table(
-            [head[column] for column in kept_columns],
+            [titles[column] for column in shown_columns],
             cells,
-            [index for index, column in enumerate(kept_columns) if column in right],
+            [index for index, column in enumerate(shown_columns) if column in number_columns],
         ),
     ]
     if len(rows) > _MOST_POINTS:
-        blocks.append(f"and {counted(len(rows) - _MOST_POINTS, 'more point')}")
-    if left_out:
+        blocks.append(f"and {with_noun(len(rows) - _MOST_POINTS, 'more point')}")
+    if hidden_titles:
         blocks.append(
-            wrapped(f"and {counted(len(left_out), 'more column')}: {', '.join(left_out)}", _INDENT)
+            wrapped(
+                f"and {with_noun(len(hidden_titles), 'more column')}: {', '.join(hidden_titles)}",
+                _INDENT,
+            )
         )
     return ascii_only("\n".join(block for block in blocks if block))
 
@@ -274,7 +279,7 @@ def agreement_blocks(agreement: Agreement) -> Iterator[TextBlock]:
     """Yield the comparison of several methods: a table with a row for each value, then the
     verdicts.
     """
-    head = [
+    titles = [
         "value",
         *(f"{name} (exact)" if name in agreement.exact else name for name in agreement.methods),
     ]
@@ -282,20 +287,20 @@ def agreement_blocks(agreement: Agreement) -> Iterator[TextBlock]:
     for row in agreement.rows[:_MOST_ROWS]:
         amounts = (NOTHING if value is None else _amount(value) for value in row.values)
         rows.append([row.name, *amounts])
-    yield TextTable(head, rows, range(1, len(head)))
+    yield TextTable(titles, rows, range(1, len(titles)))
     # Values are in the order of their importance, so the last ones are hidden.
-    hidden = len(agreement.rows) - _MOST_ROWS
-    yield f"and {counted(hidden, 'more value')}" if hidden > 0 else ""
-    findings = [f"finding: {words}" for words in agreement.findings]
+    hidden_count = len(agreement.rows) - _MOST_ROWS
+    yield f"and {with_noun(hidden_count, 'more value')}" if hidden_count > 0 else ""
+    findings = [f"finding: {finding}" for finding in agreement.findings]
     yield [
         *findings,
         *agreement.verdicts,
-        *(f"{method} has no answer: {why}" for method, why in agreement.failed.items()),
+        *(f"{method} has no answer: {reason}" for method, reason in agreement.failed.items()),
     ]
 
 
-_MOST_TOLD = 3
-_LEAST_TOLD = 0.05  # part of the time that is named
+_MOST_PARTS = 3
+_LEAST_PART = 0.05  # part of the time that is named
 
 
 def _answer_lines(answer: Answer) -> Iterator[str]:
@@ -304,26 +309,26 @@ def _answer_lines(answer: Answer) -> Iterator[str]:
     asked_names = [
         name for name, asked_value in answer.asked.items() if asked_value.state == ANSWERED
     ]
-    ranked = sorted(answer.named_values, key=_importance)
-    first = [name for name in ranked if name.partition("[")[0] in _TOLD]
-    shares_told = [
+    ranked_names = sorted(answer.named_values, key=_importance)
+    usual_names = [name for name in ranked_names if name.partition("[")[0] in _USUAL_VALUES]
+    values_in_words = [
         words.measured(name, value_amount(name, value.value, value.unit, value.ends))
         # The answer to the question comes first; without a question the usual values, else any.
-        for name in (asked_names or first or ranked)[:_MOST_TOLD]
+        for name in (asked_names or usual_names or ranked_names)[:_MOST_PARTS]
         if (value := answer.values.get(name)) is not None and value.value is not None
     ]
-    if shares_told:
-        yield wrapped(f"{answer.model}: {', '.join(shares_told)}", _INDENT)
-    total = sum(answer.account.values())
-    booked_times = sorted(answer.account.items(), key=lambda part: -part[1])
-    booked = [
-        f"{percent(time / total)} {words.part(label)}"
-        for label, time in booked_times[:_MOST_TOLD]
-        if total > 0 and time >= _LEAST_TOLD * total
+    if values_in_words:
+        yield wrapped(f"{answer.model}: {', '.join(values_in_words)}", _INDENT)
+    total_time = sum(answer.account.values())
+    parts_by_time = sorted(answer.account.items(), key=lambda label_and_time: -label_and_time[1])
+    parts_in_words = [
+        f"{percent(time / total_time)} {words.part(label)}"
+        for label, time in parts_by_time[:_MOST_PARTS]
+        if total_time > 0 and time >= _LEAST_PART * total_time
     ]
-    if len(answer.account) > 1 and booked:
+    if len(answer.account) > 1 and parts_in_words:
         whose_time = f"the time of {answer.groups[0]}" if answer.groups else "the time"
-        yield wrapped(f"where {whose_time} goes: {', '.join(booked)}", _INDENT)
+        yield wrapped(f"where {whose_time} goes: {', '.join(parts_in_words)}", _INDENT)
 
 
 def _but_for_intervals(answer: Answer) -> str:
@@ -331,8 +336,8 @@ def _but_for_intervals(answer: Answer) -> str:
     empty if none has.
     """
     values = [answer.values[name] for name in answer.asked if name in answer.values]
-    estimated = any(None not in value.ends for value in values)
-    return "; some values have an interval" if estimated else ""
+    has_interval = any(None not in value.ends for value in values)
+    return "; some values have an interval" if has_interval else ""
 
 
 def _heading(answer: Answer) -> str:
@@ -340,10 +345,10 @@ def _heading(answer: Answer) -> str:
         line = f"{answer.model} by {answer.method}: no answer: {answer.refusal}"
     # Only simulations have converged or not.
     elif answer.converged is not None and not answer.exact:
-        sure = (
+        precision_in_words = (
             "each value with its interval" if answer.converged else "but not as precisely as wished"
         )
-        line = f"{answer.model} by {answer.method}: estimated, {sure}"
+        line = f"{answer.model} by {answer.method}: estimated, {precision_in_words}"
     elif answer.exact:
         line = f"{answer.model} by {answer.method}: solved exactly{_but_for_intervals(answer)}"
     elif answer.method == CLOSED_FORM and any(
@@ -351,16 +356,19 @@ def _heading(answer: Answer) -> str:
     ):
         line = f"{answer.model} in closed form, without queueing; the notes say what is left out"
     else:
-        notes_say = answer.notes and not answer.left_out and answer.check is None
-        why = "; the notes say what is left out" if notes_say else ""
-        line = f"{answer.model} by {answer.method}: not exact{why}"
+        notes_explain = answer.notes and not answer.left_out and answer.check is None
+        hint = "; the notes say what is left out" if notes_explain else ""
+        line = f"{answer.model} by {answer.method}: not exact{hint}"
     line += f"; {check_sentence(answer.check)}" if answer.check and not answer.failed else ""
     # A bound that an interval holds is no doubt.
     line += f". {answer.bound}" if answer.bound and not answer.bound.endswith(HELD) else ""
     line += f". No error is promised: {answer.error}" if answer.error else ""
     line += f"; {losses_sentence(answer.left_out)}" if answer.left_out else ""
-    where = [*_settings("at", answer.point, answer), *_settings("with", answer.given, answer)]
-    return "\n".join([wrapped(line, _INDENT), *where])
+    setting_lines = [
+        *_settings("at", answer.point, answer),
+        *_settings("with", answer.given, answer),
+    ]
+    return "\n".join([wrapped(line, _INDENT), *setting_lines])
 
 
 def check_sentence(check: Verdict) -> str:
@@ -376,8 +384,8 @@ def check_sentence(check: Verdict) -> str:
     # earlier reports may have it.
     if check.word == REPLACED and rejected is not None:
         amount = quantity(rejected.value, rejected.unit)
-        which = "" if rejected.name == "time" else f"{rejected.name} "
-        return f"{rejected.method} was rejected ({which}{amount}, {check.reason})"
+        value_name = "" if rejected.name == "time" else f"{rejected.name} "
+        return f"{rejected.method} was rejected ({value_name}{amount}, {check.reason})"
     return str(check)
 
 
@@ -386,17 +394,17 @@ def _open_parts(check: Verdict) -> str:
     are none.
     """
     names = [name for name, word in check.parts.items() if word == UNDECIDED]
-    few = ", ".join(names[:_OPEN_PARTS])
-    more = f" and {len(names) - _OPEN_PARTS} more" if len(names) > _OPEN_PARTS else ""
-    return f" (undecided: {few}{more})" if names else ""
+    first_names = ", ".join(names[:_OPEN_PARTS])
+    other_count = f" and {len(names) - _OPEN_PARTS} more" if len(names) > _OPEN_PARTS else ""
+    return f" (undecided: {first_names}{other_count})" if names else ""
 
 
-def _settings(lead: str, settings: Mapping[str, float | str], answer: Answer) -> list[str]:
-    words = [
+def _settings(preposition: str, settings: Mapping[str, float | str], answer: Answer) -> list[str]:
+    phrases = [
         f"{path} = {_setting(value, answer.described.get(path))}"
         for path, value in settings.items()
     ]
-    return [wrapped(f"{lead} {', '.join(words)}", _INDENT)] if words else []
+    return [wrapped(f"{preposition} {', '.join(phrases)}", _INDENT)] if phrases else []
 
 
 def _setting(value: float | str, entry: DescribedValue | None) -> str:
@@ -408,30 +416,35 @@ def _setting(value: float | str, entry: DescribedValue | None) -> str:
 _MORE = re.compile(r"^and \d+ more(?: notes?)?$", re.MULTILINE)
 
 
-def _cut(head: list[str], rows: Sequence[list[str]], right: Iterable[int], most: int | None) -> str:
-    """Write the first `most` rows of a table, and the number of rows left out."""
-    hidden = 0 if most is None else max(0, len(rows) - most)
-    table = plain_table(head, rows[: len(rows) - hidden], right) if rows else ""
-    return f"{table}\nand {hidden} more" if hidden else table
+def _first_rows(
+    titles: list[str],
+    rows: Sequence[list[str]],
+    number_columns: Iterable[int],
+    most_rows: int | None,
+) -> str:
+    """Write the first rows of a table, at most `most_rows`, and the number of rows left out."""
+    hidden_count = 0 if most_rows is None else max(0, len(rows) - most_rows)
+    table = plain_table(titles, rows[: len(rows) - hidden_count], number_columns) if rows else ""
+    return f"{table}\nand {hidden_count} more" if hidden_count else table
 
 
-def _values(answer: Answer, most: int | None) -> str:
+def _values(answer: Answer, most_rows: int | None) -> str:
     names = sorted(
-        (name for name, value in answer.named_values.items() if not _placed(name, value)),
+        (name for name, value in answer.named_values.items() if not _station_match(name, value)),
         key=_importance,
     )
-    rows = _folded(
+    rows = _merged_rows(
         [name, _amount(answer.values[name])]
         for name in names
         if not _COUNTED.fullmatch(name) and name not in answer.asked
     )
-    return _cut(["value", "amount"], rows, [1], most)
+    return _first_rows(["value", "amount"], rows, [1], most_rows)
 
 
 def _asked(answer: Answer) -> str:
     """Write the requested values of an answer, or how to obtain those that it lacks."""
     rows = [
-        [name, _found(answer, name)]
+        [name, _value_text(answer, name)]
         for name, asked_value in answer.asked.items()
         if asked_value.state == ANSWERED
     ]
@@ -444,14 +457,14 @@ def _asked(answer: Answer) -> str:
     return "\n\n".join(filter(None, (table, "\n".join(lines))))
 
 
-def _found(answer: Answer, name: str) -> str:
+def _value_text(answer: Answer, name: str) -> str:
     """Write one value of an answer by its name, from the table of the answer that has it."""
-    kind, _, inside = name.partition("[")
-    if kind == "limit":
-        pipeline = inside.removesuffix("]")
+    value_kind, _, label_end = name.partition("[")
+    if value_kind == "limit":
+        pipeline = label_end.removesuffix("]")
         return next(limit.stage for limit in answer.limits if limit.pipeline == pipeline)
-    if kind == "share" and name not in answer.values:
-        value_name, _, path = inside.removesuffix("]").partition(",")
+    if value_kind == "share" and name not in answer.values:
+        value_name, _, path = label_end.removesuffix("]").partition(",")
         return percent(answer.share[value_name][path])
     if name in answer.values:
         return _amount(answer.values[name])
@@ -461,105 +474,117 @@ def _found(answer: Answer, name: str) -> str:
 _NUMBERED = re.compile(r"(.*?)(\d+)(\D*)")
 
 
-def _folded(rows: Iterable[list[str]]) -> list[list[str]]:
+def _merged_rows(rows: Iterable[list[str]]) -> list[list[str]]:
     """Merge rows whose names differ only in a number and whose other cells are equal, such as
     ``memory-0 to 255``.
     """
-    groups: dict[tuple[str, ...], list[tuple[str, list[str]]]] = {}
+    rows_by_key: dict[tuple[str, ...], list[tuple[str, list[str]]]] = {}
     for row in rows:
-        parts = _NUMBERED.fullmatch(row[0])
-        key, number = ((parts[1], parts[3], *row[1:]), parts[2]) if parts else ((row[0],), "")
-        groups.setdefault(key, []).append((number, row))
+        match = _NUMBERED.fullmatch(row[0])
+        key, number = ((match[1], match[3], *row[1:]), match[2]) if match else ((row[0],), "")
+        rows_by_key.setdefault(key, []).append((number, row))
     folded_rows = []
-    for key, members in groups.items():
-        if len(members) < _FEWEST_FOLDED:
-            folded_rows += [row for _, row in members]
+    for key, numbers_and_rows in rows_by_key.items():
+        if len(numbers_and_rows) < _FEWEST_FOLDED:
+            folded_rows += [row for _, row in numbers_and_rows]
         else:
             # Networks of many equal stations would fill screens with equal rows.
-            numbers = sorted(int(number) for number, _ in members)
-            consecutive = numbers == list(range(numbers[0], numbers[-1] + 1))
-            numbered = (
+            numbers = sorted(int(number) for number, _ in numbers_and_rows)
+            are_consecutive = numbers == list(range(numbers[0], numbers[-1] + 1))
+            numbers_text = (
                 f"{numbers[0]} to {numbers[-1]}"
-                if consecutive
+                if are_consecutive
                 else f"{numbers[0]} to {numbers[-1]}, {len(numbers)} of them"
             )
-            folded_rows.append([f"{key[0]}{numbered}{key[1]}, each", *members[0][1][1:]])
+            folded_rows.append(
+                [f"{key[0]}{numbers_text}{key[1]}, each", *numbers_and_rows[0][1][1:]]
+            )
     return folded_rows
 
 
-def _placed(name: str, value: Value) -> re.Match[str] | None:
+def _station_match(name: str, value: Value) -> re.Match[str] | None:
     """Return the match of a value's name if the table by station shows it; None for other names,
     and for values with an interval, for which that table has no room.
     """
     # Values with intervals are too wide for a table with a column for each kind.
-    return None if value.low != value.high else _PLACED.fullmatch(name)
+    return None if value.low != value.high else _OF_STATION.fullmatch(name)
 
 
-def _by_station(answer: Answer, most: int | None) -> str:
+def _by_station(answer: Answer, most_rows: int | None) -> str:
     """Write the table of a network's values by station and class: one row for each pair, one column
     for each measure.
     """
-    values_by_place: dict[tuple[str, str], dict[str, Value]] = {}
+    values_by_labels: dict[tuple[str, str], dict[str, Value]] = {}
     for name, value in answer.values.items():
-        if placed := _placed(name, value):
-            values_by_place.setdefault((placed["label"], placed["station"]), {})[placed["kind"]] = (
+        if match := _station_match(name, value):
+            values_by_labels.setdefault((match["label"], match["station"]), {})[match["kind"]] = (
                 value
             )
-    kinds = list(dict.fromkeys(kind for values in values_by_place.values() for kind in values))
+    value_kinds = list(
+        dict.fromkeys(kind for values in values_by_labels.values() for kind in values)
+    )
     rows = []
-    for where, values in values_by_place.items():
-        amounts = (_amount(values[kind]) if kind in values else NOTHING for kind in kinds)
-        rows.append([*where, *amounts])
-    places = _PLACES.get(next(iter(kinds), ""), ("class", "station"))
-    head = [*places, *(_HEADS.get(kind, kind.replace("_", " ")) for kind in kinds)]
-    return _cut(head, rows, range(2, len(head)), most)
+    for labels, values in values_by_labels.items():
+        amounts = (_amount(values[kind]) if kind in values else NOTHING for kind in value_kinds)
+        rows.append([*labels, *amounts])
+    label_titles = _LABEL_TITLES.get(next(iter(value_kinds), ""), ("class", "station"))
+    titles = [*label_titles, *(_TITLES.get(kind, kind.replace("_", " ")) for kind in value_kinds)]
+    return _first_rows(titles, rows, range(2, len(titles)), most_rows)
 
 
 def _importance(name: str) -> int:
-    kind = name.partition("[")[0]
-    return _FIRST.index(kind) if kind in _FIRST else len(_FIRST)
+    value_kind = name.partition("[")[0]
+    return _FIRST.index(value_kind) if value_kind in _FIRST else len(_FIRST)
 
 
 def _amount(value: Value) -> str:
     return quantity(value.value, value.unit, ends=(value.low, value.high))
 
 
-def _booked(
-    title: str, account: Mapping[str, float], answer: Answer, kind: str, most: int | None
+def _account_table(
+    title: str, account: Mapping[str, float], answer: Answer, value_kind: str, most_rows: int | None
 ) -> str:
     """Write an account of time in seconds and percent by label; empty for a single label, which
     equals the time.
     """
-    total = sum(account.values())
+    total_time = sum(account.values())
     rows = [
-        [label, quantity(seconds, "s", ends=answer.ends(f"{kind}[{label}]")), _part(seconds, total)]
+        [
+            label,
+            quantity(seconds, "s", ends=answer.ends(f"{value_kind}[{label}]")),
+            _part(seconds, total_time),
+        ]
         for label, seconds in account.items()
         if seconds
     ]
     # One label would repeat the time itself.
-    return _cut([title, "time", "part"], _folded(rows), [1, 2], most) if len(rows) > 1 else ""
+    return (
+        _first_rows([title, "time", "part"], _merged_rows(rows), [1, 2], most_rows)
+        if len(rows) > 1
+        else ""
+    )
 
 
-def _part(seconds: float, total: float) -> str:
-    return percent(seconds / total if total > 0 else None)
+def _part(seconds: float, total_time: float) -> str:
+    return percent(seconds / total_time if total_time > 0 else None)
 
 
 def _steps(answer: Answer) -> str:
     # Such as the steps of an option that is not taken here.
-    taken = {step: seconds for step, seconds in answer.steps.items() if seconds}
-    total = sum(taken.values())
+    time_by_step = {step: seconds for step, seconds in answer.steps.items() if seconds}
+    total_time = sum(time_by_step.values())
     rows = []
-    for step, seconds in taken.items():
-        once = quantity(answer.once.get(step), "s")
-        in_all = quantity(seconds, "s", ends=answer.ends(f"step[{step}]"))
-        rows.append([step, once, in_all, _part(seconds, total)])
-    head = ["step", "once", "in all", "part"]
-    left_out = len(answer.steps) - len(taken)
-    words = f"\nand {counted(left_out, 'step')} without any time" if left_out else ""
-    return plain_table(head, _folded(rows), [1, 2, 3]) + words if len(rows) > 1 else ""
+    for step, seconds in time_by_step.items():
+        time_of_execution = quantity(answer.once.get(step), "s")
+        time_in_all = quantity(seconds, "s", ends=answer.ends(f"step[{step}]"))
+        rows.append([step, time_of_execution, time_in_all, _part(seconds, total_time)])
+    titles = ["step", "once", "in all", "part"]
+    hidden_count = len(answer.steps) - len(time_by_step)
+    remark = f"\nand {with_noun(hidden_count, 'step')} without any time" if hidden_count else ""
+    return plain_table(titles, _merged_rows(rows), [1, 2, 3]) + remark if len(rows) > 1 else ""
 
 
-def _later(answer: Answer) -> str:
+def _shares_remark(answer: Answer) -> str:
     """Return the remark that shares were left out because computing them takes long; empty if it
     does not.
     """
@@ -569,13 +594,13 @@ def _later(answer: Answer) -> str:
     return f"shares (about {share.seconds:,.0f} s of processor time)"
 
 
-def _shares(answer: Answer, most: int | None) -> str:
-    times = [
+def _shares(answer: Answer, most_rows: int | None) -> str:
+    value_names = [
         name
         for name in answer.share
         if name == "time" or name.startswith("response_time") or name in answer.asked
     ]
-    return "\n\n".join(filter(None, (_share(name, answer, most) for name in times)))
+    return "\n\n".join(filter(None, (_share(name, answer, most_rows) for name in value_names)))
 
 
 STEEP = 5.0
@@ -583,7 +608,7 @@ STEEP = 5.0
 at an M/M/1 queue 80 % busy the slope says 5 %, and 4.8 % is right; at 95 % busy 20 and 16.8 %."""
 
 
-def _share(name: str, answer: Answer, most: int | None) -> str:
+def _share(name: str, answer: Answer, most_rows: int | None) -> str:
     """Write the table of parameters, ranked by how much of a value a change of 1 % saves, to first
     order.
 
@@ -592,20 +617,20 @@ def _share(name: str, answer: Answer, most: int | None) -> str:
     """
     shares = answer.share[name]
     slopes = answer.gradient.get(name, {})
-    ranked = sorted(
+    ranked_shares = sorted(
         (name_and_share for name_and_share in shares.items() if name_and_share[1]),
         key=lambda path_and_share: -abs(path_and_share[1]),
     )
-    described = {
+    value_and_meaning = {
         path: [str(entry.given), entry.meaning] for path, entry in answer.described.items()
     }
     rows = []
-    for path, share in ranked:
+    for path, share in ranked_shares:
         # A falling slope means that a larger value saves, such as a faster processor.
         change = f"{'+' if slopes.get(path, share) < 0 else '-'}1 %"
-        saved = f"{'about ' * (abs(share) > STEEP)}{percent(abs(share) / 100)}"
-        rows.append([path, change, saved, percent(share), *described.get(path, ["", ""])])
-    head = [
+        saving = f"{'about ' * (abs(share) > STEEP)}{percent(abs(share) / 100)}"
+        rows.append([path, change, saving, percent(share), *value_and_meaning.get(path, ["", ""])])
+    titles = [
         f"what {'lowers' if name.startswith('amount[') else 'shortens'} {name}",
         "change",
         "saves",
@@ -614,39 +639,46 @@ def _share(name: str, answer: Answer, most: int | None) -> str:
         "meaning",
     ]
     # Models built in Python have no meanings and sources to show.
-    if any(path in described for path, _ in ranked):
-        return _cut(head, rows, [1, 2, 3, 4], most)
-    return _cut(head[:4], [row[:4] for row in rows], [1, 2, 3], most)
+    if any(path in value_and_meaning for path, _ in ranked_shares):
+        return _first_rows(titles, rows, [1, 2, 3, 4], most_rows)
+    return _first_rows(titles[:4], [row[:4] for row in rows], [1, 2, 3], most_rows)
 
 
 def _limit(limit: Limit) -> list[str]:
-    runs = [
+    times_and_stages = [
         # Neighbouring stages of equal time are written as one range, since pipelines may have
         # hundreds.
-        (quantity(time, "s"), list(run))
-        for time, run in groupby(limit.stages, lambda stage_name: limit.stages[stage_name])
+        (quantity(time, "s"), list(equal_stages))
+        for time, equal_stages in groupby(limit.stages, lambda stage_name: limit.stages[stage_name])
     ]
-    long = [f"{run[0]} to {run[-1]} {time} each" if len(run) > 2 else "" for time, run in runs]
+    range_texts = [
+        f"{equal_stages[0]} to {equal_stages[-1]} {time} each" if len(equal_stages) > 2 else ""
+        for time, equal_stages in times_and_stages
+    ]
     stages = ", ".join(
-        words or ", ".join(f"{stage} {time}" for stage in run)
-        for words, (time, run) in zip(long, runs, strict=True)
+        range_text or ", ".join(f"{stage} {time}" for stage in equal_stages)
+        for range_text, (time, equal_stages) in zip(range_texts, times_and_stages, strict=True)
     )
-    first = wrapped(f"{limit.pipeline} is limited by {limit.stage} (one item: {stages})", _INDENT)
+    first_line = wrapped(
+        f"{limit.pipeline} is limited by {limit.stage} (one item: {stages})", _INDENT
+    )
     further_lines = [
-        f"{_INDENT}{to.path}, {quantity(to.now, to.unit)} now: {to.stage} from"
-        f" {quantity(to.value, to.unit)} on"
-        for to in limit.takeovers
+        f"{_INDENT}{takeover.path}, {quantity(takeover.now, takeover.unit)} now: {takeover.stage} from"
+        f" {quantity(takeover.value, takeover.unit)} on"
+        for takeover in limit.takeovers
     ]
-    return [first, *(wrapped(line, 2 * _INDENT) for line in further_lines)]
+    return [first_line, *(wrapped(line, 2 * _INDENT) for line in further_lines)]
 
 
-def _notes(answer: Answer, most: int | None = None) -> str:
+def _notes(answer: Answer, most_notes: int | None = None) -> str:
     # The error that is usual, and what is left out, stand before how it is computed.
-    ranked = sorted(answer.notes, key=lambda note: not note.startswith(_DOUBTS))
-    notes = [_LISTED.sub(r"\1 to \3", note) for note in ranked]
-    lines = [wrapped(f"note: {note}", _INDENT) for note in notes[:most]]
-    hidden = len(notes) - len(lines)
-    return "\n".join(lines + ([f"and {counted(hidden, 'more note')}"] if hidden else []))
+    ranked_notes = sorted(answer.notes, key=lambda note: not note.startswith(_DOUBTS))
+    notes = [_LISTED.sub(r"\1 to \3", note) for note in ranked_notes]
+    lines = [wrapped(f"note: {note}", _INDENT) for note in notes[:most_notes]]
+    hidden_count = len(notes) - len(lines)
+    return "\n".join(
+        lines + ([f"and {with_noun(hidden_count, 'more note')}"] if hidden_count else [])
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -677,32 +709,34 @@ class CatalogueEntry:
     text: str = ""
 
 
-def catalogue_text(lines: Sequence[CatalogueLine], whole: bool = True) -> str:
-    """List names and titles, in one block for each kind; unless `whole`, as many as fit a
+def catalogue_text(lines: Sequence[CatalogueLine], in_full: bool = True) -> str:
+    """List names and titles, in one block for each kind; unless `in_full`, as many as fit a
     screen.
     """
     blocks = []
-    shown = len(lines) if whole or len(lines) <= _SCREEN else _SCREEN - 4
-    for kind, group in groupby(lines[:shown], key=lambda line: line.kind):
+    shown_count = len(lines) if in_full or len(lines) <= _SCREEN else _SCREEN - 4
+    for kind, group in groupby(lines[:shown_count], key=lambda line: line.kind):
         rows = [[line.name, line.title] for line in group]
         blocks.append(plain_table([kind, "title"], rows))
-    if more := len(lines) - shown:
+    if hidden_count := len(lines) - shown_count:
         blocks.append(
             wrapped(
-                f"and {more} more: --all lists them, --search TEXT what has TEXT in its name or"
+                f"and {hidden_count} more: --all lists them, --search TEXT what has TEXT in its name or"
                 " title"
             )
         )
     return ascii_only("\n\n".join(blocks))
 
 
-def catalogue_summary(lines: Sequence[CatalogueLine], most: int = 12) -> str:
+def catalogue_summary(lines: Sequence[CatalogueLine], most_names: int = 12) -> str:
     """List for each kind the number of entries and the first names."""
     blocks = []
     for kind, group in groupby(lines, key=lambda line: line.kind):
         names = [line.name for line in group]
-        more = f", and {len(names) - most} more" if len(names) > most else ""
-        blocks.append(wrapped(f"{kind} ({len(names)}): {', '.join(names[:most])}{more}", "    "))
+        hidden_text = f", and {len(names) - most_names} more" if len(names) > most_names else ""
+        blocks.append(
+            wrapped(f"{kind} ({len(names)}): {', '.join(names[:most_names])}{hidden_text}", "    ")
+        )
     advice = (
         "slipstick list KIND has all names of a kind with their titles, slipstick list --search"
         " TEXT what is about it"
@@ -710,33 +744,35 @@ def catalogue_summary(lines: Sequence[CatalogueLine], most: int = 12) -> str:
     return ascii_only("\n".join([*blocks, "", wrapped(advice)]))
 
 
-def spec_text(shown: CatalogueEntry) -> str:
+def spec_text(catalogue_entry: CatalogueEntry) -> str:
     """Write one spec for the terminal: its values with path, unit, meaning and source, then further
     text.
     """
     sources = Notes()
-    rows = [_row(path, entry, sources) for path, entry in shown.entries.items()]
+    rows = [_entry_row(path, entry, sources) for path, entry in catalogue_entry.entries.items()]
     blocks = [
         wrapped(
-            f"{shown.kind}/{shown.name}: {shown.title}"
-            if shown.title
-            else f"{shown.kind}/{shown.name}"
+            f"{catalogue_entry.kind}/{catalogue_entry.name}: {catalogue_entry.title}"
+            if catalogue_entry.title
+            else f"{catalogue_entry.kind}/{catalogue_entry.name}"
         )
     ]
-    if shown.source:
-        blocks.append(wrapped(f"source: {shown.source}"))
+    if catalogue_entry.source:
+        blocks.append(wrapped(f"source: {catalogue_entry.source}"))
     if rows:
         blocks.append(plain_table(["path", "value", "meaning", "source"], rows))
-    return ascii_only("\n\n".join(block for block in (*blocks, sources.text, shown.text) if block))
+    return ascii_only(
+        "\n\n".join(block for block in (*blocks, sources.text, catalogue_entry.text) if block)
+    )
 
 
-def _row(path: str, entry: DescribedValue, sources: Notes) -> list[str]:
-    quantity_given = entry.given
-    value = quantity_given.text if quantity_given.text else str(quantity_given)
+def _entry_row(path: str, entry: DescribedValue, sources: Notes) -> list[str]:
+    given_quantity = entry.given
+    value = given_quantity.text if given_quantity.text else str(given_quantity)
     mark = f"[{sources.number(entry.source)}]" if entry.source else ""
-    follows = f"follows {quantity_given.technology}" if quantity_given.technology else ""
-    meaning = "; ".join(filter(None, (entry.meaning, follows)))
-    return [path, value, meaning, f"{mark} assumed" if quantity_given.assumed else mark]
+    technology_text = f"follows {given_quantity.technology}" if given_quantity.technology else ""
+    meaning = "; ".join(filter(None, (entry.meaning, technology_text)))
+    return [path, value, meaning, f"{mark} assumed" if given_quantity.assumed else mark]
 
 
 def value_documents(entries: Mapping[str, DescribedValue]) -> dict[str, Any]:

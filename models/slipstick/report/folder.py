@@ -67,35 +67,37 @@ def new_report(folder: Path, force: bool = False) -> Iterator[Path]:
     """
     target = folder.resolve()
     check_folder(folder, (), force)
-    before = target.exists()
+    existed_before = target.exists()
     target.mkdir(parents=True, exist_ok=True)
-    work = target / WORK
+    work_folder = target / WORK
     try:
-        with _held(work):
+        with _locked_folder(work_folder):
             # A run was killed while it moved its files: they are complete, so they are moved before
             # a new report is made.
-            if (work / READY).exists():
-                _place(work, target, force)
-            _clear(work)
+            if (work_folder / READY).exists():
+                _move_report(work_folder, target, force)
+            _clear(work_folder)
             try:
-                yield work
-                names = [path.name for path in work.iterdir()]
+                yield work_folder
+                names = [path.name for path in work_folder.iterdir()]
                 # Only now are the names of all files known; another program may have written
                 # meanwhile.
                 check_folder(target, names, force)
                 # All contents reach the disk before the rename that declares the report complete,
                 # so that a loss of power cannot leave a complete report of empty files.
-                for path in (*work.iterdir(), work):
+                for path in (*work_folder.iterdir(), work_folder):
                     store(path)
-                assert read_manifest(work)  # else the next run would not know the files as its own
-                os.replace(work / INPUTS, work / READY)
-                store(work)
+                assert read_manifest(
+                    work_folder
+                )  # else the next run would not know the files as its own
+                os.replace(work_folder / INPUTS, work_folder / READY)
+                store(work_folder)
             except BaseException:
-                _clear(work)
+                _clear(work_folder)
                 raise
-            _place(work, target, force)
+            _move_report(work_folder, target, force)
     finally:
-        if not before:
+        if not existed_before:
             with suppress(OSError):  # unless there is something in it
                 target.rmdir()
 
@@ -115,32 +117,36 @@ def check_folder(folder: Path, names: Collection[str], force: bool = False) -> N
         manifest lists, or a folder of this name
     """
     target = folder.resolve()
-    if (kind := _protected(target)) and not force:
+    if (protected_kind := _protected(target)) and not force:
         raise InputError(
-            f"{folder} is {kind}; name a folder inside with --out, or allow it with --force"
+            f"{folder} is {protected_kind}; name a folder inside with --out, or allow it with --force"
         )
     manifest = read_manifest(target)
-    listed = {*listed_files(manifest), INPUTS} if manifest else {}
-    foreign = []
+    hash_by_name = {*listed_files(manifest), INPUTS} if manifest else {}
+    foreign_names = []
     for name in sorted({*names, WORK}):
         path = target / name
         with suppress(FileNotFoundError, NotADirectoryError):
             mode = path.lstat().st_mode
             if stat.S_ISDIR(mode) != (name == WORK) or not _replaceable(mode):
                 raise InputError(
-                    f"{folder / name} is {_kind(mode)}, and the report has a"
+                    f"{folder / name} is {_kind_of_file(mode)}, and the report has a"
                     f" {'folder' if name == WORK else 'file'} of this name; choose another folder"
                     " with --out"
                 )
             # A link is never taken for a file of a report: writing through it would change a file
             # elsewhere.
-            if name != WORK and (name not in listed or stat.S_ISLNK(mode)):
-                foreign.append(name)
-    if foreign and not force:
-        shown = ", ".join(foreign[:_NAMES_SHOWN])
-        more = f" and {len(foreign) - _NAMES_SHOWN} more" if len(foreign) > _NAMES_SHOWN else ""
+            if name != WORK and (name not in hash_by_name or stat.S_ISLNK(mode)):
+                foreign_names.append(name)
+    if foreign_names and not force:
+        names_in_words = ", ".join(foreign_names[:_NAMES_SHOWN])
+        other_count = (
+            f" and {len(foreign_names) - _NAMES_SHOWN} more"
+            if len(foreign_names) > _NAMES_SHOWN
+            else ""
+        )
         raise InputError(
-            f"{folder} has {shown}{more}, which no report of slipstick wrote; choose another"
+            f"{folder} has {names_in_words}{other_count}, which no report of slipstick wrote; choose another"
             " folder with --out, or write over it with --force"
         )
 
@@ -149,7 +155,7 @@ def _replaceable(mode: int) -> bool:
     return stat.S_ISREG(mode) or stat.S_ISDIR(mode) or stat.S_ISLNK(mode)
 
 
-def _kind(mode: int) -> str:
+def _kind_of_file(mode: int) -> str:
     return "a folder" if stat.S_ISDIR(mode) else "no folder" if _replaceable(mode) else "a device"
 
 
@@ -172,7 +178,7 @@ def _protected(target: Path) -> str:
 
 
 @contextmanager
-def _held(work: Path) -> Iterator[None]:
+def _locked_folder(work_folder: Path) -> Iterator[None]:
     """Create the temporary folder of a report and lock it for this process. It is removed at the
     end unless files remain in it.
     """
@@ -180,11 +186,11 @@ def _held(work: Path) -> Iterator[None]:
     while True:
         # Another process may hold the folder; the lock below waits for it.
         with suppress(FileExistsError):
-            work.mkdir()
+            work_folder.mkdir()
         with suppress(FileNotFoundError):  # the run that was waited for has removed it
-            handle = locked(work, wait=True)
+            handle = locked(work_folder, wait=True)
             # The lock may be that of a folder which another run has removed and made anew since.
-            if handle is None or os.path.samestat(os.fstat(handle), work.lstat()):
+            if handle is None or os.path.samestat(os.fstat(handle), work_folder.lstat()):
                 break
         if handle is not None:
             os.close(handle)
@@ -192,52 +198,53 @@ def _held(work: Path) -> Iterator[None]:
         yield
     finally:
         with suppress(OSError):
-            work.rmdir()
+            work_folder.rmdir()
         if handle is not None:
             os.close(handle)
 
 
-def _clear(work: Path) -> None:
+def _clear(work_folder: Path) -> None:
     """Remove the files that a killed run left."""
-    for path in work.iterdir():
+    for path in work_folder.iterdir():
         path.unlink()
 
 
-def _place(work: Path, target: Path, force: bool) -> None:
+def _move_report(work_folder: Path, target: Path, force: bool) -> None:
     """Move the files of a complete report over those of the earlier one, the manifest last."""
-    names = sorted(path.name for path in work.iterdir() if path.name != READY)
+    names = sorted(path.name for path in work_folder.iterdir() if path.name != READY)
     check_folder(target, [*names, INPUTS], force)
-    earlier, listed = (
-        listed_files(read_manifest(place)) for place in (target / INPUTS, work / READY)
+    earlier_hashes, new_hashes = (
+        listed_files(read_manifest(manifest_path))
+        for manifest_path in (target / INPUTS, work_folder / READY)
     )
     for name in names:
-        _move(work / name, target / name)
+        _move_file(work_folder / name, target / name)
     # Files of the earlier report that the new one lacks, such as a picture removed from the study,
     # would seem to belong to it.
-    for name in earlier.keys() - listed.keys():
-        if _unchanged(target / name, earlier[name]):
+    for name in earlier_hashes.keys() - new_hashes.keys():
+        if _unchanged(target / name, earlier_hashes[name]):
             (target / name).unlink()
     store(target)
     # The manifest comes last: until then a reader sees that the report was interrupted.
-    _move(work / READY, target / INPUTS)
+    _move_file(work_folder / READY, target / INPUTS)
     store(target)
 
 
-def _move(new: Path, old: Path) -> None:
+def _move_file(new_file: Path, old_file: Path) -> None:
     """Move a file to its place in the report; an error names that place."""
     try:
-        keep_owner(old, new)
-        os.replace(new, old)
+        keep_owner(old_file, new_file)
+        os.replace(new_file, old_file)
     except OSError as error:
-        raise OSError(error.errno, f"{error.strerror} ({INTERRUPTED})", str(old)) from None
+        raise OSError(error.errno, f"{error.strerror} ({INTERRUPTED})", str(old_file)) from None
 
 
-def _unchanged(path: Path, listed: str) -> bool:
+def _unchanged(path: Path, listed_hash: str) -> bool:
     """Return whether a file is still as a report wrote it. Pictures, whose bytes depend on
     libraries, are compared by name only.
     """
     with suppress(OSError):
-        return stat.S_ISREG(path.lstat().st_mode) and digest(path) == listed
+        return stat.S_ISREG(path.lstat().st_mode) and digest(path) == listed_hash
     return False
 
 
@@ -269,8 +276,8 @@ def written(folder: Path) -> tuple[Mapping[str, Any], list[str]]:
     manifest = read_manifest(folder / INPUTS)
     return manifest, [
         f"{name} is not as it was written"
-        for name, listed in listed_files(manifest).items()
-        if digest(folder / name) != listed
+        for name, listed_hash in listed_files(manifest).items()
+        if digest(folder / name) != listed_hash
     ]
 
 
@@ -289,10 +296,10 @@ def read_manifest(path: Path) -> Mapping[str, Any]:
     try:
         with file_path.open(encoding="utf-8") as file:
             # The settings at the end may be long and are not needed.
-            head = f"\n{file.read(MOST_EARLIER)}".partition(f"\n{SETTINGS}:")[0]
+            manifest_text = f"\n{file.read(MOST_EARLIER)}".partition(f"\n{SETTINGS}:")[0]
         # All that is needed of it is text; what else YAML knows, such as merging, may take without
         # end.
-        manifest = yaml.load(head, Loader=yaml.BaseLoader)
+        manifest = yaml.load(manifest_text, Loader=yaml.BaseLoader)
     except (OSError, ValueError, RecursionError, yaml.YAMLError):
         return {}
     versions = manifest.get("versions") if isinstance(manifest, dict) else None
@@ -307,11 +314,11 @@ def listed_files(manifest: Mapping[str, Any]) -> dict[str, str]:
     manifest : as `read_manifest` returns it
     """
     files = manifest.get("files")
-    listed = files.items() if isinstance(files, dict) else ()
-    return {name: str(value) for name, value in listed if _plain(name)}
+    names_and_hashes = files.items() if isinstance(files, dict) else ()
+    return {name: str(hash_text) for name, hash_text in names_and_hashes if _is_plain_name(name)}
 
 
-def _plain(name: object) -> bool:
+def _is_plain_name(name: object) -> bool:
     """Return whether a name is that of a file directly in the report's folder."""
     # A manifest can be edited by hand: a name with a folder in it could make a run remove files
     # elsewhere.

@@ -83,18 +83,18 @@ def quantity(value: float | None, unit: str, digits: int = 4, ends: Ends = NO_EN
         return f"{show(value, Dimension.of(unit), digits)} ({UNKNOWN})"
     if value is not None and (low is None or high is None or low == high):
         return show(value, Dimension.of(unit), digits)
-    numbers = [number for number in (value, low, high) if number is not None]
-    if not numbers:
+    known_numbers = [number for number in (value, low, high) if number is not None]
+    if not known_numbers:
         return NOTHING
     if low is None or high is None:
         return (
             f"{'at least' if high is None else 'at most'}"
-            f" {show(numbers[0], Dimension.of(unit), digits)}"
+            f" {show(known_numbers[0], Dimension.of(unit), digits)}"
         )
     # The value and both ends share one prefix, so that they can be compared at a glance.
-    chosen, factor = choose([high if value is None else value], Dimension.of(unit))
+    unit_name, factor = choose([high if value is None else value], Dimension.of(unit))
     text = bracketed(*(_number(number, factor, digits) for number in (value, low, high)))
-    return f"{text} {chosen.removeprefix('1')}".rstrip()
+    return f"{text} {unit_name.removeprefix('1')}".rstrip()
 
 
 def value_amount(name: str, value: float | None, unit: str, ends: Ends = NO_ENDS) -> str:
@@ -160,9 +160,13 @@ def _rate_of_class(path: str, amount: str) -> str:
     >>> _rate_of_class("classes.requests.arrivals", "170 /s"), _rate_of_class("x", "170 /s")
     ('170 requests a second', '')
     """
-    number, _, per = amount.rpartition(" ")
-    of_class = _ARRIVALS.fullmatch(path)
-    return f"{number} {spelt(of_class[1])} {_SPANS[per]}" if of_class and per in _SPANS else ""
+    number, _, rate_unit = amount.rpartition(" ")
+    class_match = _ARRIVALS.fullmatch(path)
+    return (
+        f"{number} {spelt(class_match[1])} {_SPANS[rate_unit]}"
+        if class_match and rate_unit in _SPANS
+        else ""
+    )
 
 
 def setting(path: str, value: float, unit: str, words: Words, ends: Ends = NO_ENDS) -> str:
@@ -178,17 +182,22 @@ def setting(path: str, value: float, unit: str, words: Words, ends: Ends = NO_EN
     """
     amount = setting_amount(path, value, unit, words, ends)
     meaning = words.quantity(path)
-    if rate := _rate_of_class(path, amount):
-        return rate
-    first, _, further_words = meaning.partition(" ")
-    integral = unit == "1" and value == int(value)
-    if integral and first == "number" and is_plural(counted := meaning.removeprefix("number of ")):
-        return f"{amount} {counted[:-1] if value == 1 and ' ' not in counted else counted}"
-    if integral and is_plural(first):
-        return f"{amount} {(first[:-1] if value == 1 else first)} {further_words}".rstrip()
-    if integral and is_plural(meaning) and " of " not in meaning:
+    if rate_text := _rate_of_class(path, amount):
+        return rate_text
+    first_word, _, other_words = meaning.partition(" ")
+    is_whole = unit == "1" and value == int(value)
+    if (
+        is_whole
+        and first_word == "number"
+        and is_plural(counted_noun := meaning.removeprefix("number of "))
+    ):
+        is_single = value == 1 and " " not in counted_noun
+        return f"{amount} {counted_noun[:-1] if is_single else counted_noun}"
+    if is_whole and is_plural(first_word):
+        return f"{amount} {(first_word[:-1] if value == 1 else first_word)} {other_words}".rstrip()
+    if is_whole and is_plural(meaning) and " of " not in meaning:
         return f"{amount} {meaning[:-1] if value == 1 else meaning}"
-    return f"{meaning if is_plural(first) else with_article(meaning)} of {amount}"
+    return f"{meaning if is_plural(first_word) else with_article(meaning)} of {amount}"
 
 
 def with_article(noun: str) -> str:
@@ -202,47 +211,48 @@ def with_article(noun: str) -> str:
 
 
 def bounded(
-    path: str, value: float, unit: str, words: Words, ends: Ends = NO_ENDS, *, least: bool
+    path: str, value: float, unit: str, words: Words, ends: Ends = NO_ENDS, *, is_lower: bool
 ) -> str:
     """Write a setting that is a lower or an upper limit, as a phrase of its meaning and its amount.
 
     >>> words = Words({}, {"parameters.edge": "cells along an edge", "parameters.far": "latency of a read"})
-    >>> bounded("parameters.edge", 386, "1", words, least=True)
+    >>> bounded("parameters.edge", 386, "1", words, is_lower=True)
     'with at least 386 cells along an edge'
-    >>> bounded("parameters.far", 2e-7, "s", words, least=False)
+    >>> bounded("parameters.far", 2e-7, "s", words, is_lower=False)
     'with a latency of a read of at most 200 ns'
     """
-    words_of_setting = setting(path, value, unit, words, ends)
+    setting_text = setting(path, value, unit, words, ends)
     amount = setting_amount(path, value, unit, words, ends)
-    if rate := _rate_of_class(path, amount):
-        return f"with at {'least' if least else 'most'} {rate}"
-    before, _, after = (
+    if rate_text := _rate_of_class(path, amount):
+        return f"with at {'least' if is_lower else 'most'} {rate_text}"
+    text_before, _, text_after = (
         # The amount stands at the end where a phrase has "of" it, and the meaning before it may
         # contain the same digits.
-        words_of_setting.rpartition(amount)
-        if words_of_setting.endswith(amount)
-        else words_of_setting.partition(amount)
+        setting_text.rpartition(amount)
+        if setting_text.endswith(amount)
+        else setting_text.partition(amount)
     )
-    return f"with {before}{bounded_amount(path, value, unit, words, ends, least=least)}{after}"
+    limit = bounded_amount(path, value, unit, words, ends, is_lower=is_lower)
+    return f"with {text_before}{limit}{text_after}"
 
 
 def bounded_amount(
-    path: str, value: float, unit: str, words: Words, ends: Ends = NO_ENDS, *, least: bool
+    path: str, value: float, unit: str, words: Words, ends: Ends = NO_ENDS, *, is_lower: bool
 ) -> str:
     """Write the amount of a setting that is a lower or an upper limit, without its name."""
     amount = setting_amount(path, value, unit, words, ends)
-    return f"at {'least' if least else 'most'} {amount}"
+    return f"at {'least' if is_lower else 'most'} {amount}"
 
 
-def joined(words: Sequence[str], last: str = "and") -> str:
-    """Join words with commas, and the last two with `last`.
+def joined(phrases: Sequence[str], conjunction: str = "and") -> str:
+    """Join phrases with commas, and the last two with a conjunction.
 
     >>> joined(["a", "b", "c"]), joined(["a"])
     ('a, b and c', 'a')
     """
-    if len(words) < 2:
-        return "".join(words)
-    return f"{', '.join(words[:-1])} {last} {words[-1]}"
+    if len(phrases) < 2:
+        return "".join(phrases)
+    return f"{', '.join(phrases[:-1])} {conjunction} {phrases[-1]}"
 
 
 def capital(text: str) -> str:
@@ -259,20 +269,22 @@ def finite(value: float | None) -> float | None:
     return value if value is not None and isfinite(value) else None
 
 
-def percent(part: float | None, digits: int = 3, signed: bool = False, ends: Ends = NO_ENDS) -> str:
+def percent(
+    share: float | None, digits: int = 3, signed: bool = False, ends: Ends = NO_ENDS
+) -> str:
     """Write a fraction in percent, with its interval if it has one.
 
     >>> percent(0.51234), percent(0.02, signed=True), percent(1.0), percent(12.3456, 2), percent(0.5, ends=(0.45, 0.55))
     ('51.2 %', '+2 %', '100 %', '1235 %', '50 (45 to 55) %')
     """
-    if part is None or isnan(part):
+    if share is None or isnan(share):
         return NOTHING
     if ends != NO_ENDS:
-        words = (percent(number, digits, signed) for number in (part, *ends))
-        return f"{bracketed(*(word.removesuffix(' %') for word in words))} %"
+        number_texts = (percent(number, digits, signed) for number in (share, *ends))
+        return f"{bracketed(*(number_text.removesuffix(' %') for number_text in number_texts))} %"
     # A number with more digits than are wanted would be written with a power of ten.
-    precision = f".{digits}g" if abs(100 * part) < 10**digits - 0.5 else ".0f"
-    return f"{100 * part:{'+' if signed else ''}{precision}} %"
+    precision = f".{digits}g" if abs(100 * share) < 10**digits - 0.5 else ".0f"
+    return f"{100 * share:{'+' if signed else ''}{precision}} %"
 
 
 def as_percent(value: float | None, unit: str, ends: Ends) -> str:
@@ -310,26 +322,26 @@ def plain(value: float, digits: int = 4) -> str:
     return f"{float(text):.0f}" if "e+" in text and abs(value) < 1e15 else text
 
 
-def counted(number: int, one: str, many: str = "") -> str:
+def with_noun(number: int, noun: str, plural: str = "") -> str:
     """Write a number with its noun in the singular or the plural.
 
-    >>> counted(1, "cell"), counted(3, "cell"), counted(2, "miss", "misses")
+    >>> with_noun(1, "cell"), with_noun(3, "cell"), with_noun(2, "miss", "misses")
     ('1 cell', '3 cells', '2 misses')
     """
-    return f"{number} {one}" if number == 1 else f"{number} {many or one + 's'}"
+    return f"{number} {noun}" if number == 1 else f"{number} {plural or noun + 's'}"
 
 
-def overlap(one: Ends, other: Ends) -> bool:
+def overlap(first_ends: Ends, second_ends: Ends) -> bool:
     """Return whether two intervals overlap, so that the order of their values is undecided.
 
     >>> overlap((1.0, 2.0), (1.5, 3.0)), overlap((1.0, 2.0), (2.5, 3.0)), overlap((1.0, 2.0), NO_ENDS)
     (True, False, False)
     """
-    low, high, least, most = *one, *other
+    first_low, first_high, second_low, second_high = *first_ends, *second_ends
     # Exact values have no interval, and their order is decided.
-    if low is None or high is None or least is None or most is None:
+    if first_low is None or first_high is None or second_low is None or second_high is None:
         return False
-    return low <= most and least <= high
+    return first_low <= second_high and second_low <= first_high
 
 
 def bracketed(value: str, low: str, high: str) -> str:
@@ -373,19 +385,19 @@ def short_path(path: str, longest: int = _LONGEST_LABEL) -> str:
     return path if len(path) <= longest else path[: longest - 3] + "..."
 
 
-def escape(text: str, inside: bool = False) -> str:
+def escape(text: str, in_brackets: bool = False) -> str:
     r"""Write a name or a note on one line so that Markdown shows it as it is.
 
     Parameters
     ----------
     text : the name or the note
-    inside : it stands inside brackets, so that a bracket of its own would end them
+    in_brackets : it stands inside brackets, so that a bracket of its own would end them
 
-    >>> escape("a|b <i> `x` step_1"), escape("a [b", inside=True)
+    >>> escape("a|b <i> `x` step_1"), escape("a [b", in_brackets=True)
     ('a\\|b &lt;i> \\`x\\` step_1', 'a \\[b')
     """
     # Inside of a link's text brackets would end it.
-    marks = _MARKS_INSIDE if inside else _MARKS
+    marks = _MARKS_INSIDE if in_brackets else _MARKS
     return marks.sub(r"\\\g<0>", " ".join(text.split())).replace("<", "&lt;")
 
 
@@ -400,15 +412,15 @@ def code(text: str) -> str:
     >>> code("machine.network.adapter")
     '`machine.network.adapter`'
     """
-    plain = " ".join(text.split()).replace("|", r"\|")
+    escaped_text = " ".join(text.split()).replace("|", r"\|")
     # Markdown ends code at a run of as many backticks as opened it.
-    longest = max((len(run) for run in re.findall("`+", plain)), default=0)
-    fence = "`" * (longest + 1)
-    return f"{fence} {plain} {fence}" if longest else f"`{plain}`"
+    longest_run = max((len(run) for run in re.findall("`+", escaped_text)), default=0)
+    fence = "`" * (longest_run + 1)
+    return f"{fence} {escaped_text} {fence}" if longest_run else f"`{escaped_text}`"
 
 
 def markdown_table(
-    head: Sequence[str], rows: Iterable[Sequence[str]], right: Iterable[int] = ()
+    titles: Sequence[str], rows: Iterable[Sequence[str]], number_columns: Iterable[int] = ()
 ) -> str:
     """Write a table in Markdown that fits a page; its texts are escaped already.
 
@@ -419,9 +431,9 @@ def markdown_table(
 
     Parameters
     ----------
-    head : titles of the columns
+    titles : of the columns
     rows : texts
-    right : indices of the columns of numbers [1]
+    number_columns : indices of the columns of numbers [1]
 
     >>> print(markdown_table(["case", "time", "method"], [["a", "1 s", "exact"], ["b", "2 s", "exact"]], [1]))
     In every row: method exact.
@@ -432,87 +444,101 @@ def markdown_table(
     | b    |  2 s |
     """
     texts = [list(row) for row in rows]
-    numbers = set(right)
-    above, kept_columns = telling(head, texts)
-    sides = [index for index, column in enumerate(kept_columns) if column in numbers]
-    tables = _fitting(
-        [head[column] for column in kept_columns],
-        [[row[column] for column in kept_columns] for row in texts],
-        sides,
+    number_set = set(number_columns)
+    common_sentence, shown_columns = telling(titles, texts)
+    number_positions = [index for index, column in enumerate(shown_columns) if column in number_set]
+    tables = _fitting_tables(
+        [titles[column] for column in shown_columns],
+        [[row[column] for column in shown_columns] for row in texts],
+        number_positions,
     )
-    return "\n\n".join([above, *tables] if above else tables)
+    return "\n\n".join([common_sentence, *tables] if common_sentence else tables)
 
 
-def telling(head: Sequence[str], rows: Sequence[Sequence[str]]) -> tuple[str, list[int]]:
+def telling(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> tuple[str, list[int]]:
     """Return a sentence on the columns that are equal in all rows, and the indices of the columns
     in which rows differ.
 
     Parameters
     ----------
-    head, rows : of a table
+    titles, rows : of a table
     """
-    columns = list(zip(*rows, strict=True)) if rows else [()] * len(head)
-    told_columns = [
+    columns = list(zip(*rows, strict=True)) if rows else [()] * len(titles)
+    filled_columns = [
         column
         for column, cells in enumerate(columns)
         if not rows or any(cell not in ("", NOTHING) for cell in cells)
     ]
-    alike = [column for column in told_columns if len(rows) > 1 and len(set(columns[column])) == 1]
-    kept_columns = [column for column in told_columns if column not in alike]
-    # A table of one column would be harder to read than the repetition.
-    if len(kept_columns) < 2:
-        return "", told_columns or list(range(len(head)))
-    # A title that ends in a number, such as a condition, does not run into its value.
-    same = [
-        f"{head[column]}{':' if head[column][-1:].isdigit() else ''} {columns[column][0]}"
-        for column in alike
+    equal_columns = [
+        column for column in filled_columns if len(rows) > 1 and len(set(columns[column])) == 1
     ]
-    return f"In every row: {', '.join(same)}." if same else "", kept_columns
+    differing_columns = [column for column in filled_columns if column not in equal_columns]
+    # A table of one column would be harder to read than the repetition.
+    if len(differing_columns) < 2:
+        return "", filled_columns or list(range(len(titles)))
+    # A title that ends in a number, such as a condition, does not run into its value.
+    common_cells = [
+        f"{titles[column]}{':' if titles[column][-1:].isdigit() else ''} {columns[column][0]}"
+        for column in equal_columns
+    ]
+    return f"In every row: {', '.join(common_cells)}." if common_cells else "", differing_columns
 
 
-def _fitting(head: list[str], rows: list[list[str]], right: Sequence[int]) -> list[str]:
+def _fitting_tables(
+    titles: list[str], rows: list[list[str]], number_columns: Sequence[int]
+) -> list[str]:
     """Write a table in Markdown that fits the page: with long texts as notes below it, transposed,
     or split by columns.
     """
-    table = _github(head, rows, right)
+    table = _markdown_grid(titles, rows, number_columns)
     if _width(table) <= PAGE_WIDTH:
         return [table]
     widths = {
         column: max(len(row[column]) for row in rows)
-        for column in range(1, len(head))
-        if column not in set(right)
+        for column in range(1, len(titles))
+        if column not in set(number_columns)
     }
-    longest = max(widths, key=lambda column: widths[column], default=0)
+    widest_column = max(widths, key=lambda column: widths[column], default=0)
     # The longest texts become notes first: this keeps the numbers side by side.
-    if widths.get(longest, 0) > _LONGEST_CELL:
+    if widths.get(widest_column, 0) > _LONGEST_CELL:
         notes = Notes()
-        marked = [
+        marked_rows = [
             [
-                str(notes.number(cell)) if column == longest and cell not in ("", NOTHING) else cell
+                str(notes.number(cell))
+                if column == widest_column and cell not in ("", NOTHING)
+                else cell
                 for column, cell in enumerate(row)
             ]
             for row in rows
         ]
-        listed = "\n".join(
-            f"- {head[longest]} {number}: {text}" for number, text in notes.listed.items()
+        note_list = "\n".join(
+            f"- {titles[widest_column]} {number}: {text}" for number, text in notes.listed.items()
         )
-        return [*_fitting(head, marked, right), listed]
-    turned = [[title, *cells] for title, *cells in zip(head, *rows, strict=True)]
+        return [*_fitting_tables(titles, marked_rows, number_columns), note_list]
+    transposed = [
+        [column_title, *cells] for column_title, *cells in zip(titles, *rows, strict=True)
+    ]
     # Rows and columns change places only if that makes the table narrower.
     if (
-        len(rows) < len(head)
-        and _width(turned_table := _github(turned[0], turned[1:], range(1, len(rows) + 1)))
+        len(rows) < len(titles)
+        and _width(
+            transposed_table := _markdown_grid(
+                transposed[0], transposed[1:], range(1, len(rows) + 1)
+            )
+        )
         <= PAGE_WIDTH
     ):
-        return [turned_table]
-    column_groups = folds(_widths(head, rows), PAGE_WIDTH - 4, 3)
+        return [transposed_table]
+    column_groups = folds(_widths(titles, rows), PAGE_WIDTH - 4, 3)
     if len(column_groups) == 1:
         return [table]
     tables = []
     for column_group in column_groups:
-        titles = [head[column] for column in column_group]
+        group_titles = [titles[column] for column in column_group]
         cells = [[row[column] for column in column_group] for row in rows]
-        tables.append(_github(titles, cells, _among(right, column_group)))
+        tables.append(
+            _markdown_grid(group_titles, cells, _positions_in_group(number_columns, column_group))
+        )
     return tables
 
 
@@ -526,13 +552,13 @@ def losses_sentence(left_out: Mapping[str, str]) -> str:
     return f"left out by the import: {losses}"
 
 
-def folds(widths: Sequence[int], width: int, between: int) -> list[list[int]]:
+def folds(widths: Sequence[int], width: int, gap: int) -> list[list[int]]:
     """Distribute columns among tables of a limited width; each table begins with the first column.
 
     Parameters
     ----------
     widths : of each column
-    width, between : of a whole table, and between two of its columns
+    width, gap : of a whole table, and between two of its columns
 
     >>> folds([10, 20, 20, 20], 55, 2)
     [[0, 1, 2], [0, 3]]
@@ -541,8 +567,7 @@ def folds(widths: Sequence[int], width: int, between: int) -> list[list[int]]:
     for column_index in range(1, len(widths)):
         if (
             len(column_groups[-1]) > 1
-            and sum(widths[column] + between for column in (*column_groups[-1], column_index))
-            - between
+            and sum(widths[column] + gap for column in (*column_groups[-1], column_index)) - gap
             > width
         ):
             column_groups.append([0])
@@ -550,44 +575,47 @@ def folds(widths: Sequence[int], width: int, between: int) -> list[list[int]]:
     return column_groups
 
 
-def _among(columns: Iterable[int], column_group: Sequence[int]) -> list[int]:
+def _positions_in_group(columns: Iterable[int], column_group: Sequence[int]) -> list[int]:
     """Return the positions, within a group of columns, of those columns that it contains."""
     return [column_group.index(column) for column in columns if column in column_group]
 
 
-def _widths(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[int]:
-    return [max(3, *map(len, cells)) for cells in zip(head, *rows, strict=True)]
+def _widths(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> list[int]:
+    return [max(3, *map(len, cells)) for cells in zip(titles, *rows, strict=True)]
 
 
 def _width(table: str) -> int:
     return max(map(len, table.splitlines()))
 
 
-def _github(head: Sequence[str], rows: Sequence[Sequence[str]], right: Iterable[int]) -> str:
-    numbers = set(right)
-    widths = _widths(head, rows)
+def _markdown_grid(
+    titles: Sequence[str], rows: Sequence[Sequence[str]], number_columns: Iterable[int]
+) -> str:
+    number_set = set(number_columns)
+    widths = _widths(titles, rows)
     rule = [
-        "-" * (size - 1) + (":" if column in numbers else "-") for column, size in enumerate(widths)
+        "-" * (size - 1) + (":" if column in number_set else "-")
+        for column, size in enumerate(widths)
     ]
-    lines = [*_aligned([head], widths, numbers), rule, *_aligned(rows, widths, numbers)]
+    lines = [*_aligned([titles], widths, number_set), rule, *_aligned(rows, widths, number_set)]
     return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
 
 
 def _aligned(
-    rows: Iterable[Sequence[str]], widths: Sequence[int], right: Container[int]
+    rows: Iterable[Sequence[str]], widths: Sequence[int], number_columns: Container[int]
 ) -> Iterator[list[str]]:
     for row in rows:
-        sized = enumerate(zip(row, widths, strict=True))
+        cells_and_widths = enumerate(zip(row, widths, strict=True))
         yield [
-            cell.rjust(size) if column in right else cell.ljust(size)
-            for column, (cell, size) in sized
+            cell.rjust(size) if column in number_columns else cell.ljust(size)
+            for column, (cell, size) in cells_and_widths
         ]
 
 
 def plain_table(
-    head: Sequence[str],
+    titles: Sequence[str],
     rows: Sequence[Sequence[str]],
-    right: Iterable[int] = (),
+    number_columns: Iterable[int] = (),
     width: int | None = None,
 ) -> str:
     """Write a table for the terminal, with text columns wrapped to its width; a table that is still
@@ -595,60 +623,73 @@ def plain_table(
 
     Parameters
     ----------
-    head : titles of the columns; a column is at least two signs wider than its title
+    titles : of the columns; a column is at least two signs wider than its title
     rows : texts
-    right : indices of the columns of numbers [1]
+    number_columns : indices of the columns of numbers [1]
     width : columns of the terminal [1]; by default `terminal_width`
     """
-    right = set(right)
+    number_columns = set(number_columns)
     widths = [
-        max([len(title) + 2, *map(len, cells)]) for title, *cells in zip(head, *rows, strict=True)
+        max([len(title) + 2, *map(len, cells)]) for title, *cells in zip(titles, *rows, strict=True)
     ]
-    room = (width or terminal_width()) - 2 * (len(head) - 1)
+    free_width = (width or terminal_width()) - 2 * (len(titles) - 1)
     # A title is not broken, nor is a word of some length: a table that is parted reads better.
-    least = [
-        size if column in right else _least(head[column], [row[column] for row in rows])
+    least_widths = [
+        size
+        if column in number_columns
+        else _least_width(titles[column], [row[column] for row in rows])
         for column, size in enumerate(widths)
     ]
-    if sum(least) > room and len(column_groups := folds(widths, room + 2 * (len(head) - 1), 2)) > 1:
+    if (
+        sum(least_widths) > free_width
+        and len(column_groups := folds(widths, free_width + 2 * (len(titles) - 1), 2)) > 1
+    ):
         tables = []
         for column_group in column_groups:
-            titles = [head[column] for column in column_group]
+            group_titles = [titles[column] for column in column_group]
             cells = [[row[column] for column in column_group] for row in rows]
-            tables.append(plain_table(titles, cells, _among(right, column_group), width))
+            tables.append(
+                plain_table(
+                    group_titles, cells, _positions_in_group(number_columns, column_group), width
+                )
+            )
         return "\n\n".join(tables)
-    while sum(widths) > room and (
-        word_columns := [column for column, size in enumerate(widths) if size > least[column]]
+    while sum(widths) > free_width and (
+        shrinkable_columns := [
+            column for column, size in enumerate(widths) if size > least_widths[column]
+        ]
     ):
         # The widest column gives way first; each is wrapped no further than its longest word.
-        widest = max(word_columns, key=lambda index: widths[index])
-        widths[widest] = max(least[widest], widths[widest] - (sum(widths) - room))
-    folded = [
-        [_folded(cell, size).split("\n") for cell, size in zip(row, widths, strict=True)]
+        widest = max(shrinkable_columns, key=lambda index: widths[index])
+        widths[widest] = max(least_widths[widest], widths[widest] - (sum(widths) - free_width))
+    folded_rows = [
+        [_folded_cell(cell, size).split("\n") for cell, size in zip(row, widths, strict=True)]
         for row in rows
     ]
-    lines = [[*map(str.strip, line)] for row in folded for line in zip_longest(*row, fillvalue="")]
+    lines = [
+        [*map(str.strip, line)] for row in folded_rows for line in zip_longest(*row, fillvalue="")
+    ]
     widths = [
         # Wrapped lines may be shorter than the room they were given.
         max([len(title) + 2, *map(len, cells)])
-        for title, *cells in zip(head, *lines, strict=True)
+        for title, *cells in zip(titles, *lines, strict=True)
     ]
     rule = "  ".join("-" * size for size in widths)
-    first, *further_lines = (
-        "  ".join(cells).rstrip() for cells in _aligned([head, *lines], widths, right)
+    title_line, *row_lines = (
+        "  ".join(cells).rstrip() for cells in _aligned([titles, *lines], widths, number_columns)
     )
-    return "\n".join([first, rule, *further_lines])
+    return "\n".join([title_line, rule, *row_lines])
 
 
-def _least(title: str, cells: Sequence[str]) -> int:
-    words = [len(word) for cell in cells for word in re.split(r"(?<=\.)| ", cell)]
-    return max(len(title) + 2, min(_LONGEST_WORD, max(words, default=0)))
+def _least_width(title: str, cells: Sequence[str]) -> int:
+    word_lengths = [len(word) for cell in cells for word in re.split(r"(?<=\.)| ", cell)]
+    return max(len(title) + 2, min(_LONGEST_WORD, max(word_lengths, default=0)))
 
 
-def _folded(cell: str, width: int) -> str:
+def _folded_cell(cell: str, width: int) -> str:
     """Break a text that is too wide: between words, or after the dots of a path."""
-    words = [f"{word_part}." for word_part in cell.split(".")] if " " not in cell else []
-    if not words:
+    path_parts = [f"{word_part}." for word_part in cell.split(".")] if " " not in cell else []
+    if not path_parts:
         return (
             "\n".join(textwrap.wrap(cell, width, break_on_hyphens=False))
             if len(cell) > width
@@ -656,17 +697,17 @@ def _folded(cell: str, width: int) -> str:
         )
     lines = []
     line = ""
-    for word in [*words[:-1], words[-1][:-1]]:
+    for word in [*path_parts[:-1], path_parts[-1][:-1]]:
         if line and len(line) + len(word) > width:
             lines.append(line)
             line = ""
         line += word
-    pieces = [
-        piece[start : start + width]
-        for piece in [*lines, line]
-        for start in range(0, len(piece), width)
+    folded_lines = [
+        long_line[start : start + width]
+        for long_line in [*lines, line]
+        for start in range(0, len(long_line), width)
     ]
-    return "\n".join(pieces)
+    return "\n".join(folded_lines)
 
 
 def ascii_only(text: str) -> str:
@@ -676,8 +717,8 @@ def ascii_only(text: str) -> str:
     '5 us, naive, 3*d'
     """
     # Accents are separated from their letters and dropped, so that "Poincaré" stays readable.
-    plain = unicodedata.normalize("NFKD", text.translate(_PLAIN))
-    base_signs = "".join(sign for sign in plain if not unicodedata.combining(sign))
+    decomposed = unicodedata.normalize("NFKD", text.translate(_PLAIN))
+    base_signs = "".join(sign for sign in decomposed if not unicodedata.combining(sign))
     return base_signs.encode("ascii", "replace").decode("ascii")
 
 
@@ -696,7 +737,7 @@ def wrapped(text: str, indent: str = "", width: int | None = None) -> str:
 
 
 def table_texts(
-    table: ResultTable, markdown: bool = True, words_said: Mapping[str, str] = NOTHING_SAID
+    table: ResultTable, markdown: bool = True, common_words: Mapping[str, str] = NOTHING_SAID
 ) -> tuple[list[str], list[list[str]], list[int]]:
     """Return the texts of a table of results: titles, rows, and the indices of numeric columns.
 
@@ -705,39 +746,49 @@ def table_texts(
     table : with how each row was computed, which stands in its last columns; a bound that holds
         within an interval does not
     markdown : signs of Markdown are escaped
-    words_said : what is said elsewhere of how all was computed, such as its method; a column with nothing
-        else is left out
+    common_words : what is said elsewhere of how all was computed, such as its method; a column
+        with nothing else is left out
     """
-    safe = escape if markdown else str
+    escape_text = escape if markdown else str
     rows = range(len(table)) if table.rows is None else table.rows
-    head = []
+    titles = []
     columns = []
-    right = []
+    number_columns = []
     for column in table.columns:
         if column.on_page:
-            path = markdown and "." in column.name
-            head.append(column.title or (code(column.name) if path else safe(column.name)))
+            is_path = markdown and "." in column.name
+            titles.append(
+                column.title or (code(column.name) if is_path else escape_text(column.name))
+            )
             columns.append(
                 [
-                    safe(cell) if isinstance(cell := column.cells[row], str) else _cell(column, row)
+                    escape_text(cell)
+                    if isinstance(cell := column.cells[row], str)
+                    else _cell(column, row)
                     for row in rows
                 ]
             )
             if not any(isinstance(cell, str) for cell in column.cells):
-                right.append(len(columns) - 1)
-    how = table.provenance.columns(table.failed) if table.provenance else {}
-    told_cells = {name: [cells[row] or NOTHING for row in rows] for name, cells in how.items()}
-    told_cells = {
+                number_columns.append(len(columns) - 1)
+    provenance_columns = table.provenance.columns(table.failed) if table.provenance else {}
+    provenance_cells = {
+        name: [cells[row] or NOTHING for row in rows] for name, cells in provenance_columns.items()
+    }
+    provenance_cells = {
         name: cells
-        for name, cells in told_cells.items()
+        for name, cells in provenance_cells.items()
         # What the head of the page says of all answers is not repeated in each row.
-        if not {*cells} <= {words_said.get(name), NOTHING}
+        if not {*cells} <= {common_words.get(name), NOTHING}
     }
     columns += [
-        [safe(NOTHING if cell.endswith(HELD) else cell) for cell in cells]
-        for cells in told_cells.values()
+        [escape_text(NOTHING if cell.endswith(HELD) else cell) for cell in cells]
+        for cells in provenance_cells.values()
     ]
-    return [*head, *told_cells], [list(row) for row in zip(*columns, strict=True)], right
+    return (
+        [*titles, *provenance_cells],
+        [list(row) for row in zip(*columns, strict=True)],
+        number_columns,
+    )
 
 
 def _cell(column: ResultColumn, row: int) -> str:
@@ -750,15 +801,20 @@ def _cell(column: ResultColumn, row: int) -> str:
     return column.written(finite(value), unit, (low, high))
 
 
-def result_table(table: ResultTable, words_said: Mapping[str, str] = NOTHING_SAID) -> str:
+def result_table(table: ResultTable, common_words: Mapping[str, str] = NOTHING_SAID) -> str:
     """Write a table of results in Markdown: its title, its rows, and the reasons of rows without an
     answer.
     """
-    head, rows, right = table_texts(table, words_said=words_said)
-    failed = "\n".join(
-        f"- {', '.join(_labels(table, row))}: {escape(why)}" for row, why in table.failed.items()
+    titles, rows, number_columns = table_texts(table, common_words=common_words)
+    failure_list = "\n".join(
+        f"- {', '.join(_labels(table, row))}: {escape(reason)}"
+        for row, reason in table.failed.items()
     )
-    blocks = [table.title, markdown_table(head, rows, right) if rows else "", failed]
+    blocks = [
+        table.title,
+        markdown_table(titles, rows, number_columns) if rows else "",
+        failure_list,
+    ]
     return "\n\n".join(block for block in blocks if block)
 
 
@@ -771,16 +827,16 @@ def _labels(table: ResultTable, row: int) -> Iterable[str]:
             yield f"{escape(name)} = {cell if isinstance(cell, str) else _cell(column, row)}"
 
 
-def question_section(result: QuestionResult, words_said: Mapping[str, str] = NOTHING_SAID) -> str:
-    """Write the result of a question as a section of the page; `words_said` are sentences not to
-    repeat (see `table_texts`).
+def question_section(result: QuestionResult, common_words: Mapping[str, str] = NOTHING_SAID) -> str:
+    """Write the result of a question as a section of the page; `common_words` are not repeated
+    (see `table_texts`).
     """
     blocks = [
-        block if isinstance(block, str) else result_table(block, words_said)
+        block if isinstance(block, str) else result_table(block, common_words)
         for block in result.parts()
     ]
-    told_lines = "\n".join(f"- {escape(line)}" for line in result.beside_tables())
-    return section(result.title, [prose(result.reading), told_lines, *blocks])
+    sentence_list = "\n".join(f"- {escape(line)}" for line in result.beside_tables())
+    return section(result.title, [prose(result.reading), sentence_list, *blocks])
 
 
 def section(title: str, blocks: Iterable[str]) -> str:
@@ -819,9 +875,9 @@ def markdown_blocks(blocks: Iterable[TextBlock]) -> Iterator[str]:
     """Yield blocks of text as Markdown for a page."""
     for block in blocks:
         if isinstance(block, TextTable):
-            head = list(map(escape, block.head))
+            titles = list(map(escape, block.head))
             rows = [list(map(escape, row)) for row in block.rows]
-            yield markdown_table(head, rows, block.right)
+            yield markdown_table(titles, rows, block.right)
         else:
             yield (
                 escape(block)

@@ -15,7 +15,6 @@ from slipstick.report.formatting import (
     NOTHING,
     TextTable,
     capital,
-    counted,
     joined,
     losses_sentence,
     overlap,
@@ -24,18 +23,19 @@ from slipstick.report.formatting import (
     setting,
     value_amount,
     with_article,
+    with_noun,
 )
 from slipstick.results.study import Results
 from slipstick.results.sweep import Sweep, split_name
 from slipstick.results.words import Words
 from slipstick.vocabulary import ABSENT, VERDICTS
 
-_MOST_FOUND = 4
+_MOST_LINES = 4
 _FEW_CASES = 8
 """Cases up to which a head compares them; more are a campaign, whose tables say it."""
 
-_LEAST_SAID = 0.05  # part of the time that is named beside the largest
-_ALIKE = 0.02  # relative difference of work that a simulation may leave
+_LEAST_SHARE = 0.05  # part of the time that is named beside the largest
+_WORK_TOLERANCE = 0.02  # relative difference of work that a simulation may leave
 _HARDWARE = ("machine", "technology", "resources", "stations", "method", "simulation")
 _LOAD = ("classes", "population.arrivals", "workload")
 _NO_DOUBTS = (
@@ -45,68 +45,80 @@ _NO_DOUBTS = (
 )  # notes on definitions and on the length of a run
 
 
-def head_lines(results: Results, answer: Sequence[str]) -> list[str]:
+def head_lines(results: Results, value_names: Sequence[str]) -> list[str]:
     """Return the sentences at the head of a report: the answers to its questions in their order,
     the base and what it is compared with, and the methods and doubts behind the answers.
 
     Parameters
     ----------
     results : of a study
-    answer : the values that were asked for
+    value_names : the values that were asked for
     """
-    lines_of_questions = [
+    question_lines = [
         line for question in results.questions.values() for line in question.headline(results.words)
-    ][:_MOST_FOUND]
-    lines_of_questions += _not_examined(results)
-    compared = list(_compared(results, answer)) if len(results.cases) <= 1 + _FEW_CASES else []
-    answers = (
-        [*compared, *lines_of_questions]
-        if results.cases_first
-        else [*lines_of_questions, *compared]
-    )
-    lines = [*_recommended(results, answer), *answers]
-    # Where questions alone are answered, the first case is only their starting point.
-    base = (
-        list(_base(results, answer))
-        if compared or len(results.cases) == 1 or not lines_of_questions
+    ][:_MOST_LINES]
+    question_lines += _not_examined(results)
+    comparison_lines = (
+        list(_comparison_lines(results, value_names))
+        if len(results.cases) <= 1 + _FEW_CASES
         else []
     )
-    asks_of_base = _HOW_MUCH.match(results.title) and not lines_of_questions
+    answer_lines = (
+        [*comparison_lines, *question_lines]
+        if results.cases_first
+        else [*question_lines, *comparison_lines]
+    )
+    lines = [*_recommendation(results, value_names), *answer_lines]
+    # Where questions alone are answered, the first case is only their starting point.
+    base = (
+        list(_base_lines(results, value_names))
+        if comparison_lines or len(results.cases) == 1 or not question_lines
+        else []
+    )
+    asks_of_base = _HOW_MUCH.match(results.title) and not question_lines
     lines = [*base, *lines] if asks_of_base else [*lines, *base]
-    if not lines_of_questions:
-        lines += [line for sweep in results.sweeps[:1] for line in _swept(sweep, answer, results)]
-    return [f"{capital(line).rstrip('.')}." for line in [*lines, _rests_on(results, answer)]]
+    if not question_lines:
+        lines += [
+            line
+            for sweep in results.sweeps[:1]
+            for line in _sweep_lines(sweep, value_names, results)
+        ]
+    return [
+        f"{capital(line).rstrip('.')}." for line in [*lines, _basis_sentence(results, value_names)]
+    ]
 
 
-def decision(results: Results, answer: Sequence[str]) -> TextTable | None:
+def decision(results: Results, value_names: Sequence[str]) -> TextTable | None:
     """Return the table of alternatives of the first question that has one, else that of the cases."""
     words = results.words
     for question in results.questions.values():
         if table := question.decision(words):
-            head, rows = table
-            return TextTable(head, rows, [*_numeric(head, rows)])
-    ranked = _ranked(results, answer)
+            titles, rows = table
+            return TextTable(titles, rows, [*_numeric(titles, rows)])
+    name_and_cases = _comparable_cases(results, value_names)
     # Cases of different work have no order, so nothing to decide between them.
-    if len(results.cases) > 1 + _FEW_CASES or ranked is None or len(ranked[1]) < 2:
+    if len(results.cases) > 1 + _FEW_CASES or name_and_cases is None or len(name_and_cases[1]) < 2:
         return None
-    names = [name for name in answer if any(case.find(name) for case in results.cases.values())]
+    names = [
+        name for name in value_names if any(case.find(name) for case in results.cases.values())
+    ]
     rows = [
-        [words.case(case), *(_shown(answer_of_case, name) for name in names[:3])]
+        [words.case(case), *(_value_text(answer_of_case, name) for name in names[:3])]
         for case, answer_of_case in results.cases.items()
         if not answer_of_case.failed
         and any(answer_of_case.find(name) is not None for name in names[:3])
     ]
-    head = ["", *map(words.value, names[:3])]
-    return TextTable(head, rows, range(1, len(head))) if len(rows) > 1 else None
+    titles = ["", *map(words.value, names[:3])]
+    return TextTable(titles, rows, range(1, len(titles))) if len(rows) > 1 else None
 
 
-def _numeric(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[int]:
+def _numeric(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[int]:
     """Yield the indices of columns whose cells are amounts or empty.
 
     >>> list(_numeric(["case", "a", "b", "c"], [["x", "-3 %", "-", "-"], ["y", "2 %", "4", "none"]]))
     [1, 2]
     """
-    for column in range(len(head)):
+    for column in range(len(titles)):
         amounts = [row[column].lstrip("-") for row in rows if row[column] != NOTHING]
         if amounts and all(amount[:1].isdigit() for amount in amounts):
             yield column
@@ -127,37 +139,37 @@ def _not_examined(results: Results) -> Iterator[str]:
         yield f"only {words.case(cases[0])} was searched, not {joined(list(map(words.case, left_out)), 'or')}"
 
 
-def _shown(answer: Answer, name: str) -> str:
+def _value_text(answer: Answer, name: str) -> str:
     """Write a value of an answer with its interval."""
     return value_amount(name, answer.find(name), answer.unit(name), answer.ends(name))
 
 
-def _recommended(results: Results, answer: Sequence[str]) -> Iterator[str]:
+def _recommendation(results: Results, value_names: Sequence[str]) -> Iterator[str]:
     """Yield the sentence that recommends a case, if one case is best by all questions and by the
     compared value.
     """
-    best_cases = [question.best(results.words) for question in results.questions.values()]
-    best = [case for case in best_cases if case is not None]
-    ranked = _ranked(results, answer)
-    if not ranked or len(ranked[1]) < 2:
+    best_by_question = [question.best(results.words) for question in results.questions.values()]
+    cases_and_reasons = [case for case in best_by_question if case is not None]
+    name_and_cases = _comparable_cases(results, value_names)
+    if not name_and_cases or len(name_and_cases[1]) < 2:
         return
-    name, cases = ranked
+    name, cases = name_and_cases
     if not results.questions and _WHICH.match(results.title):
-        best = [(cases[0][0], "")]
-    if len({case for case, _ in best}) != 1:
+        cases_and_reasons = [(cases[0][0], "")]
+    if len({case for case, _ in cases_and_reasons}) != 1:
         return
-    (first, best_answer), (_, second_answer) = cases[0], cases[1]
-    (best_case, why), *_ = best
+    (first_case, best_answer), (_, second_answer) = cases[0], cases[1]
+    (best_case, reason), *_ = cases_and_reasons
     # Nothing is recommended where a question and the values disagree, or where the order lies
     # within intervals.
-    if first != best_case or _doubt(best_answer, second_answer, name):
+    if first_case != best_case or _doubt(best_answer, second_answer, name):
         return
     words = results.words
     quality = "it is the fastest" if name == "time" else f"it has the best {words.value(name)}"
-    shown = _shown(best_answer, name)
-    amount = f", {shown}" if "(" in shown else f" ({shown})"
-    amount += f"{',' if why else ''}{' and ' if why else ''}{why}"
-    yield f"{words.case(first)} is the best of {len(cases)}: {quality}{amount}"
+    value_text = _value_text(best_answer, name)
+    amount = f", {value_text}" if "(" in value_text else f" ({value_text})"
+    amount += f"{',' if reason else ''}{' and ' if reason else ''}{reason}"
+    yield f"{words.case(first_case)} is the best of {len(cases)}: {quality}{amount}"
 
 
 _WHICH = re.compile(r"which\b", re.IGNORECASE)
@@ -167,33 +179,37 @@ _HOW_MUCH = re.compile(r"how (?:long|fast|much|well)\b", re.IGNORECASE)
 """How a title begins that asks for the value of the first case."""
 
 
-def _ranked(results: Results, answer: Sequence[str]) -> tuple[str, list[tuple[str, Answer]]] | None:
+def _comparable_cases(
+    results: Results, value_names: Sequence[str]
+) -> tuple[str, list[tuple[str, Answer]]] | None:
     """Return the value by which cases are compared, and the cases that do the same work, best
     first; None where there is nothing to compare.
     """
     if len(results.cases) < 2:
         return None
-    (base, first), *further_cases = results.cases.items()
-    name = _first(first, answer)
+    (base, base_answer), *further_cases = results.cases.items()
+    name = _first_name(base_answer, value_names)
     # A value of 0 gives no ratio.
-    if not first.find(name) or first.failed:
+    if not base_answer.find(name) or base_answer.failed:
         return None
-    alike = [
+    comparable_cases = [
         (case, answer_of_case)
         for case, answer_of_case in further_cases
         if answer_of_case.find(name)
         and not answer_of_case.failed
-        and _alike(results, base, case, name)
+        and _do_same_work(results, base, case, name)
     ]
-    falling = split_name(name)[0] in ("throughput", "speedup", "efficiency")
+    more_is_better = split_name(name)[0] in ("throughput", "speedup", "efficiency")
     cases = sorted(
-        [(base, first), *alike],
-        key=lambda pair: (pair[1].find(name) or 0.0) * (-1 if falling else 1),
+        [(base, base_answer), *comparable_cases],
+        key=lambda case_and_answer: (
+            (case_and_answer[1].find(name) or 0.0) * (-1 if more_is_better else 1)
+        ),
     )
     return name, cases
 
 
-def _alike(results: Results, base: str, case: str, name: str) -> bool:
+def _do_same_work(results: Results, base: str, case: str, name: str) -> bool:
     """Return whether two cases do the same work, so that their values can be compared.
 
     Either they have the same useful work, speed-up times time, or they differ in the machine or
@@ -202,58 +218,72 @@ def _alike(results: Results, base: str, case: str, name: str) -> bool:
     """
     base_answer = results.cases[base]
     case_answer = results.cases[case]
-    before, after = (results.settings.get(case_name, {}) for case_name in (base, case))
-    differing = {path for path in {*before, *after} if before.get(path) != after.get(path)}
-    if base_answer.model != case_answer.model or any(path.startswith(_LOAD) for path in differing):
+    base_settings, case_settings = (
+        results.settings.get(case_name, {}) for case_name in (base, case)
+    )
+    differing_paths = {
+        path
+        for path in {*base_settings, *case_settings}
+        if base_settings.get(path) != case_settings.get(path)
+    }
+    if base_answer.model != case_answer.model or any(
+        path.startswith(_LOAD) for path in differing_paths
+    ):
         return False
     # Throughput compares systems under any number of customers; times do so only for the same work.
     if split_name(name)[0] == "throughput":
         return True
-    work = [
+    work_measures = [
         (compared_answer.find("speedup") or 0.0) * (compared_answer.find("time") or 0.0)
         for compared_answer in (base_answer, case_answer)
     ]
     # Speed-up is counted against one processor of the same machine: on another machine its product
     # with the time differs though the work is the same.
-    if all(path.startswith(("machine", "technology")) for path in differing):
+    if all(path.startswith(("machine", "technology")) for path in differing_paths):
         return True
-    if all(work):
+    if all(work_measures):
         # Speed-up times time is the time of one processor, hence a measure of the work.
-        return isclose(*work, rel_tol=_ALIKE)
-    return all(path.startswith((*_HARDWARE, "population")) for path in differing)
+        return isclose(*work_measures, rel_tol=_WORK_TOLERANCE)
+    return all(path.startswith((*_HARDWARE, "population")) for path in differing_paths)
 
 
-def _first(first_answer: Answer, answer: Sequence[str]) -> str:
+def _first_name(first_answer: Answer, value_names: Sequence[str]) -> str:
     return next(
-        (name for name in (*answer, *first_answer.values) if first_answer.find(name) is not None),
+        (
+            name
+            for name in (*value_names, *first_answer.values)
+            if first_answer.find(name) is not None
+        ),
         "",
     )
 
 
-def _base(results: Results, answer: Sequence[str]) -> Iterator[str]:
+def _base_lines(results: Results, value_names: Sequence[str]) -> Iterator[str]:
     """Yield sentences on the answer of the first case, and on where its time goes."""
     if not results.cases:
         return
     words = results.words
     case, base_answer = next(iter(results.cases.items()))
-    name = _first(base_answer, answer)
-    lead = words.case(case) if len(results.cases) > 1 else ""
-    if given := list(_searched_values(results, base_answer)):
-        lead = f"{lead or 'as'}{' as' if lead else ''} given ({joined(given)})"
-    lead = f"{lead}: " if lead else ""
+    name = _first_name(base_answer, value_names)
+    opening = words.case(case) if len(results.cases) > 1 else ""
+    if given_values := list(_searched_values(results, base_answer)):
+        opening = f"{opening or 'as'}{' as' if opening else ''} given ({joined(given_values)})"
+    opening = f"{opening}: " if opening else ""
     if base_answer.failed or not name:
-        yield f"{lead}no answer: {base_answer.refusal}"
+        yield f"{opening}no answer: {base_answer.refusal}"
         return
-    line = f"{lead}{words.measured(name, _shown(base_answer, name))}"
-    total = sum(base_answer.account.values())
-    if len(base_answer.account) > 1 and total > 0:
-        ranked = sorted(base_answer.account.items(), key=lambda label_and_time: -label_and_time[1])
-        shares_told = [
-            f"{percent(seconds / total)} {'of its time ' if index == 0 else ''}on {words.part(label)}"
-            for index, (label, seconds) in enumerate(ranked[:3])
-            if seconds >= _LEAST_SAID * total
+    line = f"{opening}{words.measured(name, _value_text(base_answer, name))}"
+    total_time = sum(base_answer.account.values())
+    if len(base_answer.account) > 1 and total_time > 0:
+        parts_by_time = sorted(
+            base_answer.account.items(), key=lambda label_and_time: -label_and_time[1]
+        )
+        shares_in_words = [
+            f"{percent(seconds / total_time)} {'of its time ' if index == 0 else ''}on {words.part(label)}"
+            for index, (label, seconds) in enumerate(parts_by_time[:3])
+            if seconds >= _LEAST_SHARE * total_time
         ]
-        line += f"; {with_article(words.member)} spends {joined(shares_told)}"
+        line += f"; {with_article(words.member)} spends {joined(shares_in_words)}"
     if base_answer.limits:
         line += f"; {base_answer.limits[0].pipeline} is limited by {base_answer.limits[0].stage}"
     yield line
@@ -272,65 +302,69 @@ def _searched_values(results: Results, answer: Answer) -> Iterator[str]:
     if len(paths) <= _MOST_SEARCHED:
         for path in paths:
             if entry := answer.described.get(path):
-                given = entry.given
-                yield setting(path, given.value, str(given.dimension), results.words)
+                quantity = entry.given
+                yield setting(path, quantity.value, str(quantity.dimension), results.words)
 
 
-def _compared(results: Results, answer: Sequence[str]) -> Iterator[str]:
+def _comparison_lines(results: Results, value_names: Sequence[str]) -> Iterator[str]:
     """Yield sentences that compare the cases of the same work with the first case, best first."""
-    ranked = _ranked(results, answer)
-    if ranked is None or len(ranked[1]) < 2:
+    name_and_cases = _comparable_cases(results, value_names)
+    if name_and_cases is None or len(name_and_cases[1]) < 2:
         return
-    name, cases = ranked
+    name, cases = name_and_cases
     words = results.words
-    base, first = next(iter(results.cases.items()))
-    ratios_told = [
-        _ratio(words.case(case), first, case_answer, name, words)
+    base, base_answer = next(iter(results.cases.items()))
+    ratio_clauses = [
+        _ratio(words.case(case), base_answer, case_answer, name, words)
         for case, case_answer in cases
         if case != base
     ]
-    yield f"compared with {words.case(base)}: {joined(ratios_told)}"
+    yield f"compared with {words.case(base)}: {joined(ratio_clauses)}"
 
 
-def _doubt(first: Answer, second: Answer, name: str) -> str:
+def _doubt(first_answer: Answer, second_answer: Answer, name: str) -> str:
     """Return the words that mark the order of two answers as undecided, or nothing; where both have
     draws of the same uncertain settings, the draws decide.
     """
-    if name in first.draws and first.draws.keys() == second.draws.keys():
+    if name in first_answer.draws and first_answer.draws.keys() == second_answer.draws.keys():
         # Answers at the same draws are compared draw by draw: common uncertainty, which makes
         # intervals overlap, does not change their order.
-        less = float((first.draws[name] < second.draws[name]).mean())
-        return " (undecided within the ranges)" if DRAWS_AGAINST < less < 1 - DRAWS_AGAINST else ""
-    return " (undecided)" if overlap(first.ends(name), second.ends(name)) else ""
+        part_less = float((first_answer.draws[name] < second_answer.draws[name]).mean())
+        return (
+            " (undecided within the ranges)"
+            if DRAWS_AGAINST < part_less < 1 - DRAWS_AGAINST
+            else ""
+        )
+    return " (undecided)" if overlap(first_answer.ends(name), second_answer.ends(name)) else ""
 
 
 DRAWS_AGAINST = 0.05
 """Part of the draws in which an order may be the other one, and is decided nonetheless."""
 
 
-def _ratio(case: str, first: Answer, case_answer: Answer, name: str, words: Words) -> str:
+def _ratio(case: str, base_answer: Answer, case_answer: Answer, name: str, words: Words) -> str:
     """Write the ratio of a case to the first case: how many times as fast, or as much."""
-    ratio = (case_answer.find(name) or 0.0) / (first.find(name) or 1.0)
-    doubt = _doubt(first, case_answer, name)
+    ratio = (case_answer.find(name) or 0.0) / (base_answer.find(name) or 1.0)
+    doubt = _doubt(base_answer, case_answer, name)
     # To three digits there is no difference.
     if "1" in (plain(ratio, 3), plain(1 / ratio, 3)):
         return f"{case} about as fast" if name == "time" else f"{case} about the same"
     if name == "time":
-        how = (
+        comparison = (
             f"{plain(1 / ratio, 3)} times as fast"
             if ratio < 1
             else f"{plain(ratio, 3)} times as long"
         )
-        return f"{case} {how}{doubt}"
+        return f"{case} {comparison}{doubt}"
     return f"{case} {plain(ratio, 3)} times the {words.value(name)}{doubt}"
 
 
-def _swept(sweep: Sweep, answer: Sequence[str], results: Results) -> Iterator[str]:
+def _sweep_lines(sweep: Sweep, value_names: Sequence[str], results: Results) -> Iterator[str]:
     """Yield a sentence on the first value of a sweep: at the ends of the axis, and where it is
     best; only for one case and one numeric axis.
     """
     words = results.words
-    name = next((name_asked for name_asked in answer if name_asked in sweep.columns), "")
+    name = next((name_asked for name_asked in value_names if name_asked in sweep.columns), "")
     if not name or len(sweep.axes) != 1 or sweep.axes[0].named or len(set(sweep.cases)) > 1:
         return
     axis = sweep.axes[0]
@@ -340,20 +374,20 @@ def _swept(sweep: Sweep, answer: Sequence[str], results: Results) -> Iterator[st
         return
     low, high = sweep.ends(name)
 
-    def at(row: int) -> str:
+    def value_at(row: int) -> str:
         ends = float(low[row]), float(high[row])
         return value_amount(name, float(column[row]), sweep.units[name], ends)
 
-    def where(row: int) -> str:
+    def setting_at(row: int) -> str:
         return setting(axis.path, float(sweep.points[axis.path][row]), axis.unit, words)
 
-    falling = split_name(name)[0] in ("throughput", "speedup", "efficiency")
+    more_is_better = split_name(name)[0] in ("throughput", "speedup", "efficiency")
     # Of a rate more is better, of a time less.
-    best = (max if falling else min)(finite_rows, key=lambda row: float(column[row]))
-    line = f"{words.value(name)} goes from {at(finite_rows[0])} with {where(finite_rows[0])} to {at(finite_rows[-1])}"
-    line += f" with {where(finite_rows[-1])}"
-    if best not in (finite_rows[0], finite_rows[-1]):
-        line += f"; best of the points examined is {at(best)} with {where(best)}"
+    best_row = (max if more_is_better else min)(finite_rows, key=lambda row: float(column[row]))
+    line = f"{words.value(name)} goes from {value_at(finite_rows[0])} with {setting_at(finite_rows[0])} to {value_at(finite_rows[-1])}"
+    line += f" with {setting_at(finite_rows[-1])}"
+    if best_row not in (finite_rows[0], finite_rows[-1]):
+        line += f"; best of the points examined is {value_at(best_row)} with {setting_at(best_row)}"
     yield line
 
 
@@ -371,34 +405,42 @@ def computed_by(results: Results) -> set[tuple[str, bool]]:
     return {*_computed(results.cases.values(), results.sweeps)}
 
 
-def _rests_on(results: Results, answer: Sequence[str]) -> str:
+def _basis_sentence(results: Results, value_names: Sequence[str]) -> str:
     """Return the sentence on how the answers were computed and checked, on missing answers, and on
     other doubts.
     """
     answers = list(results.cases.values())
-    how = [*_computed(answers, results.sweeps)]
-    words = [*_methods(how, answers), *_verdicts(answers, results.sweeps)]
-    estimated = [question for question in results.questions.values() if question.estimates]
-    ranges = any(
+    methods_and_exactness = [*_computed(answers, results.sweeps)]
+    clause_list = [*_methods(methods_and_exactness, answers), *_verdicts(answers, results.sweeps)]
+    questions_with_estimates = [
+        question for question in results.questions.values() if question.estimates
+    ]
+    has_intervals = any(
         case_answer.exact and None not in case_answer.ends(name)
         for case_answer in answers
-        for name in answer
+        for name in value_names
     )
-    if how and all(exact for _, exact in how):
-        (first, *further_methods) = (method for method, _ in dict.fromkeys(how))
+    if methods_and_exactness and all(exact for _, exact in methods_and_exactness):
+        (first_method, *further_methods) = (
+            method for method, _ in dict.fromkeys(methods_and_exactness)
+        )
         # In the order of their first use, without repetition.
-        methods = joined([_method_words(method) for method in (first, *further_methods)])
-        how_sure = f"by {methods}, without approximation"
-        if estimated:
-            how_sure = f"the model is solved {how_sure}; its fitted parameters are estimates"
-        elif ranges:
-            how_sure += "; some values have an interval"
-        words.insert(0, how_sure)
-    words += _losses(answers, results.sweeps)
-    words += _without_answer(answers, results.sweeps)
-    words += _distinct(question.doubt(results.words) for question in results.questions.values())
-    words += [note for note in results.notes if note.startswith(ABSENT)]
-    clauses = "; ".join(words) or "measured values are as certain as their source"
+        methods = joined([_method_words(method) for method in (first_method, *further_methods)])
+        exactness_clause = f"by {methods}, without approximation"
+        if questions_with_estimates:
+            exactness_clause = (
+                f"the model is solved {exactness_clause}; its fitted parameters are estimates"
+            )
+        elif has_intervals:
+            exactness_clause += "; some values have an interval"
+        clause_list.insert(0, exactness_clause)
+    clause_list += _losses(answers, results.sweeps)
+    clause_list += _without_answer(answers, results.sweeps)
+    clause_list += _distinct(
+        question.doubt(results.words) for question in results.questions.values()
+    )
+    clause_list += [note for note in results.notes if note.startswith(ABSENT)]
+    clauses = "; ".join(clause_list) or "measured values are as certain as their source"
     # A note may name the key to write; a head has none.
     return re.sub(r" \([a-z_]+(?:\.[a-z_]+)+\)", "", clauses)
 
@@ -431,57 +473,61 @@ _METHODS = {
 }
 
 
-def _methods(how: Sequence[tuple[str, bool]], answers: Sequence[Answer]) -> Iterator[str]:
+def _methods(
+    methods_and_exactness: Sequence[tuple[str, bool]], answers: Sequence[Answer]
+) -> Iterator[str]:
     """Yield clauses on how many answers are approximate, by which methods, and with which note most
     often.
     """
-    inexact = Counter(method for method, exact in how if not exact)
-    if not inexact:
+    count_by_method = Counter(method for method, exact in methods_and_exactness if not exact)
+    if not count_by_method:
         return
-    approximate_count = sum(inexact.values())
-    total = len(how)
-    if set(inexact) == {"simulation"}:
-        share = (
+    approximate_count = sum(count_by_method.values())
+    answer_count = len(methods_and_exactness)
+    if set(count_by_method) == {"simulation"}:
+        share_text = (
             ""
-            if approximate_count == total
-            else f"{approximate_count} of {counted(total, 'answer')} "
+            if approximate_count == answer_count
+            else f"{approximate_count} of {with_noun(answer_count, 'answer')} "
         )
-        verb = "" if not share else "is " if approximate_count == 1 else "are "
-        yield f"{share}{verb}simulated, each with its interval"
+        verb = "" if not share_text else "is " if approximate_count == 1 else "are "
+        yield f"{share_text}{verb}simulated, each with its interval"
     else:
         method_counts = joined(
             [
-                f"{count} by {_method_words(method)}" if len(inexact) > 1 else _method_words(method)
-                for method, count in inexact.items()
+                f"{count} by {_method_words(method)}"
+                if len(count_by_method) > 1
+                else _method_words(method)
+                for method, count in count_by_method.items()
             ]
         )
-        share = (
+        share_text = (
             "the answer is"
-            if total == approximate_count == 1
-            else f"{approximate_count} of {counted(total, 'answer')} are"
+            if answer_count == approximate_count == 1
+            else f"{approximate_count} of {with_noun(answer_count, 'answer')} are"
         )
-        yield f"{share} approximate ({method_counts})"
-    notes = Counter(
+        yield f"{share_text} approximate ({method_counts})"
+    note_counts = Counter(
         note
         for answer in answers
         if not answer.exact
         for note in answer.notes
         if not note.startswith(_NO_DOUBTS) and "[" not in note
     )
-    yield from (f"note: {note}" for note, _ in notes.most_common(1))
+    yield from (f"note: {note}" for note, _ in note_counts.most_common(1))
 
 
 def _verdicts(cases: Sequence[Answer], sweeps: Sequence[Sweep]) -> list[str]:
     """Return a clause on how many answers a simulation checked, with its verdicts."""
     checks = [case.check for case in cases if case.check]
     checks += [check for sweep in sweeps for check in sweep.provenance.checks.values()]
-    counts = Counter(check.word for check in checks)
-    if not counts:
+    count_by_verdict = Counter(check.word for check in checks)
+    if not count_by_verdict:
         return []
     verdict_words = ", ".join(
-        f"{counts[verdict_word]} {verdict_word}"
+        f"{count_by_verdict[verdict_word]} {verdict_word}"
         for verdict_word in VERDICTS
-        if counts[verdict_word]
+        if count_by_verdict[verdict_word]
     )
     return [f"checked by a short simulation: {verdict_words}"]
 
@@ -493,17 +539,19 @@ def _losses(cases: Sequence[Answer], sweeps: Sequence[Sweep]) -> list[str]:
         losses for sweep in sweeps for losses in sweep.provenance.left_out.values()
     ]
     # A dictionary keeps the order, a set would not.
-    distinct = {losses_sentence(losses): None for losses in losses_of_answers if losses}
-    return list(distinct)
+    distinct_sentences = {losses_sentence(losses): None for losses in losses_of_answers if losses}
+    return list(distinct_sentences)
 
 
 def _without_answer(cases: Sequence[Answer], sweeps: Sequence[Sweep]) -> Iterator[str]:
     """Yield clauses on how many points have no answer, and on how many lie outside their bounds."""
-    failed = sum(1 for case in cases if case.failed) + sum(len(sweep.failed) for sweep in sweeps)
+    failed_count = sum(1 for case in cases if case.failed) + sum(
+        len(sweep.failed) for sweep in sweeps
+    )
     bounds = [case.bound for case in cases]
     bounds += [text for sweep in sweeps for text in sweep.provenance.outside.values()]
-    outside = sum(bool(text) and not text.endswith(HELD) for text in bounds)
-    if failed:
-        yield f"{counted(failed, 'point has', 'points have')} no answer"
-    if outside:
-        yield f"{counted(outside, 'answer lies', 'answers lie')} outside of the bounds"
+    outside_count = sum(bool(text) and not text.endswith(HELD) for text in bounds)
+    if failed_count:
+        yield f"{with_noun(failed_count, 'point has', 'points have')} no answer"
+    if outside_count:
+        yield f"{with_noun(outside_count, 'answer lies', 'answers lie')} outside of the bounds"

@@ -53,19 +53,21 @@ def report_page(title: str, markdown: str, folder: Path, section: PageSection | 
     section : of a model of the study, which runs below the report
     """
     title_of_model, body, script = section or PageSection("", "", "")
-    model = (
+    model_html = (
         f"<h2>A model of this study that runs here: {escape(title_of_model)}</h2>{body}"
         if section
         else ""
     )
     # The first of these that is not too large: all of it, the first page of the report, and that
     # without the model.
-    for text, below in (
-        (markdown, model),
-        (first_page(markdown), model),
+    for text, html_below in (
+        (markdown, model_html),
+        (first_page(markdown), model_html),
         (first_page(markdown), _TOO_LARGE if section else ""),
     ):
-        page = html_page(title, _rendered(text, folder) + below, script if below == model else "")
+        page = html_page(
+            title, _rendered(text, folder) + html_below, script if html_below == model_html else ""
+        )
         # The limit is for text and tables, not for the bytes of embedded pictures.
         if len(re.sub('"data:image/[^"]*"', "", page).encode()) <= LARGEST:
             break
@@ -85,19 +87,21 @@ def _rendered(markdown: str, folder: Path) -> str:
     reader = MarkdownIt("commonmark", {"html": False}).enable("table")
     reader.add_render_rule("image", _picture)
     tokens = reader.parse(markdown)
-    for token in _inner(tokens):
+    for token in _all_tokens(tokens):
         if token.attrs.pop("style", "") == "text-align:right":
             token.attrs["class"] = "r"  # of thousands of cells
         source = str(token.attrs.get("src", ""))
-        ours = token.type == "image" and source.endswith(".png") and Path(source).name == source
-        if ours and (folder / source).is_file():
+        is_own_picture = (
+            token.type == "image" and source.endswith(".png") and Path(source).name == source
+        )
+        if is_own_picture and (folder / source).is_file():
             token.attrs["src"] = (
                 "data:image/png;base64," + b64encode((folder / source).read_bytes()).decode()
             )
     report = _END_TAG.sub("", reader.renderer.render(tokens, reader.options, {}))
     if printed_lines(markdown) <= PAGE_LINES:
         return report
-    return "".join(_folded(section) for section in re.split("(?=<h2>)", report))
+    return "".join(_foldable(section) for section in re.split("(?=<h2>)", report))
 
 
 def _picture(renderer: Any, tokens: Sequence[Any], index: int, options: Any, env: Any) -> str:
@@ -109,26 +113,26 @@ def _picture(renderer: Any, tokens: Sequence[Any], index: int, options: Any, env
     if source.startswith("data:"):
         return str(renderer.image(tokens, index, options, env))
     text = escape(image.content or source)
-    before = [token.type for token in tokens[:index]]
+    types_before = [token.type for token in tokens[:index]]
     # A link inside a link is not allowed in HTML.
-    inside = before.count("link_open") > before.count("link_close")
-    return text if inside else f'<a href="{escape(source)}">{text}</a>'
+    in_link = types_before.count("link_open") > types_before.count("link_close")
+    return text if in_link else f'<a href="{escape(source)}">{text}</a>'
 
 
-def _folded(section: str) -> str:
+def _foldable(section: str) -> str:
     """Return a section as HTML that unfolds on a click; the sections on the study and its inputs
     stay open.
     """
-    heading, end, rest = section.partition("</h2>")
-    if not end or heading[4:] in (ABOUT, INPUTS):
+    heading, end_tag, section_body = section.partition("</h2>")
+    if not end_tag or heading[4:] in (ABOUT, INPUTS):
         return section
-    return f"<details><summary>{heading}{end}</summary>{rest}</details>"
+    return f"<details><summary>{heading}{end_tag}</summary>{section_body}</details>"
 
 
-def _inner(tokens: Iterable[Any]) -> Iterable[Any]:
+def _all_tokens(tokens: Iterable[Any]) -> Iterable[Any]:
     for token in tokens:
         yield token
-        yield from _inner(token.children or ())
+        yield from _all_tokens(token.children or ())
 
 
 def html_page(title: str, body: str, script: str = "") -> str:
@@ -149,9 +153,9 @@ def _policy(script: str) -> str:
     """Return the content policy of a page: embedded pictures and its own style and script."""
     # The page may hold texts of others: whatever these contain, a browser runs only the script with
     # this hash.
-    run = _hash(script) if script else "'none'"
+    script_source = _hash(script) if script else "'none'"
     return (
-        f"default-src 'none'; img-src data:; style-src {_hash(_STYLE)}; script-src {run};"
+        f"default-src 'none'; img-src data:; style-src {_hash(_STYLE)}; script-src {script_source};"
         " base-uri 'none'; form-action 'none'"
     )
 

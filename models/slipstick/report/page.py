@@ -24,7 +24,6 @@ from slipstick.report.formatting import (
     Notes,
     axis_value,
     code,
-    counted,
     escape,
     markdown_blocks,
     markdown_table,
@@ -33,6 +32,7 @@ from slipstick.report.formatting import (
     question_section,
     result_table,
     section,
+    with_noun,
 )
 from slipstick.report.head import computed_by, decision, head_lines
 from slipstick.report.shorten import ABOUT
@@ -51,7 +51,7 @@ _MOST_GROUPS = 12
 
 
 def sweep_text(
-    sweep: Sweep, answer: Sequence[str], words_said: Mapping[str, str] = NOTHING_SAID
+    sweep: Sweep, value_names: Sequence[str], common_words: Mapping[str, str] = NOTHING_SAID
 ) -> str:
     """Write the section of a sweep: its table or, of many points, what was varied, the extremes,
     where the limiting stage changes, and failed points.
@@ -59,35 +59,37 @@ def sweep_text(
     Parameters
     ----------
     sweep : its points
-    answer : the values to show
-    words_said : of how they were computed, see `slipstick.report.formatting.table_texts`
+    value_names : the values to show
+    common_words : of how they were computed, see `slipstick.report.formatting.table_texts`
     """
-    names = [name for name in dict.fromkeys(answer) if name in sweep.columns][:_MOST_COLUMNS]
-    few = len(sweep) <= MOST_POINTS
-    size = f"{counted(len(sweep), 'point')} in {counted(len(set(sweep.cases)), 'case')}"
+    names = [name for name in dict.fromkeys(value_names) if name in sweep.columns][:_MOST_COLUMNS]
+    is_short = len(sweep) <= MOST_POINTS
+    size = f"{with_noun(len(sweep), 'point')} in {with_noun(len(set(sweep.cases)), 'case')}"
     blocks = [
         f"### {escape(sweep.name)}",
-        "" if few else f"{'; '.join(map(_axis_text, sweep.axes))}; {size}.",
-        "" if few else _outside(sweep),
-        result_table(sweep_table(sweep, names), words_said) if few else _extremes(sweep, names),
+        "" if is_short else f"{'; '.join(map(_axis_text, sweep.axes))}; {size}.",
+        "" if is_short else _outside(sweep),
+        result_table(sweep_table(sweep, names), common_words)
+        if is_short
+        else _extremes(sweep, names),
         _stages(sweep),
         f"Without effect: {', '.join(map(code, sweep.idle))}." if sweep.idle else "",
         # Tables of few points name failures in their rows.
-        "" if few else _failures(sweep),
+        "" if is_short else _failures(sweep),
     ]
     return "\n\n".join(block for block in blocks if block)
 
 
 def _outside(sweep: Sweep) -> str:
     """Write how many points lie outside of their bounds, and where the first of them is."""
-    outside = sweep.provenance.outside
-    if not outside:
+    bound_by_row = sweep.provenance.outside
+    if not bound_by_row:
         return ""
-    first = min(outside)
-    count = counted(len(outside), "point lies", "points lie")
+    first_row = min(bound_by_row)
+    count_text = with_noun(len(bound_by_row), "point lies", "points lie")
     return escape(
-        f"{count} outside of the bounds, the first at {_point(sweep, sweep.axes, first)}:"
-        f" {outside[first]}."
+        f"{count_text} outside of the bounds, the first at {_point(sweep, sweep.axes, first_row)}:"
+        f" {bound_by_row[first_row]}."
     )
 
 
@@ -97,9 +99,9 @@ def _axis_text(axis: Axis) -> str:
             f"{code(axis.path)}:"
             f" {', '.join(escape(axis_value(value, axis.unit)) for value in axis.values)}"
         )
-    first = axis_value(axis.values[0], axis.unit)
-    last = axis_value(axis.values[-1], axis.unit)
-    return f"{code(axis.path)}: {len(axis.values)} values from {first} to {last}"
+    first_value = axis_value(axis.values[0], axis.unit)
+    last_value = axis_value(axis.values[-1], axis.unit)
+    return f"{code(axis.path)}: {len(axis.values)} values from {first_value} to {last_value}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,21 +115,21 @@ class _SweepPart:
     indices: tuple[int, ...]
 
 
-def _groups(sweep: Sweep) -> list[_SweepPart]:
-    several = prod(len(axis.values) for axis in sweep.axes[:-1])
+def _sweep_parts(sweep: Sweep) -> list[_SweepPart]:
+    group_count = prod(len(axis.values) for axis in sweep.axes[:-1])
     # Where values are varied side by side, every place has one point only.
-    fixed = (
+    fixed_axes = (
         sweep.axes[:-1]
-        if several <= min(_MOST_GROUPS, len(sweep) // (2 * len(set(sweep.cases))))
+        if group_count <= min(_MOST_GROUPS, len(sweep) // (2 * len(set(sweep.cases))))
         else ()
     )
-    rows_by_place: dict[tuple[str, ...], list[int]] = {}
+    rows_by_tags: dict[tuple[str, ...], list[int]] = {}
     for index, case in enumerate(sweep.cases):
-        places = (axis_value(sweep.points[axis.path][index], axis.unit) for axis in fixed)
-        rows_by_place.setdefault((case, *places), []).append(index)
+        axis_values = (axis_value(sweep.points[axis.path][index], axis.unit) for axis in fixed_axes)
+        rows_by_tags.setdefault((case, *axis_values), []).append(index)
     return [
-        _SweepPart(tags, sweep.axes[len(fixed) :], tuple(indices))
-        for tags, indices in rows_by_place.items()
+        _SweepPart(tags, sweep.axes[len(fixed_axes) :], tuple(indices))
+        for tags, indices in rows_by_tags.items()
     ]
 
 
@@ -136,26 +138,41 @@ def _extremes(sweep: Sweep, names: Sequence[str]) -> str:
     is least and greatest.
     """
     rows = []
-    groups = _groups(sweep)
+    groups = _sweep_parts(sweep)
     for group in groups:
         for name in names:
             values = sweep.columns[name][list(group.indices)]
             # Points without an answer are no extremes.
-            finite = np.flatnonzero(np.isfinite(values))
-            spots = []
-            if len(finite):
-                least = finite[values[finite].argmin()]
-                most = finite[values[finite].argmax()]
-                spots = [finite[0], finite[-1], least, most]
-            texts = [_value_at(sweep, group, name, group.indices[spot]) for spot in spots]
+            finite_positions = np.flatnonzero(np.isfinite(values))
+            positions = []
+            if len(finite_positions):
+                least_position = finite_positions[values[finite_positions].argmin()]
+                greatest_position = finite_positions[values[finite_positions].argmax()]
+                positions = [
+                    finite_positions[0],
+                    finite_positions[-1],
+                    least_position,
+                    greatest_position,
+                ]
+            value_texts = [
+                _value_at(sweep, group, name, group.indices[position]) for position in positions
+            ]
             methods = dict.fromkeys(sweep.provenance.methods[index] for index in group.indices)
             exact = all(sweep.provenance.exact[index] for index in group.indices)
-            how = [escape(" and ".join(methods)), "yes" if exact else "no"]
-            rows.append([*map(escape, group.tags), escape(name), *(texts or [NOTHING] * 4), *how])
-    fixed = sweep.axes[: len(sweep.axes) - len(groups[0].axes)]
-    places = [code(axis.path) for axis in fixed]
+            provenance_cells = [escape(" and ".join(methods)), "yes" if exact else "no"]
+            rows.append(
+                [
+                    *map(escape, group.tags),
+                    escape(name),
+                    *(value_texts or [NOTHING] * 4),
+                    *provenance_cells,
+                ]
+            )
+    fixed_axes = sweep.axes[: len(sweep.axes) - len(groups[0].axes)]
+    axis_titles = [code(axis.path) for axis in fixed_axes]
     return markdown_table(
-        ["case", *places, "value", "first", "last", "least", "greatest", "method", "exact"], rows
+        ["case", *axis_titles, "value", "first", "last", "least", "greatest", "method", "exact"],
+        rows,
     )
 
 
@@ -169,8 +186,8 @@ def _value_at(sweep: Sweep, group: _SweepPart, name: str, index: int) -> str:
 
 
 def _point(sweep: Sweep, axes: Sequence[Axis], index: int) -> str:
-    words = [escape(axis_value(sweep.points[axis.path][index], axis.unit)) for axis in axes]
-    return words[0] if len(words) == 1 else f"({', '.join(words)})"
+    axis_values = [escape(axis_value(sweep.points[axis.path][index], axis.unit)) for axis in axes]
+    return axis_values[0] if len(axis_values) == 1 else f"({', '.join(axis_values)})"
 
 
 def _stages(sweep: Sweep) -> str:
@@ -179,49 +196,56 @@ def _stages(sweep: Sweep) -> str:
     """
     if not len(sweep):
         return ""
-    groups = _groups(sweep)
+    groups = _sweep_parts(sweep)
     paragraphs = []
-    along = f", along {code(sweep.axes[-1].path)}" if len(groups[0].axes) == 1 else ""
+    direction = f", along {code(sweep.axes[-1].path)}" if len(groups[0].axes) == 1 else ""
     for pipeline, stages in sweep.limits.items():
         lines = []
         for group in groups:
-            places = [index for index in group.indices if stages[index]]
-            runs = _runs(sweep, stages, places) if len(group.axes) == 1 else []
-            counts = Counter(stages[index] for index in places).most_common()
-            numbers = ", ".join(
-                f"{escape(stage)} at {counted(count, 'point')}" for stage, count in counts
+            rows = [index for index in group.indices if stages[index]]
+            run_texts = _run_texts(sweep, stages, rows) if len(group.axes) == 1 else []
+            counts_by_stage = Counter(stages[index] for index in rows).most_common()
+            counts_in_words = ", ".join(
+                f"{escape(stage)} at {with_noun(count, 'point')}"
+                for stage, count in counts_by_stage
             )
-            words = "; then ".join(runs) if 0 < len(runs) <= _MOST_CHANGES else numbers
-            if words:
-                lines.append(f"- {escape(', '.join(group.tags))}: {words}")
+            stages_in_words = (
+                "; then ".join(run_texts)
+                if 0 < len(run_texts) <= _MOST_CHANGES
+                else counts_in_words
+            )
+            if stages_in_words:
+                lines.append(f"- {escape(', '.join(group.tags))}: {stages_in_words}")
         if lines:
             paragraphs.append(
-                "\n".join([f"Limiting stage of {escape(pipeline)}{along}:\n", *lines])
+                "\n".join([f"Limiting stage of {escape(pipeline)}{direction}:\n", *lines])
             )
     return "\n\n".join(paragraphs)
 
 
-def _runs(sweep: Sweep, stages: Sequence[str], places: Sequence[int]) -> list[str]:
-    runs = []
+def _run_texts(sweep: Sweep, stages: Sequence[str], rows: Sequence[int]) -> list[str]:
+    run_texts = []
     axis = sweep.axes[-1]
-    for stage, run in groupby(places, key=lambda index: stages[index]):
-        inside = [sweep.points[axis.path][index] for index in run]
-        first, last = (escape(axis_value(value, axis.unit)) for value in (inside[0], inside[-1]))
-        runs.append(
-            f"{escape(stage)} at {first}"
-            if len(inside) == 1
-            else f"{escape(stage)} from {first} to {last}"
+    for stage, run in groupby(rows, key=lambda index: stages[index]):
+        axis_values = [sweep.points[axis.path][index] for index in run]
+        first_value, last_value = (
+            escape(axis_value(value, axis.unit)) for value in (axis_values[0], axis_values[-1])
         )
-    return runs
+        run_texts.append(
+            f"{escape(stage)} at {first_value}"
+            if len(axis_values) == 1
+            else f"{escape(stage)} from {first_value} to {last_value}"
+        )
+    return run_texts
 
 
 def _failures(sweep: Sweep) -> str:
     if not sweep.failed:
         return ""
-    index, why = next(iter(sweep.failed.items()))
+    index, reason = next(iter(sweep.failed.items()))
     return (
-        f"{counted(len(sweep.failed), 'point has', 'points have')} no answer; the first, "
-        f"{escape(sweep.cases[index])} at {_point(sweep, sweep.axes, index)}: {escape(why)}"
+        f"{with_noun(len(sweep.failed), 'point has', 'points have')} no answer; the first, "
+        f"{escape(sweep.cases[index])} at {_point(sweep, sweep.axes, index)}: {escape(reason)}"
     )
 
 
@@ -246,7 +270,7 @@ def page(
     study: StudySpec,
     pictures: Mapping[str, Sequence[str]],
     command: str,
-    missing: str = "",
+    missing_reason: str = "",
 ) -> str:
     """Write the whole report in Markdown: all words and tables, pictures by the names of their
     files, and how to repeat it.
@@ -257,25 +281,26 @@ def page(
     study : what was asked
     pictures : names of the files of each picture, by the picture's name
     command : what was typed
-    missing : why no picture is drawn, to stand in their place
+    missing_reason : why no picture is drawn, to stand in their place
     """
     # None stands for the first picture of a study without any.
-    first, *further_pictures = [*study.pictures, None]
-    words_said = _how(results)
+    first_picture, *further_pictures = [*study.pictures, None]
+    common_words = _common_method(results)
     sentences = head_lines(results, study.answer)
-    choices = decision(results, study.answer)
+    alternatives = decision(results, study.answer)
     source = f"Source: {escape(results.source)}" if results.source else ""
     blocks = [
         f"# {escape(results.title or results.name)}",
         "\n".join(f"- {escape(sentence)}" for sentence in sentences),
-        "\n\n".join(markdown_blocks([choices])) if choices else "",
+        "\n\n".join(markdown_blocks([alternatives])) if alternatives else "",
         prose(INTERVALS) if results.simulated else "",
-        prose(missing) or _picture(first, pictures),
+        prose(missing_reason) or _picture(first_picture, pictures),
         section(ABOUT, [prose(results.text), source]) if results.text or source else "",
-        *(question_section(question, words_said) for question in results.questions.values()),
+        *(question_section(question, common_words) for question in results.questions.values()),
         (
             section(
-                "Sweeps", [sweep_text(sweep, study.answer, words_said) for sweep in results.sweeps]
+                "Sweeps",
+                [sweep_text(sweep, study.answer, common_words) for sweep in results.sweeps],
             )
             if results.sweeps
             else ""
@@ -286,30 +311,31 @@ def page(
             else ""
         ),
         _limits(results),
-        _cases(results, study.answer, words_said) if results.cases else "",
+        _cases(results, study.answer, common_words) if results.cases else "",
         "\n- ".join(["## Notes\n", *map(escape, results.notes)]) if results.notes else "",
         _inputs(results, study.answer, command),
     ]
     # A section calls members of a population processors where the head has their noun.
     doubts = (question.doubt() for question in results.questions.values())
     known_claims = escape(" ".join((*sentences, *doubts))).casefold()
-    unsaid_blocks = (
-        _unsaid(block, known_claims) if block.startswith("## ") else block for block in blocks
+    new_blocks = (
+        _without_claims(block, known_claims) if block.startswith("## ") else block
+        for block in blocks
     )
-    return "\n\n".join(filter(None, unsaid_blocks)) + "\n"
+    return "\n\n".join(filter(None, new_blocks)) + "\n"
 
 
-def _unsaid(block_text: str, known_claims: str) -> str:
+def _without_claims(block_text: str, known_claims: str) -> str:
     """Remove from the lists of a section the claims that the head already makes in the same
     words.
     """
     blocks = []
     for block in block_text.split("\n\n"):
         lines = block.split("\n")
-        new_lines = [
+        other_lines = [
             line for line in lines if not line.startswith("- ") or _claim(line) not in known_claims
         ]
-        blocks += ["\n".join(new_lines)] * bool(new_lines)
+        blocks += ["\n".join(other_lines)] * bool(other_lines)
     return "\n\n".join(blocks)
 
 
@@ -322,100 +348,125 @@ def _claim(line: str) -> str:
     return line.removeprefix("- ").removeprefix("warning: ").rstrip(".").casefold()
 
 
-def _how(results: Results) -> Mapping[str, str]:
+def _common_method(results: Results) -> Mapping[str, str]:
     """Return method and exactness of all cases and points if they are the same, since the head then
     says them once; else nothing.
     """
-    if len(how := computed_by(results)) != 1:
+    if len(methods_and_exactness := computed_by(results)) != 1:
         return NOTHING_SAID
-    ((method, exact),) = how
+    ((method, exact),) = methods_and_exactness
     return {"method": method, "exact": "yes" if exact else "no"}
 
 
-def _cases(results: Results, answer: Sequence[str], words_said: Mapping[str, str]) -> str:
-    names = [name for name in dict.fromkeys(answer) if "[" not in name] or _first_wanted(
-        results, answer
+def _cases(results: Results, value_names: Sequence[str], common_words: Mapping[str, str]) -> str:
+    names = [name for name in dict.fromkeys(value_names) if "[" not in name] or _names_for_cases(
+        results, value_names
     )
     answers = list(results.cases.values())
     notes = Notes()
     table = case_table(results, names)
-    numbers = [", ".join(str(notes.number(note)) for note in answer.notes) for answer in answers]
-    several = len({answer.model for answer in answers}) > 1  # else the head has it
-    models = [ResultColumn("model", [answer.model for answer in answers])] * several
-    differs = ResultColumn(
+    note_numbers = [
+        ", ".join(str(notes.number(note)) for note in value_names.notes) for value_names in answers
+    ]
+    has_several_models = (
+        len({value_names.model for value_names in answers}) > 1
+    )  # else the head has it
+    model_columns = [
+        ResultColumn("model", [value_names.model for value_names in answers])
+    ] * has_several_models
+    difference_column = ResultColumn(
         "differs from the base in", [_settings(results, case) or None for case in results.cases]
     )
-    note_columns = [ResultColumn("notes", numbers)] * (len(set(numbers)) > 1)
-    shown = replace(
-        table, columns=[table.columns[0], *models, differs, *table.columns[1:], *note_columns]
+    note_columns = [ResultColumn("notes", note_numbers)] * (len(set(note_numbers)) > 1)
+    page_table = replace(
+        table,
+        columns=[
+            table.columns[0],
+            *model_columns,
+            difference_column,
+            *table.columns[1:],
+            *note_columns,
+        ],
     )
-    listed = "\n".join(
+    note_list = "\n".join(
         f"{f'{number}.' if note_columns else '-'} {escape(text)}"
         for number, text in notes.listed.items()
     )
-    return section("Cases", [result_table(shown, words_said), listed])
+    return section("Cases", [result_table(page_table, common_words), note_list])
 
 
-def _first_wanted(results: Results, answer: Sequence[str]) -> list[str]:
+def _names_for_cases(results: Results, value_names: Sequence[str]) -> list[str]:
     """Choose as few of the requested values as needed for every case to have one of them."""
-    chosen: list[str] = []
+    chosen_names: list[str] = []
     for case in results.cases.values():
-        if not any(case.find(name) is not None for name in chosen):
-            chosen += [name for name in answer if case.find(name) is not None][:1]
-    return chosen or list(answer[:1])
+        if not any(case.find(name) is not None for name in chosen_names):
+            chosen_names += [name for name in value_names if case.find(name) is not None][:1]
+    return chosen_names or list(value_names[:1])
 
 
 def _settings(results: Results, case: str) -> str:
     """List the settings in which a case differs, those that few other cases share first."""
-    counts = Counter(item for settings in results.settings.values() for item in settings.items())
+    count_by_setting = Counter(
+        item for settings in results.settings.values() for item in settings.items()
+    )
     # A setting that few cases have tells this case from the others.
-    own = sorted(results.settings.get(case, {}).items(), key=lambda item: counts[item])
+    rarest_first = sorted(
+        results.settings.get(case, {}).items(), key=lambda item: count_by_setting[item]
+    )
     # The model has a column of its own.
-    shown = [f"{path} {text}" for path, text in own if path != "model"]
-    more = [f"and {len(shown) - _MOST_SETTINGS} more"] if len(shown) > _MOST_SETTINGS else []
-    return ", ".join([*shown[:_MOST_SETTINGS], *more])
+    setting_texts = [f"{path} {text}" for path, text in rarest_first if path != "model"]
+    remainder = (
+        [f"and {len(setting_texts) - _MOST_SETTINGS} more"]
+        if len(setting_texts) > _MOST_SETTINGS
+        else []
+    )
+    return ", ".join([*setting_texts[:_MOST_SETTINGS], *remainder])
 
 
 def _limits(results: Results) -> str:
     """Write which stage limits each pipeline in each case, and which changes of one parameter move
     the limit to another stage.
     """
-    limits = [
+    cases_and_limits = [
         (escape(case), limit) for case, answer in results.cases.items() for limit in answer.limits
     ]
-    if not limits:
+    if not cases_and_limits:
         return ""
-    if len(limits) > _MOST_PIPELINES:
+    if len(cases_and_limits) > _MOST_PIPELINES:
         return (
-            f"## What limits\n\n{len(limits)} pipelines; `slipstick solve --json` says what limits"
+            f"## What limits\n\n{len(cases_and_limits)} pipelines; `slipstick solve --json` says what limits"
             " each of them."
         )
     stages = [
         ", ".join(f"{escape(name)} {quantity(time, 's')}" for name, time in limit.stages.items())
-        for _, limit in limits
+        for _, limit in cases_and_limits
     ]
     rows = [
         [case, escape(limit.pipeline), escape(limit.stage), stage_times]
-        for (case, limit), stage_times in zip(limits, stages, strict=True)
+        for (case, limit), stage_times in zip(cases_and_limits, stages, strict=True)
     ]
     paragraphs = [
         markdown_table(
             ["case", "pipeline", "limiting stage", "one item at each serial stage"], rows
         )
     ]
-    if near := [
+    if takeover_rows := [
         [case, escape(limit.pipeline), "; ".join(map(_takeover, limit.takeovers[:_NEAREST]))]
-        for case, limit in limits
+        for case, limit in cases_and_limits
         if limit.takeovers
     ]:
-        paragraphs += [_TAKEOVERS, markdown_table(["case", "pipeline", "nearest takeovers"], near)]
+        paragraphs += [
+            _TAKEOVERS,
+            markdown_table(["case", "pipeline", "nearest takeovers"], takeover_rows),
+        ]
     return "\n\n".join(["## What limits", *paragraphs])
 
 
-def _takeover(to: Takeover) -> str:
+def _takeover(takeover: Takeover) -> str:
     return (
-        f"{code(to.path)} from {quantity(to.now, to.unit)} to {quantity(to.value, to.unit)}:"
-        f" {escape(to.stage)}"
+        f"{code(takeover.path)} from {quantity(takeover.now, takeover.unit)}"
+        f" to {quantity(takeover.value, takeover.unit)}:"
+        f" {escape(takeover.stage)}"
     )
 
 
@@ -424,12 +475,13 @@ def _picture(spec: Drawn | None, pictures: Mapping[str, Sequence[str]]) -> str:
     files = pictures.get(spec.name, ()) if spec else ()
     if spec is None or not files:
         return ""
-    shown = {file.rpartition(".")[2]: file for file in files}
-    picture = f"[![{escape(spec.title, inside=True)}]({shown['png']})]({shown['svg']})"
+    file_by_ending = {file.rpartition(".")[2]: file for file in files}
+    title = escape(spec.title, in_brackets=True)
+    picture = f"[![{title}]({file_by_ending['png']})]({file_by_ending['svg']})"
     return "\n\n".join(filter(None, [picture, " ".join(prose(spec.text).split())]))
 
 
-def _inputs(results: Results, answer: Sequence[str], command: str) -> str:
+def _inputs(results: Results, value_names: Sequence[str], command: str) -> str:
     """Write the section on inputs: what was asked, the command that repeats it, and the files of
     the report.
     """
@@ -439,21 +491,28 @@ def _inputs(results: Results, answer: Sequence[str], command: str) -> str:
     further_words = f" More values are in {', '.join(files)}." if files else ""
     return section(
         "Inputs",
-        [f"{_asked(results, answer)}. Repeat with {code(command)}. {_ELSEWHERE}{further_words}"],
+        [
+            (
+                f"{_request_text(results, value_names)}. Repeat with {code(command)}."
+                f" {_ELSEWHERE}{further_words}"
+            )
+        ],
     )
 
 
-def _asked(results: Results, answer: Sequence[str]) -> str:
+def _request_text(results: Results, value_names: Sequence[str]) -> str:
     phrases = []
     if results.cases:
         models = ", ".join(
             list(dict.fromkeys(case.model for case in results.cases.values()))[:_MOST_NAMES]
         )
-        names = ", ".join([*answer[:_MOST_NAMES], *(["more"] if len(answer) > _MOST_NAMES else [])])
-        phrases.append(f"{names} of {counted(len(results.cases), 'case')} of {models}")
+        names = ", ".join(
+            [*value_names[:_MOST_NAMES], *(["more"] if len(value_names) > _MOST_NAMES else [])]
+        )
+        phrases.append(f"{names} of {with_noun(len(results.cases), 'case')} of {models}")
     if results.sweeps:
-        points = counted(sum(map(len, results.sweeps)), "point")
-        phrases.append(f"{counted(len(results.sweeps), 'sweep')} of {points}")
+        points = with_noun(sum(map(len, results.sweeps)), "point")
+        phrases.append(f"{with_noun(len(results.sweeps), 'sweep')} of {points}")
     phrases += [
         question.title[:1].lower() + question.title[1:] for question in results.questions.values()
     ]
@@ -477,15 +536,21 @@ def gallery(folders: Sequence[Path]) -> str:
         path = folder / "report.md"
         if path.is_file():
             # A report begins with its title and its findings, see `page`.
-            head, findings, *rest = path.read_text("utf-8").split("\n\n")
+            title, findings, *paragraphs = path.read_text("utf-8").split("\n\n")
             picture = next(
-                (paragraph for paragraph in rest if paragraph.startswith("[![")), ""
+                (paragraph for paragraph in paragraphs if paragraph.startswith("[![")), ""
             ).replace("](", f"]({folder.name}/")
-            about = rest[rest.index(f"## {ABOUT}") + 1 :] if f"## {ABOUT}" in rest else [""]
-            question_text = "" if about[0].startswith("Source: ") else about[0]
+            about_paragraphs = (
+                paragraphs[paragraphs.index(f"## {ABOUT}") + 1 :]
+                if f"## {ABOUT}" in paragraphs
+                else [""]
+            )
+            question_text = (
+                "" if about_paragraphs[0].startswith("Source: ") else about_paragraphs[0]
+            )
             shown_findings = "\n".join(findings.splitlines()[:_MOST_NAMES])
             blocks += [
-                f"## [{head.removeprefix('# ')}]({folder.name}/report.md)",
+                f"## [{title.removeprefix('# ')}]({folder.name}/report.md)",
                 picture,
                 question_text,
                 shown_findings,

@@ -8,7 +8,7 @@ import re
 from itertools import accumulate
 from math import inf
 
-from slipstick.report.formatting import PAGE_WIDTH, counted
+from slipstick.report.formatting import PAGE_WIDTH, with_noun
 
 DETAILS = "details.md"
 """The file with the whole report, where that is longer than a page."""
@@ -49,46 +49,61 @@ def first_page(text: str) -> str:
     """
     if printed_lines(text) <= PAGE_LINES:
         return text
-    head, *sections, last = text.rstrip("\n").split("\n\n## ")
-    names = [section.partition("\n")[0] for section in sections]
-    lines_left = PAGE_LINES - printed_lines(f"{head}\n\n{last}{_elsewhere(names)}\n\n")
+    head, *sections, last_section = text.rstrip("\n").split("\n\n## ")
+    names = [section_text.partition("\n")[0] for section_text in sections]
+    lines_left = PAGE_LINES - printed_lines(
+        f"{head}\n\n{last_section}{_details_sentence(names)}\n\n"
+    )
     shares = [_SHARES.get(name, 3) for name in names]
-    need = [
-        printed_lines(section_share) / share if share else inf
-        for section_share, share in zip(sections, shares, strict=True)
+    lines_by_share = [
+        printed_lines(long_section) / share if share else inf
+        for long_section, share in zip(sections, shares, strict=True)
     ]
-    shown = [""] * len(sections)
+    shown_sections = [""] * len(sections)
     shares_left = sum(shares)
     # Sections that need the least of their share come first: what they leave is shared among the
     # longer ones.
-    ranked = sorted(range(len(sections)), key=need.__getitem__)
-    for index in (*ranked, *ranked):  # the second time, each may take what the others left
-        lines_left += printed_lines(shown[index]) + 1 if shown[index] else 0
-        room = (
+    ranked_indices = sorted(range(len(sections)), key=lines_by_share.__getitem__)
+    for index in (
+        *ranked_indices,
+        *ranked_indices,
+    ):  # the second time, each may take what the others left
+        lines_left += printed_lines(shown_sections[index]) + 1 if shown_sections[index] else 0
+        most_lines = (
             max(lines_left * shares[index] // shares_left - 1, _LEAST_ROWS)
             if shares_left
             else lines_left - 1
         )
-        shown[index], shares_left = (
-            _fitted(sections[index], min(room, lines_left - 1)),
+        shown_sections[index], shares_left = (
+            _fitted_section(sections[index], min(most_lines, lines_left - 1)),
             max(0, shares_left - shares[index]),
         )
-        lines_left -= printed_lines(shown[index]) + 1 if shown[index] else 0
-    only = [name for name, words in zip(names, shown, strict=True) if not words]
-    return "\n\n## ".join([head, *filter(None, shown), last]) + _elsewhere(only) + "\n"
+        lines_left -= printed_lines(shown_sections[index]) + 1 if shown_sections[index] else 0
+    omitted_names = [
+        name for name, shown_text in zip(names, shown_sections, strict=True) if not shown_text
+    ]
+    return (
+        "\n\n## ".join([head, *filter(None, shown_sections), last_section])
+        + _details_sentence(omitted_names)
+        + "\n"
+    )
 
 
-def _elsewhere(only: list[str]) -> str:
+def _details_sentence(omitted_names: list[str]) -> str:
     """Write a sentence on where the whole report is, and which sections only it contains."""
-    also = f"; {', '.join(only)} {'is' if len(only) == 1 else 'are'} there only" if only else ""
-    return f" The whole report is [{DETAILS}]({DETAILS}){also}."
+    addition = (
+        f"; {', '.join(omitted_names)} {'is' if len(omitted_names) == 1 else 'are'} there only"
+        if omitted_names
+        else ""
+    )
+    return f" The whole report is [{DETAILS}]({DETAILS}){addition}."
 
 
-def _fitted(section: str, room: int) -> str:
-    """Shorten a section to `room` lines below its heading; empty if nothing fits."""
-    if printed_lines(section) <= room:
+def _fitted_section(section: str, most_lines: int) -> str:
+    """Shorten a section to at most some lines below its heading; empty if nothing fits."""
+    if printed_lines(section) <= most_lines:
         return section
-    shortened = _ShortenedSection(section, room)
+    shortened = _ShortenedSection(section, most_lines)
     shortened.add_blocks()
     return shortened.text()
 
@@ -100,22 +115,22 @@ class _ShortenedSection:
     said of tables stands with one of them.
     """
 
-    def __init__(self, section: str, room: int) -> None:
+    def __init__(self, section: str, most_lines: int) -> None:
         self.title, *self.blocks = section.split("\n\n")
         # The subsection of each block, by number.
         self.subsections = list(accumulate(block.startswith("#") for block in self.blocks))
         self.tables = [block.startswith("|") for block in self.blocks]
         self.ranks = [self._rank(index) for index in range(len(self.blocks))]
-        self.lines_left = room - 3  # without the heading and the last words
+        self.lines_left = most_lines - 3  # without the heading and the last words
         self.lines_omitted = 0
         self.shown = [""] * len(self.blocks)
 
     def _rank(self, index: int) -> int:
         """Return in which turn a block is shown."""
-        above = any(self.tables[:index])
+        has_table_above = any(self.tables[:index])
         if self.title == ABOUT:
             return 0
-        if self.blocks[index].startswith("- ") and not (self.subsections[index] or above):
+        if self.blocks[index].startswith("- ") and not (self.subsections[index] or has_table_above):
             return 0
         if self.tables[index]:
             return 1
@@ -135,52 +150,56 @@ class _ShortenedSection:
         """Return the tables in the subsection of a block, or in all if it is in none; empty texts
         are those not shown.
         """
-        own = self.subsections[index]
+        own_subsection = self.subsections[index]
         return [
-            shown
-            for shown, is_table, subsection in zip(
+            shown_text
+            for shown_text, is_table, subsection in zip(
                 self.shown, self.tables, self.subsections, strict=True
             )
-            if is_table and subsection in (own, own or subsection)
+            if is_table and subsection in (own_subsection, own_subsection or subsection)
         ]
 
     def _add(self, index: int) -> None:
         """Show a block with the headings above it, shortened to the room that is left."""
         block = self.blocks[index]
-        room = self.lines_left
+        most_lines = self.lines_left
         if self.tables[index]:
             # The next tables want some lines too.
-            room = min(room, max(room // sum(self.tables[index:]), _LEAST_ROOM))
-        above = self._above(index)
-        lines_above = sum(printed_lines(self.blocks[place]) + 1 for place in above)
-        short = _decisive(block, room - lines_above - 1)
-        if not short and above and self.blocks[above[-1]].startswith(_EVERY):
+            most_lines = min(most_lines, max(most_lines // sum(self.tables[index:]), _LEAST_ROOM))
+        indices_above = self._blocks_above(index)
+        lines_above = sum(
+            printed_lines(self.blocks[index_above]) + 1 for index_above in indices_above
+        )
+        shortened = _decisive_rows(block, most_lines - lines_above - 1)
+        if not shortened and indices_above and self.blocks[indices_above[-1]].startswith(_EVERY):
             # The table is worth more than the line above it.
-            lines_above -= printed_lines(self.blocks[above.pop()]) + 1
-            short = _decisive(block, room - lines_above - 1)
-        lines = printed_lines(short)
-        if not short or (lines and lines >= self.lines_left - lines_above):
+            lines_above -= printed_lines(self.blocks[indices_above.pop()]) + 1
+            shortened = _decisive_rows(block, most_lines - lines_above - 1)
+        line_count = printed_lines(shortened)
+        if not shortened or (line_count and line_count >= self.lines_left - lines_above):
             return
-        for place in above:
-            self.shown[place] = self.blocks[place]
-        self.shown[index] = short
-        self.lines_left -= lines_above + lines + 1
-        self.lines_omitted += block.count("\n") - short.count("\n") + short.count("\n| ... ")
+        for index_above in indices_above:
+            self.shown[index_above] = self.blocks[index_above]
+        self.shown[index] = shortened
+        self.lines_left -= lines_above + line_count + 1
+        self.lines_omitted += (
+            block.count("\n") - shortened.count("\n") + shortened.count("\n| ... ")
+        )
 
-    def _above(self, index: int) -> list[int]:
-        """Return the places of the headings of a block, and of the line above a table, that are not
+    def _blocks_above(self, index: int) -> list[int]:
+        """Return the indices of the headings of a block and of the line above a table that are not
         shown yet.
         """
-        above = [
-            place
-            for place in range(index)
-            if self.subsections[place] == self.subsections[index]
-            and self.blocks[place].startswith("#")
-            and not self.shown[place]
+        indices_above = [
+            index_above
+            for index_above in range(index)
+            if self.subsections[index_above] == self.subsections[index]
+            and self.blocks[index_above].startswith("#")
+            and not self.shown[index_above]
         ]
         if self.tables[index] and index and self.blocks[index - 1].startswith(_EVERY):
-            above.append(index - 1)
-        return above
+            indices_above.append(index - 1)
+        return indices_above
 
     def text(self) -> str:
         """Return the shortened section with a line on what only the details have; empty if no block
@@ -188,45 +207,47 @@ class _ShortenedSection:
         """
         if not any(self.shown):
             return ""
-        pairs = zip(self.tables, self.shown, strict=True)
-        omitted_tables = sum(is_table and not shown for is_table, shown in pairs)
-        more = [counted(self.lines_omitted, "more line")] if self.lines_omitted else []
-        more += [counted(omitted_tables, "more table")] if omitted_tables else []
-        words = f"{' and '.join(more) or 'More'} in [{DETAILS}]({DETAILS})."
-        return "\n\n".join([self.title, *filter(None, self.shown), words])
+        tables_and_texts = zip(self.tables, self.shown, strict=True)
+        omitted_tables = sum(
+            is_table and not shown_text for is_table, shown_text in tables_and_texts
+        )
+        omitted_parts = [with_noun(self.lines_omitted, "more line")] if self.lines_omitted else []
+        omitted_parts += [with_noun(omitted_tables, "more table")] if omitted_tables else []
+        last_line = f"{' and '.join(omitted_parts) or 'More'} in [{DETAILS}]({DETAILS})."
+        return "\n\n".join([self.title, *filter(None, self.shown), last_line])
 
 
-def _decisive(block: str, room: int) -> str:
+def _decisive_rows(block: str, most_lines: int) -> str:
     """Shorten a block: keep of a table both ends of each run of rows with the same first cell, or
     the first and last rows; of a list the first lines.
     """
     lines = block.split("\n")
-    head = 2 if block.startswith("|") else 0
-    rows = lines[head:]
-    if printed_lines(block) <= min(room, head + _MOST_ROWS) or not block.startswith(
+    title_lines = 2 if block.startswith("|") else 0
+    rows = lines[title_lines:]
+    if printed_lines(block) <= min(most_lines, title_lines + _MOST_ROWS) or not block.startswith(
         ("|", "- ", "1. ")
     ):
         return block
-    about = [row.split(" | ")[0] for row in rows] if head else []
+    first_cells = [row.split(" | ")[0] for row in rows] if title_lines else []
     # A row inside of a run of equal first cells lies between the two that are kept.
-    runs = [
+    run_ends = [
         index
-        for index, name in enumerate(about)
-        if not about[index - 1 : index] == about[index + 1 : index + 2] == [name]
+        for index, name in enumerate(first_cells)
+        if not first_cells[index - 1 : index] == first_cells[index + 1 : index + 2] == [name]
     ]
-    most = min(_MOST_ROWS, room - head)
-    if most >= len(runs) > 0 and len(runs) < len(rows):
-        return "\n".join([*lines[:head], *(rows[index] for index in runs)])
+    most_rows = min(_MOST_ROWS, most_lines - title_lines)
+    if most_rows >= len(run_ends) > 0 and len(run_ends) < len(rows):
+        return "\n".join([*lines[:title_lines], *(rows[index] for index in run_ends)])
     # Rows wider than the page take several printed lines.
-    while most > 0 and printed_lines("\n".join(rows[:most])) > room - head:
-        most -= 1
+    while most_rows > 0 and printed_lines("\n".join(rows[:most_rows])) > most_lines - title_lines:
+        most_rows -= 1
     # Fewer rows would mislead more than they tell.
-    if most < _LEAST_ROWS:
+    if most_rows < _LEAST_ROWS:
         return ""
-    if any(not name.strip("| ") for name in about):  # rows belong to the named one above them
-        most = max(index for index in range(most + 1) if about[index].strip("| "))
-        return "\n".join([*lines[:head], *rows[:most]]) if most else ""
-    if not head:
-        return "\n".join(rows[:most])
-    gap = re.sub(r"^\| ...", "| ...", re.sub("[-:]", " ", lines[1]))
-    return "\n".join([*lines[:head], *rows[: most - 2], gap, rows[-1]])
+    if any(not name.strip("| ") for name in first_cells):  # rows belong to the named one above them
+        most_rows = max(index for index in range(most_rows + 1) if first_cells[index].strip("| "))
+        return "\n".join([*lines[:title_lines], *rows[:most_rows]]) if most_rows else ""
+    if not title_lines:
+        return "\n".join(rows[:most_rows])
+    gap_row = re.sub(r"^\| ...", "| ...", re.sub("[-:]", " ", lines[1]))
+    return "\n".join([*lines[:title_lines], *rows[: most_rows - 2], gap_row, rows[-1]])

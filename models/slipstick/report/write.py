@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from slipstick.errors import MissingExtraError, need
 from slipstick.extensions import FUNCTIONS
 from slipstick.report.folder import INPUTS, SETTINGS, digest, new_report
-from slipstick.report.formatting import counted
+from slipstick.report.formatting import with_noun
 from slipstick.report.html import PageSection, report_page
 from slipstick.report.page import page
 from slipstick.report.shorten import DETAILS, first_page
@@ -54,10 +54,10 @@ def _cell(value: float | str | None) -> str:
     if isinstance(value, str):
         return '"' + value.replace('"', '""') + '"' if not value or _QUOTED.search(value) else value
     # As polars writes small numbers, which wrote these files before: reports keep their bytes.
-    digits, small, exponent = repr(value).partition("e-")
-    if small and int(exponent) == 5:
-        return f"{'-' * (value < 0)}0.0000{digits.lstrip('-').replace('.', '')}"
-    return f"{digits}e-{int(exponent)}" if small else digits
+    mantissa, has_exponent, exponent = repr(value).partition("e-")
+    if has_exponent and int(exponent) == 5:
+        return f"{'-' * (value < 0)}0.0000{mantissa.lstrip('-').replace('.', '')}"
+    return f"{mantissa}e-{int(exponent)}" if has_exponent else mantissa
 
 
 def write(
@@ -86,15 +86,18 @@ def write(
     -----
     Without matplotlib the report has a note in the place of its pictures.
     """
-    with new_report(folder, force) as work:
-        names = _fill(work, results, study, command)
+    with new_report(folder, force) as work_folder:
+        file_names = _write_files(work_folder, results, study, command)
         if as_page:
-            text = (work / (DETAILS if DETAILS in names else PAGE)).read_text("utf-8")
-            _write_text(work / HTML, report_page(results.title or results.name, text, work, live))
-            names.append(HTML)
-        digests = {name: digest(work / name) for name in names}
-        _write_text(work / INPUTS, _inputs_text(results, digests, command))
-    return [folder / name for name in (*names, INPUTS)]
+            text = (work_folder / (DETAILS if DETAILS in file_names else PAGE)).read_text("utf-8")
+            _write_text(
+                work_folder / HTML,
+                report_page(results.title or results.name, text, work_folder, live),
+            )
+            file_names.append(HTML)
+        digests = {name: digest(work_folder / name) for name in file_names}
+        _write_text(work_folder / INPUTS, _inputs_text(results, digests, command))
+    return [folder / name for name in (*file_names, INPUTS)]
 
 
 def report_of(results: Results, folder: Path, as_page: bool) -> list[Path]:
@@ -110,21 +113,23 @@ def sure_names(study: StudySpec, as_page: bool) -> list[str]:
     study : what is asked
     as_page : report.html is one of them
     """
-    pictures_drawn = () if missing_pictures(study) else study.pictures
-    pictures = [
-        f"{picture.name}{ending}" for picture in pictures_drawn for ending in PICTURE_ENDINGS
+    drawn_pictures = () if missing_pictures(study) else study.pictures
+    picture_files = [
+        f"{picture.name}{ending}" for picture in drawn_pictures for ending in PICTURE_ENDINGS
     ]
-    return [PAGE, TABLE, INPUTS, *[HTML] * as_page, *pictures]
+    return [PAGE, TABLE, INPUTS, *[HTML] * as_page, *picture_files]
 
 
-def _fill(work: Path, results: Results, study: StudySpec, command: str) -> list[str]:
+def _write_files(work_folder: Path, results: Results, study: StudySpec, command: str) -> list[str]:
     """Write all files except the manifest into a folder, and return their names for the
     manifest.
     """
-    drawn = study.pictures and not missing_pictures(study)
-    pictures = FUNCTIONS["pictures of a report"](results, study.pictures, work) if drawn else {}
+    are_drawn = study.pictures and not missing_pictures(study)
+    pictures = (
+        FUNCTIONS["pictures of a report"](results, study.pictures, work_folder) if are_drawn else {}
+    )
     picture_files = [name for files in pictures.values() for name in files]
-    write_csv(results, study.answer, work / TABLE)
+    write_csv(results, study.answer, work_folder / TABLE)
     files_of_questions = {
         name: rows
         for question in results.questions.values()
@@ -132,14 +137,14 @@ def _fill(work: Path, results: Results, study: StudySpec, command: str) -> list[
     }
     for name, rows in files_of_questions.items():
         columns = rows[0] if rows else ()
-        cells = {column: tidy_cells([row[column] for row in rows]) for column in columns}
-        _write(cells, work / name)
+        column_by_name = {column: tidy_cells([row[column] for row in rows]) for column in columns}
+        _write(column_by_name, work_folder / name)
     full_page = page(results, study, pictures, command, missing_pictures(study))
-    first = first_page(full_page)
-    details = {DETAILS: full_page} if first != full_page else {}
-    for name, text in {PAGE: first, **details}.items():
-        _write_text(work / name, text)
-    return [PAGE, *details, TABLE, *files_of_questions, *picture_files]
+    first_page_text = first_page(full_page)
+    details_by_name = {DETAILS: full_page} if first_page_text != full_page else {}
+    for name, text in {PAGE: first_page_text, **details_by_name}.items():
+        _write_text(work_folder / name, text)
+    return [PAGE, *details_by_name, TABLE, *files_of_questions, *picture_files]
 
 
 def missing_pictures(study: StudySpec) -> str:
@@ -150,7 +155,8 @@ def missing_pictures(study: StudySpec) -> str:
     try:
         if study.pictures:
             need(
-                "matplotlib", f"drawing the {counted(len(study.pictures), 'picture')} of this study"
+                "matplotlib",
+                f"drawing the {with_noun(len(study.pictures), 'picture')} of this study",
             )
     except MissingExtraError as error:
         return str(error)

@@ -10,11 +10,11 @@ from typing import Any, ClassVar
 
 from slipstick.report.formatting import (
     NOTHING,
-    counted,
     escape,
     markdown_blocks,
     markdown_table,
     percent,
+    with_noun,
 )
 from slipstick.results.question import Decision, QuestionResult
 from slipstick.results.words import Words, spelt
@@ -86,9 +86,9 @@ class ValidationResult(QuestionResult):
     def headline(self, words: Words) -> list[str]:
         """Return the errors of the first sets."""
         return [
-            f"{spelt(name)}: {counted(rows_of(validation_set), 'published value')} predicted with a"
+            f"{spelt(name)}: {with_noun(rows_of(validation_set), 'published value')} predicted with a"
             f" median error of {percent(median(validation_set.errors), 2)} (worst of"
-            f" {counted(len(validation_set.errors), 'group')}: {percent(max(validation_set.errors), 2)})"
+            f" {with_noun(len(validation_set.errors), 'group')}: {percent(max(validation_set.errors), 2)})"
             for name, validation_set in [*self.sets.items()][:2]
         ]
 
@@ -118,7 +118,7 @@ class ValidationResult(QuestionResult):
         errors = validation_set.errors
         words = (
             f"{name}: median error {percent(median(errors), 2)}, mean"
-            f" {percent(validation_set.mean, 2)}, over {counted(len(errors), 'group')},"
+            f" {percent(validation_set.mean, 2)}, over {with_noun(len(errors), 'group')},"
             f" {percent(min(errors), 2)} to {percent(max(errors), 2)}, {validation_set.split};"
             f" intervals hold {percent(validation_set.held, 2)}"
         )

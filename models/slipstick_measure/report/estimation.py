@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from statistics import median
 
 from slipstick.answer import Value
-from slipstick.report.formatting import TextBlock, TextTable, counted, percent, terminal_blocks
+from slipstick.report.formatting import TextBlock, TextTable, percent, terminal_blocks, with_noun
 from slipstick_measure.report.measured import INDENT, amount
 from slipstick_measure.results import EstimatedParameter, Estimation, GroupError
 
@@ -71,7 +71,7 @@ def estimation_sentences(estimation: Estimation, split: str = "") -> list[str]:
     count = sum(group.rows for group in estimation.groups)
     held = sum(group.coverage * group.rows for group in estimation.groups) / count
     width = median(group.width for group in estimation.groups)
-    groups = counted(len(errors), "group")
+    groups = with_noun(len(errors), "group")
     predicted = f"Each of {groups} left out whole and predicted by the others"
     rows = "rows left out"
     if split:

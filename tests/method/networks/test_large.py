@@ -61,7 +61,7 @@ def test_a_screen_leaves_shares_out_that_take_long(
     assert not computed
     assert "what shortens" not in text
     assert "slipstick solve --all adds: shares (about 0 s of processor time)" in text
-    assert "what shortens response_time[jobs]" in answer_text(answer, whole=True)
+    assert "what shortens response_time[jobs]" in answer_text(answer, in_full=True)
     assert answer_document(solve(stations_of(3, 10)))["share"]["response_time[jobs]"]
 
 
