@@ -130,6 +130,20 @@ def test_a_word_of_ones_own_is_faster_and_another_cache_answers_at_its_own_time(
     )  # half 50 ns, half a hit of 20 ns
 
 
+def test_caches_that_the_system_tells_are_those_of_data(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for index, (kind, size) in enumerate(
+        [("Data", "48K"), ("Instruction", "32K"), ("Unified", "2048K"), ("Unified", "unknown")]
+    ):
+        folder = tmp_path / f"index{index}"
+        folder.mkdir()
+        (folder / "type").write_text(f"{kind}\n")
+        (folder / "size").write_text(f"{size}\n")
+    monkeypatch.setattr(host, "Path", lambda _: tmp_path)
+    assert host.told_caches() == [48 * 1024, 2048 * 1024]
+
+
 def test_a_host_without_a_cache_is_refused() -> None:
     with pytest.raises(NoAnswerError, match="no cache is found: a read takes 1e-07 s of 4096 B"):
         caches_of([4096, 1 << 20, 1 << 28], [1e-7, 1e-7, 1e-7])

@@ -51,6 +51,22 @@ def test_every_account_adds_up_to_the_time(name: str) -> None:
             assert sum(answer.account.values()) == pytest.approx(time, rel=1e-12)
 
 
+@pytest.mark.parametrize("name", SAMPLES)
+def test_what_is_noted_of_a_file_stands_at_a_line_of_it(name: str) -> None:
+    lines = len(sample(name).read_text().splitlines())
+    assert all(1 <= note.line <= lines for note in read_sample(name).notes)
+
+
+def test_metrics_that_are_left_out_are_noted_at_the_first_of_them() -> None:
+    (note,) = read_sample("modelfactors.csv").notes
+    first = next(
+        line
+        for line, text in enumerate(sample("modelfactors.csv").read_text().splitlines(), 1)
+        if "Speedup" in text
+    )
+    assert (note.line, note.message) == (first, "not needed and left out: Speedup, Average IPC")
+
+
 def test_a_tidy_table() -> None:
     runs = read(sample("timings.csv"))
     assert len(runs.records) == 8

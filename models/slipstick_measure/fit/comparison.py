@@ -742,7 +742,7 @@ def _limits(extrapolation: Extrapolation, rows: MeasuredRows) -> dict[str, Value
         values = {"fastest_processors": Value(least[0], "1"), "fastest_time": Value(least[1], "s")}
     if extrapolation.time[0] > 0:  # a fit without work for one processor has no speed-up over it
         largest_speedup, processors = extrapolation.largest_speedup()
-        if rows.agrees_on_speedup(largest_speedup, processors):
+        if rows.agrees_on_speedup(largest_speedup):
             values |= {
                 "largest_speedup": Value(largest_speedup, "1"),
                 "largest_speedup_processors": Value(processors, "1"),

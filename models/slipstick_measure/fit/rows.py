@@ -90,13 +90,10 @@ class MeasuredRows:
         low, high = self.crossing
         return low * (1 - NEAR) <= processors <= high * (1 + NEAR)
 
-    def agrees_on_speedup(self, largest: float, at: float) -> bool:
-        """Return whether no row contradicts a law's largest speed-up at a number of processors."""
+    def agrees_on_speedup(self, largest: float) -> bool:
+        """Return whether no row contradicts a law's largest speed-up."""
         p, _ = self.medians
-        beyond = self.speedups[p > at * (1 + NEAR)]
-        largest_speedup = float(self.speedups.max())
-        no_better = not len(beyond) or float(beyond.max()) <= largest * (1 + NEAR)
-        return p[0] > 1 or (largest_speedup <= largest * (1 + NEAR) and no_better)
+        return p[0] > 1 or float(self.speedups.max()) <= largest * (1 + NEAR)
 
     def agrees_on_fastest(self, processors: float) -> bool:
         """Return whether no row on more processors is faster than all rows on at most

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from itertools import pairwise, takewhile
 from pathlib import Path
 from typing import Any
@@ -712,6 +712,43 @@ def test_a_second_model_in_a_program_is_noted(tmp_path: Path) -> None:
     model = OPEN.format(kind="", of="", end="", node="", demand="0.5")
     path.write_text(f"library(pdq)\n{model}# Init again\n{model}")
     assert any("another model from line 8 on" in note for note in import_spec([path]).words)
+
+
+@pytest.mark.parametrize(
+    ("what_if", "axes"),
+    [
+        ("className='a' type='Number of Customers' values='1;3'", {"classes.a.population": [1, 3]}),
+        (
+            "className='a' type='Population Mix' values='0.25;0.3;0.5'",
+            {"classes.a.population": [1, 2], "classes.b.population": [3, 2]},
+        ),
+        (
+            "className='a' stationName='s' type='Service Demands' values='0.4;0.8'",
+            {"stations.s.service.a": ["0.2 s", "0.4 s"]},
+        ),
+        (
+            "stationName='s' type='Service Demands' values='1;2'",
+            {
+                "stations.s.service.a": ["0.5 s", "1 s"],
+                "stations.s.service.b": ["0.25 s", "0.5 s"],
+            },
+        ),
+        ("stationName='s' type='Number of Servers' values='1;2'", {"stations.s.servers": [1, 2]}),
+    ],
+)
+def test_each_range_of_jmva_is_an_axis_of_what_it_varies(
+    tmp_path: Path, what_if: str, axes: Mapping[str, object]
+) -> None:
+    path = tmp_path / "x.jmva"
+    path.write_text(
+        "<model><parameters><classes><closedclass name='a' population='3'/>"
+        "<closedclass name='b' population='1'/></classes><stations><listation name='s'>"
+        "<servicetimes><servicetime customerclass='a'>0.5</servicetime>"
+        "<servicetime customerclass='b'>0.25</servicetime></servicetimes>"
+        "<visits><visit customerclass='a'>2</visit><visit customerclass='b'>1</visit></visits>"
+        f"</listation></stations></parameters><whatIf {what_if}/></model>"
+    )
+    assert import_spec([path], Hints(unit="s")).axes == [axes]
 
 
 def test_times_that_depend_on_the_load_are_read_as_jmva_writes_them(tmp_path: Path) -> None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import csv
 import json
+import math
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from slipstick.cli.main import main
@@ -114,6 +116,25 @@ def test_made_up_timings_are_a_case_with_noise_from_a_seed(tmp_path: Path) -> No
     assert one.time == other.time
     assert one.truth == {64.0: pytest.approx((1 / 64 + 1) / 64)}
     assert one.source == "timings made up from base"
+
+
+def test_made_up_timings_vary_by_the_noise_that_is_told(tmp_path: Path) -> None:
+    """Logarithms of the ratios to the truth, 1 s / p and 1 s for p cycles, have the standard
+    deviation given: of 400 of them it lies within a sixth, 4.7 of its own standard deviations.
+    """
+    made = (
+        "made: {case: base, processors: [1, 4], repetitions: 200, population: parameters.p,"
+        " cycles: false, noise: 3%}"
+    )
+    text = STUDY.replace("data: runs.csv", made)
+    timings = result_of(answered(written(tmp_path, text)), FitsResult).fits["runs"].time
+    truth = [1 + 1, (1 / 4 + 1) / 4]
+    logarithms = [
+        math.log(time / min(truth, key=lambda own: abs(own - time))) for time in np.ravel(timings)
+    ]
+    assert len(logarithms) == 400
+    assert np.mean(logarithms) == pytest.approx(0, abs=0.006)
+    assert np.std(logarithms) == pytest.approx(0.03, rel=1 / 6)
 
 
 def test_measured_runs_stand_beside_what_was_printed(tmp_path: Path) -> None:
