@@ -226,7 +226,7 @@ class Tape:
 
         Parameters
         ----------
-        column : as for `run`
+        values : as for `run`
         names : parameters by which to differentiate; one that the output does not have is 0
         output : which of the outputs
 

@@ -101,7 +101,7 @@ class AnswerNames(Mapping[str, str]):
     Parameters
     ----------
     units : by name
-    counted : stations that ``probability[station,n]`` is known of, for any number n of customers,
+    counted_stations : stations that ``probability[station,n]`` is known of, for any number n of customers,
         and transient values
     with_intervals : every value may have ends, such as ``low[time]``
 

@@ -888,7 +888,10 @@ def _check_probabilities(exprs: Sequence[Expr], use: str) -> None:
 MOST_ROUNDS = 64
 """Rounds at most whose probabilities are listed: they are nested one inside the other."""
 
-_ROUNDS = "a number, or the probabilities of 0, 1, 2 ... rounds, such as [0.2, 0.5, 0.3]"
+_ROUNDS = (
+    "a finite number in base units, an expression, or the probabilities of 0, 1, 2 ... rounds, such"
+    " as [0.2, 0.5, 0.3]"
+)
 
 
 @checked(
@@ -914,8 +917,8 @@ def repeat(
 
     >>> repeat(2.5, delay(1.0), spread="geometric")
     repeat(2.5, delay(1.0, name='delay'), spread='geometric')
-    >>> repeat([0.2, 0.5, 0.3], delay(1.0))
-    choose((0.2, then()), (0.8, then(delay(1.0, name='delay'), choose((0.625, then()), (0.375, delay(1.0, name='delay'))))))
+    >>> repeat([0.5, 0.25, 0.25], delay(1.0))
+    choose((0.5, then()), (0.5, delay(1.0, name='delay') >> choose((0.5, then()), (0.5, delay(1.0, name='delay')))))
     """
     if spread not in SPREADS:
         raise ModelError(
@@ -938,15 +941,15 @@ def _by_probability(probabilities: Sequence[Expr], body: Activity) -> Activity:
     """Return rounds of a body, each followed by another with its probability given that many."""
     _check_probabilities(probabilities, "repeat")
     # Nested, since rounds in a row for each number would have positions in the square of it.
-    more = probabilities[-1]
+    probability_of_more = probabilities[-1]
     rounds = body
-    for chance in probabilities[-2:0:-1]:
-        reached = chance + more
+    for probability in probabilities[-2:0:-1]:
+        reached = probability + probability_of_more
         # Where no number as large is reached, what follows it does not matter.
-        goes_on = more / maximum(reached, _TINY)
+        goes_on = probability_of_more / maximum(reached, _TINY)
         rounds = then(body, Choice(((1 - goes_on, Then(())), (goes_on, rounds))))
-        more = reached
-    return choose((probabilities[0], Then(())), (more, rounds))
+        probability_of_more = reached
+    return choose((probabilities[0], Then(())), (probability_of_more, rounds))
 
 
 _TINY = 1e-300

@@ -172,7 +172,7 @@ def newton_steps(
 
     Parameters
     ----------
-    demand, delay, count : (P, R, K), (P, R) and (P, R)
+    demand, delay, population : (P, R, K), (P, R) and (P, R)
     throughputs : throughputs to start at, and those that are found (P, R)
     most_steps : steps of a point
     most_at_once : part of a throughput and of what a station has to spare that a step takes at most

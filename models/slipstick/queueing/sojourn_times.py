@@ -245,7 +245,7 @@ def visit_shared(service_time: float, waiting_time: float) -> Transform:
 
     Parameters
     ----------
-    service, waiting : means of one visit, and of what it takes longer than alone [s]
+    service_time, waiting_time : means of one visit, and of what it takes longer than alone [s]
 
     Source: Coffman, Muntz and Trotter, J. ACM 17(1), 1970, 123-130.
     """

@@ -380,7 +380,7 @@ def overhead(columns: Mapping[str, Array], useful_components: Collection[str]) -
     Parameters
     ----------
     columns : of the answers, ``time`` among them
-    useful : components of the account
+    useful_components : components of the account
 
     Returns
     -------

@@ -520,7 +520,7 @@ def test_capacities_priorities_and_bursts_of_jsim_are_kept(tmp_path: Path) -> No
         ("# OSU MPI Latency Test v7\n# Size  Latency (us)\n8 1.5\n16 1.5\n32 1.5\n", {}, "where were the processes?"),
         ("# OSU MPI Latency Test v7\n# Size  Latency (us)\n8 1.5\n", {"placement": "switch"}, "1 sizes; a line needs 3"),
         ("# OSU MPI Allreduce Latency Test v7\n# Size  Avg Latency(us)\n8 1.5\n", {"placement": "node"}, "operation of all processes"),
-        ("Function    Best Rate MB/s\nTriad: 5 0 0 0\n", {"base": "linux-cluster"}, "without OpenMP"),
+        ("Function    Best Rate MB/s\nTriad: 5 0 0 0\n", {"base": "linux-cluster"}, "does not say how many threads ran"),
         ("Number of Threads counted = 2\nFunction    Best Rate MB/s\nTriad: 5 0 0 0\n", {}, "--extends NAME"),
         ("CreateNode(NAMES[0], CEN, FCFS)", {}, "what 'NAMES[0]' stands for cannot be told; write a name in quotes"),
         ("CreateNode('a', CEN)", {}, "it has 3 arguments; here are 2"),

@@ -611,7 +611,7 @@ class ServedByPhase(StationState):
     Parameters
     ----------
     times, classes, speed : see `StationState`
-    waiting : number of the columns of waiting customers
+    waiting_columns : number of the columns of waiting customers
     """
 
     def __init__(
@@ -871,7 +871,7 @@ class OrderedQueue(StationState):
     ----------
     times, classes, speed : see `StationState`
     discipline : of the order of arrival, its reverse, or by rank
-    places : most customers present
+    most_present : most customers present
     ranks : rank of each class, the lowest first
     """
 

@@ -1627,7 +1627,7 @@ class ActivityReader:
     ----------
     name : of the model
     spec : the checked file
-    values : its quantities as expressions, and the problems found so far
+    quantity_reader : its quantities as expressions, and the problems found so far
 
     Attributes
     ----------
@@ -1815,7 +1815,7 @@ class ActivityReader:
 
         Parameters
         ----------
-        resource, make : as of `at_one`
+        resource, make_use : as of `at_one`
         block_size : of copies used; the blocks are equal parts of all
         join : how many of them are waited for; None: all
 

@@ -857,7 +857,7 @@ class QuantityReader:
     Parameters
     ----------
     tree : where everything is written
-    named : the file's own ``parameters``; a formula may use those before it
+    named_quantities : the file's own ``parameters``; a formula may use those before it
     parameters : every quantity of the file, by path (``cycle.work.delay``)
 
     Attributes
