@@ -18,10 +18,10 @@ demo: $(VENV)/.demo ## set up, and answer for a program and for a service
 	@echo "Open build/demo/$(STUDY)/report.html in a browser."
 
 test: $(VENV)/.test ## set up and run everything that CI runs
-	$(BIN)/ruff format --check .
-	$(BIN)/ruff check .
-	$(BIN)/mypy
-	$(BIN)/lint-imports --no-cache
+	@# One process compiles the simulator while the code is checked, not each worker of the tests.
+	$(BIN)/slipstick solve lock-and-bus --with simulation --set simulation.kernel=compiled > /dev/null & \
+	$(BIN)/ruff format --check . && $(BIN)/ruff check . && $(BIN)/mypy && $(BIN)/lint-imports --no-cache; \
+	checked=$$?; wait; exit $$checked
 	$(BIN)/pytest -q -n auto --dist worksteal
 	@command -v chromium chromium-browser > /dev/null || echo "No Chromium is installed, so no page was opened in a browser."
 
