@@ -201,10 +201,10 @@ class WantedSpec(QuestionSpec):
     @property
     def cited(self) -> dict[str, list[tuple[str, str]]]:
         """Return the answers and values, one or a ratio of two, that each text in braces of
-        ``missed`` names.
+        ``missed``, or of ``lacks`` of a statement, names.
         """
         terms_by_text = {}
-        for text in _CITED.findall(self.missed):
+        for text in _CITED.findall(self.missed + getattr(self, "lacks", "")):
             terms = [term.split() for term in text.removesuffix(" %").split(" / ")]
             terms_by_text[text] = [
                 (term[0] if len(term) > 1 else terms[0][0], term[-1]) for term in terms
@@ -214,7 +214,12 @@ class WantedSpec(QuestionSpec):
     def named_cases(self) -> Iterator[tuple[Place, str]]:
         """List all cases and other answers that the reading names."""
         yield from self.compared_cases()
-        yield from ((("missed",), name) for terms in self.cited.values() for name, _ in terms)
+        for text, terms in self.cited.items():
+            yield from (((self.cites(text),), name) for name, _ in terms)
+
+    def cites(self, text: str) -> str:
+        """Return the key whose text has this text in braces."""
+        return "missed" if f"{{{text}}}" in self.missed else "lacks"
 
 
 class StatementSpec(WantedSpec):
@@ -246,7 +251,11 @@ class StatementSpec(WantedSpec):
         "", description="STUDY STATEMENT: the same sentence stands there, and counts there alone"
     )
     lacks: Note = Field(
-        "", description="the mechanism that the model is known to lack, where it never holds"
+        "",
+        description=(
+            "the mechanism that the model is known to lack, where it never holds; braces as in"
+            " missed"
+        ),
     )
     excluded: Note = Field(
         "", description="what the same source says or prints that cannot hold together with it"
@@ -350,13 +359,18 @@ class StatementSpec(WantedSpec):
         if self.reading and not self.part_of:
             raise broken_rule("part_of names the statement that this is a reading of", "reading")
         if wrong := next(
-            (name for name in _CITED.findall(self.missed) if not _CITATION.fullmatch(name)), None
+            (
+                name
+                for name in _CITED.findall(self.missed + self.lacks)
+                if not _CITATION.fullmatch(name)
+            ),
+            None,
         ):
             why = (
                 f"{{{wrong}}} is not CASE VALUE, CASE VALUE %, CASE VALUE / VALUE or CASE VALUE /"
                 " CASE VALUE"
             )
-            raise broken_rule(why, "missed")
+            raise broken_rule(why, self.cites(wrong))
         key = "greatest" if self.greatest else "smallest" if self.smallest else "of"
         if self.at_least is not None and self.at_least > (most := len(getattr(self, key))):
             raise broken_rule(

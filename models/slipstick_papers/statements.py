@@ -227,12 +227,13 @@ def _unfit(spec: StatementSpec, named: Mapping[str, ValueNames]) -> Iterator[tup
     """Yield why names of values cannot be compared: no answer has the value, or its unit is not
     that of the stated numbers.
     """
-    for terms in spec.cited.values():
+    for text, terms in spec.cited.items():
+        citing = (spec.cites(text),)
         if lacking := next(
             ((name, value) for name, value in terms if value not in named[name]), None
         ):
             yield (
-                ("missed",),
+                citing,
                 (
                     f"{lacking[0]} has no value"
                     f" {lacking[1]}{did_you_mean(lacking[1], named[lacking[0]])}"
@@ -240,7 +241,7 @@ def _unfit(spec: StatementSpec, named: Mapping[str, ValueNames]) -> Iterator[tup
             )
         elif len({named[name][value] for name, value in terms}) > 1:
             yield (
-                ("missed",),
+                citing,
                 f"{' / '.join(value for _, value in terms)} divides values of several units",
             )
     for place, name in spec.compared_cases():
@@ -292,7 +293,7 @@ class _Sentence:
         wanted_words = _words(spec, stated)
         wanted_words += f", for {needed} of {len(cells)}" if needed < len(cells) else ""
         verdict = _verdict(cells, needed) if spec.counted else "input"
-        cause = self._filled() if verdict in ("miss", "undecided") else ""
+        cause = self._filled(spec.missed) if verdict in ("miss", "undecided") else ""
         numbers = (
             wanted_words,
             _computed(cells, self._unit(stated)),
@@ -310,7 +311,7 @@ class _Sentence:
             cause,
             spec.apart,
             spec.repeats,
-            spec.lacks,
+            self._filled(spec.lacks),
             spec.excluded,
         )
 
@@ -332,11 +333,8 @@ class _Sentence:
             if name in (self._picked or spec.of)
         )
 
-    def _filled(self) -> str:
-        """Return the stated cause of a miss, with computed numbers in the place of the names in
-        braces.
-        """
-        text = self.spec.missed
+    def _filled(self, text: str) -> str:
+        """Return a cause of a miss with computed numbers in the place of the names in braces."""
         for cited, terms in self.spec.cited.items():
             numbers = [self._number(*term) for term in terms]
             unit = (

@@ -173,7 +173,7 @@ def test_the_page_says_why_statements_never_hold_and_which_readings_do(folder: P
     long = "says: so, value: time, of: [base], from: 1 s"
     lines += [
         f"  lost: {{{long}, lacks: the queue}}",
-        f"  shut: {{{long}, excluded: Table 1, lacks: the queue}}",
+        f"  shut: {{{long}, excluded: Table 1, lacks: 'the queue, not {{base time}} of waiting'}}",
         f"  dark: {{{long}}}",
         "  part-1: {says: so, value: time, of: [base], to: 1 s, part_of: whole, lacks: nothing}",
         f"  part-2: {{{long}, part_of: whole, excluded: Table 2}}",
@@ -188,7 +188,7 @@ def test_the_page_says_why_statements_never_hold_and_which_readings_do(folder: P
     rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in section.splitlines()]
     assert [row for row in rows if row and "(out)" in row[0]] == [
         ["lost (out)", "mechanism missing", "the queue"],
-        ["shut (out)", "mechanism missing", "the queue"],
+        ["shut (out)", "mechanism missing", "the queue, not 9.8 ms of waiting"],
         ["shut (out)", "excluded by the source", "Table 1"],
         ["dark (out)", "not known", "-"],
         ["whole (out)", "excluded by the source", "Table 2"],
