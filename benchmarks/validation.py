@@ -7,12 +7,13 @@ Serving: times between tokens of servers of language models, each group of model
 left out whole and predicted by the others, and one framework by the other; the study is
 ``benchmarks/serving.yaml``. Database: throughput by threads, each curve known up to 8 or 16 threads
 and predicted at 2 and 4 times as many by its siblings on the same machine, and by laws alone.
-Study: the sets of the study `validation`, which are typed in. Pool: of all these sets, how many
+Study: the sets of the study `validation`, which are typed in. Ranks: collective operations of MPI
+between two nodes, whose table ships but takes long to fit (``benchmarks/ranks.yaml``). Pool: of all these sets, how many
 intervals of 90 % hold, how wide they are within twice and at four times the range that was fitted,
 and their interval score beside that of intervals by the errors of the other groups alone. Speed:
 rows of a closed form that are fitted in a second.
 
-    python benchmarks/validation.py [--data FOLDER] [--only serving|database|study|speed]
+    python benchmarks/validation.py [--data FOLDER] [--only serving|database|study|ranks|speed]
 """
 
 from __future__ import annotations
@@ -157,8 +158,12 @@ def serving(table: Path, new: Path | None = None) -> list[Group]:
             every = questions[questions.index("  all:\n") : questions.index("  to-tensorrt-llm:\n")]
             text = f"{head}validation:\n{every}    fitted_to: {{origin: [known]}}\n"
         (Path(folder) / "serving.yaml").write_text(text)
-        results = run(Path(folder) / "serving.yaml")
-    found = results.questions["validation"]
+        return left_out_sets(Path(folder) / "serving.yaml", "serving ")
+
+
+def left_out_sets(path: Path, kind: str = "") -> list[Group]:
+    """Run a study, print the errors of each group of its sets, and return the groups."""
+    found = run(path).questions["validation"]
     assert isinstance(found, ValidationResult)
     sets = found.sets
     for name, each in sets.items():
@@ -176,7 +181,7 @@ def serving(table: Path, new: Path | None = None) -> list[Group]:
             f" {each.found.score or np.nan:.3f}, by other groups' errors"
             f" {each.found.simple_score or np.nan:.3f}"
         )
-    return [group for name, each in sets.items() for group in _groups(f"serving {name}", each)]
+    return [group for name, each in sets.items() for group in _groups(f"{kind}{name}", each)]
 
 
 def _joined(table: Path, new: Path) -> str:
@@ -300,7 +305,7 @@ def main() -> None:
         "--new", type=Path, help="rows of servers that are predicted by a fit to the table"
     )
     parser.add_argument("--database", type=Path, help="another table of the same columns")
-    parser.add_argument("--only", choices=["serving", "database", "study", "speed"])
+    parser.add_argument("--only", choices=["serving", "database", "study", "ranks", "speed"])
     parser.add_argument("--short", action="store_true", help="a thousand rows of speed alone")
     asked = parser.parse_args()
     if asked.short:
@@ -311,6 +316,8 @@ def main() -> None:
         "database": asked.database or asked.data / "database-threads.csv",
     }
     groups = study() if asked.only in (None, "study") else []
+    if asked.only in (None, "ranks"):
+        groups += left_out_sets(ROOT / "benchmarks" / "ranks.yaml")
     for name, table in tables.items():
         if asked.only not in (None, name):
             continue

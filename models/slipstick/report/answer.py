@@ -408,9 +408,11 @@ def _settings(preposition: str, settings: Mapping[str, float | str], answer: Ans
 
 
 def _setting(value: float | str, entry: DescribedValue | None) -> str:
+    middle = quantity(entry.given.value, str(entry.given.dimension)) if entry else ""
     if isinstance(value, str):
-        return value
-    return f"{value:g}" if entry is None else quantity(value, str(entry.given.dimension))
+        # The values above are those at the middle of a range, their intervals those of all of it.
+        return f"{value} (middle {middle})" if entry else value
+    return quantity(value, str(entry.given.dimension)) if entry else f"{value:g}"
 
 
 _MORE = re.compile(r"^and \d+ more(?: notes?)?$", re.MULTILINE)

@@ -58,9 +58,12 @@ def head_lines(results: Results, value_names: Sequence[str]) -> list[str]:
         line for question in results.questions.values() for line in question.headline(results.words)
     ][:_MOST_LINES]
     question_lines += _not_examined(results)
+    comparable = len(results.cases) <= 1 + _FEW_CASES and not any(
+        question.own_cases for question in results.questions.values()
+    )
     comparison_lines = (
         list(_comparison_lines(results, value_names))
-        if len(results.cases) <= 1 + _FEW_CASES
+        if comparable
         else []
     )
     answer_lines = (

@@ -225,6 +225,9 @@ class QuestionResult:
     estimates: ClassVar[bool] = False
     """Its numbers are estimated from data, so that no answer that follows from them is exact."""
 
+    own_cases: ClassVar[bool] = False
+    """The cases are its models of different subjects, so that a head does not compare them."""
+
     def sentences(self) -> Sequence[str]:
         """Return the results in sentences, the most important first; at least one."""
         raise NotImplementedError

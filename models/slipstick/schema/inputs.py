@@ -1254,13 +1254,14 @@ def solve_settings(
 
 
 def given_values(settings: Settings, inputs: Inputs, built: BuiltModel) -> dict[str, float | str]:
-    """Return the settings except the name of the model: numbers in base units, other values as
-    written.
+    """Return the settings except the name of the model: numbers in base units, other values and
+    ranges as written.
     """
     values: dict[str, float | str] = {}
     for path, node in settings.items():
         if (name := canonical(inputs.tree, path)) in built.entries:
-            values[name] = built.entries[name].given.value
+            ranged = isinstance(node, Scalar) and ".." in node.text
+            values[name] = node.text if ranged else built.entries[name].given.value
         elif path != "model":
             values[path] = node.text if isinstance(node, Scalar) else str(plain(node))
     return values

@@ -20,6 +20,7 @@ from slipstick_measure.fit.columns import Observed
 from slipstick_measure.fit.posterior import (
     PRECISION,
     SIMULATED_PRECISION,
+    TAILS,
     Posterior,
     Prior,
     RowGroups,
@@ -183,7 +184,8 @@ def _whole_fit(task: EstimationTask) -> _Fit:
         np.array([prior.mean for prior in priors]),
         np.diag([prior.deviation**2 for prior in priors]),
         {},
-        np.full(count, task.noise),
+        # The noise that a spec states is a standard deviation, not the scale of heavy tails.
+        np.full(count, task.noise / TAILS),
         0.0,
     )
     return _Fit(posterior, {})
@@ -336,7 +338,7 @@ def _left_out(
     logs = task.observed.logs[:, rows]
     finite = np.isfinite(logs) & np.isfinite(values)
     residual = (logs - values)[finite]
-    noise = np.broadcast_to(fit.posterior.noise[:, None], logs.shape)[finite]
+    noise = np.broadcast_to(fit.posterior.deviations_of_noise[:, None], logs.shape)[finite]
     own = np.sqrt(np.maximum(deviation[finite] ** 2 - noise**2, 0.0))
     off = np.abs(np.expm1(-residual))
     width = np.exp(2 * NORMAL_90 * deviation[finite])
@@ -489,7 +491,7 @@ def _result(
         choices=chosen,
         groups=tuple(errors),
         by=task.groups,
-        noise=tuple(posterior.noise.tolist()),
+        noise=tuple(posterior.deviations_of_noise.tolist()),
         fitted_error=float(np.median(own)),
         widened=factor,
         score=score,

@@ -26,6 +26,10 @@ from slipstick.late import Array, NDArray, np
 FREEDOM = 4.0
 """Degrees of freedom of the noise: one row in twenty may be three times as far off as expected."""
 
+TAILS = 2.1318467863266504 / 1.6448536269514722
+"""Standard deviation of a normal distribution over the scale of this noise, where both hold 90 %: an
+interval by the scale itself holds 82 %."""
+
 FLOOR = 0.3
 LEAST_FLOOR = 0.15
 FEW_GROUPS, MANY_GROUPS = 4, 9
@@ -114,7 +118,7 @@ class Posterior:
     centre : common values and offsets, (p,) [log]
     covariance : of them, (p, p)
     spread : by parameter and column, the standard deviation of the offsets [log]
-    noise : of each measured value [log]
+    noise : of each measured value, the scale of its distribution [log]
     evidence : logarithm of the probability of the rows, up to a constant
     widened : factor of the standard deviation that parameters give to predictions
     """
@@ -150,7 +154,12 @@ class Posterior:
             _, covariance = self.parameters(owners)
             derivatives = by_parameter[:, rows]
             variance[:, rows] = np.einsum("vij,jk,vik->vi", derivatives, covariance, derivatives)
-        return values, np.sqrt(variance + self.noise[:, None] ** 2)
+        return values, np.sqrt(variance + self.deviations_of_noise[:, None] ** 2)
+
+    @property
+    def deviations_of_noise(self) -> Array:
+        """Standard deviations of normal noise that holds 90 % between the same ends, (V,) [log]."""
+        return TAILS * self.noise
 
     def _at(self, groups: RowGroups) -> Array:
         means = np.empty((sum(len(rows) for _, rows in groups.cells), len(self.priors)))

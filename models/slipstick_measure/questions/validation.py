@@ -81,6 +81,7 @@ class ValidationResult(QuestionResult):
         " named."
     )
     estimates: ClassVar[bool] = True
+    own_cases: ClassVar[bool] = True
     sets: Mapping[str, ValidationSet] = field(default_factory=dict)
 
     def headline(self, words: Words) -> list[str]:
