@@ -181,9 +181,7 @@ def _corrected(
     near_ends = order[[int(part * len(order)) for part in NEAR_ENDS]]
     at_ends = solved(normal[near_ends])
     positive = [
-        name
-        for name, column in at_ends.items()
-        if (column > 0).all() and (between[name] > 0).all()
+        name for name, column in at_ends.items() if (column > 0).all() and (between[name] > 0).all()
     ]
     factors = [np.log(at_ends[name] / between[name][near_ends]) for name in positive]
     if all(np.abs(factor).max() <= NO_CORRECTION for factor in factors):
