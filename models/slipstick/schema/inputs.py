@@ -1260,8 +1260,8 @@ def given_values(settings: Settings, inputs: Inputs, built: BuiltModel) -> dict[
     values: dict[str, float | str] = {}
     for path, node in settings.items():
         if (name := canonical(inputs.tree, path)) in built.entries:
-            ranged = isinstance(node, Scalar) and ".." in node.text
-            values[name] = node.text if ranged else built.entries[name].given.value
+            text = node.text if isinstance(node, Scalar) else ""
+            values[name] = text if ".." in text else built.entries[name].given.value
         elif path != "model":
             values[path] = node.text if isinstance(node, Scalar) else str(plain(node))
     return values
