@@ -61,11 +61,7 @@ def head_lines(results: Results, value_names: Sequence[str]) -> list[str]:
     comparable = len(results.cases) <= 1 + _FEW_CASES and not any(
         question.own_cases for question in results.questions.values()
     )
-    comparison_lines = (
-        list(_comparison_lines(results, value_names))
-        if comparable
-        else []
-    )
+    comparison_lines = list(_comparison_lines(results, value_names)) if comparable else []
     answer_lines = (
         [*comparison_lines, *question_lines]
         if results.cases_first

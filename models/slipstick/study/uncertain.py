@@ -83,9 +83,9 @@ def columns_of_draws(
     Between these 2 n + 1 points values are taken as quadratic in each direction, in logarithms
     where they are positive. At one point, four draws near the ends of the interval are run as well;
     where one is off by more than 3 %, a smooth correction goes through 16 draws more. For drawn
-    queues the ends of intervals differ from those of all draws by 0.4 to 1.5 % in the median, by up to 5 % with ranges of a factor of 2 and by
-    up to 17 % with 3 (`benchmarks/ranges.py`; the quadratic alone 45 %).
-    At several points and in values that are not positive joint effects of two directions are
+    queues the ends of intervals differ from those of all draws by 0.4 to 1.5 % in the median, by up
+    to 5 % with ranges of a factor of 2 and by up to 17 % with 3 (`benchmarks/ranges.py`; the
+    quadratic alone 45 %). At several points and in values that are not positive joint effects of two directions are
     neglected. Where one of these points has no answer all draws are solved.
 
     Parameters
