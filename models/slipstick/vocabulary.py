@@ -1,5 +1,5 @@
-"""The words that models are written in: disciplines, blocking, locks, barriers, and methods by kind
-of model.
+"""The words that models are written in: technology classes, disciplines, blocking, locks, barriers,
+and methods by kind of model.
 
 Each word is defined here once, with what is true of it. Models, specs, solvers and the simulator
 derive the words that they accept, and their descriptions, from these tables. Other packages add
@@ -10,10 +10,31 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, get_args
 
 from slipstick.errors import NoAnswerError
 from slipstick.extensions import Registry
+
+Technology = Literal[
+    "application",
+    "software",
+    "system",
+    "protocol",
+    "signal",
+    "adapter",
+    "switch",
+    "wire",
+    "memory",
+    "memory_latency",
+    "storage",
+    "storage_latency",
+]
+"""Technology classes: a what-if scales all times of a class. `software` is run-time software such
+as a DVSM's, `system` the operating system's part (system calls), `protocol` the network protocol's;
+`memory` is the traffic of memory, `memory_latency` the wait for one access after the other,
+`storage` the traffic of disks, `storage_latency` the wait for one access to them after the other.
+"""
+TECHNOLOGIES: tuple[str, ...] = get_args(Technology)
 
 ARRIVAL, REVERSE, RANDOM, RANK, SHARED, NO_QUEUE = (
     "arrival",

@@ -16,12 +16,12 @@ from slipstick.answer import Answer
 from slipstick.errors import look_up
 from slipstick.expression.nodes import Dimension
 from slipstick.late import Array, NDArray, np
-from slipstick.model.activity import TECHNOLOGIES
 from slipstick.report.formatting import UNKNOWN, axis_value, plain, quantity, short_path
 from slipstick.results.study import Results
 from slipstick.results.sweep import Axis, Sweep, split_name
 from slipstick.results.words import NO_WORDS, Words
 from slipstick.units import choose
+from slipstick.vocabulary import TECHNOLOGIES
 from slipstick_pictures.look import (
     MOST_LETTERS,
     MOST_MARKERS,

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from slipstick.errors import did_you_mean
 from slipstick.expression.nodes import COUNT, TIME, TIME_PER_BYTE, parameters
 from slipstick.late import Array
-from slipstick.model.activity import TECHNOLOGIES
 from slipstick.model.network import QueueingNetwork
 from slipstick.model.system import Model
 from slipstick.report.formatting import NOTHING
@@ -19,6 +18,7 @@ from slipstick.schema.library import TECHNOLOGY
 from slipstick.schema.text import Mark, Node, Scalar, at, value_mark
 from slipstick.study.cases import Place, StudyContext
 from slipstick.study.evaluator import Evaluator, evaluator
+from slipstick.vocabulary import TECHNOLOGIES
 from slipstick_rates.files import CORE, TrendSpec, trend_of
 from slipstick_rates.trend import (
     PROCESSORS,

@@ -24,10 +24,10 @@ from slipstick.schema.kinds.quantity import (
     ProcessorKind,
     Quantity,
     Spec,
-    Technology,
     Year,
 )
 from slipstick.schema.text import Entry, Listing, Mark, Node, Scalar, Table, at, file_text, replace
+from slipstick.vocabulary import Technology
 from slipstick_rates.distributions import (
     DistributionSpec,
     NormalSpec,

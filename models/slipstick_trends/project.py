@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, ClassVar
 from slipstick.errors import UnknownNameError
 from slipstick.expression.nodes import number_text
 from slipstick.late import Array, np
-from slipstick.model.activity import TECHNOLOGIES
 from slipstick.report.formatting import (
     joined,
     overlap,
@@ -38,6 +37,7 @@ from slipstick.study.cases import (
 )
 from slipstick.study.evaluator import Evaluator, evaluator
 from slipstick.study.questions import Question
+from slipstick.vocabulary import TECHNOLOGIES
 from slipstick_questions.conditions import Condition, condition_of
 from slipstick_questions.sign_changes import Change
 from slipstick_questions.trends import (

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slipstick.expression.nodes import Parameter
-from slipstick.model.activity import TECHNOLOGIES
 from slipstick.model.system import Labels, Model, scaled
+from slipstick.vocabulary import TECHNOLOGIES
 from tests.closed_form import solve
 from tests.strategies import models, quick
 

@@ -150,24 +150,14 @@ def _compile_network_bounds(
     return CompiledNetworkBounds(cast(QueueingNetwork, model))
 
 
-def _compile_bounds(
-    model: Subject, parameters: Parameters, simulation: Simulation
-) -> CompiledModel:
-    return CompiledBounds(cast(Model, model))
-
-
-def _compile_closed_form(
-    model: Subject, parameters: Parameters, simulation: Simulation
-) -> CompiledModel:
-    return ClosedForm(cast(Model, model))
-
-
-def _compile_law(model: Subject, parameters: Parameters, simulation: Simulation) -> CompiledModel:
-    return CompiledLaw(cast(Law, model), parameters)
-
-
 _OF_ACTIVITIES = (
-    Method(CLOSED_FORM, ACTIVITY, _compile_closed_form, EXACT_RANK, partial=True),
+    Method(
+        CLOSED_FORM,
+        ACTIVITY,
+        lambda model, *_: ClosedForm(cast(Model, model)),
+        EXACT_RANK,
+        partial=True,
+    ),
     Method(MEAN_VALUE, ACTIVITY, _compile_mean_value, APPROXIMATE_RANK, _accepts_small_error),
     Method(
         SIMULATION,
@@ -177,12 +167,17 @@ _OF_ACTIVITIES = (
         _accepts_simulation,
         estimates=True,
     ),
-    Method(BOUNDS, ACTIVITY, _compile_bounds),
+    Method(BOUNDS, ACTIVITY, lambda model, *_: CompiledBounds(cast(Model, model))),
 )
 
 _OWN_METHODS = (
     *(replace(method, knows=KNOWN[method.name]) for method in _OF_ACTIVITIES),
-    Method(CLOSED_FORM, LAW, _compile_law, EXACT_RANK),
+    Method(
+        CLOSED_FORM,
+        LAW,
+        lambda model, parameters, _: CompiledLaw(cast(Law, model), parameters),
+        EXACT_RANK,
+    ),
     Method(
         BEST,
         NETWORK,

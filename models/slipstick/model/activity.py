@@ -82,28 +82,9 @@ from slipstick.vocabulary import (
     SECOND_PHASES,
     SEVERAL_PERMITS,
     SHORTEST,
+    TECHNOLOGIES,
     WEIGHTS,
 )
-
-TECHNOLOGIES = (
-    "application",
-    "software",
-    "system",
-    "protocol",
-    "signal",
-    "adapter",
-    "switch",
-    "wire",
-    "memory",
-    "memory_latency",
-    "storage",
-    "storage_latency",
-)
-"""Technology classes: a what-if scales all times of a class. `software` is run-time software such
-as a DVSM's, `system` the operating system's part (system calls), `protocol` the network protocol's;
-`memory` is the traffic of memory, `memory_latency` the wait for one access after the other,
-`storage` the traffic of disks, `storage_latency` the wait for one access to them after the other.
-"""
 
 
 @dataclass(frozen=True, slots=True, repr=False)

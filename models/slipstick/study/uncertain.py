@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from slipstick.answer import Answer, Value
 from slipstick.errors import ModelError, NoAnswerError
-from slipstick.late import Array, np
+from slipstick.late import Array, NDArray, np
 from slipstick.model.uncertainty import Uncertainty, random_stream, sample_points
 from slipstick.results.sweep import split_name
 from slipstick.schema.inputs import BuiltModel
@@ -85,8 +85,8 @@ def columns_of_draws(
     where one is off by more than 3 %, a smooth correction goes through 16 draws more. For drawn
     queues the ends of intervals differ from those of all draws by 0.4 to 1.5 % in the median, by up
     to 5 % with ranges of a factor of 2 and by up to 17 % with 3 (`benchmarks/ranges.py`; the
-    quadratic alone 45 %). At several points and in values that are not positive joint effects of two directions are
-    neglected. Where one of these points has no answer all draws are solved.
+    quadratic alone 45 %). At several points, and in values of two signs, joint effects of two
+    directions are neglected. Where one of these points has no answer all draws are solved.
 
     Parameters
     ----------
@@ -177,26 +177,26 @@ def _corrected(
     sides : the points between which values are taken as quadratic
     solved : the values at points
     """
-    order = np.argsort(first[:, 0])
-    near_ends = order[[int(part * len(order)) for part in NEAR_ENDS]]
-    at_ends = solved(normal[near_ends])
-    positive = [
-        name for name, column in at_ends.items() if (column > 0).all() and (between[name] > 0).all()
-    ]
-    factors = [np.log(at_ends[name] / between[name][near_ends]) for name in positive]
-    if all(np.abs(factor).max() <= NO_CORRECTION for factor in factors):
-        return between
     from scipy.interpolate import RBFInterpolator
 
+    def log_ratios(rows: NDArray[np.intp]) -> dict[str, Array]:
+        values = solved(normal[rows])
+        with np.errstate(all="ignore"):
+            return {name: np.log(column / between[name][rows]) for name, column in values.items()}
+
+    ascending = np.argsort(first[:, 0])
+    near_ends = ascending[[int(part * len(ascending)) for part in NEAR_ENDS]]
+    at_ends = log_ratios(near_ends)
+    if not any((np.abs(ratio) > NO_CORRECTION).any() for ratio in at_ends.values()):
+        return between
     # Quasi-random draws fill the space of the settings from the first ones on.
     draws = np.setdiff1d(np.arange(CORRECTING_DRAWS), near_ends)
-    at_draws = solved(normal[draws])
+    at_draws = log_ratios(draws)
     points = np.vstack([sides, normal[near_ends], normal[draws]])
     corrected = dict(between)
-    for name, at_the_ends in zip(positive, factors, strict=True):
-        with np.errstate(all="ignore"):
-            factor = np.log(at_draws[name] / between[name][draws])
-        logs = np.vstack([np.zeros((len(sides), 1)), at_the_ends, factor])
+    for name, ratio in at_ends.items():
+        logs = np.vstack([np.zeros((len(sides), 1)), ratio, at_draws[name]])
+        # Values of two signs, or of 0, stay quadratic.
         if np.isfinite(logs).all():
             corrected[name] = between[name] * np.exp(RBFInterpolator(points, logs)(normal))
     return corrected

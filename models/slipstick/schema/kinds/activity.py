@@ -67,7 +67,6 @@ from slipstick.schema.kinds.quantity import (
     QuantityWriter,
     Rates,
     Spec,
-    Technology,
     TimeOrFormula,
     Weight,
     WholeFormula,
@@ -91,6 +90,7 @@ from slipstick.vocabulary import (
     SHORTEST,
     STATION_DISCIPLINES,
     TASK_ORDERS,
+    Technology,
     contradicted_keys,
 )
 

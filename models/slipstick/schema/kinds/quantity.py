@@ -60,6 +60,7 @@ from slipstick.model.amounts import is_answer_value
 from slipstick.schema.kinds.constraints import Name, Note, Sources, broken_rule
 from slipstick.schema.text import Node, Table, at, canonical, join, plain, problem, value_mark
 from slipstick.units import InBaseUnits, parse, show, to_base
+from slipstick.vocabulary import TECHNOLOGIES, Technology
 
 if TYPE_CHECKING:
     from slipstick.model.machine import Machine, Network, SharedMemory
@@ -652,22 +653,6 @@ class ModelFileSpec(Described):
         return {**getattr(self.machine, "left_out", {}), **self.left_out}
 
 
-Technology = Literal[
-    "application",
-    "software",
-    "system",
-    "protocol",
-    "signal",
-    "adapter",
-    "switch",
-    "wire",
-    "memory",
-    "memory_latency",
-    "storage",
-    "storage_latency",
-]
-"""A class of cost, as `slipstick.model.activity.TECHNOLOGIES` lists them."""
-
 ProcessorKind = Literal["core", "socket", "gpu-fp64", "gpu-fp32", "gpu-bf16", "gpu-fp8"]
 """What a processor of a machine is, for trends: a core, all cores of a socket, or a GPU whose rate
 is that of a format of numbers.
@@ -733,7 +718,6 @@ def factors(spec: Factors, parameters: Mapping[str, Expr]) -> dict[str, Expr]:
     parameters : every quantity of the model, by path
     """
     # Of a machine there is no model to import.
-    from slipstick.model.activity import TECHNOLOGIES
     from slipstick.model.system import faster
 
     factor_by_class: dict[str, Expr] = {

@@ -6,7 +6,6 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, StringConstraints, model_validator
 
 from slipstick.errors import SpecError
-from slipstick.model.activity import TECHNOLOGIES
 from slipstick.schema.kinds.constraints import Note, broken_rule
 from slipstick.schema.kinds.quantity import (
     Described,
@@ -23,6 +22,7 @@ from slipstick.schema.library import TECHNOLOGY, Library, names, spec_model
 from slipstick.schema.text import Entry, Node, Scalar, Table, at, key_mark
 from slipstick.schema.text import replace as replaced
 from slipstick.units import parse
+from slipstick.vocabulary import TECHNOLOGIES
 
 AnyValue = Annotated[Given, Quantity(None, least=None)]
 ValuePath = Annotated[str, StringConstraints(max_length=256)]
