@@ -1076,10 +1076,14 @@ def perturbed(
 
 
 def complex_step(value: float) -> float:
-    """Return the complex step of a parameter: `COMPLEX_STEP` times its value, or `COMPLEX_STEP` if
-    the value is 0.
+    """Return the complex step of a parameter: `COMPLEX_STEP` times its value, or `COMPLEX_STEP`
+    where that is less than floats resolve.
+
+    >>> complex_step(2.0) == 2 * COMPLEX_STEP, complex_step(1e-320) == COMPLEX_STEP
+    (True, True)
     """
-    return COMPLEX_STEP * (value or 1.0)
+    step = COMPLEX_STEP * value
+    return step if abs(step) > np.finfo(float).tiny else COMPLEX_STEP
 
 
 def value_at(values: Values, name: str, index: int, own_value: float | None) -> float:
