@@ -297,8 +297,8 @@ def _print_points(stored: StoredPoints, point_count: int | None) -> None:
 @model_limit_option
 @json_option
 def counts(program: str, out: Path | None, changes: Sequence[str], as_json: bool) -> int:
-    """Run PROGRAM through the protocol and write its counts: sor, is, barnes, sphere, water,
-    raytrace, or a record of page faults or accesses in a .csv file.
+    """Count what PROGRAM asks of a shared memory of pages, and write the counts. PROGRAM is sor, is,
+    barnes, sphere, water, raytrace, or a record of page faults or accesses in a .csv file.
 
     Parameters are set by name, as `slipstick show dvsm/sor` lists them; processors and page, in
     bytes, as well. Of a record they are page, bytes (that a write changes) and message (in
@@ -617,7 +617,8 @@ def solve(
     as_json: bool,
     **specs: str | None,
 ) -> int:
-    """Answer for MODEL: a program, an activity, a queueing network, a law, or a file.
+    """Compute the answers of MODEL, which is a program, an activity, a queueing network, a law, or
+    a file.
 
     A value may be a range, in which it lies in 9 of 10 cases: the answer is then an interval, and
     says which range causes its width.

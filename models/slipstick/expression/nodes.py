@@ -715,23 +715,23 @@ def _text(node: Expr, text_by_node: _TextByNode) -> tuple[str, int]:
     if isinstance(node, Booked):
         return text_by_node[id(node.inner)]
     assert isinstance(node, Operation)
-    operand_texts = [text_by_node[id(operand)] for operand in node.operands]
+    bound_texts = [text_by_node[id(operand)] for operand in node.operands]
     if node.operator == "power":
-        return " ** ".join(_bracketed(operand, _ATOM) for operand in operand_texts), _POWER
+        return " ** ".join(_bracketed(operand, _ATOM) for operand in bound_texts), _POWER
     if node.operator in _INFIX:
-        sign, binding = _INFIX[node.operator]
+        operator_text, binding = _INFIX[node.operator]
         # What follows must bind tighter: a - (b - c) is not a - b - c, and a + (b + c) may round
         # differently.
         return (
-            sign.join(
+            operator_text.join(
                 [
-                    _bracketed(operand_texts[0], binding),
-                    *(_bracketed(operand, binding + 1) for operand in operand_texts[1:]),
+                    _bracketed(bound_texts[0], binding),
+                    *(_bracketed(operand, binding + 1) for operand in bound_texts[1:]),
                 ]
             ),
             binding,
         )
-    return f"{node.operator}({', '.join(operand_text for operand_text, _ in operand_texts)})", _ATOM
+    return f"{node.operator}({', '.join(operand_text for operand_text, _ in bound_texts)})", _ATOM
 
 
 def _bracketed(text_and_binding: tuple[str, int], least_binding: int) -> str:

@@ -254,7 +254,7 @@ def _lower_bounds_of_cycle(model: Model, cycle: Activity, processors: Expr) -> d
     for pool_name in dict.fromkeys(
         resource_name for node in nodes if node.use == ASKED for resource_name in node.uses
     ):
-        bound_by_cause[pool_name] = _monitors_time(model.resources[pool_name])
+        bound_by_cause[pool_name] = _time_in_monitor(model.resources[pool_name])
     processor_queues = [
         resource_name
         for resource_name in resources_used
@@ -273,7 +273,7 @@ def _lower_bounds_of_cycle(model: Model, cycle: Activity, processors: Expr) -> d
     }
 
 
-def _monitors_time(pool: Resource) -> Expr:
+def _time_in_monitor(pool: Resource) -> Expr:
     """Return a lower bound on how long the monitors of a pool are held, as the mean over its
     problems and queues [s].
     """

@@ -84,7 +84,9 @@ def _compile_mean_value(
 
 
 def _accepts_small_error(model: Subject, smooth: bool) -> Acceptance:
-    """Accept models for which mean value is exact, or promises an error of at most a tenth."""
+    """Accept models for which mean value is exact, or promises an error of at most a tenth; any
+    model if the answer must be `smooth` in its parameters, which no simulation is.
+    """
     from slipstick.method.mean_value.form import promise_holds
 
     if smooth or promise_holds(cast(Model, model)):

@@ -940,7 +940,7 @@ _TINY = 1e-300
 def _by_moments(mean: Expr, scv: Expr, body: Activity) -> Activity:
     """Return a body that is repeated N times, with the mean m and the scv c of N.
 
-    N is 0 with the probability 1 - m / m', and else W + G, with G geometric of mean g, and W the
+    N is 0 with the probability 1 - m / m' (m' is its mean if it is not 0), and else W + G, with G geometric of mean g, and W the
     whole number below or above m' - g. With v the variance of W + G, k the whole number below W and
     a = m' - k, the equation g + g^2 + (a - g) (1 - a + g) = v is linear in g::
 
@@ -951,19 +951,20 @@ def _by_moments(mean: Expr, scv: Expr, body: Activity) -> Activity:
     """
     at_least(scv, 0, "the scv of a count")
     _check_scv(mean, scv)
-    if_any = maximum(mean, (scv * mean + mean - 1) / 2)
-    variance = maximum((scv + 1) * mean * if_any - if_any * if_any, 0.0)
-    above = if_any - floor(if_any - (sqrt(1 + 4 * variance) - 1) / 2)
-    geometric = (variance - above * (1 - above)) / maximum(2 * above, _TINY)
+    mean_if_any = maximum(mean, (scv * mean + mean - 1) / 2)
+    variance = maximum((scv + 1) * mean * mean_if_any - mean_if_any * mean_if_any, 0.0)
+    part_above = mean_if_any - floor(mean_if_any - (sqrt(1 + 4 * variance) - 1) / 2)
+    geometric_mean = (variance - part_above * (1 - part_above)) / maximum(2 * part_above, _TINY)
     # Rounding of arithmetic is no negative count; a negative count stays one.
-    geometric = maximum(geometric, minimum(geometric + ROUNDING, 0.0))
+    geometric_mean = maximum(geometric_mean, minimum(geometric_mean + ROUNDING, 0.0))
     rounds = then(
-        Repeat(maximum(if_any - geometric, 0.0), body), Repeat(geometric, body, GEOMETRIC)
+        Repeat(maximum(mean_if_any - geometric_mean, 0.0), body),
+        Repeat(geometric_mean, body, GEOMETRIC),
     )
-    some = mean / maximum(if_any, _TINY)
-    if some == Number(1.0):
+    any_probability = mean / maximum(mean_if_any, _TINY)
+    if any_probability == Number(1.0):
         return rounds
-    return Choice(((1 - some, Then(())), (some, rounds)))
+    return Choice(((1 - any_probability, Then(())), (any_probability, rounds)))
 
 
 def _check_scv(mean: Expr, scv: Expr) -> None:

@@ -207,10 +207,10 @@ def _visit_activities(step: Step, mean_visits: Expr) -> list[Activity]:
     """Return the activities for the visits to a station: a geometric repetition for a mean of at
     least 1, else a choice between one visit and none.
     """
-    own_mean = _own_value(mean_visits)
-    if own_mean == 1:
+    default_mean = _own_value(mean_visits)
+    if default_mean == 1:
         return [step]
-    if own_mean > 1:
+    if default_mean > 1:
         # A geometric number of repetitions, as a network draws it: after each visit another one
         # with the same probability.
         return [step, Repeat(mean_visits - 1, step, GEOMETRIC)]

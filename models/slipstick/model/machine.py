@@ -112,7 +112,9 @@ class Node(NamedTuple):
 
 
 class MemoryDomain(NamedTuple):
-    """Processors that share the bandwidth of one memory: the keys of `MemoryDomainSpec`."""
+    """Processors that share the bandwidth of one memory; its fields are the keys of
+    `MemoryDomainSpec`.
+    """
 
     processors: Expr
     bandwidth: Expr
@@ -156,7 +158,9 @@ class Machine(NamedTuple):
 
 
 class CacheLevel(NamedTuple):
-    """A part of a cache that is smaller and faster: the keys of `CacheLevelSpec`."""
+    """A cache between the processor and the cache of a machine, smaller and faster than that; its
+    fields are the keys of `CacheLevelSpec`.
+    """
 
     size: Expr
     hit: Expr

@@ -199,7 +199,7 @@ class ResourceKind:
 
     @property
     def expressions(self) -> tuple[Expr, ...]:
-        """The numbers that it is made of: its times."""
+        """The times of the resource, which are the numbers that it is made of."""
         return tuple(getattr(self, name) for name in self.time_classes)
 
     def ranges(self, name: str) -> Iterator[NumberRange]:

@@ -133,17 +133,17 @@ def _subtree_sizes(shape: Sequence[int]) -> list[int]:
 
 
 def _tree_tasks(
-    shape: Sequence[int], min_size: int, work: Sequence[int]
+    child_counts: Sequence[int], min_size: int, work: Sequence[int]
 ) -> Iterator[tuple[Part, ...]]:
-    sizes = _subtree_sizes(shape)
-    roots = [0]
-    for node in roots:  # which grows by the subtrees that are added
+    sizes = _subtree_sizes(child_counts)
+    task_roots = [0]
+    for node in task_roots:  # which grows by the subtrees that are added
         task_parts: list[Part] = []
         own_roots: list[int] = []
         interior_work = node_count = 0
         while node_count <= min_size and node_count + sizes[node] > 3 * min_size:
             interior_work += work[node]
-            *smaller, largest = _child_roots(shape, sizes, node)
+            *smaller, largest = _child_roots(child_counts, sizes, node)
             for subtree in smaller:
                 # A subtree joins the task as long as the task stays within three times `min_size`;
                 # else it becomes a task of its own.
@@ -151,21 +151,25 @@ def _tree_tasks(
                     own_roots.append(subtree)
                     node_count += sizes[subtree]
                 else:
-                    task_parts.append((interior_work, 0, len(roots)))
-                    roots.append(subtree)
+                    task_parts.append((interior_work, 0, len(task_roots)))
+                    task_roots.append(subtree)
                     interior_work = 0
             node = largest
         if node_count + sizes[node] <= 3 * min_size:
             own_roots.append(node)
         else:
-            task_parts.append((interior_work, 0, len(roots)))
-            roots.append(node)
+            task_parts.append((interior_work, 0, len(task_roots)))
+            task_roots.append(node)
             interior_work = 0
         own_nodes = [
             node_index for root in own_roots for node_index in range(root, root + sizes[root])
         ]
-        leaf_work = sum(work[node_index] for node_index in own_nodes if not shape[node_index])
-        interior_work += sum(work[node_index] for node_index in own_nodes if shape[node_index])
+        leaf_work = sum(
+            work[node_index] for node_index in own_nodes if not child_counts[node_index]
+        )
+        interior_work += sum(
+            work[node_index] for node_index in own_nodes if child_counts[node_index]
+        )
         yield (*task_parts, (interior_work, leaf_work, -1))
 
 

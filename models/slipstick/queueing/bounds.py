@@ -91,9 +91,9 @@ def saturation_population(network: NetworkArrays) -> Array:
     >>> saturation_population(network_arrays([0.6, 0.4], population=4, think=1.0))
     array([[3.33333333]])
     """
-    cycle, _ = full_speed_demands(network)
+    cycle_time, _ = full_speed_demands(network)
     with np.errstate(invalid="ignore"):
-        crossing_population: Array = cycle * _bottleneck_throughput(
+        crossing_population: Array = cycle_time * _bottleneck_throughput(
             network, _service_factors(network)[2]
         )
     return crossing_population

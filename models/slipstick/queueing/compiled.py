@@ -182,7 +182,7 @@ def newton_steps(
     the steps of the point that takes most, or 0 if one does not settle
     """
     point_count, class_count, station_count = demand.shape
-    squared_demand = np.empty((station_count, class_count))
+    queue_slope = np.empty((station_count, class_count))
     load = np.empty(class_count)
     idle_part = np.empty(station_count)
     jacobian = np.empty((class_count, class_count))
@@ -215,7 +215,7 @@ def newton_steps(
                         * demand[point, class_index, station]
                         / max(customers[class_index], 1.0)
                     )
-                    squared_demand[station, class_index], load[class_index] = (
+                    queue_slope[station, class_index], load[class_index] = (
                         demand[point, class_index, station] * share_met * share_met,
                         class_throughput[class_index]
                         * demand[point, class_index, station]
@@ -225,13 +225,13 @@ def newton_steps(
                 for class_index in range(class_count):
                     throughput_step[class_index] += load[class_index] / idle_part[station]
                     jacobian[class_index, class_index] += (
-                        squared_demand[station, class_index] / idle_part[station]
+                        queue_slope[station, class_index] / idle_part[station]
                     )
                     for other_class in range(class_count):
                         jacobian[class_index, other_class] += (
                             load[class_index]
                             / idle_part[station]
-                            * squared_demand[station, other_class]
+                            * queue_slope[station, other_class]
                             / idle_part[station]
                         )
             for class_index in range(class_count):
@@ -259,7 +259,7 @@ def newton_steps(
             for station in range(station_count):
                 growth = 0.0
                 for class_index in range(class_count):
-                    growth += throughput_step[class_index] * squared_demand[station, class_index]
+                    growth += throughput_step[class_index] * queue_slope[station, class_index]
                 growth_limit = max(growth_limit, growth / idle_part[station])
             is_settled = True
             for class_index in range(class_count):

@@ -383,24 +383,24 @@ def _recurrences_in_blocks(series: Array, paces: Array, dtype: np.dtype[Any]) ->
     powers_of_step = np.empty((point_count, 2, station_count, station_count), dtype=dtype)
     np.multiply(paces[:, :, None], np.tri(station_count).T, out=powers_of_step[:, 0])
     powers_of_step[:, 1] = powers_of_step[:, 0].transpose(0, 2, 1)
-    powers = np.ones((point_count, 2, block_width, station_count), dtype=dtype)
+    power_edges = np.ones((point_count, 2, block_width, station_count), dtype=dtype)
     filled_width = 1
-    powers[:, 1, 0] = paces
+    power_edges[:, 1, 0] = paces
     while filled_width < block_width:
         np.matmul(
-            powers[:, :, :filled_width],
+            power_edges[:, :, :filled_width],
             powers_of_step,
-            out=powers[:, :, filled_width : 2 * filled_width],
+            out=power_edges[:, :, filled_width : 2 * filled_width],
         )
         powers_of_step = powers_of_step @ powers_of_step
         filled_width = 2 * filled_width
-    block_ends = series_blocks[:, :, ::-1] @ powers[:, 0]
+    block_ends = series_blocks[:, :, ::-1] @ power_edges[:, 0]
     step_power = powers_of_step[:, 0]
     for exponent in range((row_count - 1).bit_length()):
         block_ends[:, 1 << exponent :] += block_ends[:, : -1 << exponent] @ step_power
         step_power = step_power @ step_power
     response = np.zeros((point_count, 2 * block_width), dtype=dtype)
-    response[:, block_width:] = powers[:, 0, :, -1]
+    response[:, block_width:] = power_edges[:, 0, :, -1]
     item_size = response.itemsize
     # By [i, j], what a one at i gives at j: rows that overlap in memory.
     strides = (2 * block_width * item_size, -item_size, item_size)
@@ -408,7 +408,7 @@ def _recurrences_in_blocks(series: Array, paces: Array, dtype: np.dtype[Any]) ->
         (point_count, block_width, block_width), dtype, response, block_width * item_size, strides
     )
     values = series_blocks @ response_matrix
-    values[:, 1:] += block_ends[:, :-1] @ powers[:, 1].transpose(0, 2, 1)
+    values[:, 1:] += block_ends[:, :-1] @ power_edges[:, 1].transpose(0, 2, 1)
     joined_values: Array = values.reshape(point_count, -1)[:, :length]
     return joined_values
 

@@ -487,7 +487,7 @@ class Library:
         compute : makes it
         held_object : what has an `id` in the key, kept so that the `id` stays its own
         """
-        # An `id` in the key may be given to another object once the first is gone: `kept` holds it.
+        # An `id` in the key may be given to another object once the first is gone: `held_object` is kept.
         if key not in self._made:
             self._made[key] = (compute(), held_object)
         result: T = self._made[key][0]

@@ -139,12 +139,13 @@ def second_look(
     events: int,
     waits_and_utilizations: Mapping[str, float] | None = None,
 ) -> Look:
-    """Simulate until it is decided whether mean times are right.
+    """Simulate a plan until it is decided whether the mean times of its groups, as another method
+    has them, are right; return the verdict with what was seen.
 
     Parameters
     ----------
     plan : what is run
-    expected : by the number of its group
+    expected : the mean time of each group by the other method, by the number of the group
     events : at most
     waits_and_utilizations : of a visit and of resources, by names such as ``wait[bus]``, which are
         held against the run as well [s, 1]

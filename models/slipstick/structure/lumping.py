@@ -112,15 +112,18 @@ def lumped(activities: Sequence[Activity], model: Model) -> LumpedActivities:
             return node.rebuilt([rebuilt(child) for child in node.children])
         lumped_options: list[tuple[Expr, Activity]] = []
         for shapes, options in _alike_options(node, model):
-            resource_names = tuple(shape.names for shape in shapes)
-            if resource_names not in lumped_names:
+            names_by_option = tuple(shape.names for shape in shapes)
+            if names_by_option not in lumped_names:
                 lumped_options += [(probability, rebuilt(body)) for probability, body in options]
                 continue
             probability, body = options[0]
-            lumped_options.append((probability * len(resource_names), body))
-            lumping.chances[probability * len(resource_names)] = (probability, len(resource_names))
+            lumped_options.append((probability * len(names_by_option), body))
+            lumping.chances[probability * len(names_by_option)] = (
+                probability,
+                len(names_by_option),
+            )
             lumping.copies.update(
-                zip(resource_names[0], zip(*resource_names, strict=True), strict=True)
+                zip(names_by_option[0], zip(*names_by_option, strict=True), strict=True)
             )
             labels_by_option = [shape.labels for shape in shapes]
             lumping.labels.update(

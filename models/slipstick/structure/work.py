@@ -281,8 +281,8 @@ class ParallelWork:
         self.model = model
         bodies = model.population.bodies if model.population.finite else model.population.bodies[:1]
         # How often a child is executed by state is known only from a solution, and so is its work.
-        by_state = any(BY_STATE in node.executions for node in each_once(bodies))
-        parallel_nodes = [] if by_state else side_by_side(bodies)
+        has_counts_by_state = any(BY_STATE in node.executions for node in each_once(bodies))
+        parallel_nodes = [] if has_counts_by_state else side_by_side(bodies)
         parallel_components = dict.fromkeys(
             node.component for node in each_once(parallel_nodes) if isinstance(node, Step)
         )
@@ -301,14 +301,16 @@ class ParallelWork:
             if any(stage.kind == "serial" for stage in pipeline.stages)
         }
         self._expr_by_symbol: dict[tuple[str, str], Expr] = {}
-        useful = {step for step in model.steps if step.component in model.useful}
+        useful_steps = {step for step in model.steps if step.component in model.useful}
         # Of branches that are not waited for any number may be under way.
         counts_useful = REPLIES not in model.constructs
         counts_useful = counts_useful and not any(node.beside for node in parallel_nodes)
         counts_useful = counts_useful and any(name in model.useful for name in self.components)
         if counts_useful and not model.population.open:
-            self._count_useful(model, bodies, useful)
-        work_by_component = {} if by_state else work_of_steps(model, lambda step: step.component)
+            self._count_useful(model, bodies, useful_steps)
+        work_by_component = (
+            {} if has_counts_by_state else work_of_steps(model, lambda step: step.component)
+        )
         self._expr_by_symbol |= {
             ("work of", name): work_by_component[name] for name in self.components
         }

@@ -133,55 +133,65 @@ def streamed(
     for part in parts:
         _check(part)
         # The first point tells the columns, which the writer has to know before any row.
-        numbers = np.zeros(1, dtype=np.int64)
-        first, *_ = _solved(part, names, numbers)
-        if absent := [name for name in names if name not in first]:
+        first_point = np.zeros(1, dtype=np.int64)
+        first_values, *_ = _solved(part, names, first_point)
+        if absent := [name for name in names if name not in first_values]:
             raise ModelError(
-                f"{absent[0]} is no value that {first['method'][0]} computes for arrays of points;"
+                f"{absent[0]} is no value that {first_values['method'][0]} computes for arrays of points;"
                 " leave it out, or run the study with fewer points"
             )
-        answers = part.solvable.form.points(_values(part, numbers))
+        answers = part.solvable.form.points(_values(part, first_point))
         notes[part.case] = answers.answer(0).notes
-        columns += first
+        columns += first_values
     # Texts that few points have: as strings, empty ones would take most of the time to write.
-    sparse = dict.fromkeys(("outside", "reason"), polars.Categorical)
-    words = {"method": polars.String, "exact": polars.Boolean, **sparse}
+    text_types = dict.fromkeys(("outside", "reason"), polars.Categorical)
+    other_types = {"method": polars.String, "exact": polars.Boolean, **text_types}
     if len(parts) > 1:
-        words = {"case": polars.Categorical, **words}
-    kinds = {**dict.fromkeys(columns, polars.Float64), **words}
+        other_types = {"case": polars.Categorical, **other_types}
+    type_by_column = {**dict.fromkeys(columns, polars.Float64), **other_types}
     axes, solvable = parts[0].axes, parts[0].solvable
-    units = {name: solvable.form.unit(name) for name in kinds if name not in (*axes, *words)}
-    of_all = {**{path: str(solvable.parameters[path].dimension) for path in axes}, **units}
+    units = {
+        name: solvable.form.unit(name)
+        for name in type_by_column
+        if name not in (*axes, *other_types)
+    }
+    unit_by_column = {**{path: str(solvable.parameters[path].dimension) for path in axes}, **units}
     written = failed = outside = 0
     reasons = Counter[str]()
 
     def tables(*_: object) -> Iterator[Any]:
         nonlocal written, failed, outside
-        for part, numbers in _blocks(parts):
-            solved, *texts = _solved(part, names, numbers)
+        for part, point_numbers in _blocks(parts):
+            solved, *texts = _solved(part, names, point_numbers)
             outside_by_row, reason_by_row = texts
-            written += len(numbers)
+            written += len(point_numbers)
             failed += len(reason_by_row)
             reasons.update(reason_by_row.values())
             outside += len(outside_by_row)
-            none = np.full(len(numbers), np.nan)
-            dense = {
-                name: solved.get(name, none) for name in kinds if name in solved or name in columns
+            nan_column = np.full(len(point_numbers), np.nan)
+            number_columns = {
+                name: solved.get(name, nan_column)
+                for name in type_by_column
+                if name in solved or name in columns
             }
             columns_of_texts = {"case": polars.lit(part.case)}
-            for name, text_by_row in zip(sparse, texts, strict=True):
+            for name, text_by_row in zip(text_types, texts, strict=True):
                 # A literal takes no time for each row.
                 columns_of_texts[name] = polars.lit("")
                 if text_by_row:
-                    texts_of_rows = [text_by_row.get(row, "") for row in range(len(numbers))]
+                    texts_of_rows = [text_by_row.get(row, "") for row in range(len(point_numbers))]
                     columns_of_texts[name] = polars.Series(texts_of_rows)
-            frame = polars.DataFrame(dense, schema_overrides={"method": polars.String})
-            yield frame.with_columns(**columns_of_texts).select(list(kinds)).cast(kinds)
-            progress(len(numbers))
+            frame = polars.DataFrame(number_columns, schema_overrides={"method": polars.String})
+            yield (
+                frame.with_columns(**columns_of_texts)
+                .select(list(type_by_column))
+                .cast(type_by_column)
+            )
+            progress(len(point_numbers))
 
     # Polars takes one group of rows after the other from this source, so that memory holds no more.
-    table = polars.io.plugins.register_io_source(tables, schema=kinds)
-    about = {"units": json.dumps(of_all), "notes": json.dumps(notes)}
+    table = polars.io.plugins.register_io_source(tables, schema=type_by_column)
+    about = {"units": json.dumps(unit_by_column), "notes": json.dumps(notes)}
     with whole_file(path) as work:
         table.sink_parquet(work, row_group_size=TOGETHER, metadata=about)
     return StreamedSweep(path, written, failed, outside, units, reasons, notes)

@@ -160,10 +160,10 @@ def _quadratic_values(column: Array, normal_draws: Array) -> Array:
 
 
 def _corrected(
-    between: dict[str, Array],
-    first: Array,
-    normal: Array,
-    sides: Array,
+    interpolated_values: dict[str, Array],
+    first_value: Array,
+    normal_draws: Array,
+    support_points: Array,
     solved: Callable[[Array], dict[str, Array]],
 ) -> dict[str, Array]:
     """Return values at draws, corrected by draws that are solved, where those near the ends of the
@@ -171,34 +171,39 @@ def _corrected(
 
     Parameters
     ----------
-    between : values by name, taken as quadratic, (draws, 1)
-    first : of them, the value whose ends choose draws
-    normal : the draws, (draws, settings)
-    sides : the points between which values are taken as quadratic
+    interpolated_values : by name, taken as quadratic, (draws, 1)
+    first_value : of them, the value whose ends choose draws
+    normal_draws : the draws, (draws, settings)
+    support_points : the points between which values are taken as quadratic
     solved : the values at points
     """
     from scipy.interpolate import RBFInterpolator
 
     def log_ratios(rows: NDArray[np.intp]) -> dict[str, Array]:
-        values = solved(normal[rows])
+        values = solved(normal_draws[rows])
         with np.errstate(all="ignore"):
-            return {name: np.log(column / between[name][rows]) for name, column in values.items()}
+            return {
+                name: np.log(column / interpolated_values[name][rows])
+                for name, column in values.items()
+            }
 
-    ascending = np.argsort(first[:, 0])
+    ascending = np.argsort(first_value[:, 0])
     near_ends = ascending[[int(part * len(ascending)) for part in NEAR_ENDS]]
-    at_ends = log_ratios(near_ends)
-    if not any((np.abs(ratio) > NO_CORRECTION).any() for ratio in at_ends.values()):
-        return between
+    ratios_at_ends = log_ratios(near_ends)
+    if not any((np.abs(ratio) > NO_CORRECTION).any() for ratio in ratios_at_ends.values()):
+        return interpolated_values
     # Quasi-random draws fill the space of the settings from the first ones on.
     draws = np.setdiff1d(np.arange(CORRECTING_DRAWS), near_ends)
-    at_draws = log_ratios(draws)
-    points = np.vstack([sides, normal[near_ends], normal[draws]])
-    corrected = dict(between)
-    for name, ratio in at_ends.items():
-        logs = np.vstack([np.zeros((len(sides), 1)), ratio, at_draws[name]])
+    ratios_at_draws = log_ratios(draws)
+    points = np.vstack([support_points, normal_draws[near_ends], normal_draws[draws]])
+    corrected = dict(interpolated_values)
+    for name, ratio in ratios_at_ends.items():
+        logs = np.vstack([np.zeros((len(support_points), 1)), ratio, ratios_at_draws[name]])
         # Values of two signs, or of 0, stay quadratic.
         if np.isfinite(logs).all():
-            corrected[name] = between[name] * np.exp(RBFInterpolator(points, logs)(normal))
+            corrected[name] = interpolated_values[name] * np.exp(
+                RBFInterpolator(points, logs)(normal_draws)
+            )
     return corrected
 
 

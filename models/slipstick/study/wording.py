@@ -52,8 +52,8 @@ def words_of(study: StudyContext, answers: Mapping[str, Answer]) -> Words:
 
 
 def _spec_titles(study: StudyContext) -> dict[str, str]:
-    """Return the titles of machines and networks that axes take, by name, up to the first comma or
-    bracket; where two are the same, the names stay.
+    """Return the titles of the machines and networks among the values of axes, by name, up to the
+    first comma or bracket; the names themselves where two titles are the same.
     """
     kinds_and_axes = [
         (path.rpartition(".")[2], axis)

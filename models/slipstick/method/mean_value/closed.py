@@ -1122,7 +1122,7 @@ class _RecursionStep:
             np.where(utilization.real > FULL, utilization - 1, 0.0) ** 2
             for utilization in utilization_by_queue
         )
-        excess = np.stack(np.broadcast_arrays(*excess_by_queue))
+        squared_excess = np.stack(np.broadcast_arrays(*excess_by_queue))
         index_by_queue = {queue.name: queue_index for queue_index, queue in enumerate(self._queues)}
         for queue_index, queue in enumerate(self._queues):
             held_at_all_visits = frozenset.intersection(*(visit.held for visit in queue.visits))
@@ -1140,15 +1140,19 @@ class _RecursionStep:
                         lock_index,
                     ),
                 )
-                excess[outermost_lock] = excess[outermost_lock] + excess[queue_index]
-                excess[queue_index] = 0.0
+                squared_excess[outermost_lock] = (
+                    squared_excess[outermost_lock] + squared_excess[queue_index]
+                )
+                squared_excess[queue_index] = 0.0
         for group_index, traversed_cycle in enumerate(traversed_cycles):
             if traversed_cycle is None:
                 continue
             visit_times = traversed_cycle[1]
             weight_by_queue = [
                 np.where(visits_of_groups[group_index].real > 0, excess_of_queue, 0.0)
-                for visits_of_groups, excess_of_queue in zip(visits_by_queue, excess, strict=True)
+                for visits_of_groups, excess_of_queue in zip(
+                    visits_by_queue, squared_excess, strict=True
+                )
             ]
             total_weight = added(weight_by_queue)
             for queue, weight, visits_of_groups in zip(

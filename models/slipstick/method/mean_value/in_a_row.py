@@ -165,16 +165,16 @@ class InARow:
         return base_waits + np.einsum("...jn,...n->...j", numbers_found, service), numbers_found
 
     def _numbers_in_order(
-        self, right_side: Array, service: Array, arrivals: Array, order: Sequence[int]
+        self, own_numbers: Array, service: Array, arrival_rates: Array, order: Sequence[int]
     ) -> Array:
         """Compute the numbers found at each visit from those found at the visits that it follows,
         where the visits form no loop [..., places, by place].
         """
-        numbers_found = right_side.copy()
+        numbers_found = own_numbers.copy()
         for place in order:
             numbers_at_place = numbers_found[..., place, :]
             onward_numbers = np.einsum("...m,...mn->...n", numbers_at_place, self.onward)
-            newcomers = (numbers_at_place * service).sum(axis=-1)[..., None] * arrivals[
+            newcomers = (numbers_at_place * service).sum(axis=-1)[..., None] * arrival_rates[
                 ..., place, :
             ]
             numbers_found += (
@@ -182,23 +182,23 @@ class InARow:
             )
         return numbers_found
 
-    def _numbers_by_matrix(self, right_side: Array, service: Array, arrivals: Array) -> Array:
+    def _numbers_by_matrix(self, own_numbers: Array, service: Array, arrival_rates: Array) -> Array:
         """Compute the mean numbers of customers that an arriving customer finds at each visit, by
         one system of linear equations, where the visits form a loop.
         """
         place_count = len(self.visits)
         # What is found at one visit becomes what is found at the next by this matrix.
         transfer = (
-            self.onward[..., None, :, :] + service[..., None, :, None] * arrivals[..., None, :]
+            self.onward[..., None, :, :] + service[..., None, :, None] * arrival_rates[..., None, :]
         )
         coefficients = np.einsum("...ij,...imn->...jnim", self.follows, transfer)
         matrix = np.eye(place_count**2) - coefficients.reshape(
             *coefficients.shape[:-4], place_count**2, place_count**2
         )
         numbers_found = np.linalg.solve(
-            matrix, right_side.reshape(*right_side.shape[:-2], place_count**2, 1)
+            matrix, own_numbers.reshape(*own_numbers.shape[:-2], place_count**2, 1)
         )
-        return np.asarray(numbers_found.reshape(right_side.shape))
+        return np.asarray(numbers_found.reshape(own_numbers.shape))
 
     def closed_waits(
         self,

@@ -302,9 +302,9 @@ def _shared_queues(branches: Sequence[Activity]) -> list[str]:
         dict.fromkeys(visit.queue for visit in visits_in(branch)) for branch in branches
     ]
     queue_names = dict.fromkeys(
-        queue_name for branch_names in queues_by_branch for queue_name in branch_names
+        queue_name for queues_of_branch in queues_by_branch for queue_name in queues_of_branch
     )
-    single_names = [
+    single_queues = [
         queue_name
         for queue_name in queue_names
         if not is_processor(queue_name)
@@ -313,8 +313,8 @@ def _shared_queues(branches: Sequence[Activity]) -> list[str]:
     ]
     return [
         queue_name
-        for queue_name in single_names
-        if sum(queue_name in branch_names for branch_names in queues_by_branch) > 1
+        for queue_name in single_queues
+        if sum(queue_name in queues_of_branch for queues_of_branch in queues_by_branch) > 1
     ]
 
 

@@ -152,7 +152,9 @@ class CompiledNetworkBounds(CompiledModel):
         return self.network_layout.arrays(self.network_layout.columns(values))
 
     def solution(self, values: Values) -> Solution:
-        """Evaluate the bounds at aligned points."""
+        """Return the tightest bounds of throughputs and response times at points, given by columns of
+        one length.
+        """
         arrays = self.arrays(values)
         reason_by_point, (bounds_by_kind, _) = _refusal_reasons(arrays), _bounds_by_kind(arrays)
         # Each kind holds where its assumptions do, so that the tightest of them holds too.

@@ -979,12 +979,12 @@ def _measured_columns(
     fail_together: bool = False,
 ) -> tuple[Columns, list[SolvedTogether], dict[int, str]]:
     """Solve a network and read columns from its solutions; NaN at a point without a solution."""
-    pieces, reason_by_point = solved_points(arrays, solver, fail_together=fail_together)
-    count = arrays.network.points
-    if len(pieces) == 1 and len(pieces[0].points) == count:
+    solved_pieces, reason_by_point = solved_points(arrays, solver, fail_together=fail_together)
+    point_count = arrays.network.points
+    if len(solved_pieces) == 1 and len(solved_pieces[0].points) == point_count:
         return (
-            read_columns(Measures(network_layout, arrays, pieces[0].solution)),
-            pieces,
+            read_columns(Measures(network_layout, arrays, solved_pieces[0].solution)),
+            solved_pieces,
             reason_by_point,
         )
     columns_of_pieces = [
@@ -992,7 +992,7 @@ def _measured_columns(
             piece.points,
             read_columns(Measures(network_layout, arrays.select(piece.points), piece.solution)),
         )
-        for piece in pieces
+        for piece in solved_pieces
     ]
     if not columns_of_pieces:
         shape = arrays.network.service.shape
@@ -1002,7 +1002,7 @@ def _measured_columns(
             no_rates, no_values, no_values, no_values, (None,) * shape[2], solver, exact=False
         )
         columns_of_pieces = [
-            (np.arange(count), read_columns(Measures(network_layout, arrays, empty_solution)))
+            (np.arange(point_count), read_columns(Measures(network_layout, arrays, empty_solution)))
         ]
     columns: dict[str, Array] = {}
     for column_name in dict.fromkeys(
@@ -1016,7 +1016,7 @@ def _measured_columns(
                 if column_name in columns_of_piece
             ),
         )
-        columns[column_name] = np.full(count, np.nan, number_type)
+        columns[column_name] = np.full(point_count, np.nan, number_type)
         for rows, columns_of_piece in columns_of_pieces:
             # A number of customers that none of these points has is not there.
             is_probability_of_none = (
@@ -1026,7 +1026,7 @@ def _measured_columns(
             columns[column_name][rows] = columns_of_piece.get(
                 column_name, 0.0 if is_probability_of_none else np.nan
             )
-    return columns, pieces, reason_by_point
+    return columns, solved_pieces, reason_by_point
 
 
 def _one_point(numbers: Mapping[str, float]) -> dict[str, Array]:

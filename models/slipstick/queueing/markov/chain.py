@@ -323,7 +323,7 @@ def _closed_states(generator: csr_array) -> NDArray[np.int64]:
 
 
 def _solved_by_method(
-    generator: csr_array, method: str, start_probability: NDArray[np.float64], solved_before: Known
+    generator: csr_array, method: str, start_probability: NDArray[np.float64], solved_by_size: Known
 ) -> Array:
     if generator.shape[0] == 1:
         return np.ones(1)
@@ -331,8 +331,8 @@ def _solved_by_method(
         return gth(generator.toarray())
     real_generator = sparse.csr_array(generator.real)
     if (
-        len(start_probability) not in solved_before
-        or abs(solved_before[len(start_probability)][0] - real_generator).max() > 0
+        len(start_probability) not in solved_by_size
+        or abs(solved_by_size[len(start_probability)][0] - real_generator).max() > 0
     ):
         try:
             pi, solve = _solved_with_fixed(real_generator, method, start_probability)
@@ -343,11 +343,11 @@ def _solved_by_method(
                 f" method: {', '.join(METHODS)}"
             ) from error
         _check_distribution(real_generator, pi)
-        solved_before[len(start_probability)] = real_generator, pi, solve
+        solved_by_size[len(start_probability)] = real_generator, pi, solve
         # Two sizes at most are kept: the factors of a chain may take a large part of the memory.
-        if len(solved_before) > 2:
-            solved_before.pop(next(iter(solved_before)))
-    _, pi, solve = solved_before[len(start_probability)]
+        if len(solved_by_size) > 2:
+            solved_by_size.pop(next(iter(solved_by_size)))
+    _, pi, solve = solved_by_size[len(start_probability)]
     if not np.iscomplexobj(generator.data):
         return pi
     # A step so small that its square is nothing must survive: scale it up to solve, and down again.

@@ -311,8 +311,8 @@ class DistributedTime:
 
 
 def _phase_times(phases: PhaseType, stream: Stream, sample_count: int) -> Array:
-    """Follow the phases of each value until it ends: with two uniforms for each phase, its time
-    and what comes after it.
+    """Draw times of phase type [s], with two uniform numbers for each phase: one for its time, one
+    for the phase that comes after it.
     """
     cumulative_onward = np.cumsum(phases.onward, axis=1)
     # Rounding may leave the sum of the probabilities slightly beside 1.
