@@ -243,6 +243,7 @@ class Tape:
         needed_instructions, followed_registers = self._between(
             output_register, register_by_name.values()
         )
+        # What does not vary along the points is computed once, outside the chunks.
         varying_registers = self._varying_registers(input_registers)
         with np.errstate(all="ignore"):
             self._execute(

@@ -250,6 +250,8 @@ def _lower_bounds_of_cycle(model: Model, cycle: Activity, processors: Expr) -> d
                 / model.resources[resource_name].capacity
             )
     for lock_name, held_time in held_time_by_lock.items():
+        # All processors take their turns at a lock, so that a cycle takes at least the sum of the times
+        # that they hold it.
         bound_by_cause[lock_name] = processors * held_time / model.resources[lock_name].capacity
     for pool_name in dict.fromkeys(
         resource_name for node in nodes if node.use == ASKED for resource_name in node.uses

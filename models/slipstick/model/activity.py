@@ -961,6 +961,8 @@ def _by_moments(mean: Expr, scv: Expr, body: Activity) -> Activity:
         Repeat(maximum(mean_if_any - geometric_mean, 0.0), body),
         Repeat(geometric_mean, body, GEOMETRIC),
     )
+    # Without rounds in some executions the variance is larger than any sum of a whole and a
+    # geometric number with this mean can have.
     any_probability = mean / maximum(mean_if_any, _TINY)
     if any_probability == Number(1.0):
         return rounds

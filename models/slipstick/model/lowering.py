@@ -208,6 +208,8 @@ def _visit_activities(step: Step, mean_visits: Expr) -> list[Activity]:
     least 1, else a choice between one visit and none.
     """
     default_mean = _own_value(mean_visits)
+    # The shape is decided at the own value: another mean beyond it is refused by the range of a
+    # probability or of a count.
     if default_mean == 1:
         return [step]
     if default_mean > 1:

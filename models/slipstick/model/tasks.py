@@ -141,8 +141,10 @@ def _tree_tasks(
         task_parts: list[Part] = []
         own_roots: list[int] = []
         interior_work = node_count = 0
+        # Walk down the largest subtrees: the nodes above them stay in this task, as interior work.
         while node_count <= min_size and node_count + sizes[node] > 3 * min_size:
             interior_work += work[node]
+            # The largest subtree is taken apart further; the smaller ones fit whole, or become tasks.
             *smaller, largest = _child_roots(child_counts, sizes, node)
             for subtree in smaller:
                 # A subtree joins the task as long as the task stays within three times `min_size`;

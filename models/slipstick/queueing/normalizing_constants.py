@@ -374,6 +374,7 @@ def _recurrences_in_blocks(series: Array, paces: Array, dtype: np.dtype[Any]) ->
     steps at a time. No term is negative, as in the recurrences themselves.
     """
     (point_count, length), station_count = series.shape, paces.shape[1]
+    # About the square root of the length: as many numbers in a block as there are blocks.
     block_width = min(128, 1 << (length - 1).bit_length() // 2)
     row_count = -(-length // block_width)
     series_blocks = np.zeros((point_count, row_count, block_width), dtype=dtype)

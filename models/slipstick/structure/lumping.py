@@ -116,6 +116,8 @@ def lumped(activities: Sequence[Activity], model: Model) -> LumpedActivities:
             if names_by_option not in lumped_names:
                 lumped_options += [(probability, rebuilt(body)) for probability, body in options]
                 continue
+            # Options that differ only in which of alike resources they use become one option, of the sum
+            # of their probabilities, at the first of the resources.
             probability, body = options[0]
             lumped_options.append((probability * len(names_by_option), body))
             lumping.chances[probability * len(names_by_option)] = (

@@ -295,6 +295,8 @@ class ParallelWork:
             if has_supersteps
             else [node for node in parallel_nodes if isinstance(node, Pipeline)]
         )
+        # Only serial stages limit how many items of a pipeline overlap; without them its steps are
+        # parallel work like that of a fork.
         self.pipelines = {
             pipeline.name: pipeline
             for pipeline in pipelines

@@ -168,6 +168,8 @@ def streamed(
             failed += len(reason_by_row)
             reasons.update(reason_by_row.values())
             outside += len(outside_by_row)
+            # A value that only other cases have is NaN in the rows of this case: columns of
+            # numbers have no other sign of a missing one.
             nan_column = np.full(len(point_numbers), np.nan)
             number_columns = {
                 name: solved.get(name, nan_column)

@@ -198,6 +198,7 @@ def _corrected(
     points = np.vstack([support_points, normal_draws[near_ends], normal_draws[draws]])
     corrected = dict(interpolated_values)
     for name, ratio in ratios_at_ends.items():
+        # At the support points the quadratic is the simulated value itself, so its ratio is 1 there.
         logs = np.vstack([np.zeros((len(support_points), 1)), ratio, ratios_at_draws[name]])
         # Values of two signs, or of 0, stay quadratic.
         if np.isfinite(logs).all():

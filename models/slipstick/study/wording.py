@@ -55,6 +55,7 @@ def _spec_titles(study: StudyContext) -> dict[str, str]:
     """Return the titles of the machines and networks among the values of axes, by name, up to the
     first comma or bracket; the names themselves where two titles are the same.
     """
+    # Only axes of whole machines or networks have titles; other axes are numbers.
     kinds_and_axes = [
         (path.rpartition(".")[2], axis)
         for key, axis_or_sweep in study.spec.vary.items()

@@ -304,6 +304,8 @@ def _shared_queues(branches: Sequence[Activity]) -> list[str]:
     queue_names = dict.fromkeys(
         queue_name for queues_of_branch in queues_by_branch for queue_name in queues_of_branch
     )
+    # Each branch has an other processor of its own, so that branches do not meet there; "own" is the
+    # one processor that issued them all.
     single_queues = [
         queue_name
         for queue_name in queue_names

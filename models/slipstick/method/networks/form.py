@@ -981,6 +981,7 @@ def _measured_columns(
     """Solve a network and read columns from its solutions; NaN at a point without a solution."""
     solved_pieces, reason_by_point = solved_points(arrays, solver, fail_together=fail_together)
     point_count = arrays.network.points
+    # All points were solved in one piece: their arrays need no selection, which would copy them.
     if len(solved_pieces) == 1 and len(solved_pieces[0].points) == point_count:
         return (
             read_columns(Measures(network_layout, arrays, solved_pieces[0].solution)),
@@ -995,6 +996,7 @@ def _measured_columns(
         for piece in solved_pieces
     ]
     if not columns_of_pieces:
+        # No point has a solution: one of NaN gives the columns their names.
         shape = arrays.network.service.shape
         no_rates = np.full(shape[:2], np.nan)
         no_values = np.full(shape, np.nan)

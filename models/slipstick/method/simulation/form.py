@@ -493,6 +493,7 @@ class _SimulatedAccount:
             for index, label in enumerate(result.plan.labels)
             if sums[first_column + index]
         }
+        # Where customers starve, the time of cycles that never end is waiting, divided by resource.
         for label, share in unbooked_waits(result).items() if has_unended else ():
             earlier_weights = self._weights.get(label, np.zeros(self.layout.width))
             self._weights[label] = earlier_weights + share * (self.time - booked_weights)
@@ -552,6 +553,7 @@ def unbooked_waits(result: Result) -> dict[str, float]:
     wait_labels = [f"wait:{station.name}" for station in plan.stations]
     wait_labels += [lock.label for lock in plan.locks]
     time_by_label: dict[str, float] = {}
+    # All waiting time, of the cycles that ended and of those that did not.
     for resource_index, label in enumerate(wait_labels):
         waiting_time = float(column_sums @ waiting_column(result, resource_index))
         time_by_label[label] = time_by_label.get(label, 0.0) + waiting_time

@@ -325,6 +325,7 @@ def _closed_states(generator: csr_array) -> NDArray[np.int64]:
 def _solved_by_method(
     generator: csr_array, method: str, start_probability: NDArray[np.float64], solved_by_size: Known
 ) -> Array:
+    # A chain of one state is always there; no equations are left to solve.
     if generator.shape[0] == 1:
         return np.ones(1)
     if method == "gth":

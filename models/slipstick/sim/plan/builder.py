@@ -434,6 +434,8 @@ class Builder:
 
     def _fork_beside(self, branches: Sequence[Body]) -> None:
         """Write branches that are executed beside the customer, which does not wait for them."""
+        # The customer jumps over the bodies, whose first instructions are filled in once they are
+        # written.
         spawn_instructions = [self.emit(Op.SPAWN, -1, -1) for _ in branches]
         jump_over = self.emit(Op.JUMP, -1)
         for spawn_instruction, body in zip(spawn_instructions, branches, strict=True):
