@@ -264,3 +264,28 @@ def test_values_of_several_groups_are_asked_by_group(
         check_file(study)
     study.write_text(text.replace("[throughput]", "['throughput[gold]', 'time[iron]']"))
     assert check_file(study) == "study"
+
+
+BLOCKING = """\
+queueing-network: 1
+classes: {c: {arrivals: 0.4 /s}}
+stations:
+  a: {servers: 1, demand: {c: 0.7 s}}
+  b: {servers: 1, demand: {c: 1 s}, capacity: 3, blocking: after-service}
+"""
+
+
+def test_a_network_that_blocks_is_not_led_to_a_simulation_that_refuses_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "n.yaml").write_text(BLOCKING)
+    name = "response_time_quantile[c,0.5]"
+    assert main(["solve", str(tmp_path / "n.yaml"), "--value", name]) == 0
+    printed = " ".join(capsys.readouterr().out.split())
+    assert f"{name}: not defined here: no formula has it for this network, and no" in printed
+    (tmp_path / "s.yaml").write_text(
+        f"study: 1\ntitle: t\nbase: {{model: {tmp_path / 'n.yaml'}, method: markov-chain}}\n"
+        f"choose: {{vary: {{stations.b.servers: [1, 2]}}, minimize: stations.b.servers,"
+        f' where: "{name} < 3 s"}}\n'
+    )
+    assert main(["check", str(tmp_path / "s.yaml")]) == 0

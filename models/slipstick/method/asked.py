@@ -82,11 +82,10 @@ def _state_of_value(
     if isinstance(model, Model):
         return _state_in_activity(model, answer, name)
     if isinstance(model, AddedModel):
-        is_simulated = answer.method == SIMULATION
         reason = f"{answer.method} has no {name.partition('[')[0]}"
         return (
             AskedValue(NOT_DEFINED)
-            if is_simulated
+            if answer.method == SIMULATION
             else AskedValue(OTHER_METHOD, SIMULATION, reason)
         )
     return AskedValue(NOT_DEFINED, why="the law has no value here")
@@ -155,19 +154,19 @@ def _state_in_network(model: QueueingNetwork, answer: Answer, name: str) -> Aske
     class_name, _, station_name = arguments.removesuffix("]").partition(",")
     station = model.stations.get(station_name) or model.stations.get(class_name)
     has_only_bounds = answer.method.startswith(BOUNDS)
-    if value_kind == RESPONSE_QUANTILE:
-        if class_name not in {*model.classes, *model.chains}:
-            chain_of_class = next(
-                chain_name
-                for chain_name, chain in model.chains.items()
-                if class_name in chain.classes
-            )
-            reason = f"a cycle is that of the chain: ask for {value_kind}[{chain_of_class},{station_name}]"
-            return AskedValue(NOT_DEFINED, why=reason)
-        if answer.method != SIMULATION:
-            return AskedValue(OTHER_METHOD, SIMULATION, "no formula has it for this network")
-    if value_kind == WITHIN_TARGET and answer.method != SIMULATION:
-        return AskedValue(OTHER_METHOD, SIMULATION, "no formula has it for this network")
+    if value_kind == RESPONSE_QUANTILE and class_name not in {*model.classes, *model.chains}:
+        chain_of_class = next(
+            chain_name for chain_name, chain in model.chains.items() if class_name in chain.classes
+        )
+        reason = (
+            f"a cycle is that of the chain: ask for {value_kind}[{chain_of_class},{station_name}]"
+        )
+        return AskedValue(NOT_DEFINED, why=reason)
+    if value_kind in (RESPONSE_QUANTILE, WITHIN_TARGET) and answer.method != SIMULATION:
+        reason = "no formula has it for this network"
+        if model.blocks:
+            return AskedValue(NOT_DEFINED, why=f"{reason}, and no simulation follows what blocks")
+        return AskedValue(OTHER_METHOD, SIMULATION, reason)
     if value_kind == "loss_probability" and station is not None and station.capacity is None:
         return AskedValue(
             NOT_DEFINED, why=f"{station_name} has no capacity, so that no customer is lost"
@@ -238,6 +237,7 @@ def needs_simulation(
     model: Model | QueueingNetwork | AddedModel | Law, name: str, method: str | None = None
 ) -> bool:
     """Return whether a value that the model can have needs a simulation, without solving anything.
+    A network that blocks has no simulation, which could give the value.
 
     Parameters
     ----------
@@ -253,10 +253,11 @@ def needs_simulation(
     if isinstance(model, Model):
         return value_kind in _ESTIMATED
     class_name = arguments.removesuffix("]").partition(",")[0]
-    if value_kind not in (RESPONSE_QUANTILE, WITHIN_TARGET) or class_name not in {
-        *model.classes,
-        *model.chains,
-    }:
+    if (
+        model.blocks
+        or value_kind not in (RESPONSE_QUANTILE, WITHIN_TARGET)
+        or class_name not in {*model.classes, *model.chains}
+    ):
         return False
     from slipstick.method.networks.form import has_quantiles
 

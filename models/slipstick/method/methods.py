@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from operator import attrgetter
 from typing import cast
 
 from slipstick.answer import Answer
@@ -121,7 +122,7 @@ def _accepts_solved_network(model: Subject, smooth: bool) -> Acceptance:
     What blocks is accepted in any case, because no simulation takes it.
     """
     network = cast(QueueingNetwork, model)
-    if smooth or any(station.blocking != "loss" for station in network.stations.values()):
+    if smooth or network.blocks:
         return Acceptance(True)
     from slipstick.method.networks.form import CompiledNetwork
 
@@ -231,11 +232,7 @@ def ladder(model_kind: str) -> list[Method]:
     are tried.
     """
     methods = [method_named(model_kind, name) for name in known_methods(model_kind)]
-    ranked_methods = [(method.rank, method) for method in methods if method.rank is not None]
-    return [
-        method
-        for _, method in sorted(ranked_methods, key=lambda rank_and_method: rank_and_method[0])
-    ]
+    return sorted((method for method in methods if method.rank is not None), key=attrgetter("rank"))
 
 
 def default_method(model: Subject, smooth: bool = False) -> str:

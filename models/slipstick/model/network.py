@@ -313,6 +313,11 @@ class QueueingNetwork:
         has_construct = {REGIONS: bool(self.regions), WEIGHTS: has_weights}
         return frozenset(construct for construct in has_construct if has_construct[construct])
 
+    @property
+    def blocks(self) -> bool:
+        """Whether customers are blocked by a full station, which no simulation follows."""
+        return any(station.blocking != "loss" for station in self.stations.values())
+
     def region_of(self, station: str) -> str:
         """Return the region that contains a station; empty if none does."""
         return next(
