@@ -171,7 +171,7 @@ class DisciplineNames(Collection[str]):
 
     @property
     def in_words(self) -> str:
-        """The disciplines of slipstick itself, as words for readers of specs.
+        """One text with the word and the title of each discipline, without those of other packages.
 
         >>> STATION_DISCIPLINES.in_words[:59]
         'fcfs: first come first served; ps: processor sharing; lcfs:'

@@ -100,8 +100,8 @@ def discard(stream: IO[str]) -> None:
 
 
 def complete(kind: str) -> Callable[[click.Context, click.Parameter, str], list[CompletionItem]]:
-    """Return a function that completes names in a shell, of one kind of spec, of models, of
-    everything (``spec``) or of kinds, and the paths of files.
+    """Return a function that completes in a shell the paths of files, and names: those of one kind
+    of spec, or of all models (``model``), of everything (``spec``), of the kinds themselves.
     """
 
     def found(

@@ -603,8 +603,8 @@ def _rebuilt(
     if isinstance(node, Operation):
         new_operands = tuple(rebuilt_by_node[id(operand)] for operand in node.operands)
         unchanged = all(
-            new_operand is new_operand_before
-            for new_operand, new_operand_before in zip(new_operands, node.operands, strict=True)
+            new_operand is old_operand
+            for new_operand, old_operand in zip(new_operands, node.operands, strict=True)
         )
         return node if unchanged else _with_operands(node, new_operands)
     return (

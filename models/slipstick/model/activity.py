@@ -919,7 +919,9 @@ def repeat(
 
 
 def _by_probability(probabilities: Sequence[Expr], body: Activity) -> Activity:
-    """Return rounds of a body, each followed by another with its probability given that many."""
+    """Return rounds of a body: after n rounds there is another with the probability of more than n
+    rounds, given that there are at least n.
+    """
     _check_probabilities(probabilities, "repeat")
     # Nested, since rounds in a row for each number would have positions in the square of it.
     probability_of_more = probabilities[-1]

@@ -199,7 +199,7 @@ class ResourceKind:
 
     @property
     def expressions(self) -> tuple[Expr, ...]:
-        """The times of the resource, which are the numbers that it is made of."""
+        """The expressions of the times of the resource, which has no other numbers."""
         return tuple(getattr(self, name) for name in self.time_classes)
 
     def ranges(self, name: str) -> Iterator[NumberRange]:
@@ -1781,15 +1781,17 @@ def _check_reply(node: EarlyReply, outer: tuple[Activity, ...]) -> None:
     """Raise for a reply without a hold of its resource among the enclosing nodes, or with a node
     between them that may execute it several times or beside its processor.
     """
-    holds = [place for place, hold in enumerate(outer) if node.resource in hold.held]
-    if not holds:
+    hold_positions = [
+        position for position, outer_node in enumerate(outer) if node.resource in outer_node.held
+    ]
+    if not hold_positions:
         raise ModelError(
             f"a reply to {node.resource} stands inside a hold of {node.resource}; there is none"
             " around it"
         )
-    between = outer[holds[-1] + 1 :]
-    (inside, *_) = (*between, node)
-    if any(inside is rest for rest in outer[holds[-1]].beside):
+    between = outer[hold_positions[-1] + 1 :]
+    (child_of_hold, *_) = (*between, node)
+    if any(child_of_hold is node_beside for node_beside in outer[hold_positions[-1]].beside):
         raise ModelError(
             f"a reply to {node.resource} stands in what is done after the body of its hold, when"
             " its processor has gone on; leave this reply out"

@@ -219,7 +219,7 @@ class MachineOperations:
         # Ranks may vary along a sweep, so the choice is an expression: probability 1 of the one or
         # the other.
         fits_in_node = select(ranks, node.processors, 1, 0)
-        inside_node = self._part_named("node")._allowed_algorithms(
+        inside_node = self._renamed("node")._allowed_algorithms(
             replace(task, algorithm=BEST) if algorithm == LEVELS else task, "node"
         )
         return choose(
@@ -236,7 +236,7 @@ class MachineOperations:
         # An algorithm that ignores nodes makes all ranks of a node send through its adapters in
         # every round.
         messages_at_once = maximum(1, _messages_of_adapter(node, task.ranks))
-        flat_algorithms = self._part_named("network")._allowed_algorithms(
+        flat_algorithms = self._renamed("network")._allowed_algorithms(
             task, "network", messages_at_once
         )
         if task.algorithm != BEST or node.collectives == FLAT:
@@ -262,18 +262,20 @@ class MachineOperations:
         collectives compares them with measured times.
         """
         task_without_bytes = replace(task, size=0 * task.size)
-        levels = self._part_named("levels")
-        fill = self._part_named("fill")
-        orders = []
-        for first, second in ((levels, fill), (fill, levels)):
+        with_bytes = self._renamed("levels")
+        without_bytes = self._renamed("fill")
+        overlaps = []
+        for first, second in ((with_bytes, without_bytes), (without_bytes, with_bytes)):
             inside_nodes = first._inside_nodes(
-                task if first is levels else task_without_bytes, node
+                task if first is with_bytes else task_without_bytes, node
             )
             between_nodes = second._between_nodes(
-                task if second is levels else task_without_bytes, node
+                task if second is with_bytes else task_without_bytes, node
             )
-            orders.append((inside_nodes[0] >> between_nodes[0], inside_nodes[1] + between_nodes[1]))
-        return _longest(*orders)
+            overlaps.append(
+                (inside_nodes[0] >> between_nodes[0], inside_nodes[1] + between_nodes[1])
+            )
+        return _longest(*overlaps)
 
     def _inside_nodes(self, task: Collective, node: Node) -> tuple[Activity, Expr]:
         """Return the part of a collective operation inside the nodes, with its time [s]."""
@@ -288,7 +290,7 @@ class MachineOperations:
             return _fastest(self._allowed_algorithms(node_task, "node"))
         steps_and_times = [
             _fastest(
-                self._part_named(operation)._allowed_algorithms(
+                self._renamed(operation)._allowed_algorithms(
                     replace(node_task, operation=operation), "node"
                 )
             )
@@ -300,7 +302,7 @@ class MachineOperations:
             then(*(step for step, _ in steps_and_times)),
             total((time for _, time in steps_and_times), TIME),
         )
-        in_switch = self._part_named("allreduce")._allowed_algorithms(
+        in_switch = self._renamed("allreduce")._allowed_algorithms(
             node_task, "node", in_switch=True
         )
         return _fastest([halves_in_turn, *in_switch])
@@ -311,7 +313,7 @@ class MachineOperations:
         """
         node_processors = node.processors
         node_count = ceil(task.ranks / node.processors)
-        operations = self._part_named("between")
+        operations = self._renamed("between")
         if task.operation == "alltoall":
             pairs = replace(task, algorithm="pairwise")
             return _fastest(
@@ -326,7 +328,7 @@ class MachineOperations:
             )
         )
 
-    def _part_named(self, name: str) -> MachineOperations:
+    def _renamed(self, name: str) -> MachineOperations:
         return replace(self, name=f"{self.name}.{name}")
 
     def _allowed_algorithms(
@@ -373,7 +375,7 @@ class MachineOperations:
         messages_at_once: Expr | None,
     ) -> tuple[Activity, Expr]:
         """Return an algorithm as an activity, and its time [s]."""
-        operations = self._part_named(algorithm.name)
+        operations = self._renamed(algorithm.name)
         messages, moved_bytes, combined_bytes = algorithm.figures(task.ranks, task.size)
         rounds = as_expr(messages)
         if algorithm.in_switch:

@@ -220,28 +220,30 @@ class _Series:
         return series
 
     def stations(
-        self, row: Array, population: Array, constant: Array, marginals: bool
+        self, row_of_point: Array, population: Array, constant: Array, marginals: bool
     ) -> tuple[Array, list[Array | None]]:
         """Return the mean queues (P, K) and the probabilities of numbers present (P, N + 1) at each
         point, from the normalizing constants of their populations, `constant` (P,).
         """
-        queue = np.zeros((len(row), len(self.load)), dtype=self.total.dtype)
+        queue = np.zeros((len(row_of_point), len(self.load)), dtype=self.total.dtype)
         probability_by_queue: list[Array | None] = [None] * len(self.load)
         if self.single_queues:
-            queue[:, self.single_queues] = self._single_queues(row, population) / constant[:, None]
-        for queue_index, without_station in self.series_without.items():
+            queue[:, self.single_queues] = (
+                self._single_queues(row_of_point, population) / constant[:, None]
+            )
+        for queue_index, series_without_station in self.series_without.items():
             probability_by_queue[queue_index] = probability = (
-                self._marginal_terms(queue_index, without_station, row, population)
+                self._marginal_terms(queue_index, series_without_station, row_of_point, population)
                 / constant[:, None]
             )
             queue[:, queue_index] = probability @ np.arange(self.length)
         for queue_index in self.single_queues if marginals else ():
-            without_station = self._series_with(
+            series_without_station = self._series_with(
                 self.delay_series,
                 [station for station in range(len(self.load)) if station != queue_index],
             )
             probability_by_queue[queue_index] = (
-                self._marginal_terms(queue_index, without_station, row, population)
+                self._marginal_terms(queue_index, series_without_station, row_of_point, population)
                 / constant[:, None]
             )
         return queue, probability_by_queue
@@ -657,8 +659,8 @@ class _Grid:
         return planes
 
     def shifted(self, planes: Array, load: Array) -> Array:
-        """Apply the operator B to all planes, (P, S, n_2.., n_R), with the loads (P, R) of one
-        station: one more customer there.
+        """Return what all planes, (P, S, n_2.., n_R), give to the states with one more customer at a
+        station with loads (P, R): the operator B of the module.
         """
         to_planes = (slice(None),) + (None,) * (planes.ndim - 1)
         shifted_planes = np.zeros_like(planes)
@@ -726,18 +728,22 @@ def _steps(pace: Array, feeds: Array) -> Array:
     return np.asarray((pace[..., None] * feeds).reshape(len(pace), -1, feeds.shape[1]))
 
 
-def _singles_only(grid: _Grid, thinking_planes: Array, pace: Array) -> tuple[Array, Array, Array]:
+def _singles_only(
+    grid: _Grid, thinking_planes: Array, demand_at_last_speed: Array
+) -> tuple[Array, Array, Array]:
     """Return G(N), G(N - e_r) and G(N) times the queues, of single servers and delays."""
-    station_count = pace.shape[2]
+    station_count = demand_at_last_speed.shape[2]
     if station_count == 0:
-        return (*grid.ends(thinking_planes), np.zeros_like(pace))
+        return (*grid.ends(thinking_planes), np.zeros_like(demand_at_last_speed))
     # Beside each station's product with those before it, the whole product with that station once
     # more.
     ones_matrix = np.ones((station_count, station_count))
-    feeds = np.block(
+    feeds_column = np.block(
         [[np.triu(ones_matrix), ones_matrix], [0 * ones_matrix, np.eye(station_count)]]
     )
-    planes = grid.sweep(thinking_planes, _steps(np.tile(pace, 2), feeds), 2 * station_count)
+    planes = grid.sweep(
+        thinking_planes, _steps(np.tile(demand_at_last_speed, 2), feeds_column), 2 * station_count
+    )
     for _ in range(grid.planes - 2):
         next(planes)
     with_one_less = grid.with_one_less(next(planes))
@@ -745,7 +751,7 @@ def _singles_only(grid: _Grid, thinking_planes: Array, pace: Array) -> tuple[Arr
     return (
         constants,
         with_one_less[..., station_count - 1],
-        pace * with_one_less[..., station_count:],
+        demand_at_last_speed * with_one_less[..., station_count:],
     )
 
 

@@ -366,13 +366,11 @@ def _cases(results: Results, value_names: Sequence[str], common_words: Mapping[s
     notes = Notes()
     table = case_table(results, names)
     note_numbers = [
-        ", ".join(str(notes.number(note)) for note in value_names.notes) for value_names in answers
+        ", ".join(str(notes.number(note)) for note in answer.notes) for answer in answers
     ]
-    has_several_models = (
-        len({value_names.model for value_names in answers}) > 1
-    )  # else the head has it
+    has_several_models = len({answer.model for answer in answers}) > 1  # else the head has it
     model_columns = [
-        ResultColumn("model", [value_names.model for value_names in answers])
+        ResultColumn("model", [answer.model for answer in answers])
     ] * has_several_models
     difference_column = ResultColumn(
         "differs from the base in", [_settings(results, case) or None for case in results.cases]

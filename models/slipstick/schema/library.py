@@ -613,8 +613,8 @@ def _check_kind(spec_kind: str, tree: Table) -> None:
 
 
 def _with_bandwidth(tree: Table) -> Table:
-    """Return a network in which the bandwidth of the wire is under the key of the time of a byte,
-    which accepts a rate too.
+    """Return a network whose wire has its `bandwidth` under the key of the time per byte; that key
+    takes a time per byte or a rate.
     """
     for path in (["wire"], ["network", "wire"]):
         wire = at(tree, path)

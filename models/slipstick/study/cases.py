@@ -602,7 +602,7 @@ class StudyContext:
         return _node_at(self.tree, path)
 
     def axes_in(self, path: Place, axes: Mapping[str, Any], case: str) -> SweepDefinition:
-        """Return the axes written inside a question as a sweep of one case."""
+        """Return the sweep of one case along the axes that are written inside a question."""
         written_axes = self.written(path)
         node = Table({"axes": Entry(written_axes.mark, written_axes)}, written_axes.mark)
         return SweepDefinition(

@@ -1567,8 +1567,8 @@ def not_negative(seconds_booked: dict[str, Array]) -> dict[str, Array]:
 
 
 def _missing_wait(times: Sequence[Array], works: Sequence[Array], visits: Sequence[Array]) -> Array:
-    """Solve sum a / (t + v d) = 1 for the added wait d of each visit, by Newton's method; 0 if the
-    sum is below 1. One step is exact for one group.
+    """Solve sum a / (t + v d) = 1 for the added wait d of each visit, by Newton's method, over groups
+    of work a, cycle time t and visits v; 0 if the sum is below 1. One step is exact for one group.
     """
     wait = np.zeros(1)
     for _ in range(NEWTON_STEPS):

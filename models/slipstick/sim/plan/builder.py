@@ -365,7 +365,7 @@ class Builder:
         )
         self._alternatives(first_target, [body for _, body in options])
 
-    def pick(self, options: Sequence[tuple[str, Body]], by: str, pick_number: str) -> None:
+    def pick(self, options: Sequence[tuple[str, Body]], by: str, pick_label: str) -> None:
         """Write a choice of one of several bodies of instructions by a rule of `ROUTES`: in turn,
         or by the number of customers present at the resource named with each.
         """
@@ -374,8 +374,8 @@ class Builder:
         self._targets[first_target + option_count :] = [
             self._resource(name)[0] for name, _ in options
         ]
-        draw_number = self.draw(f"pick-{pick_number}", UNIFORM)
-        tally_number = self._tally_number(f"picks:{pick_number}")
+        draw_number = self.draw(f"pick-{pick_label}", UNIFORM)
+        tally_number = self._tally_number(f"picks:{pick_label}")
         self.emit(
             Op.PICK, draw_number, tally_number, list(ROUTES).index(by), first_target, option_count
         )
