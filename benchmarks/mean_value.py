@@ -39,9 +39,6 @@ import numpy as np
 from slipstick.errors import NoAnswerError
 from slipstick.expression.nodes import TIME, Number, Parameter
 from slipstick.limits import limited
-from slipstick.method.mean_value import MeanValue, closed
-from slipstick.method.mean_value.arrivals import whole_service_weight
-from slipstick.method.mean_value.form import promised
 from slipstick.model.activity import (
     MODES,
     barrier,
@@ -71,6 +68,9 @@ from slipstick.model.system import (
     phased_model,
 )
 from slipstick.vocabulary import READER_WRITER_ORDERS
+from slipstick_mean_value import closed
+from slipstick_mean_value.arrivals import whole_service_weight
+from slipstick_mean_value.form import MeanValue, promised
 
 SCVS = (0.25, 1.0, 4.0, 0.0)
 TUNED, PROMISED = 1, (10_000, 20_000)

@@ -125,37 +125,37 @@ SLIPS = (
     ),
     # mean value
     Slip(
-        "slipstick/method/mean_value/open.py",
+        "slipstick_mean_value/open.py",
         "added(works_met) / queue.servers / nonzero",
         "added(works_met) / nonzero",
         f"{MEAN}/test_open.py",
     ),
     Slip(
-        "slipstick/method/mean_value/open.py",
+        "slipstick_mean_value/open.py",
         "(stretch * stretch + 2 * stretch) + mean * mean",
         "(stretch * stretch + 2 * stretch)",
         f"{MEAN}/test_open.py",
     ),
     Slip(
-        "slipstick/method/mean_value/open.py",
+        "slipstick_mean_value/open.py",
         "stretch = all_busy / (queue.servers - busy)",
         "stretch = all_busy / (1 - busy)",
         f"{MEAN}/test_open.py",
     ),
     Slip(
-        "slipstick/method/mean_value/open.py",
+        "slipstick_mean_value/open.py",
         "(1 - back) * residual[index] + back * services[index].mean",
         "residual[index] + back * services[index].mean",
         f"{MEAN}/test_open.py",
     ),
     Slip(
-        "slipstick/method/mean_value/open.py",
+        "slipstick_mean_value/open.py",
         "varied = 2 / np.where(all_busy.real > 0, all_busy, 1.0) - 1",
         "varied = 1 / np.where(all_busy.real > 0, all_busy, 1.0)",
         f"{MEAN}/test_open.py",
     ),
     Slip(
-        "slipstick/method/mean_value/features.py",
+        "slipstick_mean_value/features.py",
         "squares += count * mean * mean * (1 + visit.step.scv)",
         "squares += count * mean * mean * visit.step.scv",
         f"{MEAN}/test_features.py {MEAN}/test_promises.py",

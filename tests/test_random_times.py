@@ -14,7 +14,6 @@ from scipy import integrate, stats
 
 from slipstick import solve
 from slipstick.errors import ModelError
-from slipstick.method.mean_value import MeanValue
 from slipstick.model.activity import Stage, delay, parallel, pipeline, serial
 from slipstick.model.network import network, open_class, station
 from slipstick.model.system import closed_model
@@ -34,6 +33,7 @@ from slipstick.random_times import (
     normal_distribution,
 )
 from slipstick.sim.plan.distributions import Stream, service_time
+from slipstick_mean_value.form import MeanValue
 from tests.examples import examples
 from tests.strategies import quick
 

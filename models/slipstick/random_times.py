@@ -487,7 +487,7 @@ class FittedDistribution:
         the first point.
 
         The panels are narrower near the first start, by a power of 1.5 chosen here. See
-        `slipstick.method.mean_value.traversal` for the error of the order statistics that are
+        `slipstick_mean_value.traversal` for the error of the order statistics that are
         integrated with them.
         """
         first_start = starts[..., 0]

@@ -423,7 +423,8 @@ METHODS_ADDED: Registry[Any] = Registry(
         f"{kind}/{name}": name
         for kind, names in METHODS.items()
         for name in names
-        if (kind, name) != (ACTIVITY, MARKOV_CHAIN)  # which is a method of slipstick_chains
+        # These two are methods of slipstick_mean_value and slipstick_chains.
+        if kind != ACTIVITY or name not in (MEAN_VALUE, MARKOV_CHAIN)
     },
 )
 """Methods of other packages, by the kind of model and a name, such as ``activity/quick``; of

@@ -1330,7 +1330,7 @@ def _in_place(positions: Sequence[Position], processor: int, options: Outcomes) 
 
 
 def _compiled(model: Subject, parameters: Parameters, simulation: Simulation) -> CompiledModel:
-    from slipstick.method.mean_value.form import exact_points
+    from slipstick_mean_value.form import exact_points
 
     activity = cast(Model, model)
     form = ActivityChain(activity)
@@ -1341,7 +1341,7 @@ def _compiled(model: Subject, parameters: Parameters, simulation: Simulation) ->
 
 def _takes(model: Subject, smooth: bool) -> Acceptance:
     """Accept models that a Markov chain takes, except where mean value is exact at less cost."""
-    from slipstick.method.mean_value.form import exact_everywhere
+    from slipstick_mean_value.form import exact_everywhere
 
     activity = cast(Model, model)
     exact = activity.constructs <= KNOWN[MEAN_VALUE] and exact_everywhere(activity)

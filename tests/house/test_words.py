@@ -117,7 +117,7 @@ def test_events_have_no_persons() -> None:
 
 
 def test_every_approximation_names_its_source() -> None:
-    engines = [ROOT / "models" / "slipstick" / each for each in ("method/mean_value", "queueing")]
+    engines = [ROOT / "models" / each for each in ("slipstick_mean_value", "slipstick/queueing")]
     texts = {path: path.read_text() for path in MODULES if set(engines) & set(path.parents)}
     approximate = {path: text for path, text in texts.items() if re.search("[Aa]pproximat", text)}
     silent = [

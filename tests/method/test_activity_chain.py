@@ -40,13 +40,13 @@ from slipstick import (
 from slipstick.errors import NoAnswerError
 from slipstick.expression.nodes import TIME, Parameter
 from slipstick.limits import ANNOUNCE
-from slipstick.method.mean_value import MeanValue
 from slipstick.model.network import closed_class, station
 from slipstick.model.steps import Activity
 from slipstick.model.system import Model, Resource, Semaphores
 from slipstick.queueing.markov import chain as chain_module
 from slipstick.vocabulary import READER_WRITER_ORDERS
 from slipstick_chains.activity_chain import ActivityChain
+from slipstick_mean_value.form import MeanValue
 from tests.method.test_permits import held_in_tandem, pages_a_second
 from tests.method.test_waits_for_signals import (
     cycles_a_second,

@@ -306,7 +306,7 @@ def test_phases_and_arrivals_have_occupation_too() -> None:
 
 def test_many_points_give_columns() -> None:
     from slipstick.method.closed_form import ClosedForm
-    from slipstick.method.mean_value import MeanValue
+    from slipstick_mean_value.form import MeanValue
 
     model = closed_model(gpipe(), 1, resources=STAGES)
     times = {"on-gpu0": np.array([0.005, 0.01, 0.02])}

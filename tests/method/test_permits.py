@@ -33,10 +33,10 @@ from slipstick import (
     solve,
 )
 from slipstick.errors import ModelError, NoAnswerError
-from slipstick.method.mean_value import MeanValue
 from slipstick.model.system import ClosedPopulation, Resource
 from slipstick.queueing.markov.chain import stationary
 from slipstick_compiled.kernel import AVAILABLE
+from slipstick_mean_value.form import MeanValue
 from tests.bounds import bounds
 from tests.queueing.markov.by_hand import explore_states
 

@@ -10,12 +10,12 @@ import pytest
 from slipstick.answer import Answer
 from slipstick.expression.nodes import Parameter
 from slipstick.method.closed_form import ClosedForm
-from slipstick.method.mean_value import MeanValue
 from slipstick.method.methods import answered, form_of
 from slipstick.model.activity import choose, delay, fork, hold, pipeline, repeat, serial, service
 from slipstick.model.steps import Activity
 from slipstick.model.system import Model, Permits, Resource, Station, closed_model, open_model
 from slipstick.sim.settings import Simulation
+from slipstick_mean_value.form import MeanValue
 
 METHODS = ("closed-form", "mean-value", "simulation", "bounds")
 ENDS = "the limit is 1); lower the arrivals, or shorten what is asked of it"

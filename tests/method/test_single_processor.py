@@ -12,10 +12,10 @@ import pytest
 from slipstick.answer import Answer
 from slipstick.expression.nodes import Number
 from slipstick.method.closed_form import ClosedForm
-from slipstick.method.mean_value import MeanValue
 from slipstick.model.system import Model, scaled
 from slipstick.program import PROGRAMS
 from slipstick.sim.settings import Simulation
+from slipstick_mean_value.form import MeanValue
 from tests.closed_form import solve
 from tests.specs import shared_machine
 

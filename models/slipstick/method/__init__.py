@@ -6,7 +6,7 @@ Every method takes a `slipstick.model.system.Model`, or a queueing network, and 
 Why this shape: what is behind a sweep is a `CompiledModel`, whatever the method, and what it finds
 a `Solution` (`answers`); `methods` says which method answers for which model, `names` what its
 values are called, `bounds` what holds for every method, and `agreement` compares methods.
-`closed_form` adds up an activity without contention, `mean_value` goes through the same tree with
-the waits, `simulation` makes it a plan for the simulator, and `networks` does all three for
-queueing networks. `scaling` computes how much larger the work must be on more processors.
+`closed_form` adds up an activity without contention, `simulation` makes it a plan for the
+simulator, and `networks` does both for queueing networks. Mean value analysis and Markov chains of
+activities are the packages `slipstick_mean_value` and `slipstick_chains`.
 """

@@ -42,7 +42,6 @@ from slipstick.vocabulary import (
     KNOWN_OF_NETWORKS,
     LAW,
     LINEARIZER,
-    MEAN_VALUE,
     METHODS,
     METHODS_ADDED,
     NETWORK,
@@ -74,25 +73,6 @@ SIMULATED = (
 NOT_SIMULATED = "derivatives or thousands of points are asked for, so nothing is simulated"
 
 _DEFAULT_SIMULATION = Simulation()
-
-
-def _compile_mean_value(
-    model: Subject, parameters: Parameters, simulation: Simulation
-) -> CompiledModel:
-    from slipstick.method.mean_value import MeanValue
-
-    return MeanValue(cast(Model, model))
-
-
-def _accepts_small_error(model: Subject, smooth: bool) -> Acceptance:
-    """Accept models for which mean value is exact, or promises an error of at most a tenth; any
-    model if the answer must be `smooth` in its parameters, which no simulation is.
-    """
-    from slipstick.method.mean_value.form import promise_holds
-
-    if smooth or promise_holds(cast(Model, model)):
-        return Acceptance(True)
-    return Acceptance(False, "mean value promises no error")
 
 
 def _accepts_simulation(model: Subject, smooth: bool) -> Acceptance:
@@ -161,7 +141,6 @@ _OF_ACTIVITIES = (
         EXACT_RANK,
         partial=True,
     ),
-    Method(MEAN_VALUE, ACTIVITY, _compile_mean_value, APPROXIMATE_RANK, _accepts_small_error),
     Method(
         SIMULATION,
         ACTIVITY,
@@ -220,8 +199,8 @@ _OWN_METHODS = (
 
 
 def method_named(model_kind: str, name: str) -> Method:
-    """Return a method by its name for a kind of model; a method of another package, such as the
-    Markov chain of activities, is imported only now.
+    """Return a method by its name for a kind of model; a method of another package, such as
+    mean value, is imported only now.
     """
     own_methods = {method.name: method for method in _OWN_METHODS if method.kind == model_kind}
     return own_methods[name] if name in own_methods else METHODS_ADDED[f"{model_kind}/{name}"]

@@ -12,8 +12,6 @@ from slipstick import solve
 from slipstick.errors import ModelError
 from slipstick.expression.nodes import TIME, Parameter
 from slipstick.method.closed_form import ClosedForm
-from slipstick.method.mean_value import MeanValue
-from slipstick.method.mean_value.form import promised
 from slipstick.method.methods import answered
 from slipstick.model.activity import (
     barrier,
@@ -38,6 +36,7 @@ from slipstick.model.system import (
     phased_model,
 )
 from slipstick.vocabulary import MEAN_VALUE
+from slipstick_mean_value.form import MeanValue, promised
 
 THINK = delay(9.0, name="think", scv=1.0)
 USUAL = (

@@ -11,8 +11,6 @@ import numpy as np
 import pytest
 
 from benchmarks.mean_value import generated
-from slipstick.method.mean_value import MeanValue
-from slipstick.method.mean_value.arrivals import ArrivalState, competing_fraction
 from slipstick.model.activity import delay, fork, hold, parallel, pipeline, serial, service
 from slipstick.model.steps import Activity
 from slipstick.model.system import Lock, Model, Permits, Resource, Station, closed_model
@@ -23,6 +21,8 @@ from slipstick.random_times import (
 )
 from slipstick.structure.visits import Queue, Visit
 from slipstick_chains.activity_chain import ActivityChain
+from slipstick_mean_value.arrivals import ArrivalState, competing_fraction
+from slipstick_mean_value.form import MeanValue
 from tests.queueing.markov.by_hand import explore_states
 
 

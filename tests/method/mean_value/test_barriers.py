@@ -11,8 +11,6 @@ import pytest
 from scipy import stats
 
 from slipstick.expression.nodes import COUNT, TIME, Parameter
-from slipstick.method.mean_value import MeanValue
-from slipstick.method.mean_value.traversal import PassingTimes
 from slipstick.model.activity import (
     barrier,
     delay,
@@ -30,6 +28,8 @@ from slipstick.random_times import (
     RandomTime,
 )
 from slipstick.sim.settings import Simulation
+from slipstick_mean_value.form import MeanValue
+from slipstick_mean_value.traversal import PassingTimes
 from tests.simulation import solve
 
 ONE = np.ones(1)

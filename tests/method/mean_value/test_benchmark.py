@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import mean_value as program
-from slipstick.method.mean_value import form
+from slipstick_mean_value import form
 
 
 def test_a_short_run_prints_errors_by_construct_and_goes_on_from_what_it_kept(

@@ -15,8 +15,6 @@ from hypothesis import given
 from slipstick.answer import Answer
 from slipstick.expression.nodes import TIME, Parameter
 from slipstick.method.closed_form import ClosedForm
-from slipstick.method.mean_value import MeanValue, arrivals, closed
-from slipstick.method.mean_value.closed import Recursion
 from slipstick.model.activity import barrier, choose, delay, hold, repeat, service, then
 from slipstick.model.steps import Activity
 from slipstick.model.system import (
@@ -36,6 +34,9 @@ from slipstick.random_times import (
 )
 from slipstick.sim.settings import Simulation
 from slipstick.structure import lumping
+from slipstick_mean_value import arrivals, closed
+from slipstick_mean_value.closed import Recursion
+from slipstick_mean_value.form import MeanValue
 from tests.simulation import solve
 from tests.strategies import RESOURCES, activities, quick
 

@@ -5,9 +5,6 @@ from __future__ import annotations
 import pytest
 
 from benchmarks.mean_value import Genes, adversary, error_of
-from slipstick.method.mean_value import MeanValue
-from slipstick.method.mean_value.features import Features
-from slipstick.method.mean_value.form import measured, promised, unpromised
 from slipstick.model.activity import choose, delay, hold, repeat, service
 from slipstick.model.steps import Activity
 from slipstick.model.system import (
@@ -19,6 +16,8 @@ from slipstick.model.system import (
     grouped_model,
     open_model,
 )
+from slipstick_mean_value.features import Features
+from slipstick_mean_value.form import MeanValue, measured, promised, unpromised
 
 
 def _stream(*visits: Activity, rate: float, **resources: Station) -> Model:

@@ -8,11 +8,12 @@ from itertools import count
 import numpy as np
 import pytest
 
-from slipstick.method.mean_value import MeanValue, in_a_row
 from slipstick.model.activity import choose, delay, repeat, service, then
 from slipstick.model.steps import Activity
 from slipstick.model.system import Station, closed_model, grouped_model, open_model
 from slipstick_chains.activity_chain import ActivityChain
+from slipstick_mean_value import in_a_row
+from slipstick_mean_value.form import MeanValue
 
 
 def test_one_service_time_and_random_feedback_as_by_takacs() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from slipstick.api import solve
 from slipstick.errors import NoAnswerError
-from slipstick.method.mean_value import closed
+from slipstick_mean_value import closed
 
 MODEL = """\
 activity: 1

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from slipstick.answer import Answer
-from slipstick.method.mean_value import MeanValue
-from slipstick.method.mean_value.open import _stretched_wait
 from slipstick.model.activity import barrier, delay, fork, hold, repeat, service
 from slipstick.model.steps import Activity
 from slipstick.model.system import Lock, Permits, Resource, Station, open_model
 from slipstick.random_times import RandomTime
+from slipstick_mean_value.form import MeanValue
+from slipstick_mean_value.open import _stretched_wait
 
 
 def answered(cycle: Activity, rate: float, **resources: Resource) -> Answer:

@@ -12,13 +12,13 @@ import pytest
 from slipstick import Lock, Station, choose, delay, hold, repeat, service, solve
 from slipstick.errors import NoAnswerError
 from slipstick.expression.nodes import TIME, Parameter
-from slipstick.method.mean_value.form import MeanValue
 from slipstick.method.methods import form_of
 from slipstick.model.steps import Activity
 from slipstick.model.system import Model, grouped_model
 from slipstick.queueing.exact import exact
 from slipstick.queueing.network import network_arrays
 from slipstick.sim.settings import Simulation
+from slipstick_mean_value.form import MeanValue
 
 
 def cycle(prefix: str, draw: random.Random) -> Activity:

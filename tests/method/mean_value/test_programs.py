@@ -12,14 +12,15 @@ from slipstick import solve
 from slipstick.errors import NoAnswerError
 from slipstick.expression.nodes import Parameter
 from slipstick.method.closed_form import ClosedForm
-from slipstick.method.mean_value import MeanValue, programs
-from slipstick.method.mean_value.traversal import MOST_FOLLOWED, ordered_ends
 from slipstick.model.activity import barrier, delay, pipeline, service
 from slipstick.model.steps import Activity
 from slipstick.model.system import Station, phased_model, superstep_model
 from slipstick.random_times import (
     RandomTime,
 )
+from slipstick_mean_value import programs
+from slipstick_mean_value.form import MeanValue
+from slipstick_mean_value.traversal import MOST_FOLLOWED, ordered_ends
 from tests.method.mean_value.test_barriers import exact_section
 
 

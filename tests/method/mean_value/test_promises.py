@@ -12,7 +12,6 @@ from hypothesis import assume, example, given
 
 from slipstick.answer import Answer
 from slipstick.expression.nodes import parameters
-from slipstick.method.mean_value import MeanValue
 from slipstick.model.activity import (
     Choice,
     Repeat,
@@ -27,6 +26,7 @@ from slipstick.model.activity import (
 )
 from slipstick.model.steps import steps
 from slipstick.model.system import Model, OpenPopulation, Station, closed_model, phased_model
+from slipstick_mean_value.form import MeanValue
 from tests.bounds import bounds
 from tests.strategies import models, quick
 

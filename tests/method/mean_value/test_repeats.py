@@ -8,10 +8,10 @@ from itertools import count
 
 import pytest
 
-from slipstick.method.mean_value import MeanValue
 from slipstick.model.activity import barrier, choose, delay, fork, repeat, service, then
 from slipstick.model.steps import Activity
 from slipstick.model.system import Barrier, Model, Resource, Station, closed_model, phased_model
+from slipstick_mean_value.form import MeanValue
 
 
 def _body(draw: random.Random, names: Iterator[int]) -> Activity:

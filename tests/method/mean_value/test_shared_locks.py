@@ -23,8 +23,6 @@ from slipstick import (
     solve,
 )
 from slipstick.errors import NoAnswerError
-from slipstick.method.mean_value import MeanValue, shared_locks
-from slipstick.method.mean_value.form import promise_holds
 from slipstick.method.methods import default_method
 from slipstick.model.steps import Activity
 from slipstick.model.system import Resource
@@ -34,6 +32,8 @@ from slipstick.random_times import (
 )
 from slipstick.structure.visits import Queue
 from slipstick.vocabulary import READER_WRITER_ORDERS
+from slipstick_mean_value import shared_locks
+from slipstick_mean_value.form import MeanValue, promise_holds
 from tests.method.test_waits_for_signals import cycles_a_second, readers_and_writers
 
 

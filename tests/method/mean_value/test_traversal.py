@@ -7,10 +7,10 @@ import pytest
 
 from slipstick.expression.nodes import Parameter
 from slipstick.law.pipeline import FLOW_LINE
-from slipstick.method.mean_value import MeanValue
 from slipstick.model.activity import delay, fork, parallel, pipeline, serial, service
 from slipstick.model.steps import NEVER, NOTHING, Activity, Combination
 from slipstick.model.system import Resource, Station, closed_model
+from slipstick_mean_value.form import MeanValue
 
 
 def time_of(cycle: Activity, processors: int, **resources: Resource) -> float:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from benchmarks.mean_value import CONSTRUCTS, SCVS, generated
-from slipstick.method.mean_value import MeanValue
+from slipstick_mean_value.form import MeanValue
 
 UNIT = 1024.0
 """A power of two, so that no number is rounded otherwise."""

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
+from typing import cast
 
 from slipstick.errors import NoAnswerError
 from slipstick.expression.columns import Flags, Values
@@ -15,17 +16,10 @@ from slipstick.late import np
 from slipstick.method.activity_form import ActivityForm
 from slipstick.method.activity_table import ActivityTable
 from slipstick.method.answers import (
+    CompiledModel,
     Remarks,
 )
-from slipstick.method.mean_value.closed import (
-    Recursion,
-    solve_closed,
-)
-from slipstick.method.mean_value.features import Features, features
-from slipstick.method.mean_value.open import solve_open
-from slipstick.method.mean_value.product_form import has_product_form, product_form_points
-from slipstick.method.mean_value.programs import solve_phases, solve_supersteps
-from slipstick.method.mean_value.shared_locks import MOST_IN_CHAIN, uncovered_by_chain
+from slipstick.method.ladder import APPROXIMATE_RANK, Acceptance, Method, Parameters, Subject
 from slipstick.model.activity import (
     READ,
     BarrierWait,
@@ -52,15 +46,27 @@ from slipstick.model.system import (
 from slipstick.phases import (
     LEAST_SCV,
 )
+from slipstick.sim.settings import Simulation
 from slipstick.structure.contention import Variation
 from slipstick.structure.visits import SPIN_LOCKS, Numbers
 from slipstick.vocabulary import (
+    ACTIVITY,
     ANY_SERVICE,
     DISCIPLINES,
     GEOMETRIC_COUNT,
+    KNOWN,
     MEAN_VALUE,
     OVERTAKING_DISCIPLINES,
 )
+from slipstick_mean_value.closed import (
+    Recursion,
+    solve_closed,
+)
+from slipstick_mean_value.features import Features, features
+from slipstick_mean_value.open import solve_open
+from slipstick_mean_value.product_form import has_product_form, product_form_points
+from slipstick_mean_value.programs import solve_phases, solve_supersteps
+from slipstick_mean_value.shared_locks import MOST_IN_CHAIN, uncovered_by_chain
 
 _FEW_PROCESSORS = 4.0
 """Processors with which a model is tried, to see whether it is refused."""
@@ -537,7 +543,7 @@ time, so that they come to the inner locks more regularly than at random, and wa
 two to three times too long (models 539, 1033 and 1040 of scv 1: 0.90 s for 0.30 s, 1.01 for 0.42,
 0.37 for 0.13; the time is 16 to 36 % too long).
 
-The last five are measured features (`slipstick.method.mean_value.features`). Rows at several servers
+The last five are measured features (`slipstick_mean_value.features`). Rows at several servers
 and out of order: streams of two to six visits at loads of 0.5 to 0.85, 82 and 16 %; closed ones err
 by 5 % at most. Services of an scv above `VERY_UNLIKE` together: one in 10 to 50 long, 10.5 % at two
 servers, 14.5 % in a fork, while one server behind a delay is exact. Under locks and outside, with a
@@ -698,3 +704,26 @@ def exact_everywhere(model: Model) -> bool:
             # The maximum of N exponential delays is the mean times 1 + 1/2 + ... + 1/N.
             return True
     return False
+
+
+def _compiled(model: Subject, parameters: Parameters, simulation: Simulation) -> CompiledModel:
+    return MeanValue(cast(Model, model))
+
+
+def _accepts_small_error(model: Subject, smooth: bool) -> Acceptance:
+    """Accept models for which mean value is exact, or promises an error of at most a tenth; any
+    model if the answer must be `smooth` in its parameters, which no simulation is.
+    """
+    if smooth or promise_holds(cast(Model, model)):
+        return Acceptance(True)
+    return Acceptance(False, "mean value promises no error")
+
+
+MEAN_VALUE_ANALYSIS = Method(
+    MEAN_VALUE,
+    ACTIVITY,
+    _compiled,
+    APPROXIMATE_RANK,
+    _accepts_small_error,
+    knows=KNOWN[MEAN_VALUE],
+)

@@ -25,7 +25,6 @@ from dataclasses import dataclass
 
 from slipstick.late import np
 from slipstick.law.spin_locks import TEST_AND_SET_HANDOFF_BACKOFF, TICKET_HANDOFF
-from slipstick.method.mean_value.arrivals import ArrivalState
 from slipstick.model.system import Lock, Model
 from slipstick.random_times import (
     Array,
@@ -37,6 +36,7 @@ from slipstick.random_times import (
     smallest,
 )
 from slipstick.structure.visits import LockAccess, Numbers, Queue, Visit
+from slipstick_mean_value.arrivals import ArrivalState
 
 BURST_ACCESSES = {"ttas": 2.0, "ticket": 1.0}
 """Accesses of each waiting processor at a release: a read and a failed attempt, or a read of the

@@ -9,17 +9,6 @@ from graphlib import CycleError, TopologicalSorter
 from slipstick.errors import NoAnswerError
 from slipstick.late import np
 from slipstick.method.activity_table import ActivityTable, out_of_range
-from slipstick.method.mean_value.arrivals import ArrivalState, competing_fraction
-from slipstick.method.mean_value.closed import (
-    CycleState,
-    MeanNumbers,
-    PopulationState,
-    Recursion,
-    SolvedPopulation,
-    at_points,
-)
-from slipstick.method.mean_value.in_a_row import in_a_row
-from slipstick.method.mean_value.traversal import Traversal
 from slipstick.model.steps import MET, steps
 from slipstick.model.system import Model, OpenPopulation
 from slipstick.queueing.residual_wait import erlang_c, residual_time
@@ -31,6 +20,17 @@ from slipstick.random_times import (
 )
 from slipstick.structure.contention import saturated_text
 from slipstick.structure.visits import PROCESSORS, Numbers, Places, Queue
+from slipstick_mean_value.arrivals import ArrivalState, competing_fraction
+from slipstick_mean_value.closed import (
+    CycleState,
+    MeanNumbers,
+    PopulationState,
+    Recursion,
+    SolvedPopulation,
+    at_points,
+)
+from slipstick_mean_value.in_a_row import in_a_row
+from slipstick_mean_value.traversal import Traversal
 
 WAITS_INCLUDED = (
     "with the mean-value waits while it is held, which may be too long; simulation may have an"

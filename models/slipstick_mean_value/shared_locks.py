@@ -27,7 +27,6 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from slipstick.late import np
-from slipstick.method.mean_value.arrivals import ArrivalState, whole_service_weight
 from slipstick.model.activity import MODES, READ, WRITE
 from slipstick.model.steps import MET, is_parallel, steps
 from slipstick.model.system import ClosedPopulation, Model
@@ -44,6 +43,7 @@ from slipstick.random_times import (
     nonzero,
 )
 from slipstick.structure.visits import Queue
+from slipstick_mean_value.arrivals import ArrivalState, whole_service_weight
 
 if TYPE_CHECKING:
     from slipstick.queueing.markov.chain import MarkovChain, Rows, Transitions

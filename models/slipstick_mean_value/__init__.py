@@ -1,5 +1,6 @@
-"""Mean values of an activity, contention included.
+"""Mean values of an activity, contention included: the method ``mean-value``.
 
+slipstick finds this package by its entry points and imports none of it.
 `visits` numbers the places where a resource is used, and says what a processor that arrives there
 waits for; `traversal` adds up the time of the activity with those waits, cut by barriers where
 there are any; `closed` adds one processor after the other. `closed`, `open` and `programs` answer
@@ -11,6 +12,4 @@ is booked to a label scaled by 1 + ih). Every time is a mean and a variance
 (`slipstick.random_times`).
 """
 
-from slipstick.method.mean_value.form import MeanValue
-
-__all__ = ["MeanValue"]
+METHODS = {"activity/mean-value": "slipstick_mean_value.form:MEAN_VALUE_ANALYSIS"}

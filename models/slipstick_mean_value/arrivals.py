@@ -34,7 +34,6 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from slipstick.late import np
-from slipstick.method.mean_value.in_a_row import InARow
 from slipstick.model.system import is_processor
 from slipstick.queueing.residual_wait import erlang_b, finite_source_all_busy, residual_time
 from slipstick.random_times import (
@@ -48,6 +47,7 @@ from slipstick.random_times import (
     nonzero,
 )
 from slipstick.structure.visits import OTHER_PROCESSORS, Queue, Visit
+from slipstick_mean_value.in_a_row import InARow
 
 
 def competing_fraction(visit: Visit, met_visit: Visit, other_processors: float) -> float:

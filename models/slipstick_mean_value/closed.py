@@ -32,19 +32,6 @@ from slipstick.method.activity_table import (
     uncountable,
 )
 from slipstick.method.answers import COMPLEX_STEP
-from slipstick.method.mean_value.arrivals import (
-    ArrivalState,
-    ArrivalWaits,
-    ByPlace,
-    PairTimes,
-    chance_all_busy,
-    whole_service_weight,
-)
-from slipstick.method.mean_value.in_a_row import InARow, in_a_row
-from slipstick.method.mean_value.product_form import as_arrays, product_form_points
-from slipstick.method.mean_value.shared_locks import reader_writer_waits
-from slipstick.method.mean_value.spin_locks import SpinLock
-from slipstick.method.mean_value.traversal import MOST_FOLLOWED, Traversal, VisitTimes, cycle_time
 from slipstick.model.activity import (
     Choice,
 )
@@ -91,6 +78,19 @@ from slipstick.structure.visits import (
     without_holding,
 )
 from slipstick.vocabulary import DISCIPLINES, OVERTAKING_DISCIPLINES
+from slipstick_mean_value.arrivals import (
+    ArrivalState,
+    ArrivalWaits,
+    ByPlace,
+    PairTimes,
+    chance_all_busy,
+    whole_service_weight,
+)
+from slipstick_mean_value.in_a_row import InARow, in_a_row
+from slipstick_mean_value.product_form import as_arrays, product_form_points
+from slipstick_mean_value.shared_locks import reader_writer_waits
+from slipstick_mean_value.spin_locks import SpinLock
+from slipstick_mean_value.traversal import MOST_FOLLOWED, Traversal, VisitTimes, cycle_time
 
 Population = tuple[int, ...]
 """Processors of each group."""

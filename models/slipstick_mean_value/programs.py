@@ -31,18 +31,6 @@ from dataclasses import replace
 from slipstick.errors import NoAnswerError
 from slipstick.late import np
 from slipstick.method.activity_table import ActivityTable, out_of_range, uncountable
-from slipstick.method.mean_value.closed import (
-    MeanNumbers,
-    Recursion,
-    SolvedPopulation,
-    not_negative,
-)
-from slipstick.method.mean_value.traversal import (
-    Traversal,
-    is_contended,
-    ordered_ends,
-    synchronized_start,
-)
 from slipstick.model.activity import Pipeline, Step
 from slipstick.model.steps import MET, NOTHING, Activity, Combination, steps
 from slipstick.model.system import (
@@ -65,6 +53,18 @@ from slipstick.random_times import (
     repeated,
 )
 from slipstick.structure.visits import Numbers, value_of
+from slipstick_mean_value.closed import (
+    MeanNumbers,
+    Recursion,
+    SolvedPopulation,
+    not_negative,
+)
+from slipstick_mean_value.traversal import (
+    Traversal,
+    is_contended,
+    ordered_ends,
+    synchronized_start,
+)
 
 FIXED_POINT_STEPS, FIXED_POINT_TOLERANCE = 400, 1e-13
 """Of the iteration for the waits in a superstep: the most steps, and the change, relative to the

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 
 from slipstick.expression.nodes import Expr
 from slipstick.late import Array
-from slipstick.method.mean_value.traversal import Traversal, cycle_time
 from slipstick.model.system import Model, OpenPopulation, Station
 from slipstick.structure.visits import (
     Places,
@@ -24,6 +23,7 @@ from slipstick.structure.visits import (
     visit_trees,
 )
 from slipstick.vocabulary import DISCIPLINES, OVERTAKING_DISCIPLINES
+from slipstick_mean_value.traversal import Traversal, cycle_time
 
 SATURATING = 0.5
 """Utilization of a station of a stream above which the spread of arrivals matters [1]."""
