@@ -24,7 +24,7 @@ from slipstick.expression.nodes import COUNT, Expr
 from slipstick.late import Array, NDArray, np
 from slipstick.limits import ANNOUNCE, ANNOUNCED, WorkPace, at_most, check_cost, limit, way_out
 from slipstick.method.activity_form import ActivityForm
-from slipstick.method.activity_table import ActivityTable, out_of_range, uncountable
+from slipstick.method.activity_table import ActivityTable, reasons_not_whole, reasons_out_of_range
 from slipstick.method.answers import CompiledModel, Remarks
 from slipstick.method.ladder import CHAIN_RANK, Acceptance, Method, Parameters, Subject
 from slipstick.model import activity as act
@@ -146,10 +146,10 @@ class ActivityChain(ActivityForm):
         for reason in _unfit(self.model, numbers):
             raise NoAnswerError(f"markov-chain takes {reason} simulation")
         counts = self.model.population.counts
-        wrong = out_of_range(self.model, numbers, MARKOV_CHAIN)
+        wrong = reasons_out_of_range(self.model, numbers, MARKOV_CHAIN)
         for size in counts:
             least = int(size is counts[0])
-            wrong |= uncountable(numbers[size], "the processors", least, method=MARKOV_CHAIN)
+            wrong |= reasons_not_whole(numbers[size], "the processors", least, method=MARKOV_CHAIN)
         table = ActivityTable(np.array(numbers[self.model.population.size]), wrong)
         points_by_transitions = defaultdict[Any, list[int]](list)
         for point in table.answerable.tolist():

@@ -28,8 +28,8 @@ from slipstick.limits import WorkPace, check_cost
 from slipstick.method.activity_table import (
     MOST_PROCESSORS,
     ActivityTable,
-    out_of_range,
-    uncountable,
+    reasons_not_whole,
+    reasons_out_of_range,
 )
 from slipstick.method.answers import COMPLEX_STEP
 from slipstick.model.activity import (
@@ -205,7 +205,7 @@ def solve_closed(model: Model, numbers: Numbers, with_account: bool) -> Activity
     with_account : also compute the account and the use of each queue
     """
     groups = model.population.groups
-    reasons_by_point = out_of_range(model, numbers)
+    reasons_by_point = reasons_out_of_range(model, numbers)
     uses_shared_locks = any(node.mode for body in model.bodies for node in steps(body))
     most_processors = MOST_SHARING if uses_shared_locks else MOST_PROCESSORS
     for index, group in enumerate(groups):
@@ -216,8 +216,11 @@ def solve_closed(model: Model, numbers: Numbers, with_account: bool) -> Activity
         )
         # A point keeps its first reason: a number out of its range goes before a count.
         least = int(index == 0)
-        count_reasons = uncountable(
-            numbers[group.processors], number_in_words, least=least, most=most_processors
+        count_reasons = reasons_not_whole(
+            numbers[group.processors],
+            number_in_words,
+            least_count=least,
+            most_count=most_processors,
         )
         reasons_by_point = {**count_reasons, **reasons_by_point}
     recursion = Recursion(model, model.bodies)

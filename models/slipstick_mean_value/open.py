@@ -8,7 +8,7 @@ from graphlib import CycleError, TopologicalSorter
 
 from slipstick.errors import NoAnswerError
 from slipstick.late import np
-from slipstick.method.activity_table import ActivityTable, out_of_range
+from slipstick.method.activity_table import ActivityTable, reasons_out_of_range
 from slipstick.model.steps import MET, steps
 from slipstick.model.system import Model, OpenPopulation
 from slipstick.queueing.residual_wait import erlang_c, residual_time
@@ -75,7 +75,7 @@ def solve_open(model: Model, numbers: Numbers, with_account: bool) -> ActivityTa
     order = _inner_first(recursion)
     rate = numbers[model.population.rate]
     table = ActivityTable(
-        np.array(rate), {**_without_arrivals(model, rate), **out_of_range(model, numbers)}
+        np.array(rate), {**_without_arrivals(model, rate), **reasons_out_of_range(model, numbers)}
     )
     points = table.answerable
     while len(points):

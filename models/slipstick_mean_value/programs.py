@@ -30,7 +30,7 @@ from dataclasses import replace
 
 from slipstick.errors import NoAnswerError
 from slipstick.late import np
-from slipstick.method.activity_table import ActivityTable, out_of_range, uncountable
+from slipstick.method.activity_table import ActivityTable, reasons_not_whole, reasons_out_of_range
 from slipstick.model.activity import Pipeline, Step
 from slipstick.model.steps import MET, NOTHING, Activity, Combination, steps
 from slipstick.model.system import (
@@ -89,10 +89,10 @@ def solve_phases(model: Model, numbers: Numbers, with_account: bool) -> Activity
     """
     assert isinstance(model.population, PhasedPopulation)
     phase_solvers = [_PhaseSolver(model, phase) for phase in model.population.phases]
-    reason_by_point = out_of_range(model, numbers)
+    reason_by_point = reasons_out_of_range(model, numbers)
     for index, phase_solver in enumerate(phase_solvers):
         reason_by_point = {
-            **uncountable(
+            **reasons_not_whole(
                 numbers[phase_solver.phase.processors], f"the processors of phase {index + 1}"
             ),
             **reason_by_point,

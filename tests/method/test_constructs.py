@@ -258,7 +258,7 @@ EXAMPLES: Mapping[str, Callable[[], Example]] = {
 }
 
 
-OF_NETWORKS = {REGIONS}
+NETWORK_FACTOR = {REGIONS}
 """Constructs that only networks have: tests/method/networks/test_regions.py."""
 
 
@@ -296,7 +296,7 @@ def contradictions(found: Answer, simulated: Answer) -> list[str]:
 
 
 def test_every_construct_has_an_example() -> None:
-    assert EXAMPLES.keys() | OF_NETWORKS == CONSTRUCTS.keys()
+    assert EXAMPLES.keys() | NETWORK_FACTOR == CONSTRUCTS.keys()
     assert KNOWN[SIMULATION] == CONSTRUCTS.keys()
 
 

@@ -86,12 +86,12 @@ class ActivityForm(CompiledModel):
         }
 
     @abstractmethod
-    def solved(self, numbers: Numbers, with_account: bool) -> ActivityTable:
+    def solved(self, column_by_expr: Numbers, with_account: bool) -> ActivityTable:
         """Compute the times at all points; the numbers may be complex.
 
         Parameters
         ----------
-        numbers : every number of the model [points]
+        column_by_expr : every number of the model [points]
         with_account : also find the account and the use of each queue
 
         Raises
@@ -116,8 +116,8 @@ class ActivityForm(CompiledModel):
 
     def brief(self, values: Values) -> Solution:
         """Evaluate the time alone [s, points]."""
-        numbers = self.numbers(values)
-        table = self.table(numbers, with_account=False)
+        column_by_expr = self.numbers(values)
+        table = self.table(column_by_expr, with_account=False)
         return Solution(
             model=self.model.name,
             method=self.method,
@@ -128,15 +128,17 @@ class ActivityForm(CompiledModel):
             refused=frozenset(table.refused),
         )
 
-    def table(self, numbers: Numbers, with_account: bool) -> ActivityTable:
+    def table(self, column_by_expr: Numbers, with_account: bool) -> ActivityTable:
         """Compute the times at all points, as `solved` does; a refusal of the whole model becomes
         the reason at each point.
         """
-        point_count = len(next(iter(numbers.values())))
-        processor_counts = [numbers[size] for size in self.model.population.counts]
+        point_count = len(next(iter(column_by_expr.values())))
+        processor_counts = [
+            column_by_expr[count_expr] for count_expr in self.model.population.counts
+        ]
         deadlock_reasons = {
-            index: reason
-            for index, (reason,) in self._deadlocks.reasons_by_sizes(
+            point_index: reason
+            for point_index, (reason,) in self._deadlocks.reasons_by_sizes(
                 processor_counts, point_count
             ).items()
         }
@@ -145,7 +147,7 @@ class ActivityForm(CompiledModel):
             return ActivityTable(np.ones(point_count), deadlock_reasons)
         try:
             with np.errstate(all="ignore"):
-                table = self.solved(numbers, with_account)
+                table = self.solved(column_by_expr, with_account)
         except NoAnswerError as error:
             return ActivityTable(
                 np.ones(point_count), dict.fromkeys(range(point_count), str(error))
@@ -162,17 +164,19 @@ class ActivityForm(CompiledModel):
 
     def solution(self, values: Values) -> Solution:
         """Compute all values at aligned points."""
-        numbers = self.numbers(values)
-        table = self.table(numbers, with_account=True)
+        column_by_expr = self.numbers(values)
+        table = self.table(column_by_expr, with_account=True)
         is_exact = self.exact(values, table)
-        size_by_group = {
+        processors_by_group = {
             group.name: group.processors for group in self.model.population.groups if group.name
         }
         unanswered_times = np.full(
             len(table.time), np.nan
         )  # of every group, where mean value refuses the model
         steps = [
-            step for step in self.model.steps if not size_by_group or step.name in table.booked
+            step
+            for step in self.model.steps
+            if not processors_by_group or step.name in table.booked
         ]
         solution = activity_solution(
             self.model,
@@ -183,8 +187,8 @@ class ActivityForm(CompiledModel):
             exact=is_exact,
             errors=self.errors(table, is_exact),
             groups={
-                name: (table.groups.get(name, unanswered_times), numbers[size])
-                for name, size in size_by_group.items()
+                name: (table.groups.get(name, unanswered_times), column_by_expr[processors])
+                for name, processors in processors_by_group.items()
             },
             think_times=think_times(self.model, values),
             single_values=self._single_processor.values(values, table.time, table.size)
@@ -197,7 +201,9 @@ class ActivityForm(CompiledModel):
                 values, table.time, table.size, account, table.spans
             ),
             once={
-                step.name: np.where(np.isnan(table.time), np.nan, self._time_alone(step, numbers))
+                step.name: np.where(
+                    np.isnan(table.time), np.nan, self._time_alone(step, column_by_expr)
+                )
                 for step in steps
             },
             # What no processor ever waits for is left out of answers.
@@ -211,10 +217,14 @@ class ActivityForm(CompiledModel):
         )
         return replace(solution, refused=frozenset(table.refused))
 
-    def _time_alone(self, step: Step, numbers: Numbers) -> Array:
+    def _time_alone(self, step: Step, column_by_expr: Numbers) -> Array:
         """Return the time of one execution of a step without waiting [s, points]."""
         speed = self.model.speed_alone(step)
-        return numbers[step.time] if speed is None else numbers[step.time] / numbers[speed]
+        return (
+            column_by_expr[step.time]
+            if speed is None
+            else column_by_expr[step.time] / column_by_expr[speed]
+        )
 
     def _remarks(self, table: ActivityTable, is_exact: bool, index: int) -> Remarks:
         model = self.model
@@ -237,8 +247,8 @@ class ActivityForm(CompiledModel):
         """
         parameters = self.tape.parameters
         point_values = {
-            name: value_at(values, name, index, parameter.value)
-            for name, parameter in parameters.items()
+            parameter_name: value_at(values, parameter_name, index, parameter.value)
+            for parameter_name, parameter in parameters.items()
         }
         deferred_slopes = DeferredShares(partial(self._slopes, point_values), seconds=0.0)
         return Gradient(deferred_slopes, point_values, parameters)
@@ -257,17 +267,17 @@ class ActivityForm(CompiledModel):
                 {expr: expr for expr in self._expressions}, point_values, parameter_names
             )
             # The first row is the point without a move, which no derivative needs.
-            numbers = {expr: column[1:] for expr, column in columns.items()}
+            column_by_expr = {expr: column[1:] for expr, column in columns.items()}
             try:
-                slope_column = self.table(numbers, with_account=False).time.imag / [
-                    complex_step(point_values[name]) for name in parameter_names
+                slope_column = self.table(column_by_expr, with_account=False).time.imag / [
+                    complex_step(point_values[parameter_name]) for parameter_name in parameter_names
                 ]
             except (
                 NoAnswerError
             ):  # the time of a large population settles, and its derivatives do not
                 return {}
             slope_by_parameter |= {
-                name: float(slope)
-                for name, slope in zip(parameter_names, slope_column, strict=True)
+                parameter_name: float(slope)
+                for parameter_name, slope in zip(parameter_names, slope_column, strict=True)
             }
         return {"time": slope_by_parameter}

@@ -52,25 +52,25 @@ MOST_PROCESSORS = 1_000_000
 """Processors at most; for more than `MOST_ONE_BY_ONE` the recursion begins at a fixed point."""
 
 
-def uncountable(
-    sizes: Array,
+def reasons_not_whole(
+    processor_counts: Array,
     number_in_words: str,
-    least: int = 1,
-    most: int = MOST_PROCESSORS,
+    least_count: int = 1,
+    most_count: int = MOST_PROCESSORS,
     method: str = MEAN_VALUE,
 ) -> dict[int, str]:
     """Return, by point, why a number of processors is refused: it is not a whole number in range."""
-    real_sizes = sizes.real
+    real_sizes = processor_counts.real
     # A computed number may miss a whole one by rounding.
     is_uncountable = ~(
-        (real_sizes >= least)
-        & (real_sizes <= most)
+        (real_sizes >= least_count)
+        & (real_sizes <= most_count)
         & (np.abs(real_sizes - np.rint(real_sizes)) <= 1e-9)
     )
     return {
         int(point): (
-            f"{method} counts processors one by one: {number_in_words} must be a whole number from {least}"
-            f" to {most:,}, got {real_sizes[point]:g}"
+            f"{method} counts processors one by one: {number_in_words} must be a whole number from {least_count}"
+            f" to {most_count:,}, got {real_sizes[point]:g}"
         )
         for point in np.flatnonzero(is_uncountable)
     }
@@ -91,32 +91,34 @@ MOST_COUNTED = 2.0**53
 """Count up to which all whole numbers are numbers of a computer [1]."""
 
 
-def out_of_range(model: Model, numbers: Numbers, method: str = MEAN_VALUE) -> dict[int, str]:
+def reasons_out_of_range(
+    model: Model, column_by_expr: Numbers, method: str = MEAN_VALUE
+) -> dict[int, str]:
     """Return, by point, why a time, a count or a probability is refused: it is out of its range."""
     reason_by_point: dict[int, str] = {}
     for number_range in _number_ranges(model, method):
-        values = numbers[number_range.quantity].real
+        column = column_by_expr[number_range.quantity].real
         # Variances need squares of times, and a count beyond 2^53 has no next whole number.
         largest = LONGEST_TIME if number_range.quantity.dimension.time_power else MOST_COUNTED
-        in_range = (values >= 0) & (values <= min(number_range.most, largest)) & np.isfinite(values)
+        in_range = (column >= 0) & (column <= min(number_range.most, largest)) & np.isfinite(column)
         if number_range.above:
-            in_range &= values > number_range.least
+            in_range &= column > number_range.least
         for point in np.flatnonzero(~in_range):
             reason_by_point.setdefault(
                 int(point),
-                f"{number_range.words} comes out as {values[point]:g}, which {method} cannot take",
+                f"{number_range.words} comes out as {column[point]:g}, which {method} cannot take",
             )
     for node in (node for body in model.bodies for node in steps(body)):
-        for count in _rounds_with_barriers(node):
-            values = numbers[count].real
-            for point in np.flatnonzero(values < 1):
+        for count_expr in _rounds_with_barriers(node):
+            column = column_by_expr[count_expr].real
+            for point in np.flatnonzero(column < 1):
                 reason = (
                     f"a {node.kind} with a barrier inside must be done at least once for {method},"
-                    f" got {values[point]:g}"
+                    f" got {column[point]:g}"
                 )
                 reason_by_point.setdefault(int(point), reason)
         if node.odds:
-            probability_sums = added(numbers[probability].real for probability in node.odds)
+            probability_sums = added(column_by_expr[probability].real for probability in node.odds)
             # Probabilities that were computed miss 1 by rounding, which is no mistake of the user.
             for point in np.flatnonzero(~np.isclose(probability_sums, 1.0, rtol=1e-9)):
                 reason = f"the probabilities of a {node.kind} add up to {probability_sums[point]:g} here, not to 1"
@@ -126,7 +128,7 @@ def out_of_range(model: Model, numbers: Numbers, method: str = MEAN_VALUE) -> di
 
 def _number_ranges(model: Model, method: str) -> Iterator[NumberRange]:
     """Yield the numbers of activities and of the resources that these use, each with its range; the
-    number of processors is checked by `uncountable`.
+    number of processors is checked by `reasons_not_whole`.
     """
     counts = model.population.counts
     yield from (
@@ -138,8 +140,12 @@ def _number_ranges(model: Model, method: str) -> Iterator[NumberRange]:
         if type(node) not in KINDS:
             raise no_rule(method, node)
         yield from node.ranges
-        for name in node.uses:
-            yield from () if is_processor(name) else model.resources[name].ranges(name)
+        for resource_name in node.uses:
+            yield from (
+                ()
+                if is_processor(resource_name)
+                else model.resources[resource_name].ranges(resource_name)
+            )
 
 
 def _rounds_with_barriers(node: Activity) -> Iterator[Expr]:
@@ -183,21 +189,25 @@ def check_values(model: Model, values: SetValues) -> None:
     for number_range in (*model.population.ranges, *ranges_of_steps, *ranges_of_resources):
         quantity = number_range.quantity
         if isinstance(quantity, Parameter) and quantity.name in values:
-            _check_range(number_range, quantity.name, values[quantity.name])
-    for name, parameter in model.parameters.items():
-        if name in values and parameter.dimension.time_power:
-            _check_range(NumberRange(name, parameter), name, values[name])
+            _check_value_range(number_range, quantity.name, values[quantity.name])
+    for parameter_name, parameter in model.parameters.items():
+        if parameter_name in values and parameter.dimension.time_power:
+            _check_value_range(
+                NumberRange(parameter_name, parameter), parameter_name, values[parameter_name]
+            )
     for node in nodes:
-        _check_sum(node.odds, values)
+        _check_probability_sum(node.odds, values)
 
 
-def _check_range(number_range: NumberRange, name: str, value: NDArray[np.float64] | float) -> None:
-    numbers = np.atleast_1d(value)
-    is_outside = ~((numbers >= number_range.least) & (numbers <= number_range.most))
+def _check_value_range(
+    number_range: NumberRange, parameter_name: str, set_value: NDArray[np.float64] | float
+) -> None:
+    set_numbers = np.atleast_1d(set_value)
+    is_outside = ~((set_numbers >= number_range.least) & (set_numbers <= number_range.most))
     if number_range.above:
-        is_outside |= numbers == number_range.least
+        is_outside |= set_numbers == number_range.least
     if number_range.whole:
-        is_outside |= numbers != np.floor(numbers)
+        is_outside |= set_numbers != np.floor(set_numbers)
     if is_outside.any():
         noun = "a whole number" if number_range.whole else "a number"
         range_in_words = f"from {number_range.least:g} to {number_range.most:g}"
@@ -205,36 +215,44 @@ def _check_range(number_range: NumberRange, name: str, value: NDArray[np.float64
             range_in_words = (
                 f"{'above' if number_range.above else 'of at least'} {number_range.least:g}"
             )
-        raise ModelError(f"{name} must be {noun} {range_in_words}, got {numbers[is_outside][0]:g}")
+        raise ModelError(
+            f"{parameter_name} must be {noun} {range_in_words}, got {set_numbers[is_outside][0]:g}"
+        )
 
 
-def _check_sum(odds: Sequence[Expr], values: SetValues) -> None:
+def _check_probability_sum(probability_exprs: Sequence[Expr], values: SetValues) -> None:
     """Raise if the probabilities of a choice do not add up to 1, where one of them is set and all
     are known.
     """
-    probabilities: list[NDArray[np.float64] | float | None] = []
-    parameter_names = [quantity.name for quantity in odds if isinstance(quantity, Parameter)]
-    for quantity in odds:
-        if isinstance(quantity, Parameter):
-            probabilities.append(values.get(quantity.name, quantity.value))
+    probability_values: list[NDArray[np.float64] | float | None] = []
+    parameter_names = [
+        probability_expr.name
+        for probability_expr in probability_exprs
+        if isinstance(probability_expr, Parameter)
+    ]
+    for probability_expr in probability_exprs:
+        if isinstance(probability_expr, Parameter):
+            probability_values.append(values.get(probability_expr.name, probability_expr.value))
         else:
-            probabilities.append(quantity.value if isinstance(quantity, Number) else None)
+            probability_values.append(
+                probability_expr.value if isinstance(probability_expr, Number) else None
+            )
     # A computed probability is known only at a point, so that its sum is checked there.
     known_probabilities = [
         np.asarray(probability, dtype=np.float64)
-        for probability in probabilities
+        for probability in probability_values
         if probability is not None
     ]
-    if len(known_probabilities) < len(probabilities) or not any(
-        name in values for name in parameter_names
+    if len(known_probabilities) < len(probability_values) or not any(
+        parameter_name in values for parameter_name in parameter_names
     ):
         return
-    sums = np.atleast_1d(sum(known_probabilities))
-    is_off = ~np.isclose(sums, 1.0, rtol=1e-9, atol=0.0)
+    probability_sums = np.atleast_1d(sum(known_probabilities))
+    is_off = ~np.isclose(probability_sums, 1.0, rtol=1e-9, atol=0.0)
     if is_off.any():
         raise ModelError(
             f"the probabilities of choose, {', '.join(parameter_names)}, must add up to 1, got"
-            f" {sums[is_off][0]:g}"
+            f" {probability_sums[is_off][0]:g}"
         )
 
 
@@ -300,16 +318,22 @@ class ActivityTable:
         ):
             column[..., list(reasons)] = np.nan
 
-    def put(self, points: Array, rows: Array, time: Array, **tables: Mapping[str, Array]) -> None:
+    def put(
+        self,
+        point_indexes: Array,
+        row_indexes: Array,
+        time_of_row: Array,
+        **columns_by_table: Mapping[str, Array],
+    ) -> None:
         """Fill in the answers of some points, each from its row of the columns."""
-        targets = [(self.time, time)]
-        for table_name, columns in tables.items():
-            own_columns = getattr(self, table_name)
+        targets_and_columns = [(self.time, time_of_row)]
+        for table_name, columns in columns_by_table.items():
+            table_columns = getattr(self, table_name)
             for name, column in columns.items():
-                if name not in own_columns:
-                    own_columns[name] = self.unknown(*np.shape(column)[:-1])
-                targets.append((own_columns[name], column))
-        for target, column in targets:
+                if name not in table_columns:
+                    table_columns[name] = self.unknown(*np.shape(column)[:-1])
+                targets_and_columns.append((table_columns[name], column))
+        for target, column in targets_and_columns:
             # A column of length 1 holds for all rows.
-            column_rows = rows if np.shape(column)[-1] > 1 else [0]
-            target[..., points] = np.atleast_1d(column)[..., column_rows]
+            column_rows = row_indexes if np.shape(column)[-1] > 1 else [0]
+            target[..., point_indexes] = np.atleast_1d(column)[..., column_rows]

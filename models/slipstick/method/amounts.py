@@ -40,9 +40,9 @@ def amounts_and_half_widths(
 
     amounts_at_means = amounts_at(means)
     squared_half_widths = [np.zeros(1) for _ in amounts_at_means]
-    for name, half_width in half_widths.items():
+    for parameter_name, half_width in half_widths.items():
         # Each value is moved to the end of its interval, all others stay at their means.
-        amounts_at_ends = amounts_at({**means, name: means[name] + half_width})
+        amounts_at_ends = amounts_at({**means, parameter_name: means[parameter_name] + half_width})
         squared_half_widths = [
             squared_half_width + (at_end - at_mean) ** 2
             for squared_half_width, at_end, at_mean in zip(
@@ -106,18 +106,18 @@ class Amounts:
             for name, amount in self.model.amounts.items()
             if values_needed(amount) <= value_name_by_parameter.keys()
         }
-        inner_detail = solution.detail
+        own_detail = solution.detail
 
-        def detail(index: int) -> tuple[Solution, int]:
-            assert inner_detail is not None
-            solution_of_point, row = inner_detail(index)
+        def detail_with_amounts(index: int) -> tuple[Solution, int]:
+            assert own_detail is not None
+            solution_of_point, inner_index = own_detail(index)
             point_values = {
                 parameter_name: np.atleast_1d(value)[index if np.size(value) > 1 else 0]
                 for parameter_name, value in values.items()
             }
-            return self.added(solution_of_point, point_values), row
+            return self.added(solution_of_point, point_values), inner_index
 
-        solution = solution if inner_detail is None else replace(solution, detail=detail)
+        solution = solution if own_detail is None else replace(solution, detail=detail_with_amounts)
         return (
             self._with_values(solution, values, value_name_by_parameter, computable_amounts)
             if computable_amounts
@@ -241,17 +241,17 @@ class Amounts:
         return replace(solution, gradient=gradient)
 
 
-def _repeated(solution: Solution, count: int) -> Solution:
+def _repeated(solution: Solution, point_count: int) -> Solution:
     """Repeat the solution of one point for several points that differ only in their amounts."""
-    if solution.count >= count:
+    if solution.count >= point_count:
         return solution
-    points = range(count)
+    point_indexes = range(point_count)
     return replace(
         solution,
-        count=count,
-        methods=[*solution.methods] * count,
-        errors=dict.fromkeys(points, solution.errors[0]) if solution.errors else {},
-        refused=frozenset(points) if solution.refused else frozenset(),
-        checks=dict.fromkeys(points, solution.checks[0]) if solution.checks else {},
+        count=point_count,
+        methods=[*solution.methods] * point_count,
+        errors=dict.fromkeys(point_indexes, solution.errors[0]) if solution.errors else {},
+        refused=frozenset(point_indexes) if solution.refused else frozenset(),
+        checks=dict.fromkeys(point_indexes, solution.checks[0]) if solution.checks else {},
         detail=lambda index: (solution, 0),
     )

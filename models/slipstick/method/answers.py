@@ -131,7 +131,7 @@ class Gradient:
             for parameter_name, parameter in self.parameters.items()
         }
 
-        def power(value_name: str, parameter_name: str) -> int:
+        def time_power(value_name: str, parameter_name: str) -> int:
             if value_name in self.plain or parameter_name in self.relative:
                 return 1
             return time_power_by_parameter[parameter_name] * (
@@ -141,13 +141,13 @@ class Gradient:
         return {
             value_name: {
                 parameter_name: beyond_rounding(
-                    power(value_name, parameter_name)
+                    time_power(value_name, parameter_name)
                     * self.at[parameter_name]
                     * slope
                     / values[value_name]
                 )
                 for parameter_name, slope in slope_by_parameter.items()
-                if power(value_name, parameter_name)
+                if time_power(value_name, parameter_name)
             }
             for value_name, slope_by_parameter in self.slopes.items()
             if values.get(value_name)
@@ -214,10 +214,10 @@ class Solution:
     def remarks_at(self, index: int) -> Remarks:
         """Return the remarks on a point from the solution that holds its whole answer."""
         solution = self
-        row = index
+        inner_index = index
         while solution.detail is not None:
-            solution, row = solution.detail(row)
-        return solution.remarks(row)
+            solution, inner_index = solution.detail(inner_index)
+        return solution.remarks(inner_index)
 
 
 SMOOTH_STEP, SIMULATED_STEP = 1e-5, 0.02
@@ -308,11 +308,14 @@ class CompiledModel:
         if compile_bounds is None:
             return Answers(solution)
 
-        def bounds_at(rows: NDArray[np.intp]) -> Solution:
+        def bounds_at(point_indexes: NDArray[np.intp]) -> Solution:
             compiled_bounds = compile_bounds()
             known_values = only(values, compiled_bounds.parameters)
             return compiled_bounds.solution(
-                {name: at_rows(column, rows) for name, column in known_values.items()}
+                {
+                    parameter_name: at_rows(column, point_indexes)
+                    for parameter_name, column in known_values.items()
+                }
             )
 
         return Answers(solution, bounds_at)
@@ -354,8 +357,10 @@ class CompiledModel:
         -------
         by column, its value [points] and by parameter its derivative [points]
         """
-        count = max((np.size(value) for value in values.values()), default=1)
-        base_columns = {name: np.broadcast_to(value, (count,)) for name, value in values.items()}
+        point_count = max((np.size(value) for value in values.values()), default=1)
+        base_columns = {
+            name: np.broadcast_to(value, (point_count,)) for name, value in values.items()
+        }
         step_size = SIMULATED_STEP if self.estimated or self.rough else SMOOTH_STEP
         # Central differences: their error falls with the square of the step.
         moves = [(name, sign * step_size) for name in names for sign in (1, -1)]
@@ -380,13 +385,13 @@ class CompiledModel:
         )
         slopes_by_column = {}
         for column in wanted_columns:
-            value_table = np.broadcast_to(columns[column], (count * (1 + len(moves)),))
+            value_table = np.broadcast_to(columns[column], (point_count * (1 + len(moves)),))
             # The first row holds the points themselves, then come two rows for each parameter.
-            value_table = value_table.reshape(1 + len(moves), count)
+            value_table = value_table.reshape(1 + len(moves), point_count)
             slope_by_parameter = {
-                parameter_name: (value_table[2 * index + 1] - value_table[2 * index + 2])
+                parameter_name: (value_table[2 * position + 1] - value_table[2 * position + 2])
                 / (2 * step_size * base_columns[parameter_name])
-                for index, parameter_name in enumerate(names)
+                for position, parameter_name in enumerate(names)
             }
             slopes_by_column[column] = value_table[0], slope_by_parameter
         return slopes_by_column
@@ -424,20 +429,28 @@ def _in_base_units(value: float, dimension: Dimension) -> str:
 def _without_answers(solution: Solution, reason: str, is_broken: Flags) -> Solution:
     """Remove the answers of some points, and record the reason."""
     earlier_remarks = solution.remarks
-    detail = solution.detail
+    own_detail = solution.detail
 
     def remarks_of(index: int) -> Remarks:
         return Remarks(failed=reason) if is_broken[index] else earlier_remarks(index)
 
-    def inner_detail(index: int) -> tuple[Solution, int]:
+    def detail_without_answers(index: int) -> tuple[Solution, int]:
         if is_broken[index]:
-            return replace(solution, remarks=remarks_of, detail=None, values=values), index
-        assert detail is not None
-        return detail(index)
+            return replace(
+                solution, remarks=remarks_of, detail=None, values=values_without_answers
+            ), index
+        assert own_detail is not None
+        return own_detail(index)
 
-    values = {name: np.where(is_broken, np.nan, value) for name, value in solution.values.items()}
+    values_without_answers = {
+        value_name: np.where(is_broken, np.nan, value_column)
+        for value_name, value_column in solution.values.items()
+    }
     return replace(
-        solution, values=values, remarks=remarks_of, detail=None if detail is None else inner_detail
+        solution,
+        values=values_without_answers,
+        remarks=remarks_of,
+        detail=None if own_detail is None else detail_without_answers,
     )
 
 
@@ -477,14 +490,14 @@ class Answers:
         return {
             **solution.values,
             **{
-                f"{table_name}[{name}]": column
+                f"{table_name}[{value_name}]": column
                 for table_name, table_columns in columns_by_table.items()
-                for name, column in table_columns.items()
+                for value_name, column in table_columns.items()
             },
             **{
-                f"{end}[{name}]": column
+                f"{end}[{value_name}]": column
                 for end, columns in bounds_by_end.items()
-                for name, column in columns.items()
+                for value_name, column in columns.items()
             },
         }
 
@@ -534,35 +547,39 @@ class Answers:
         first_column = np.broadcast_to(next(iter(solution.values.values())), (solution.count,))
         is_compared = has_few_points | ~np.broadcast_to(solution.exact, (solution.count,))
         # What has no answer may have no bounds either.
-        rows = np.flatnonzero(np.isfinite(first_column) & is_compared)
-        return self._violations_among(rows) if len(rows) else {}
+        compared_indexes = np.flatnonzero(np.isfinite(first_column) & is_compared)
+        return self._violations_among(compared_indexes) if len(compared_indexes) else {}
 
-    def _violations_among(self, rows: NDArray[np.intp]) -> dict[int, str]:
+    def _violations_among(self, point_indexes: NDArray[np.intp]) -> dict[int, str]:
         """Return, by point, which value lies outside of its bounds, in words; a point whose bounds
         cannot be computed has none.
         """
         assert self._bounds is not None
         try:
-            bounds = self._bounds(rows)
+            bounds = self._bounds(point_indexes)
         except NoAnswerError:
             # A point without bounds, such as a queue with losses that is asked for more than it can
             # do, stops all.
-            reasons_by_row = (
+            reasons_by_position = (
                 [
-                    self._violations_among(rows[row_index : row_index + 1])
-                    for row_index in range(len(rows))
+                    self._violations_among(point_indexes[position : position + 1])
+                    for position in range(len(point_indexes))
                 ]
-                if len(rows) > 1
+                if len(point_indexes) > 1
                 else []
             )
             return {
-                index: reason for reasons in reasons_by_row for index, reason in reasons.items()
+                point_index: reason
+                for reason_by_index in reasons_by_position
+                for point_index, reason in reason_by_index.items()
             }
         reason_by_point: dict[int, str] = {}
         for name in self.solution.values:
             if name in bounds.low or name in bounds.high:
-                for index, reason in _bound_violations(name, self.solution, bounds, rows).items():
-                    reason_by_point.setdefault(index, reason)
+                for point_index, reason in _bound_violations(
+                    name, self.solution, bounds, point_indexes
+                ).items():
+                    reason_by_point.setdefault(point_index, reason)
         return reason_by_point
 
     def limits(self) -> dict[str, list[str]]:
@@ -570,16 +587,19 @@ class Answers:
         ones the first.
         """
         stages_by_pipeline = {}
-        for pipeline, stages in self.solution.stages.items():
+        for pipeline_name, columns_by_stage in self.solution.stages.items():
             stage_time_table = np.stack(
-                [np.broadcast_to(stage, (len(self),)) for stage in stages.values()]
+                [
+                    np.broadcast_to(stage_column, (len(self),))
+                    for stage_column in columns_by_stage.values()
+                ]
             )
-            stage_names = list(stages)
+            stage_names = list(columns_by_stage)
             has_times = np.isfinite(stage_time_table.sum(axis=0))
             longest_stages = np.argmax(stage_time_table, axis=0)
-            stages_by_pipeline[pipeline] = [
-                stage_names[stage_number] if has_time else ""
-                for stage_number, has_time in zip(longest_stages, has_times, strict=True)
+            stages_by_pipeline[pipeline_name] = [
+                stage_names[stage_index] if has_time else ""
+                for stage_index, has_time in zip(longest_stages, has_times, strict=True)
             ]
         return stages_by_pipeline
 
@@ -647,9 +667,9 @@ def _with_numbers(empty_answer: Answer, solution: Solution, index: int) -> Answe
     def listed_entries(columns: Columns) -> dict[str, float]:
         listed_names = solution.kept
         return {
-            name: seconds
-            for name, seconds in _values_at_point(columns, index).items()
-            if seconds or listed_names is None or name in listed_names
+            value_name: seconds
+            for value_name, seconds in _values_at_point(columns, index).items()
+            if seconds or listed_names is None or value_name in listed_names
         }
 
     account = listed_entries(solution.account)
@@ -663,20 +683,20 @@ def _with_numbers(empty_answer: Answer, solution: Solution, index: int) -> Answe
         _values_at_point(columns, index)
         for columns in (solution.values, solution.low, solution.high)
     )
-    values = dict[str, Value]()
+    value_by_name_and_unit = dict[str, Value]()
     intervals = dict[str, tuple[float, float]]()
-    for name in dict.fromkeys([*solution.values, *solution.low, *solution.high]):
-        if name.partition("[")[0] in ("account", "technology", "step"):
-            if name in low_by_name and name in high_by_name:
-                intervals[name] = (low_by_name[name], high_by_name[name])
-        elif name not in hidden_losses and (
-            name in value_by_name or name in low_by_name or name in high_by_name
+    for value_name in dict.fromkeys([*solution.values, *solution.low, *solution.high]):
+        if value_name.partition("[")[0] in ("account", "technology", "step"):
+            if value_name in low_by_name and value_name in high_by_name:
+                intervals[value_name] = (low_by_name[value_name], high_by_name[value_name])
+        elif value_name not in hidden_losses and (
+            value_name in value_by_name or value_name in low_by_name or value_name in high_by_name
         ):
-            values[name] = Value(
-                value_by_name.get(name),
-                solution.unit(name),
-                low_by_name.get(name),
-                high_by_name.get(name),
+            value_by_name_and_unit[value_name] = Value(
+                value_by_name.get(value_name),
+                solution.unit(value_name),
+                low_by_name.get(value_name),
+                high_by_name.get(value_name),
             )
     stage_times_by_pipeline = {
         pipeline_name: _values_at_point(stage_columns, index)
@@ -688,7 +708,7 @@ def _with_numbers(empty_answer: Answer, solution: Solution, index: int) -> Answe
     )
     return replace(
         empty_answer,
-        values=values,
+        values=value_by_name_and_unit,
         account=account,
         technology=listed_entries(solution.technology),
         steps=listed_entries(solution.steps),
@@ -715,24 +735,25 @@ def joined(pieces: Sequence[tuple[Sequence[int] | NDArray[np.intp], Solution]]) 
     """
     from slipstick.results.sweep import joined_columns
 
-    count = 1 + max(int(np.max(rows)) for rows, _ in pieces)
+    point_count = 1 + max(int(np.max(point_indexes)) for point_indexes, _ in pieces)
     first_solution = pieces[0][1]
     # A solution of one point may hold for several.
     solution_by_row = {
-        int(row): (solution, min(index, solution.count - 1))
-        for rows, solution in pieces
-        for index, row in enumerate(rows)
+        int(point_index): (solution, min(piece_index, solution.count - 1))
+        for point_indexes, solution in pieces
+        for piece_index, point_index in enumerate(point_indexes)
     }
-    methods = np.full(count, "", dtype=object)
-    is_exact = np.zeros(count, dtype=bool)
-    for rows, solution in pieces:
-        methods[np.asarray(rows)], is_exact[np.asarray(rows)] = (
-            [*(solution.methods or [solution.method] * len(rows))],
+    methods = np.full(point_count, "", dtype=object)
+    is_exact = np.zeros(point_count, dtype=bool)
+    for point_indexes, solution in pieces:
+        methods[np.asarray(point_indexes)], is_exact[np.asarray(point_indexes)] = (
+            [*(solution.methods or [solution.method] * len(point_indexes))],
             solution.exact,
         )
     tables: dict[str, Any] = {
         table_name: joined_columns(
-            count, ((rows, getattr(solution, table_name)) for rows, solution in pieces)
+            point_count,
+            ((point_indexes, getattr(solution, table_name)) for point_indexes, solution in pieces),
         )
         for table_name in TABLES
     }
@@ -741,18 +762,22 @@ def joined(pieces: Sequence[tuple[Sequence[int] | NDArray[np.intp], Solution]]) 
     )
     stages = {
         pipeline_name: joined_columns(
-            count, ((rows, solution.stages.get(pipeline_name, {})) for rows, solution in pieces)
+            point_count,
+            (
+                (point_indexes, solution.stages.get(pipeline_name, {}))
+                for point_indexes, solution in pieces
+            ),
         )
         for pipeline_name in pipeline_names
     }
     entries_by_row: dict[str, dict[int, Any]] = {"checks": {}, "errors": {}}
-    for row, (solution, index) in solution_by_row.items():
+    for point_index, (solution, piece_index) in solution_by_row.items():
         for table_name, entries in entries_by_row.items():
-            if index in getattr(solution, table_name):
-                entries[row] = getattr(solution, table_name)[index]
+            if piece_index in getattr(solution, table_name):
+                entries[point_index] = getattr(solution, table_name)[piece_index]
     return replace(
         first_solution,
-        count=count,
+        count=point_count,
         methods=methods.tolist(),
         exact=is_exact,
         **tables,
@@ -773,56 +798,66 @@ ROUNDING = 1e-9
 
 
 def _bound_violations(
-    name: str, solution: Solution, bounds: Solution, rows: NDArray[np.intp]
+    value_name: str, solution: Solution, bounds: Solution, point_indexes: NDArray[np.intp]
 ) -> dict[int, str]:
     """Return, by point, a sentence on a value that lies below its lower bound or above its upper
     bound.
     """
     sentence_by_point: dict[int, str] = {}
-    value = np.broadcast_to(solution.values[name], (solution.count,))[rows]
+    value_column = np.broadcast_to(solution.values[value_name], (solution.count,))[point_indexes]
     for side_in_words, bound_columns, sign in (
         ("below its lower", bounds.low, 1.0),
         ("above its upper", bounds.high, -1.0),
     ):
-        if name not in bound_columns:
+        if value_name not in bound_columns:
             continue
-        bound = np.broadcast_to(bound_columns[name], (len(rows),))
+        bound_column = np.broadcast_to(bound_columns[value_name], (len(point_indexes),))
         with np.errstate(invalid="ignore"):
-            is_outside = sign * (bound - value) > ROUNDING * np.abs(bound)
-        for row_index in np.flatnonzero(is_outside):
-            index = int(rows[row_index])
-            if _by_chance(solution, name, index, value[row_index], bound[row_index]):
+            is_outside = sign * (bound_column - value_column) > ROUNDING * np.abs(bound_column)
+        for position in np.flatnonzero(is_outside):
+            point_index = int(point_indexes[position])
+            if _by_chance(
+                solution, value_name, point_index, value_column[position], bound_column[position]
+            ):
                 continue
-            sentence_by_point[index] = (
-                f"{name} is {side_in_words} bound {_number_with_unit(float(bound[row_index]), solution.unit(name))}"
+            sentence_by_point[point_index] = (
+                f"{value_name} is {side_in_words} bound {_number_with_unit(float(bound_column[position]), solution.unit(value_name))}"
             )
             low, high = (
-                at(interval_ends[name], index) if name in interval_ends else math.nan
+                at(interval_ends[value_name], point_index)
+                if value_name in interval_ends
+                else math.nan
                 for interval_ends in (solution.low, solution.high)
             )
             # The interval of an estimate contains the bound, so that chance explains the
             # difference.
-            if low <= bound[row_index] <= high:
-                sentence_by_point[index] += HELD
+            if low <= bound_column[position] <= high:
+                sentence_by_point[point_index] += HELD
     return sentence_by_point
 
 
-BY_CHANCE = 0.02
+CHANCE_DIFFERENCE = 0.02
 """Relative difference that a simulated value without an interval is allowed beside its bound [1]."""
 
 
-def _by_chance(solution: Solution, name: str, index: int, value: float, bound: float) -> bool:
+def _by_chance(
+    solution: Solution, value_name: str, point_index: int, value: float, bound: float
+) -> bool:
     """Return whether a simulated value without an interval is so close to a bound that its run
     cannot tell the two apart.
     """
-    method = solution.methods[index] if solution.methods else solution.method
-    has_interval = name in solution.low and not math.isnan(float(at(solution.low[name], index)))
+    method = solution.methods[point_index] if solution.methods else solution.method
+    has_interval = value_name in solution.low and not math.isnan(
+        float(at(solution.low[value_name], point_index))
+    )
     return (
-        method == SIMULATION and not has_interval and abs(value - bound) <= BY_CHANCE * abs(bound)
+        method == SIMULATION
+        and not has_interval
+        and abs(value - bound) <= CHANCE_DIFFERENCE * abs(bound)
     )
 
 
-_PREFIXES = ("s", "ms", "us", "ns")
+_TIME_UNITS = ("s", "ms", "us", "ns")
 
 
 def _number_with_unit(value: float, unit: str) -> str:
@@ -832,17 +867,21 @@ def _number_with_unit(value: float, unit: str) -> str:
     if unit != "s" or not 0 < value < 1:
         return f"{value:.6g} {unit}".removesuffix(" 1")
     power_of_thousand = min(math.ceil(-math.log10(value) / 3), 3)
-    return f"{value * 1000.0**power_of_thousand:.6g} {_PREFIXES[power_of_thousand]}"
+    return f"{value * 1000.0**power_of_thousand:.6g} {_TIME_UNITS[power_of_thousand]}"
 
 
-def _work_notes(useful: Sequence[str], values: Mapping[str, float]) -> Iterator[str]:
+def _work_notes(useful: Sequence[str], value_by_name: Mapping[str, float]) -> Iterator[str]:
     """Yield notes on what speed-up and efficiency are relative to, and on useful work that overlaps
     the processors lost.
     """
-    has_speedup = {"speedup", "throughput", "time"} <= values.keys()  # none beyond all numbers
-    if has_speedup and values.get("efficiency"):
-        processors = values["throughput"] * values["time"]
-        parallel_workers = values["speedup"] / values["efficiency"]
+    has_speedup = {
+        "speedup",
+        "throughput",
+        "time",
+    } <= value_by_name.keys()  # none beyond all numbers
+    if has_speedup and value_by_name.get("efficiency"):
+        processors = value_by_name["throughput"] * value_by_name["time"]
+        parallel_workers = value_by_name["speedup"] / value_by_name["efficiency"]
         # Both are quotients of rounded numbers.
         if parallel_workers > processors * (1 + 1e-9):
             yield (
@@ -850,14 +889,16 @@ def _work_notes(useful: Sequence[str], values: Mapping[str, float]) -> Iterator[
                 " useful work at once"
             )
         overlapping_components = [
-            component for component in useful if values.get(f"overlap[{component}]", 0.0) > 0
+            component for component in useful if value_by_name.get(f"overlap[{component}]", 0.0) > 0
         ]
-        if overlapping_components and any(name.startswith("processors_lost") for name in values):
+        if overlapping_components and any(
+            name.startswith("processors_lost") for name in value_by_name
+        ):
             overlap_sentence = (
                 f"{', '.join(overlapping_components)} goes on beside them, as overlap says"
             )
             yield f"processors lost are those of the branches that end last; {overlap_sentence}"
-    if "speedup" in values:
+    if "speedup" in value_by_name:
         yield AGAINST_ONE
 
 
@@ -926,10 +967,10 @@ def activity_solution(
                 "throughput": CYCLE_RATE.equation(sizes, time),
                 **_efficiency_and_losses(model, account, sizes, time),
             }
-        for group_name, (group_time, group_size) in groups.items():
+        for group_name, (group_time, processors_of_group) in groups.items():
             values[f"time[{group_name}]"] = np.broadcast_to(group_time, np.shape(time))
             group_throughput = np.where(
-                group_size > 0, CYCLE_RATE.equation(group_size, group_time), 0.0
+                processors_of_group > 0, CYCLE_RATE.equation(processors_of_group, group_time), 0.0
             )
             values[f"throughput[{group_name}]"] = np.broadcast_to(group_throughput, np.shape(time))
         for group_name, think_time in think_times.items():
@@ -939,16 +980,19 @@ def activity_solution(
         values |= parallel_values(account)
     values |= {
         **single_values,
-        **{count_name: np.array([count]) for count_name, count in model.counted.items()},
+        **{value_name: np.array([count]) for value_name, count in model.counted.items()},
     }
-    for resource_name, (busy, present, wait) in uses.items():
+    for resource_name, (busy_column, present_column, wait_column) in uses.items():
         if (
             resource_name in model.counters
         ):  # what is in use of a counter are the units that are there
-            values[f"units[{resource_name}]"] = busy
+            values[f"units[{resource_name}]"] = busy_column
         else:
-            values[f"utilization[{resource_name}]"] = busy
-        values |= {f"queue_length[{resource_name}]": present, f"wait[{resource_name}]": wait}
+            values[f"utilization[{resource_name}]"] = busy_column
+        values |= {
+            f"queue_length[{resource_name}]": present_column,
+            f"wait[{resource_name}]": wait_column,
+        }
     for resource_name, resource in model.resources.items():
         for value_kind in resource.undefined:
             values.pop(f"{value_kind}[{resource_name}]", None)
@@ -969,12 +1013,12 @@ def think_times(model: Model, values: Values) -> dict[str, Array]:
     """Return the mean think time in a cycle of each group whose response time is reported; 0 for
     arriving customers [s, points].
     """
-    groups = [group for group in model.population.groups if group.responds]
-    think_steps = [thinking(group.cycle) for group in groups]
+    responding_groups = [group for group in model.population.groups if group.responds]
+    think_steps = [thinking(group.cycle) for group in responding_groups]
     time_expressions = [zero(TIME) if step is None else step.time for step in think_steps]
     tape = Tape(time_expressions)
     columns = tape.run(only(values, tape.parameters)) if time_expressions else []
-    return {group.name: column for group, column in zip(groups, columns, strict=True)}
+    return {group.name: column for group, column in zip(responding_groups, columns, strict=True)}
 
 
 def _efficiency_and_losses(
@@ -1009,17 +1053,19 @@ class SingleProcessorValues:
         self._compiled = compiled
         self._word_tape = None if single.words is None else Tape([single.words])
 
-    def values(self, values: Values, time_among_others: Array, size: Array) -> dict[str, Array]:
+    def values(
+        self, parameter_values: Values, time_among_others: Array, processors: Array
+    ) -> dict[str, Array]:
         """Compute ``time_alone``, ``grain_efficiency``, ``grain_interference`` and, where words are
         counted, ``warps``.
 
         Parameters
         ----------
-        values : of the parameters
+        parameter_values : of the parameters
         time_among_others : time of a processor among the others [s, points]
-        size : processors of its kind, all of which access as many words [1, points]
+        processors : processors of its kind, all of which access as many words [1, points]
         """
-        time_alone = self._compiled.times(only(values, self._compiled.parameters))
+        time_alone = self._compiled.times(only(parameter_values, self._compiled.parameters))
         with np.errstate(all="ignore"):
             column_by_name = {
                 "time_alone": time_alone,
@@ -1027,9 +1073,11 @@ class SingleProcessorValues:
                 "grain_interference": GRAIN_INTERFERENCE.equation(time_alone, time_among_others),
             }
             if self._word_tape is not None:
-                (word_count,) = self._word_tape.run(only(values, self._word_tape.parameters))
+                (word_count,) = self._word_tape.run(
+                    only(parameter_values, self._word_tape.parameters)
+                )
                 column_by_name["warps"] = WORDS_ACCESSED_RANDOMLY.equation(
-                    size, word_count, time_among_others
+                    processors, word_count, time_among_others
                 )
         return {
             name: np.broadcast_to(column, np.shape(time_among_others))
@@ -1038,7 +1086,9 @@ class SingleProcessorValues:
 
 
 def perturbed(
-    expressions: Mapping[Key, Expr], point_values: Mapping[str, float], names: Sequence[str]
+    expressions: Mapping[Key, Expr],
+    point_values: Mapping[str, float],
+    moved_parameters: Sequence[str],
 ) -> dict[Key, NDArray[np.complex128]]:
     """Evaluate expressions at one point, and for each of some parameters with that parameter moved
     by a complex step.
@@ -1047,29 +1097,29 @@ def perturbed(
     ----------
     expressions : by any key
     point_values : values of the parameters at the point
-    names : of the parameters to move, each relative to its value, or in base units where that is 0
+    moved_parameters : of the parameters to move, each relative to its value, or in base units where that is 0
 
     Returns
     -------
     each expression at the point, and with each of the parameters moved [1 + names]
     """
-    row_by_parameter = {name: row for row, name in enumerate(names, 1)}
+    row_by_parameter = {name: row for row, name in enumerate(moved_parameters, 1)}
     values_by_key = {}
-    for key, expression in expressions.items():
+    for expression_key, expression in expressions.items():
         if isinstance(expression, Parameter):
-            value = point_values[expression.name]
+            own_value = point_values[expression.name]
             slope_by_parameter = {expression.name: 1.0}
         else:
             # One tape for each: a derivative of a common tape would run the instructions of all.
             tape = Tape([expression])
             derivatives = tape.differentiate({name: point_values[name] for name in tape.parameters})
-            value = float(derivatives.value[0])
+            own_value = float(derivatives.value[0])
             slope_by_parameter = {
                 name: float(slope[0]) for name, slope in derivatives.by_parameter.items()
             }
-        values_by_key[key] = np.full(1 + len(names), value, dtype=complex)
+        values_by_key[expression_key] = np.full(1 + len(moved_parameters), own_value, dtype=complex)
         for parameter_name in slope_by_parameter.keys() & row_by_parameter.keys():
-            values_by_key[key][row_by_parameter[parameter_name]] += (
+            values_by_key[expression_key][row_by_parameter[parameter_name]] += (
                 1j * complex_step(point_values[parameter_name]) * slope_by_parameter[parameter_name]
             )
     return values_by_key

@@ -39,7 +39,7 @@ RESPONSE_QUANTILE = "response_time_quantile"
 TIME_QUANTILE = "time_quantile"
 WITHIN_TARGET = "within_target"
 
-_ESTIMATED = (TIME_QUANTILE, RESPONSE_QUANTILE, WITHIN_TARGET, "fairness", "accesses")
+_SIMULATED_KINDS = (TIME_QUANTILE, RESPONSE_QUANTILE, WITHIN_TARGET, "fairness", "accesses")
 """Kinds of values of an activity that a simulation alone has."""
 
 _REASON_BY_STUDY_VALUE = {
@@ -49,7 +49,7 @@ _REASON_BY_STUDY_VALUE = {
 
 
 def states(
-    model: Model | QueueingNetwork | AddedModel | Law, answer: Answer, names: Iterable[str]
+    model: Model | QueueingNetwork | AddedModel | Law, answer: Answer, value_names: Iterable[str]
 ) -> dict[str, AskedValue]:
     """Return the state of each value that was asked for: answered, available by another method, or
     undefined, with the reason.
@@ -57,7 +57,7 @@ def states(
     Parameters
     ----------
     model, answer : the answer for the model, which is not failed
-    names : each one that `slipstick.method.names.names_of` lists for the model
+    value_names : each one that `slipstick.method.names.names_of` lists for the model
 
     >>> from slipstick.method.methods import answered
     >>> from slipstick.model.activity import delay, service
@@ -67,22 +67,22 @@ def states(
     >>> [state.state for state in states(model, answer, ["time", "time_quantile[0.95]"]).values()]
     ['answered', 'needs another method']
     """
-    return {name: _state_of_value(model, answer, name) for name in names}
+    return {value_name: _state_of_value(model, answer, value_name) for value_name in value_names}
 
 
 def _state_of_value(
-    model: Model | QueueingNetwork | AddedModel | Law, answer: Answer, name: str
+    model: Model | QueueingNetwork | AddedModel | Law, answer: Answer, value_name: str
 ) -> AskedValue:
-    if _has_value(answer, name):
+    if _has_value(answer, value_name):
         return AskedValue(ANSWERED, answer.method)
-    if name.startswith("amount[") and name in names_of(model, answer.method):
+    if value_name.startswith("amount[") and value_name in names_of(model, answer.method):
         return AskedValue(NOT_DEFINED, why="a value that it follows from is not in this answer")
     if isinstance(model, QueueingNetwork):
-        return _state_in_network(model, answer, name)
+        return _state_in_network(model, answer, value_name)
     if isinstance(model, Model):
-        return _state_in_activity(model, answer, name)
+        return _state_in_activity(model, answer, value_name)
     if isinstance(model, AddedModel):
-        reason = f"{answer.method} has no {name.partition('[')[0]}"
+        reason = f"{answer.method} has no {value_name.partition('[')[0]}"
         return (
             AskedValue(NOT_DEFINED)
             if answer.method == SIMULATION
@@ -92,19 +92,19 @@ def _state_of_value(
 
 
 def _has_value(answer: Answer, name: str) -> bool:
-    value_kind, _, arguments = name.partition("[")
+    value_kind, _, name_arguments = name.partition("[")
     if value_kind == "share":
-        value_name, _, path = arguments.removesuffix("]").partition(",")
+        value_name, _, path = name_arguments.removesuffix("]").partition(",")
         return path in answer.share.get(value_name, {})
     if value_kind == "limit":
-        return any(limit.pipeline == arguments.removesuffix("]") for limit in answer.limits)
-    value = answer.values.get(name)
-    has_bounds = value is not None and value.ends != (None, None)
+        return any(limit.pipeline == name_arguments.removesuffix("]") for limit in answer.limits)
+    value_of_answer = answer.values.get(name)
+    has_bounds = value_of_answer is not None and value_of_answer.ends != (None, None)
     return has_bounds or answer.find(name) is not None
 
 
-def _state_in_activity(model: Model, answer: Answer, name: str) -> AskedValue:
-    value_kind = name.partition("[")[0]
+def _state_in_activity(model: Model, answer: Answer, value_name: str) -> AskedValue:
+    value_kind = value_name.partition("[")[0]
     if value_kind in _REASON_BY_STUDY_VALUE:
         return AskedValue(NOT_DEFINED, why=_REASON_BY_STUDY_VALUE[value_kind])
     if value_kind == "share":
@@ -116,19 +116,20 @@ def _state_in_activity(model: Model, answer: Answer, name: str) -> AskedValue:
             else "derivatives by that parameter are not computed by this method"
         )
         return AskedValue(NOT_DEFINED, why=reason)
-    resource = model.resources.get(name.partition("[")[2].removesuffix("]"))
+    resource = model.resources.get(value_name.partition("[")[2].removesuffix("]"))
     if resource is not None and value_kind in resource.undefined:
         return AskedValue(NOT_DEFINED, why=resource.undefined[value_kind])
-    if value_kind == "fairness" and not _refers_to_lock(model, name):
+    if value_kind == "fairness" and not _refers_to_lock(model, value_name):
         return AskedValue(NOT_DEFINED, why="it is that of waits for locks, and there is none here")
-    if value_kind in _ESTIMATED:
+    if value_kind in _SIMULATED_KINDS:
         if answer.method != SIMULATION:
             return AskedValue(OTHER_METHOD, SIMULATION, f"{answer.method} has no {value_kind}")
         return AskedValue(NOT_DEFINED, why="nothing waited for it in the run")
-    if name not in names_of(model, answer.method):
+    if value_name not in names_of(model, answer.method):
         other_methods = [method for method in METHODS[ACTIVITY] if method != answer.method]
         method_with_value = next(
-            (candidate for candidate in other_methods if name in names_of(model, candidate)), ""
+            (candidate for candidate in other_methods if value_name in names_of(model, candidate)),
+            "",
         )
         if method_with_value:
             reason = (
@@ -140,23 +141,28 @@ def _state_in_activity(model: Model, answer: Answer, name: str) -> AskedValue:
     return AskedValue(NOT_DEFINED, why="nothing is booked to it: 0 in this answer")
 
 
-def _refers_to_lock(model: Model, name: str) -> bool:
+def _refers_to_lock(model: Model, value_name: str) -> bool:
     """Return whether the name of a fairness refers to a lock: the resource in the name is one, or
     the name has no resource and the model has a lock.
     """
-    resource_name = name.partition("[")[2].removesuffix("]")
+    resource_name = value_name.partition("[")[2].removesuffix("]")
     resource_names = [resource_name] if resource_name else list(model.resources)
     return any(isinstance(model.resources.get(name), Lock) for name in resource_names)
 
 
-def _state_in_network(model: QueueingNetwork, answer: Answer, name: str) -> AskedValue:
-    value_kind, _, arguments = name.partition("[")
-    class_name, _, station_name = arguments.removesuffix("]").partition(",")
-    station = model.stations.get(station_name) or model.stations.get(class_name)
+def _state_in_network(model: QueueingNetwork, answer: Answer, value_name: str) -> AskedValue:
+    value_kind, _, name_arguments = value_name.partition("[")
+    class_or_station_name, _, station_name = name_arguments.removesuffix("]").partition(",")
+    station = model.stations.get(station_name) or model.stations.get(class_or_station_name)
     has_only_bounds = answer.method.startswith(BOUNDS)
-    if value_kind == RESPONSE_QUANTILE and class_name not in {*model.classes, *model.chains}:
+    if value_kind == RESPONSE_QUANTILE and class_or_station_name not in {
+        *model.classes,
+        *model.chains,
+    }:
         chain_of_class = next(
-            chain_name for chain_name, chain in model.chains.items() if class_name in chain.classes
+            chain_name
+            for chain_name, chain in model.chains.items()
+            if class_or_station_name in chain.classes
         )
         reason = (
             f"a cycle is that of the chain: ask for {value_kind}[{chain_of_class},{station_name}]"
@@ -177,11 +183,11 @@ def _state_in_network(model: QueueingNetwork, answer: Answer, name: str) -> Aske
         )
     if value_kind == "abandonment":
         return AskedValue(
-            NOT_DEFINED, why=f"{class_name} has no patience or timeout at {station_name}"
+            NOT_DEFINED, why=f"{class_or_station_name} has no patience or timeout at {station_name}"
         )
     if value_kind == "account" and has_only_bounds:
         return AskedValue(OTHER_METHOD, BEST, "bounds have no account")
-    if value_kind == "account" and class_name == THINK:
+    if value_kind == "account" and class_or_station_name == THINK:
         return AskedValue(NOT_DEFINED, why="no class thinks")
     if value_kind == "account":
         return AskedValue(NOT_DEFINED, why="nothing is booked to it: 0 in this answer")
@@ -193,8 +199,8 @@ def _state_in_network(model: QueueingNetwork, answer: Answer, name: str) -> Aske
         return AskedValue(NOT_DEFINED, why=NEVER_ALL_BUSY)
     if value_kind == "saturation_population" and answer.method != BOUNDS:
         return AskedValue(OTHER_METHOD, BOUNDS, f"{answer.method} has no {value_kind}")
-    if is_transient(name):
-        return AskedValue(NOT_DEFINED, why=_why_missing(name, answer.notes))
+    if is_transient(value_name):
+        return AskedValue(NOT_DEFINED, why=_reason_missing(value_name, answer.notes))
     if value_kind == "probability":
         method = MARKOV_CHAIN if answer.method != MARKOV_CHAIN else EXACT
         return AskedValue(
@@ -209,12 +215,12 @@ NO_VALUE = " has no value: "
 """Parts the name of a transient value from the reason, in a note."""
 
 
-def _why_missing(name: str, notes: Iterable[str]) -> str:
+def _reason_missing(value_name: str, notes: Iterable[str]) -> str:
     """Return the reason that the notes give for a transient value without a number."""
     reasons = (
-        note.removeprefix(f"{name}{NO_VALUE}")
+        note.removeprefix(f"{value_name}{NO_VALUE}")
         for note in notes
-        if note.startswith(f"{name}{NO_VALUE}")
+        if note.startswith(f"{value_name}{NO_VALUE}")
     )
     return next(reasons, "it is computed where it is asked for by name")
 
@@ -249,10 +255,10 @@ def needs_simulation(
         return False
     if isinstance(model, AddedModel):
         return model.needs_simulation(name, method)
-    value_kind, _, arguments = name.partition("[")
+    value_kind, _, name_arguments = name.partition("[")
     if isinstance(model, Model):
-        return value_kind in _ESTIMATED
-    class_name = arguments.removesuffix("]").partition(",")[0]
+        return value_kind in _SIMULATED_KINDS
+    class_name = name_arguments.removesuffix("]").partition(",")[0]
     if (
         model.blocks
         or value_kind not in (RESPONSE_QUANTILE, WITHIN_TARGET)
@@ -264,7 +270,7 @@ def needs_simulation(
     return not has_quantiles(model, class_name, exact=value_kind == WITHIN_TARGET)
 
 
-def names_in(texts: Iterable[str], value_kinds: Collection[str] = _ESTIMATED) -> set[str]:
+def names_in(texts: Iterable[str], value_kinds: Collection[str] = _SIMULATED_KINDS) -> set[str]:
     """Return the names of values of some kinds that occur in texts, such as conditions.
 
     >>> names_in(["response_time_quantile[jobs,0.95] <= 1 s and time < 2 s", "fairness"])

@@ -107,45 +107,53 @@ class CompiledBounds(CompiledModel):
         """Evaluate the population, the lower bounds on the time by cause, and the upper bound
         [points].
         """
-        size, *columns = self._tape.run(only(values, self.parameters))
-        count = max(map(len, (size, *columns)))
-        size, *columns = (np.broadcast_to(column, (count,)) for column in (size, *columns))
+        population, *columns = self._tape.run(only(values, self.parameters))
+        point_count = max(map(len, (population, *columns)))
+        population, *columns = (
+            np.broadcast_to(column, (point_count,)) for column in (population, *columns)
+        )
         # The upper bound was compiled first, where there is one.
         upper_bound = columns.pop(0) if self._upper_bound is not None else None
-        return size, dict(zip(self._lower_bounds, columns, strict=True)), upper_bound
+        return population, dict(zip(self._lower_bounds, columns, strict=True)), upper_bound
 
     def solution(self, values: Values) -> Solution:
         """Evaluate the bounds at aligned points."""
-        size, lower_bound_by_cause, upper_bound = self.terms(values)
-        low = {"time": np.max([*lower_bound_by_cause.values()], axis=0)}
-        high = {} if upper_bound is None else {"time": upper_bound}
+        population, lower_bound_by_cause, upper_bound = self.terms(values)
+        low_columns = {"time": np.max([*lower_bound_by_cause.values()], axis=0)}
+        high_columns = {} if upper_bound is None else {"time": upper_bound}
         # The note names the cause that binds at the point; ties go to the first.
         binding_indexes = np.argmax([*lower_bound_by_cause.values()], axis=0)
         if not self.model.population.open:
             with np.errstate(all="ignore"):
                 # The least time is that of the greatest throughput.
                 throughput_bounds = {
-                    bound_side: size / time_bounds["time"]
-                    for bound_side, time_bounds in (("high", low), ("low", high))
+                    bound_side: population / time_bounds["time"]
+                    for bound_side, time_bounds in (("high", low_columns), ("low", high_columns))
                     if time_bounds
                 }
-            low |= {"throughput": throughput_bounds["low"]} if "low" in throughput_bounds else {}
-            high |= {"throughput": throughput_bounds["high"]}
+            low_columns |= (
+                {"throughput": throughput_bounds["low"]} if "low" in throughput_bounds else {}
+            )
+            high_columns |= {"throughput": throughput_bounds["high"]}
         reason_by_point = {**self._saturation.reasons(values), **self._counts.reasons(values)}
         deadlocks = self._deadlocks.reasons(values)
-        low["time"] = without(low["time"], reason_by_point)
+        low_columns["time"] = without(low_columns["time"], reason_by_point)
         return Solution(
             model=self.model.name,
             method=BOUNDS,
-            count=len(size),
-            low={name: _finite(bound) for name, bound in low.items()},
-            high={name: _finite(bound) for name, bound in high.items()},
+            count=len(population),
+            low={
+                value_name: _nan_where_infinite(bound) for value_name, bound in low_columns.items()
+            },
+            high={
+                value_name: _nan_where_infinite(bound) for value_name, bound in high_columns.items()
+            },
             useful=self.model.useful,
             remarks=lambda index: (
                 Remarks(failed=reason_by_point[index])
                 if index in reason_by_point
                 else self._remarks(
-                    float(low["time"][index]),
+                    float(low_columns["time"][index]),
                     [*self._lower_bounds][binding_indexes[index]],
                     deadlocks.get(index, ()),
                 )
@@ -161,17 +169,17 @@ class CompiledBounds(CompiledModel):
             )
         return Remarks(
             notes=(
-                *_notes(self.model, binding_cause, self._upper_bound is not None),
+                *_notes_on_bounds(self.model, binding_cause, self._upper_bound is not None),
                 *deadlock_notes,
             )
         )
 
 
-def _finite(column: Array) -> Array:
+def _nan_where_infinite(column: Array) -> Array:
     return np.where(np.isfinite(column), column, np.nan)
 
 
-def _notes(model: Model, binding_cause: str, has_upper_bound: bool) -> tuple[str, ...]:
+def _notes_on_bounds(model: Model, binding_cause: str, has_upper_bound: bool) -> tuple[str, ...]:
     notes = [LOW_SPAN if binding_cause == SPAN else LOW_FULL.format(binding=binding_cause)]
     if model.population.open:
         return (*notes, OPEN_ONLY)

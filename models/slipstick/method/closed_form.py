@@ -139,8 +139,8 @@ class ClosedForm(CompiledModel):
         ]
         numbers_of_groups = [
             number
-            for cycle_time, size, work_by_station in self._group_expressions.values()
-            for number in (cycle_time, size, *work_by_station.values())
+            for cycle_time, processors, work_by_station in self._group_expressions.values()
+            for number in (cycle_time, processors, *work_by_station.values())
         ]
         further_numbers = [
             model.population.size,
@@ -168,7 +168,7 @@ class ClosedForm(CompiledModel):
 
     def _time_alone(self, values: Values) -> Array:
         self.tape.check_names(values)
-        time_column = _not_negative(
+        time_column = _nan_where_negative(
             self._time_tape.run(only(values, self._time_tape.parameters))[0]
         )
         point_counts = [np.size(value) for value in values.values() if np.size(value) != 1]
@@ -206,7 +206,7 @@ class ClosedForm(CompiledModel):
             return super().slopes(values, names, columns)
         known_values = only(values, self._time_tape.parameters)
         time, slope_by_parameter = self._time_tape.slopes(known_values, names)
-        time = without(_not_negative(time), self._reason_by_point(values))
+        time = without(_nan_where_negative(time), self._reason_by_point(values))
         return {self.quantity: (time, slope_by_parameter)}
 
     def takes(self, values: Values) -> Flags:
@@ -227,8 +227,8 @@ class ClosedForm(CompiledModel):
         )
         # In the order in which they were compiled, after the time and the account.
         columns = iter(self.tape.run(values)[2:])
-        size = next(columns)
-        stages = {
+        population = next(columns)
+        times_by_pipeline = {
             pipeline_name: {stage_name: next(columns) for stage_name in stage_names}
             for pipeline_name, stage_names in self.stages.items()
         }
@@ -248,12 +248,12 @@ class ClosedForm(CompiledModel):
             pipeline_name: next(columns) for pipeline_name in self._span_by_pipeline
         }
         is_exact = neglected_effects.neglects_nothing()
-        time = _not_negative(time_slopes.value)
+        time = _nan_where_negative(time_slopes.value)
         reason_by_point = self._reason_by_point(values)
         deadlock_notes = self._deadlocks.reasons(values)
         time = without(time, reason_by_point)
         single_values = (
-            self._single_processor.values(values, time_slopes.value, size)
+            self._single_processor.values(values, time_slopes.value, population)
             if self._single_processor
             else {}
         )
@@ -261,7 +261,7 @@ class ClosedForm(CompiledModel):
             # The utilization law for each group: its rate of cycles times the service that a cycle
             # asks for.
             busy_by_resource = {
-                resource_name: size / time * work_time
+                resource_name: population / time * work_time
                 + _busy_for_other_groups(resource_name, columns_by_group)
                 for resource_name, work_time in work_by_resource.items()
             }
@@ -275,7 +275,7 @@ class ClosedForm(CompiledModel):
             self.model,
             CLOSED_FORM,
             time,
-            size,
+            population,
             account_slopes.booked,
             exact=is_exact,
             groups={
@@ -288,35 +288,35 @@ class ClosedForm(CompiledModel):
             },
             uses=uses,
             parallel_values=lambda account: self._parallel_work.columns(
-                values, time, size, account, span_by_pipeline
+                values, time, population, account, span_by_pipeline
             ),
             other_labels="memory",
             once=time_slopes.once,
-            stages=stages,
+            stages=times_by_pipeline,
             remarks=lambda index: (
                 Remarks(failed=reason_by_point[index])
                 if index in reason_by_point
                 else self._remarks(
                     at(time_slopes.value, index),
-                    at(size, index),
+                    at(population, index),
                     (*neglected_effects.notes(index), *deadlock_notes.get(index, ())),
                 )
             ),
             gradient=lambda index: _gradient(self.quantity, time_slopes, self.tape, index),
         )
 
-    def _remarks(self, time: float, size: float, notes: tuple[str, ...]) -> Remarks:
+    def _remarks(self, time: float, population: float, notes: tuple[str, ...]) -> Remarks:
         has_groups = bool(self.model.population.groups)
-        if has_groups and size < 1:
+        if has_groups and population < 1:
             return Remarks(
                 failed=(
-                    f"the population of {self.model.name} comes out as {size:g} processors; one or"
+                    f"the population of {self.model.name} comes out as {population:g} processors; one or"
                     " more work"
                 )
             )
-        if has_groups and size != math.floor(size):
+        if has_groups and population != math.floor(population):
             notes = (
-                f"{size:g} processors are no whole number; each formula takes them as they are",
+                f"{population:g} processors are no whole number; each formula takes them as they are",
                 *notes,
             )
         if not (math.isfinite(time) and time >= 0):
@@ -337,19 +337,21 @@ def _gradient(quantity: str, derivatives: Derivatives, tape: Tape, index: int) -
     return Gradient({quantity: slope_by_parameter}, input_values, tape.parameters)
 
 
-def _not_negative(time: Array) -> Array:
+def _nan_where_negative(time: Array) -> Array:
     return time if np.min(time, initial=0.0) >= 0 else np.where(time >= 0, time, np.nan)
 
 
 def _busy_for_other_groups(
-    resource: str, groups: Mapping[str, tuple[Array, Array, Mapping[str, Array]]]
+    resource_name: str, columns_by_group: Mapping[str, tuple[Array, Array, Mapping[str, Array]]]
 ) -> Array:
     """Return the mean number of servers of a resource that are busy for the groups after the first."""
     busy_servers = np.zeros(1)
-    for cycle_time, size, work_by_resource in list(groups.values())[1:]:
+    for cycle_time, processors, work_by_resource in list(columns_by_group.values())[1:]:
         # A group with nothing to do takes no time and asks for nothing.
         busy_servers = busy_servers + np.where(
-            work_by_resource[resource] > 0, size * work_by_resource[resource] / cycle_time, 0.0
+            work_by_resource[resource_name] > 0,
+            processors * work_by_resource[resource_name] / cycle_time,
+            0.0,
         )
     return busy_servers
 
@@ -377,19 +379,19 @@ def _account_time(model: Model) -> Expr:
     if not isinstance(model.population, PhasedPopulation):
         return whole_time(model)
     processors = model.population.size
-    terms: list[Expr] = []
+    part_times: list[Expr] = []
     for phase in model.population.phases:
         busy_fraction = phase.processors / processors
-        terms.append(phase.repeat * (busy_fraction * time(phase.cycle, model)))
+        part_times.append(phase.repeat * (busy_fraction * time(phase.cycle, model)))
         if phase.processors != processors:
             # The same time again, its steps unlabelled, so that idle processors book nothing else.
-            terms.append(
+            part_times.append(
                 Booked(
                     IDLE_PROCESSORS,
                     phase.repeat * ((1 - busy_fraction) * time(phase.cycle, model, booked=False)),
                 )
             )
-    return total(terms, TIME)
+    return total(part_times, TIME)
 
 
 def _superstep_account(population: SuperstepPopulation, model: Model) -> Expr:
@@ -398,7 +400,7 @@ def _superstep_account(population: SuperstepPopulation, model: Model) -> Expr:
     """
     booked_times: dict[int, Expr] = {}
     unbooked_times: dict[int, Expr] = {}
-    terms: list[Expr] = []
+    superstep_times: list[Expr] = []
     for superstep in population.supersteps:
         line_times = [time(body, model, False, unbooked_times) for body in superstep.bodies]
         # The superstep lasts as long as its longest line; the other lines are idle for the rest.
@@ -406,8 +408,8 @@ def _superstep_account(population: SuperstepPopulation, model: Model) -> Expr:
         booked_line_times = (time(body, model, True, booked_times) for body in superstep.bodies)
         idle_times = (Booked(IDLE_PROCESSORS, longest - line_time) for line_time in line_times)
         mean_time = total([*booked_line_times, *idle_times], TIME) / len(line_times)
-        terms.append(superstep.repeat * (mean_time + time(superstep.barrier, model)))
-    return total(terms, TIME)
+        superstep_times.append(superstep.repeat * (mean_time + time(superstep.barrier, model)))
+    return total(superstep_times, TIME)
 
 
 def _demand_by_station(cycle: Activity, model: Model) -> dict[str, Expr]:
@@ -452,20 +454,20 @@ def _stage_times(model: Model) -> dict[str, dict[str, Expr]]:
     return times_by_pipeline
 
 
-SPAN = 1e4
-"""A takeover is looked for from 1/SPAN to SPAN times the parameter's value."""
+SEARCH_FACTOR = 1e4
+"""A takeover is looked for from 1/SEARCH_FACTOR to SEARCH_FACTOR times the parameter's value."""
 
-# A geometric grid, divided again ROUNDS times: 160^7 steps over the range of SPAN, 3e-15 of the
+# A geometric grid, divided again GRID_ROUNDS times: 160^7 steps over the range of SEARCH_FACTOR, 3e-15 of the
 # value each.
-STEPS = 161
-ROUNDS = 7
+GRID_SIZE = 161
+GRID_ROUNDS = 7
 
 
 def with_takeovers(
     form: ClosedForm, limits: tuple[Limit, ...], values: Mapping[str, float]
 ) -> tuple[Limit, ...]:
-    """Add to each limit the nearest values of each parameter, below and above its own, at which
-    another stage becomes the slowest.
+    """Add its takeovers to the limit of each pipeline: the nearest values of each parameter, below
+    and above its own, at which another stage becomes the slowest.
 
     The stages are evaluated on a geometric grid from each parameter's value on, and the step on
     which the binding stage first changes is divided again and again. A parameter of value 0 has no
@@ -477,18 +479,28 @@ def with_takeovers(
     limits : as the answer gives them
     values : parameters that differ from the model's own, in base units
     """
-    return tuple(replace(limit, takeovers=_takeovers(form, limit, values)) for limit in limits)
+    return tuple(
+        replace(limit, takeovers=_takeovers_of_pipeline(form, limit, values)) for limit in limits
+    )
 
 
-def _takeovers(form: ClosedForm, limit: Limit, values: Mapping[str, float]) -> tuple[Takeover, ...]:
-    stages = form.stages[limit.pipeline]
-    tape = Tape(list(stages.values()))
-    own_values = {name: value for name, value in values.items() if name in tape.parameters}
+def _takeovers_of_pipeline(
+    form: ClosedForm, pipeline_limit: Limit, parameter_values: Mapping[str, float]
+) -> tuple[Takeover, ...]:
+    time_by_stage = form.stages[pipeline_limit.pipeline]
+    tape = Tape(list(time_by_stage.values()))
+    own_values = {
+        name: parameter_value
+        for name, parameter_value in parameter_values.items()
+        if name in tape.parameters
+    }
     takeovers = []
-    for parameter in parameters(*stages.values()):
-        value = own_values.get(parameter.name, parameter.value)
-        if value:
-            takeovers += _takeovers_along(tape, list(stages), parameter, float(value), own_values)
+    for parameter in parameters(*time_by_stage.values()):
+        parameter_value = own_values.get(parameter.name, parameter.value)
+        if parameter_value:
+            takeovers += _nearest_takeovers(
+                tape, list(time_by_stage), parameter, float(parameter_value), own_values
+            )
     # Equal changes stay in the order of the formula; they differ in the last digits only.
     return tuple(
         sorted(
@@ -497,24 +509,26 @@ def _takeovers(form: ClosedForm, limit: Limit, values: Mapping[str, float]) -> t
     )
 
 
-def _takeovers_along(
+def _nearest_takeovers(
     tape: Tape,
     stage_names: list[str],
     parameter: Parameter,
-    value: float,
+    parameter_value: float,
     own_values: Mapping[str, float],
 ) -> list[Takeover]:
-    """Find the takeovers nearest to the value of a parameter, below and above it."""
+    """Find the nearest values of a parameter, below and above its own, at which another stage of a
+    pipeline becomes the slowest.
+    """
 
-    def times_at(points: Array) -> Array:
-        columns = tape.run({**own_values, parameter.name: points})
-        return np.stack([np.broadcast_to(column, points.shape) for column in columns])
+    def times_at(parameter_values: Array) -> Array:
+        columns = tape.run({**own_values, parameter.name: parameter_values})
+        return np.stack([np.broadcast_to(column, parameter_values.shape) for column in columns])
 
     takeovers = []
-    for range_end in (1 / SPAN, SPAN):
+    for range_factor in (1 / SEARCH_FACTOR, SEARCH_FACTOR):
         change = (
-            _nearest_change(times_at, value, value * range_end)
-            if 0 < value * range_end < np.inf
+            _nearest_change(times_at, parameter_value, parameter_value * range_factor)
+            if 0 < parameter_value * range_factor < np.inf
             else None
         )
         if change is not None:
@@ -522,7 +536,7 @@ def _takeovers_along(
             takeovers.append(
                 Takeover(
                     parameter.name,
-                    value,
+                    parameter_value,
                     changed_value,
                     str(parameter.dimension),
                     stage_names[stage_index],
@@ -541,8 +555,8 @@ def _nearest_change(
     binds in between is found as well.
     """
     binding_stage = 0
-    for _ in range(ROUNDS):
-        grid = np.geomspace(near_value, far_value, STEPS)
+    for _ in range(GRID_ROUNDS):
+        grid = np.geomspace(near_value, far_value, GRID_SIZE)
         times = times_at(grid)
         binding_by_value = np.argmax(times, axis=0)
         indexes_of_change = np.flatnonzero(binding_by_value != binding_by_value[0])
@@ -635,8 +649,8 @@ class CompiledLaw(CompiledModel):
             return Remarks(failed=f"law {self.law.name} comes out as {value!r}")
         return Remarks(notes=(self.law.note,) if self.law.note else ())
 
-    def _is_valid(self, values: Values, points: int) -> Flags:
-        is_valid = np.ones(points, dtype=bool)
+    def _is_valid(self, values: Values, point_count: int) -> Flags:
+        is_valid = np.ones(point_count, dtype=bool)
         for condition in self.conditions:
             is_valid &= condition.holds(values)
         return is_valid

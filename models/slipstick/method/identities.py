@@ -43,7 +43,7 @@ from slipstick.vocabulary import LOCKS, SECOND_PHASES, SEVERAL_PERMITS, SIMULATI
 ROUNDING = 1e-6
 """Relative difference that rounding, and the end of an iteration, explain."""
 
-OF_SIMULATIONS = 0.02
+SIMULATION_DIFFERENCE = 0.02
 """Relative difference that a simulation is allowed beside its intervals: cycles and visits that the
 ends of a run cut off are in one estimate and not in another, also where nothing is random."""
 
@@ -155,12 +155,12 @@ class Identities:
             checks += self._checks_of_products(solution, values)
             checks += self._checks_of_resources(solution, values)
         for is_broken, message_form, left_side, right_side in checks:
-            for point in np.flatnonzero(np.broadcast_to(is_broken, (solution.count,))):
+            for point_index in np.flatnonzero(np.broadcast_to(is_broken, (solution.count,))):
                 sides = (
-                    np.broadcast_to(side, (solution.count,))[point]
+                    np.broadcast_to(side, (solution.count,))[point_index]
                     for side in (left_side, right_side)
                 )
-                contradiction_by_point.setdefault(int(point), message_form.format(*sides))
+                contradiction_by_point.setdefault(int(point_index), message_form.format(*sides))
         return contradiction_by_point
 
     def _checks_of_products(self, solution: Solution, values: Values) -> Iterator[IdentityCheck]:
@@ -185,11 +185,11 @@ class Identities:
                 message_form += f"{product.total} is {{:.6g}}"
             else:
                 continue
-            rate = columns[product.rate]
-            time = columns[product.time] + think_time
-            half_width = half_width + rate * _half_width(solution, product.time)
-            half_width = half_width + time * _half_width(solution, product.rate)
-            product_value = rate * time
+            rate_column = columns[product.rate]
+            time_column = columns[product.time] + think_time
+            half_width = half_width + rate_column * _half_width(solution, product.time)
+            half_width = half_width + time_column * _half_width(solution, product.rate)
+            product_value = rate_column * time_column
             allowed_difference = HALF_WIDTHS * half_width + _allowed_relative_difference(
                 solution
             ) * np.maximum(product_value, expected_total)
@@ -216,12 +216,13 @@ class Identities:
             demand = next(load_values)
             visits = next(load_values)
             rate_alone = next(load_values)
-            name = load.name
+            resource_name = load.name
             number_present, wait = (
-                columns.get(f"{value_kind}[{name}]") for value_kind in ("queue_length", "wait")
+                columns.get(f"{value_kind}[{resource_name}]")
+                for value_kind in ("queue_length", "wait")
             )
-            utilization = columns.get(f"utilization[{name}]")
-            rate = columns["throughput"]
+            utilization = columns.get(f"utilization[{resource_name}]")
+            throughput = columns["throughput"]
             if (
                 number_present is None
                 or wait is None
@@ -232,17 +233,17 @@ class Identities:
             if utilization is None or not counts_busy:
                 # Who waits where speed depends on the number present is beyond those that the same
                 # visits would make alone; with infinite servers none waits.
-                busy_servers = rate * demand / rate_alone
+                busy_servers = throughput * demand / rate_alone
             else:
                 busy_servers = load.servers * utilization
             waiting_check = (
-                f"throughput x visits x wait at {name} is {{:.6g}}, but {{:.6g}} wait there",
-                rate * visits * wait,
+                f"throughput x visits x wait at {resource_name} is {{:.6g}}, but {{:.6g}} wait there",
+                throughput * visits * wait,
                 number_present - busy_servers,
             )
             service_check = (
-                f"throughput x demand at {name} is {{:.6g}}, but {{:.6g}} of its servers are busy",
-                rate * demand,
+                f"throughput x demand at {resource_name} is {{:.6g}}, but {{:.6g}} of its servers are busy",
+                throughput * demand,
                 busy_servers,
             )
             checks = (
@@ -269,24 +270,24 @@ def _without_answers(solution: Solution, contradiction_by_point: Mapping[int, st
     """
     method_by_point = solution.methods or [solution.method] * solution.count
     remarks_by_point = {
-        index: Remarks(
-            failed=f"{method_by_point[index]} contradicts itself: {contradiction}; {REPORT}"
+        point_index: Remarks(
+            failed=f"{method_by_point[point_index]} contradicts itself: {contradiction}; {REPORT}"
         )
-        for index, contradiction in contradiction_by_point.items()
+        for point_index, contradiction in contradiction_by_point.items()
     }
     earlier_remarks = solution.remarks
-    detail = solution.detail
+    own_detail = solution.detail
     is_removed = np.isin(np.arange(solution.count), list(contradiction_by_point))
 
-    def remarks_of(index: int) -> Remarks:
-        return remarks_by_point.get(index) or earlier_remarks(index)
+    def remarks_of(point_index: int) -> Remarks:
+        return remarks_by_point.get(point_index) or earlier_remarks(point_index)
 
-    def inner_detail(index: int) -> tuple[Solution, int]:
-        if index in remarks_by_point or detail is None:
-            return replace(remaining_solution, detail=None), index
-        return detail(index)
+    def detail_without_answers(point_index: int) -> tuple[Solution, int]:
+        if point_index in remarks_by_point or own_detail is None:
+            return replace(remaining_solution, detail=None), point_index
+        return own_detail(point_index)
 
-    tables: dict[str, Any] = {
+    remaining_tables: dict[str, Any] = {
         table_name: {
             name: np.where(is_removed, np.nan, column)
             for name, column in getattr(solution, table_name).items()
@@ -298,10 +299,12 @@ def _without_answers(solution: Solution, contradiction_by_point: Mapping[int, st
         exact=np.broadcast_to(solution.exact, (solution.count,)) & ~is_removed,
         refused=solution.refused | contradiction_by_point.keys(),
         remarks=remarks_of,
-        **tables,
+        **remaining_tables,
     )
     return (
-        remaining_solution if detail is None else replace(remaining_solution, detail=inner_detail)
+        remaining_solution
+        if own_detail is None
+        else replace(remaining_solution, detail=detail_without_answers)
     )
 
 
@@ -459,22 +462,34 @@ def _checks_of_intervals(solution: Solution) -> Iterator[IdentityCheck]:
     """Check that each lower end is at most the upper end and the value, and each value at most the
     upper end.
     """
-    for name, low in solution.low.items():
-        if name.partition("[")[0] in _VALUES_WITHOUT_ORDER:
+    for value_name, lower_end in solution.low.items():
+        if value_name.partition("[")[0] in _VALUES_WITHOUT_ORDER:
             continue
-        comparisons = [(f"the lower end of {name}", low, "its upper end", solution.high.get(name))]
+        comparisons = [
+            (
+                f"the lower end of {value_name}",
+                lower_end,
+                "its upper end",
+                solution.high.get(value_name),
+            )
+        ]
         comparisons.append(
-            (f"the lower end of {name}", low, "its value", solution.values.get(name))
+            (
+                f"the lower end of {value_name}",
+                lower_end,
+                "its value",
+                solution.values.get(value_name),
+            )
         )
         yield from (
             identity_check
             for comparison in comparisons
             for identity_check in _checks_of_order(*comparison)
         )
-    for name, high in solution.high.items():
-        value = solution.values.get(name)
-        if value is not None and name.partition("[")[0] not in _VALUES_WITHOUT_ORDER:
-            yield from _checks_of_order(name, value, "its upper end", high)
+    for value_name, upper_end in solution.high.items():
+        value_column = solution.values.get(value_name)
+        if value_column is not None and value_name.partition("[")[0] not in _VALUES_WITHOUT_ORDER:
+            yield from _checks_of_order(value_name, value_column, "its upper end", upper_end)
 
 
 def _checks_of_order(
@@ -498,8 +513,8 @@ _NOT_NEGATIVE = ("time", "throughput", "response_time", "residence_time", "queue
 
 def _checks_of_ranges(solution: Solution) -> Iterator[IdentityCheck]:
     """Check that no utilization is above 1, and that times, rates and numbers are not negative."""
-    for name, column in solution.values.items():
-        value_kind, name_in_brackets = name.partition("[")[::2]
+    for value_name, column in solution.values.items():
+        value_kind, name_in_brackets = value_name.partition("[")[::2]
         if value_kind == "utilization":
             message_form = f"throughput x demand over servers of {name_in_brackets[:-1]} is {{:.6g}}, but at most {{:g}}"
             is_above_one = (
@@ -507,7 +522,12 @@ def _checks_of_ranges(solution: Solution) -> Iterator[IdentityCheck]:
             ) & _computes_waiting(solution)
             yield is_above_one, message_form, column, np.ones(1)
         elif value_kind in _NOT_NEGATIVE:
-            yield column < -1e-9, f"{name} is {{:.6g}}, but at least {{:g}}", column, np.zeros(1)
+            yield (
+                column < -1e-9,
+                f"{value_name} is {{:.6g}}, but at least {{:g}}",
+                column,
+                np.zeros(1),
+            )
 
 
 def _computes_waiting(solution: Solution) -> NDArray[np.bool_]:
@@ -525,17 +545,19 @@ def _is_simulated(solution: Solution) -> NDArray[np.bool_]:
     )
 
 
-def _half_width(solution: Solution, name: str) -> Array:
+def _half_width(solution: Solution, value_name: str) -> Array:
     """Return half the width of the interval of a value; 0 where it is no estimate.
 
     It is NaN, and so nothing is contradicted, where an estimate has no interval.
     """
-    if name in solution.low and name in solution.high:
-        return (solution.high[name] - solution.low[name]) / 2
+    if value_name in solution.low and value_name in solution.high:
+        return (solution.high[value_name] - solution.low[value_name]) / 2
     return np.zeros(1)
 
 
 def _allowed_relative_difference(solution: Solution) -> Array:
     """Return the relative difference that an identity may have at each point."""
     methods = solution.methods or [solution.method]
-    return np.array([OF_SIMULATIONS if method == SIMULATION else ROUNDING for method in methods])
+    return np.array(
+        [SIMULATION_DIFFERENCE if method == SIMULATION else ROUNDING for method in methods]
+    )

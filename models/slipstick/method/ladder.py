@@ -173,7 +173,9 @@ class LadderForm(CompiledModel):
         except SlipstickError:
             raise
         except Exception as error:  # noqa: BLE001  # also of packages outside; it is noted
-            self.refusals[method.name] = self._failures[method.name] = _failure(method, error)
+            self.refusals[method.name] = self._failures[method.name] = _failure_sentence(
+                method, error
+            )
         return None
 
     @property
@@ -211,23 +213,30 @@ class LadderForm(CompiledModel):
 
     def blocks(self, values: Values, count: int) -> Iterator[Rows]:
         """Divide aligned points by method, then into blocks that are solved together."""
-        for rows, _, form in self._assigned_rows(values, count):
-            yield from (rows[block_indexes] for block_indexes in form.blocks({}, len(rows)))
+        for point_indexes, _, form in self._assigned_points(values, count):
+            yield from (
+                point_indexes[block_indexes]
+                for block_indexes in form.blocks({}, len(point_indexes))
+            )
 
     def simulated(self, values: Values, count: int) -> int:
         """Return the number of points that are simulated."""
-        assigned_rows = self._assigned_rows(values, count)
-        return sum(len(rows) for rows, method, _ in assigned_rows if method.estimates)
+        assigned_points = self._assigned_points(values, count)
+        return sum(
+            len(point_indexes) for point_indexes, method, _ in assigned_points if method.estimates
+        )
 
     def brief(self, values: Values) -> Solution:
         """Solve for the first quantity alone, each point by its method."""
-        return self._solved(values, lambda form, known_values: form.brief(known_values))
+        return self._solved_points(values, lambda form, known_values: form.brief(known_values))
 
     def solution(self, values: Values) -> Solution:
         """Solve each point by its method, and check answers that may not be exact by a short
         simulation.
         """
-        solution = self._solved(values, lambda form, known_values: form.solution(known_values))
+        solution = self._solved_points(
+            values, lambda form, known_values: form.solution(known_values)
+        )
         simulation = self._arguments[2]
         if self._smooth or simulation.check == CHECK_OFF or isinstance(self.model, AddedModel):
             return solution  # what is not exact is simulated by default
@@ -248,15 +257,15 @@ class LadderForm(CompiledModel):
         """Return values with their derivatives: from the method itself if one method solves all
         points and no value is an amount, else by differences.
         """
-        assigned_rows = self._assigned_rows(values, count_of(values))
+        assigned_points = self._assigned_points(values, count_of(values))
         has_amounts = self.amounts is not None and any(
             name.startswith("amount[") for name in columns
         )
         # Amounts are computed from the solution, and methods may take over from each other between
         # two points: differences contain both.
-        if has_amounts or len(assigned_rows) > 1:
+        if has_amounts or len(assigned_points) > 1:
             return super().slopes(values, names, columns)
-        ((_, _, form),) = assigned_rows
+        ((_, _, form),) = assigned_points
         try:
             return form.slopes(only(values, form.parameters), names, columns)
         except SlipstickError:
@@ -267,27 +276,27 @@ class LadderForm(CompiledModel):
     def unit(self, column: str) -> str:
         return self._fallback[1].unit(column)
 
-    def _assigned_rows(
+    def _assigned_points(
         self, values: Values, count: int
     ) -> list[tuple[Rows, Method, CompiledModel]]:
         """Assign each point to the first method of the ladder that takes it."""
-        assigned_rows: list[tuple[Rows, Method, CompiledModel]] = []
+        assigned_points: list[tuple[Rows, Method, CompiledModel]] = []
         values = self.solvable(values)
         is_unsolved = np.ones(count, dtype=bool)
         for method in self._methods:
             if not is_unsolved.any():
-                return assigned_rows
+                return assigned_points
             if (form := self.form(method)) is not None:
                 is_taken = is_unsolved & np.broadcast_to(_is_taken(form, values), (count,))
-                assigned_rows += (
+                assigned_points += (
                     [(np.flatnonzero(is_taken), method, form)] if is_taken.any() else []
                 )
                 is_unsolved &= ~is_taken
         if is_unsolved.any():
             assert self._fallback  # raises if there is none
-        return assigned_rows
+        return assigned_points
 
-    def _solved(
+    def _solved_points(
         self, values: Values, solve: Callable[[CompiledModel, Values], Solution]
     ) -> Solution:
         """Solve each point by the first method that takes it, and by the next where that method
@@ -298,27 +307,29 @@ class LadderForm(CompiledModel):
             from slipstick.expression.tape import Tape
 
             Tape(self.model.expressions()).check_names(values)
-        count = count_of(values)
-        pieces = []
-        for rows, method, form in self._assigned_rows(values, count):
-            rows_and_solutions = self._solved_by_next(values, count, rows, method, form, solve)
+        point_count = count_of(values)
+        all_parts = []
+        for point_indexes, method, form in self._assigned_points(values, point_count):
+            solved_parts = self._solved_in_parts(
+                values, point_count, point_indexes, method, form, solve
+            )
             earlier_methods = self._methods[: self._methods.index(method)]
             for failure in (
                 self._failures.get(earlier_method.name) for earlier_method in earlier_methods
             ):
                 if failure:
-                    rows_and_solutions = [
-                        (part_rows, _with_reasons(part_solution, [failure] * len(part_rows)))
-                        for part_rows, part_solution in rows_and_solutions
+                    solved_parts = [
+                        (part_indexes, _with_reasons(part_solution, [failure] * len(part_indexes)))
+                        for part_indexes, part_solution in solved_parts
                     ]
-            pieces += rows_and_solutions
-        return pieces[0][1] if len(pieces) == 1 else joined(pieces)
+            all_parts += solved_parts
+        return all_parts[0][1] if len(all_parts) == 1 else joined(all_parts)
 
-    def _solved_by_next(
+    def _solved_in_parts(
         self,
         values: Values,
-        count: int,
-        rows: Rows,
+        point_count: int,
+        point_indexes: Rows,
         method: Method,
         form: CompiledModel,
         solve: Callable[[CompiledModel, Values], Solution],
@@ -326,53 +337,62 @@ class LadderForm(CompiledModel):
         """Solve some points by a method, and the points at which it refuses or fails by the next
         method that accepts the model.
         """
-        has_all_rows = len(rows) == count
-        values_of_rows = {
-            name: value if has_all_rows else at_rows(value, rows) for name, value in values.items()
+        has_all_points = len(point_indexes) == point_count
+        point_values = {
+            name: value if has_all_points else at_rows(value, point_indexes)
+            for name, value in values.items()
         }
         known_values = (
-            only(values_of_rows, form.parameters)
-            if isinstance(self.model, Model)
-            else values_of_rows
+            only(point_values, form.parameters) if isinstance(self.model, Model) else point_values
         )
         try:
             solution = self._with_intervals(solve(form, known_values))
         except SlipstickError:
             raise
         except Exception as error:
-            if len(rows) > 1:  # only the points at which it fails go on
+            if len(point_indexes) > 1:  # only the points at which it fails go on
                 return [
                     piece
-                    for half_rows in np.array_split(rows, 2)
-                    for piece in self._solved_by_next(values, count, half_rows, method, form, solve)
+                    for half_indexes in np.array_split(point_indexes, 2)
+                    for piece in self._solved_in_parts(
+                        values, point_count, half_indexes, method, form, solve
+                    )
                 ]
-            failure = _failure(method, error)
+            failure = _failure_sentence(method, error)
             if not (next_method := self._next_accepting(method)):
                 raise NoAnswerError(failure) from error
-            rows_and_solutions = self._solved_by_next(values, count, rows, *next_method, solve)
+            solved_parts = self._solved_in_parts(
+                values, point_count, point_indexes, *next_method, solve
+            )
             return [
-                (part_rows, _with_reasons(part_solution, [failure]))
-                for part_rows, part_solution in rows_and_solutions
+                (part_indexes, _with_reasons(part_solution, [failure]))
+                for part_indexes, part_solution in solved_parts
             ]
         # A solution that breaks an identity is refused at that point, and the next method is asked.
         if self.identities is not None:
-            solution = self.identities(solution, values_of_rows)
-        refused_indexes = sorted(solution.refused)
-        if not refused_indexes or not (next_method := self._next_accepting(method)):
-            return [(rows, solution)]
-        reason_by_row = {
-            rows[index]: solution.remarks_at(index).failed for index in refused_indexes
+            solution = self.identities(solution, point_values)
+        refused_positions = sorted(solution.refused)
+        if not refused_positions or not (next_method := self._next_accepting(method)):
+            return [(point_indexes, solution)]
+        reason_by_index = {
+            point_indexes[position]: solution.remarks_at(position).failed
+            for position in refused_positions
         }
-        rows_and_solutions = [
-            (part_rows, _with_reasons(part_solution, [reason_by_row[row] for row in part_rows]))
-            for part_rows, part_solution in self._solved_by_next(
-                values, count, rows[refused_indexes], *next_method, solve
+        solved_parts = [
+            (
+                part_indexes,
+                _with_reasons(
+                    part_solution, [reason_by_index[point_index] for point_index in part_indexes]
+                ),
+            )
+            for part_indexes, part_solution in self._solved_in_parts(
+                values, point_count, point_indexes[refused_positions], *next_method, solve
             )
         ]
         return (
-            [(rows, solution), *rows_and_solutions]
-            if len(refused_indexes) < len(rows)
-            else rows_and_solutions
+            [(point_indexes, solution), *solved_parts]
+            if len(refused_positions) < len(point_indexes)
+            else solved_parts
         )
 
     def _next_accepting(self, method: Method) -> tuple[Method, CompiledModel] | None:
@@ -416,7 +436,7 @@ def _is_taken(form: CompiledModel, values: Values) -> NDArray[np.bool_]:
         return np.ones(1, dtype=bool)
 
 
-def _failure(method: Method, error: Exception) -> str:
+def _failure_sentence(method: Method, error: Exception) -> str:
     """Return the sentence which says that a method failed by an error in its code."""
     return f"{method.name} failed, a fault of slipstick ({type(error).__name__}: {error})"
 
@@ -461,10 +481,10 @@ def led_on(reason: str, other_names: Collection[str], refusal: Refusal) -> tuple
             verb = "has" if len(named_methods) == 1 else "have"
             names = " and ".join(named_methods)
             return f"{reason}; {names} {verb} no answer either, ask for {method_name}", method_name
-    further = _further_reasons(
+    further_reasons = _further_reasons(
         {method_name: refusal_by_method[method_name] for method_name in named_methods}
     )
-    return f"{reason}{further}", ""
+    return f"{reason}{further_reasons}", ""
 
 
 def _further_reasons(refusal_by_method: Mapping[str, str]) -> str:
@@ -540,7 +560,7 @@ class _NamedMethod:
         the other methods.
         """
         way_out = f", or name another method: {', '.join(self.others)}" if self.others else ""
-        return f"{_failure(self.method, error)}; please report it with the model{way_out}"
+        return f"{_failure_sentence(self.method, error)}; please report it with the model{way_out}"
 
     def _with_refusals(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """Wrap a function so that errors in its code become refusals in words."""
@@ -574,13 +594,16 @@ class _NamedMethod:
             return self._with_ways_out(solution, values)
 
         def solve_halves(values: Values) -> Solution:
-            rows_of_halves = np.array_split(np.arange(count_of(values)), 2)
+            indexes_of_halves = np.array_split(np.arange(count_of(values)), 2)
             values_of_halves = [
-                {name: at_rows(value, rows) for name, value in values.items()}
-                for rows in rows_of_halves
+                {
+                    parameter_name: at_rows(value, half_indexes)
+                    for parameter_name, value in values.items()
+                }
+                for half_indexes in indexes_of_halves
             ]
             return joined(
-                list(zip(rows_of_halves, map(solve_points, values_of_halves), strict=True))
+                list(zip(indexes_of_halves, map(solve_points, values_of_halves), strict=True))
             )
 
         return solve_points
@@ -610,13 +633,13 @@ class _NamedMethod:
             reason, other_method = self._extended_reason(point_remarks.failed, values)
             return replace(point_remarks, failed=reason, other_method=other_method)
 
-        def detail(index: int) -> tuple[Solution, int]:
+        def detail_with_way_out(index: int) -> tuple[Solution, int]:
             assert solution.detail is not None
-            inner_solution, row = self._with_refusals(solution.detail)(index)
-            return self._with_ways_out(inner_solution, values), row
+            inner_solution, inner_index = self._with_refusals(solution.detail)(index)
+            return self._with_ways_out(inner_solution, values), inner_index
 
-        deferred_detail = None if solution.detail is None else detail
-        return replace(solution, gradient=gradient, remarks=remarks, detail=deferred_detail)
+        wrapped_detail = None if solution.detail is None else detail_with_way_out
+        return replace(solution, gradient=gradient, remarks=remarks, detail=wrapped_detail)
 
 
 def named(
@@ -647,12 +670,12 @@ def _with_reasons(solution: Solution, reasons: Sequence[str | None]) -> Solution
     """
 
     # Details are nested, one level for each method that passed the point on.
-    def detail(index: int) -> tuple[Solution, int]:
+    def detail_with_reason(index: int) -> tuple[Solution, int]:
         inner_solution = solution
-        row = index
+        inner_index = index
         while inner_solution.detail is not None:
-            inner_solution, row = inner_solution.detail(row)
-        remarks = inner_solution.remarks(row)
+            inner_solution, inner_index = inner_solution.detail(inner_index)
+        remarks = inner_solution.remarks(inner_index)
         reason = reasons[index]
         note = f"{solution.method} answers by default: {reason}"
         combined_reason = reason or ""
@@ -664,6 +687,6 @@ def _with_reasons(solution: Solution, reasons: Sequence[str | None]) -> Solution
             if remarks.failed
             else replace(remarks, notes=(*remarks.notes, note))
         )
-        return replace(inner_solution, detail=None, remarks=lambda _: noted_remarks), row
+        return replace(inner_solution, detail=None, remarks=lambda _: noted_remarks), inner_index
 
-    return replace(solution, detail=detail)
+    return replace(solution, detail=detail_with_reason)

@@ -88,11 +88,11 @@ def _compile_simulation(
 
 
 def _compile_network(
-    name: str, model: Subject, parameters: Parameters, simulation: Simulation
+    method_name: str, model: Subject, parameters: Parameters, simulation: Simulation
 ) -> CompiledModel:
     from slipstick.method.networks.form import CompiledNetwork
 
-    return CompiledNetwork(cast(QueueingNetwork, model), name)
+    return CompiledNetwork(cast(QueueingNetwork, model), method_name)
 
 
 def _accepts_solved_network(model: Subject, smooth: bool) -> Acceptance:
@@ -133,7 +133,7 @@ def _compile_network_bounds(
     return CompiledNetworkBounds(cast(QueueingNetwork, model))
 
 
-_OF_ACTIVITIES = (
+_METHODS_OF_ACTIVITIES = (
     Method(
         CLOSED_FORM,
         ACTIVITY,
@@ -153,7 +153,7 @@ _OF_ACTIVITIES = (
 )
 
 _OWN_METHODS = (
-    *(replace(method, knows=KNOWN[method.name]) for method in _OF_ACTIVITIES),
+    *(replace(method, knows=KNOWN[method.name]) for method in _METHODS_OF_ACTIVITIES),
     Method(
         CLOSED_FORM,
         LAW,
@@ -277,7 +277,7 @@ def form_of(
     >>> form.points({"population.processors": np.array([1.0, 10.0])}).provenance().methods
     ['closed-form', 'mean-value']
     """
-    settings = simulation or _DEFAULT_SIMULATION
+    simulation_settings = simulation or _DEFAULT_SIMULATION
     model_kind = kind_of(model)
     known_name = _known_method(model_kind, method)
     if isinstance(model, Law) or known_name:
@@ -289,10 +289,14 @@ def form_of(
             if other_name not in (method_name, BOUNDS, BEST)
         }
         form = named(
-            method_named(model_kind, method_name), model, parameters, settings, other_methods
+            method_named(model_kind, method_name),
+            model,
+            parameters,
+            simulation_settings,
+            other_methods,
         )
     else:
-        form = LadderForm(model, parameters, settings, smooth, ladder(model_kind))
+        form = LadderForm(model, parameters, simulation_settings, smooth, ladder(model_kind))
     form.left_out = left_out_of(model)
     if isinstance(model, Model):
         form.estimates = model.estimates
@@ -306,7 +310,7 @@ def form_of(
     if method != BOUNDS and isinstance(model, Model | QueueingNetwork):
         bounds_method = method_named(model_kind, BOUNDS)
         # Compiled only if an answer is compared: exact answers at many points are not.
-        form.bounds = lambda: bounds_method.compiled(model, parameters, settings)
+        form.bounds = lambda: bounds_method.compiled(model, parameters, simulation_settings)
     return form
 
 
@@ -338,12 +342,13 @@ def default_answer(
         refusal_reason = form.refusals.get(CLOSED_FORM)
         simulation_note = f"simulated by default: {refusal_reason}" if refusal_reason else SIMULATED
         return replace(answer, notes=(*answer.notes, simulation_note))
-    return _with_takeovers(form.closed, answer)
+    return _with_stage_takeovers(form.closed, answer)
 
 
-def _with_takeovers(form: CompiledModel | None, answer: Answer) -> Answer:
-    """Add takeovers to the limits of a closed form, unless there are more than `_MOST_TAKEOVERS`
-    limits: each is searched for by itself, and so long a list is not read.
+def _with_stage_takeovers(form: CompiledModel | None, answer: Answer) -> Answer:
+    """Add to an answer by closed form the values of parameters at which another stage of a pipeline
+    becomes the slowest, unless more than `_MOST_TAKEOVERS` pipelines have a limit: each is searched
+    by itself, and so long a list is not read.
     """
     if not isinstance(form, ClosedForm) or answer.failed or len(answer.limits) > _MOST_TAKEOVERS:
         return answer
@@ -422,12 +427,15 @@ def _with_groups(answer: Answer, group_names: Sequence[str]) -> Answer:
 
 
 def _with_transient_values(
-    answers: tuple[Answer, ...], model: Subject, parameters: Parameters, values: Collection[str]
+    answers: tuple[Answer, ...],
+    model: Subject,
+    parameters: Parameters,
+    value_names: Collection[str],
 ) -> tuple[Answer, ...]:
     """Add the transient values of a network that are asked for."""
-    if not isinstance(model, QueueingNetwork) or not any(map(is_transient, values)):
+    if not isinstance(model, QueueingNetwork) or not any(map(is_transient, value_names)):
         return answers
-    own_values = {
+    parameter_values = {
         path: parameter.value
         for path, parameter in parameters.items()
         if parameter.value is not None
@@ -435,7 +443,7 @@ def _with_transient_values(
     return tuple(
         answer
         if answer.failed
-        else FUNCTIONS["answer with transient values"](answer, model, values, own_values)
+        else FUNCTIONS["answer with transient values"](answer, model, value_names, parameter_values)
         for answer in answers
     )
 
@@ -470,26 +478,26 @@ def _answers_without_note(
 
         return tuple(replace(answer, left_out=model.left_out) for answer in network_bounds(model))
     form = form_of(model, parameters, method, simulation)
-    return (_with_takeovers(form, form.points({}).answer(0)),)
+    return (_with_stage_takeovers(form, form.points({}).answer(0)),)
 
 
-def _known_method(model_kind: str, name: str | None) -> str | None:
+def _known_method(model_kind: str, method_name: str | None) -> str | None:
     """Return the name of the method, after a check that it exists for the kind of model; None if
     the ladder of methods answers.
     """
-    if name is None or (model_kind, name) == (NETWORK, BEST):
+    if method_name is None or (model_kind, method_name) == (NETWORK, BEST):
         return None
     method_names = known_methods(model_kind)
-    if name not in method_names:
+    if method_name not in method_names:
         other_subjects = [
             _SUBJECTS_BY_KIND.get(other_kind, f"files of the kind {other_kind}")
             for other_kind in model_kinds()
-            if name in known_methods(other_kind)
+            if method_name in known_methods(other_kind)
         ]
         hint = (
             f" for it: it is for {other_subjects[0]}; known: {', '.join(method_names)}"
             if other_subjects
             else ""
         )
-        raise UnknownNameError("method", str(name)[:100], method_names, hint)
-    return name
+        raise UnknownNameError("method", str(method_name)[:100], method_names, hint)
+    return method_name

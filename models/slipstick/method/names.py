@@ -56,33 +56,33 @@ _SECONDS = {
 
 # At most nine digits, so that a name cannot ask for a number of customers beyond all limits.
 _PROBABILITY = re.compile(r"probability\[(?P<station>.+),(?:0|[1-9][0-9]{0,8})\]")
-_UNTIL = re.compile(r"time_until\[(?P<station>.+),(?P<present>[1-9][0-9]{0,8})\]")
-_AT = re.compile(
+_TIME_UNTIL = re.compile(r"time_until\[(?P<station>.+),(?P<present>[1-9][0-9]{0,8})\]")
+_VALUE_AT_TIME = re.compile(
     r"(?P<kind>queue_length|probability)_at\[(?P<inside>.+),"
     r"(?:(?P<seconds>[0-9]{1,15}(?:\.[0-9]+)?(?:e-?[0-9]{1,2})?)"
     rf"(?: ?(?P<unit>{'|'.join(_SECONDS)}))?|(?P<path>parameters\.[A-Za-z0-9_-]+))\]"
 )
 
 
-def until(name: str) -> tuple[str, int] | None:
+def until(value_name: str) -> tuple[str, int] | None:
     """Parse the name of a first passage time: return the station and the number of customers, None
     for another name.
 
     >>> until("time_until[door,2]"), until("time")
     (('door', 2), None)
     """
-    name_match = _UNTIL.fullmatch(name)
+    name_match = _TIME_UNTIL.fullmatch(value_name)
     return (name_match["station"], int(name_match["present"])) if name_match else None
 
 
-def moment(name: str) -> tuple[str, str] | None:
+def moment(value_name: str) -> tuple[str, str] | None:
     """Parse the name of a transient value: return the name of the steady-state value and the time
     after the start, in seconds or as a path; None for another name.
 
     >>> moment("queue_length_at[door,2 min]"), moment("probability_at[door,2,parameters.when]"), moment("time")
     (('queue_length[door]', '120.0'), ('probability[door,2]', 'parameters.when'), None)
     """
-    if not (name_match := _AT.fullmatch(name)):
+    if not (name_match := _VALUE_AT_TIME.fullmatch(value_name)):
         return None
     seconds = name_match["path"] or str(
         float(name_match["seconds"]) * _SECONDS[name_match["unit"] or "s"]
@@ -90,9 +90,9 @@ def moment(name: str) -> tuple[str, str] | None:
     return f"{name_match['kind']}[{name_match['inside']}]", seconds
 
 
-def is_transient(name: str) -> bool:
+def is_transient(value_name: str) -> bool:
     """Return whether a name is that of a transient value of a network."""
-    return bool(until(name) or moment(name))
+    return bool(until(value_name) or moment(value_name))
 
 
 class AnswerNames(Mapping[str, str]):
@@ -133,21 +133,21 @@ class AnswerNames(Mapping[str, str]):
             ),
         )
 
-    def __getitem__(self, name: str) -> str:
-        value_kind, _, name_in_brackets = name.partition("[")
+    def __getitem__(self, value_name: str) -> str:
+        value_kind, _, name_in_brackets = value_name.partition("[")
         # An end of an interval has the unit of its value.
         if self._intervals and value_kind in (LOW, HIGH):
             return self._unit_of_value(name_in_brackets.removesuffix("]"))
-        return self._unit_of_value(name)
+        return self._unit_of_value(value_name)
 
-    def _unit_of_value(self, name: str) -> str:
-        if self._counted_stations and (steady_and_time := moment(name)):
+    def _unit_of_value(self, value_name: str) -> str:
+        if self._counted_stations and (steady_and_time := moment(value_name)):
             return self._unit_of_value(steady_and_time[0])
-        name_match = _PROBABILITY.fullmatch(name) or _UNTIL.fullmatch(name)
+        name_match = _PROBABILITY.fullmatch(value_name) or _TIME_UNTIL.fullmatch(value_name)
         return (
-            unit_of(name)
+            unit_of(value_name)
             if name_match and name_match["station"] in self._counted_stations
-            else self._units[name]
+            else self._units[value_name]
         )
 
     def __iter__(self) -> Iterator[str]:
@@ -179,13 +179,15 @@ def names_of(
     counted_stations: Iterable[str] = ()
     if isinstance(model, Model):
         bounded_values = ("time",) if model.population.open else ("time", "throughput")
-        names = iter(bounded_values) if method == BOUNDS else _names_in_activity(model, method)
+        value_names = (
+            iter(bounded_values) if method == BOUNDS else _names_in_activity(model, method)
+        )
     elif isinstance(model, AddedModel):
-        names = iter(model.answer_names())
+        value_names = iter(model.answer_names())
     else:
-        names = _names_in_network(model, method == BOUNDS)
+        value_names = _names_in_network(model, method == BOUNDS)
         counted_stations = () if method == BOUNDS else model.stations
-    listed_names = list(names)
+    listed_names = list(value_names)
     # An amount is computed from values, of which bounds have none.
     if not isinstance(model, AddedModel) and method != BOUNDS:
         listed_names += [f"amount[{name}]" for name in amounts_known(model.amounts, listed_names)]
@@ -194,7 +196,7 @@ def names_of(
     )
 
 
-_MEANS = (
+_KINDS_OF_MEANS = (
     *("time", "throughput", "response_time", "residence_time", "waiting_time", "time_per_visit"),
     *("utilization", "queue_length", "wait", "loss_probability"),
     *("abandonment", "goodput", "amplification", "within_target"),
@@ -216,11 +218,11 @@ def means_of(model: Model | QueueingNetwork) -> dict[str, Parameter]:
     >>> list(means_of(closed_model(service("bus", 1.0))))
     ['time', 'throughput', 'utilization[bus]', 'queue_length[bus]', 'wait[bus]']
     """
-    groups = group_names(model)
+    names_of_groups = group_names(model)
     return {
         name: answer_value(name)
         for name in names_of(model)
-        if name.partition("[")[0] in _MEANS and not without_group(name, groups)
+        if name.partition("[")[0] in _KINDS_OF_MEANS and not without_group(name, names_of_groups)
     }
 
 
@@ -241,8 +243,8 @@ def first_quantity(
     if isinstance(model, Law):
         return model.gives.name
     if isinstance(model, Model):
-        groups = group_names(model)
-        return f"time[{groups[0]}]" if len(groups) > 1 else "time"
+        names_of_groups = group_names(model)
+        return f"time[{names_of_groups[0]}]" if len(names_of_groups) > 1 else "time"
     if isinstance(model, AddedModel):
         return next(iter(model.answer_names()))
     first_class = next(iter((*model.classes, *model.chains)))
@@ -371,9 +373,10 @@ def _names_in_simulation(model: Model) -> Iterator[str]:
     if thinking(model.bodies[0]) is None:
         yield from (f"time_quantile[{level:g}]" for level in TIME_QUANTILES)
     for group in model.population.groups:
-        levels = QUANTILES if group.responds else ()
+        quantile_levels = QUANTILES if group.responds else ()
         yield from (
-            named_of("response_time_quantile", group.name, f"{level:g}") for level in levels
+            named_of("response_time_quantile", group.name, f"{level:g}")
+            for level in quantile_levels
         )
     yield from (named_of("within_target", group_name) for group_name in model.population.targets)
     locks_with_home = [

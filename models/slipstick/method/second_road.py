@@ -46,14 +46,14 @@ EVENTS = 80_000
 """Events of a look at an activity at most: in 169 random models 27 % were still open after them,
 18 % after twice as many."""
 
-OF_NETWORKS = 4
+NETWORK_FACTOR = 4
 """Factor on the events for queueing networks, whose approximation promises no error."""
 
-FOR_CLOSED_FORMS, MOST_ADDED_UP = 10_000, 64
+CLOSED_FORM_EVENTS, MOST_PROCESSORS_LOOKED_AT = 10_000, 64
 """Events of a look at a closed form that is called exact, and processors up to which there is one:
 nothing is random there, so that one cycle decides."""
 
-SUSPECT, SUSPICIOUS = 4, 0.5
+LONGER_LOOK, SUSPICIOUS_PART = 4, 0.5
 """Factor on the events where the look ends undecided, and the mean of the run is farther off than
 so large a part of what is borne."""
 
@@ -63,12 +63,12 @@ others, of which 10 % are promised, or nothing."""
 
 # A promise of at most this is held to the tolerance "close". Beside its ends and its knee, a sweep
 # is looked at in so many points drawn at random.
-_CLOSE = 0.02
-_AT_RANDOM = 2
-_NARROW = 0.1
+_CLOSE_PROMISE = 0.02
+_RANDOM_POINTS = 2
+_NARROW_WIDTH = 0.1
 """Width of the interval of a simulation, relative to its mean, up to which it confirms a value
 inside [1]."""
-_KNEE = 0.85
+_KNEE_UTILIZATION = 0.85
 """Utilization of the point that is nearest to a knee [1]."""
 
 if TYPE_CHECKING:
@@ -96,65 +96,82 @@ def checked(
     simulation : settings; `Simulation.check` says how much is looked at
     simulate : answers points by simulation
     """
-    doubtful_rows = _doubtful_rows(subject, solution) if simulation.check != CHECK_OFF else []
-    if not doubtful_rows:
+    doubtful_indexes = _doubtful_points(subject, solution) if simulation.check != CHECK_OFF else []
+    if not doubtful_indexes:
         return solution
-    method_by_row = solution.methods or [solution.method] * solution.count
+    method_by_point = solution.methods or [solution.method] * solution.count
     look_verdicts: dict[int, Verdict] = {}
-    chosen_rows = (
-        doubtful_rows if simulation.check == CHECK_ALL else _chosen_rows(solution, doubtful_rows)
+    chosen_indexes = (
+        doubtful_indexes
+        if simulation.check == CHECK_ALL
+        else _chosen_points(solution, doubtful_indexes)
     )
     # All other points are simulated only after a chosen one was rejected: a method that errs once
     # may err elsewhere in the sweep.
-    for rows_of_round in (chosen_rows, [row for row in doubtful_rows if row not in chosen_rows]):
-        if rows_of_round is not chosen_rows and not any(
+    for indexes_of_round in (
+        chosen_indexes,
+        [point_index for point_index in doubtful_indexes if point_index not in chosen_indexes],
+    ):
+        if indexes_of_round is not chosen_indexes and not any(
             verdict.word == REPLACED for verdict in look_verdicts.values()
         ):
             break
-        for row in rows_of_round:
-            look_verdicts[row] = _look(
-                subject, _values_at_row(values, row), solution, row, simulation
+        for point_index in indexes_of_round:
+            look_verdicts[point_index] = _verdict_by_look(
+                subject, _values_at_point(values, point_index), solution, point_index, simulation
             )
-    count_in_words = f"{len(look_verdicts)} of {len(doubtful_rows)} points were looked at"
-    verdict_by_row = {
-        row: look_verdicts.get(row, Verdict(NOT_CHECKED, count_in_words)) for row in doubtful_rows
+    looks_in_words = f"{len(look_verdicts)} of {len(doubtful_indexes)} points were looked at"
+    verdict_by_point = {
+        point_index: look_verdicts.get(point_index, Verdict(NOT_CHECKED, looks_in_words))
+        for point_index in doubtful_indexes
     }
     # A closed form adds up what the model says: of one it is only said where it was looked at.
     settled_verdicts = (AGREED, REPLACED)
-    verdict_by_row = {
-        row: verdict
-        for row, verdict in verdict_by_row.items()
-        if method_by_row[row] != CLOSED_FORM or verdict.word in settled_verdicts
+    verdict_by_point = {
+        point_index: verdict
+        for point_index, verdict in verdict_by_point.items()
+        if method_by_point[point_index] != CLOSED_FORM or verdict.word in settled_verdicts
     }
-    return _replaced(values, solution, verdict_by_row, simulate)
+    return _with_simulated_answers(values, solution, verdict_by_point, simulate)
 
 
-def _replaced(
-    values: Values, solution: Solution, verdict_by_row: Mapping[int, Verdict], simulate: Simulated
+def _with_simulated_answers(
+    values: Values, solution: Solution, verdict_by_point: Mapping[int, Verdict], simulate: Simulated
 ) -> Solution:
     """Replace the answers that were rejected by those of the usual simulation."""
-    rejected_rows = [row for row, verdict in verdict_by_row.items() if verdict.word == REPLACED]
+    rejected_indexes = [
+        point_index for point_index, verdict in verdict_by_point.items() if verdict.word == REPLACED
+    ]
     replaced_pieces = []
-    new_verdicts = dict(verdict_by_row)
-    for row in rejected_rows:
-        simulated_answer = simulate(_values_at_row(values, row))
+    new_verdicts = dict(verdict_by_point)
+    for point_index in rejected_indexes:
+        simulated_answer = simulate(_values_at_point(values, point_index))
         remarks = simulated_answer.remarks_at(0)
         if remarks.failed or remarks.interrupted:
             reason = f"simulation differs, but has no answer: {remarks.failed or 'interrupted'}"
-            new_verdicts[row] = Verdict(UNDECIDED, reason)
+            new_verdicts[point_index] = Verdict(UNDECIDED, reason)
             continue
-        verdict = _verdict_by_simulation(verdict_by_row[row], simulated_answer)
-        new_verdicts[row] = verdict
+        verdict = _verdict_by_simulation(verdict_by_point[point_index], simulated_answer)
+        new_verdicts[point_index] = verdict
         if verdict.word == REPLACED:
-            replaced_pieces.append((row, replace(simulated_answer, checks={0: verdict})))
+            replaced_pieces.append((point_index, replace(simulated_answer, checks={0: verdict})))
     solution = replace(solution, checks=new_verdicts)
     if not replaced_pieces:
         return solution
     if solution.count == 1:
         return replaced_pieces[0][1]
-    accepted_rows = [row for row in range(solution.count) if row not in dict(replaced_pieces)]
-    accepted_pieces = [([row], _solution_of_row(solution, row)) for row in accepted_rows]
-    return joined([*accepted_pieces, *(([row], piece) for row, piece in replaced_pieces)])
+    accepted_indexes = [
+        point_index
+        for point_index in range(solution.count)
+        if point_index not in dict(replaced_pieces)
+    ]
+    accepted_pieces = [
+        ([point_index], _solution_at_point(solution, point_index))
+        for point_index in accepted_indexes
+    ]
+    return joined(
+        [*accepted_pieces, *(([point_index], piece) for point_index, piece in replaced_pieces)]
+    )
 
 
 def _verdict_by_simulation(verdict: Verdict, simulated_answer: Solution) -> Verdict:
@@ -171,54 +188,61 @@ def _verdict_by_simulation(verdict: Verdict, simulated_answer: Solution) -> Verd
     if not mean > 0:
         return verdict
     percent = 100 * abs(rejected.value / mean - 1)
-    if low <= rejected.value <= high and high - low <= _NARROW * mean:
+    if low <= rejected.value <= high and high - low <= _NARROW_WIDTH * mean:
         agreement = f"within {max(percent, 0.01):.2g} % of a simulation"
         return Verdict(AGREED, agreement, value=verdict.value, mean=mean)
     return replace(verdict, reason=f"{float(f'{percent:.2g}'):g} % off")
 
 
-def _solution_of_row(solution: Solution, row: int) -> Solution:
+def _solution_at_point(solution: Solution, point_index: int) -> Solution:
     """Return the solution of one of the points alone."""
 
-    def columns_at_row(columns: Mapping[str, Array]) -> dict[str, Array]:
-        return {name: np.array([at(column, row)]) for name, column in columns.items()}
+    def columns_at_point(columns: Mapping[str, Array]) -> dict[str, Array]:
+        return {name: np.array([at(column, point_index)]) for name, column in columns.items()}
 
-    tables: dict[str, Any] = {name: columns_at_row(getattr(solution, name)) for name in TABLES}
-    is_exact = np.array([bool(at(solution.exact, row))])
+    column_tables: dict[str, Any] = {
+        name: columns_at_point(getattr(solution, name)) for name in TABLES
+    }
+    is_exact = np.array([bool(at(solution.exact, point_index))])
     return replace(
         solution,
         count=1,
-        methods=[solution.methods[row]] if solution.methods else [],
+        methods=[solution.methods[point_index]] if solution.methods else [],
         exact=is_exact,
-        stages={name: columns_at_row(stages) for name, stages in solution.stages.items()},
-        errors={0: solution.errors[row]} if row in solution.errors else {},
-        checks={0: solution.checks[row]} if row in solution.checks else {},
-        detail=lambda _: (solution, row) if solution.detail is None else solution.detail(row),
-        **tables,
+        stages={name: columns_at_point(stages) for name, stages in solution.stages.items()},
+        errors={0: solution.errors[point_index]} if point_index in solution.errors else {},
+        checks={0: solution.checks[point_index]} if point_index in solution.checks else {},
+        detail=lambda _: (
+            (solution, point_index) if solution.detail is None else solution.detail(point_index)
+        ),
+        **column_tables,
     )
 
 
-def _values_at_row(values: Values, row: int) -> dict[str, float]:
-    return {name: float(at(np.ravel(column), row)) for name, column in values.items()}
+def _values_at_point(values: Values, point_index: int) -> dict[str, float]:
+    return {
+        parameter_name: float(at(np.ravel(column), point_index))
+        for parameter_name, column in values.items()
+    }
 
 
-def _doubtful_rows(subject: Model | QueueingNetwork, solution: Solution) -> list[int]:
+def _doubtful_points(subject: Model | QueueingNetwork, solution: Solution) -> list[int]:
     """List the points whose answers need a check: those by an approximation, and closed forms that
     may contain a maximum.
     """
     first_values = next(iter(solution.values.values()), np.full(1, np.nan))
-    time_by_row = np.broadcast_to(first_values, (solution.count,))
-    method_by_row = solution.methods or [solution.method] * solution.count
+    time_by_point = np.broadcast_to(first_values, (solution.count,))
+    method_by_point = solution.methods or [solution.method] * solution.count
     approximate_methods = (MEAN_VALUE, LINEARIZER, SCHWEITZER)
     takes_maxima = isinstance(subject, Model) and _takes_maxima(subject)
     return [
-        row
-        for row in range(solution.count)
-        if np.isfinite(time_by_row[row])
-        and time_by_row[row] > 0
+        point_index
+        for point_index in range(solution.count)
+        if np.isfinite(time_by_point[point_index])
+        and time_by_point[point_index] > 0
         and (
-            method_by_row[row] in approximate_methods
-            or (takes_maxima and method_by_row[row] == CLOSED_FORM)
+            method_by_point[point_index] in approximate_methods
+            or (takes_maxima and method_by_point[point_index] == CLOSED_FORM)
         )
     ]
 
@@ -231,14 +255,23 @@ def _takes_maxima(model: Model) -> bool:
     return any(isinstance(node, node_types) for node in each_once(model.bodies))
 
 
-def _chosen_rows(solution: Solution, rows: list[int]) -> list[int]:
+def _chosen_points(solution: Solution, doubtful_indexes: list[int]) -> list[int]:
     """Select the points to check: both ends, the point nearest to a knee, and two at random."""
-    load_by_row = _largest_utilizations(solution)
-    row_at_knee = min(rows, key=lambda row: abs(float(at(load_by_row, row)) - _KNEE))
+    largest_utilizations = _largest_utilizations(solution)
+    index_at_knee = min(
+        doubtful_indexes,
+        key=lambda point_index: abs(
+            float(at(largest_utilizations, point_index)) - _KNEE_UTILIZATION
+        ),
+    )
     # Seeded by the number of points, so that the same sweep checks the same points.
-    random_generator = random.Random(len(rows))
-    random_rows = random_generator.sample(rows, min(_AT_RANDOM, len(rows)))
-    return list(dict.fromkeys([rows[0], rows[-1], row_at_knee, *random_rows]))
+    random_generator = random.Random(len(doubtful_indexes))
+    random_indexes = random_generator.sample(
+        doubtful_indexes, min(_RANDOM_POINTS, len(doubtful_indexes))
+    )
+    return list(
+        dict.fromkeys([doubtful_indexes[0], doubtful_indexes[-1], index_at_knee, *random_indexes])
+    )
 
 
 def _largest_utilizations(solution: Solution) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
@@ -254,11 +287,11 @@ def _largest_utilizations(solution: Solution) -> np.ndarray[tuple[int, ...], np.
     return np.asarray(np.where(np.isnan(utilization_table), 0.0, utilization_table).max(axis=0))
 
 
-def _look(
+def _verdict_by_look(
     subject: Model | QueueingNetwork,
-    point: Mapping[str, float],
+    parameter_values: Mapping[str, float],
     solution: Solution,
-    row: int,
+    point_index: int,
     simulation: Simulation,
 ) -> Verdict:
     """Simulate one point shortly, and return the verdict on its answer."""
@@ -268,29 +301,29 @@ def _look(
     try:
         is_network = isinstance(subject, QueueingNetwork)
         plan, expected_by_group = (_expected_of_network if is_network else _expected_of_activity)(
-            subject, point, solution, row
+            subject, parameter_values, solution, point_index
         )
-        events = EVENTS * (OF_NETWORKS if is_network else 1)
+        event_limit = EVENTS * (NETWORK_FACTOR if is_network else 1)
         if isinstance(simulation.check, int):
-            events = simulation.check
+            event_limit = simulation.check
         # The events of one cycle grow with the processors, and a cycle must fit into the look.
-        if _method_at(solution, row) == CLOSED_FORM:
-            if plan.population > MOST_ADDED_UP:
+        if _method_at(solution, point_index) == CLOSED_FORM:
+            if plan.population > MOST_PROCESSORS_LOOKED_AT:
                 return Verdict(NOT_CHECKED, "it is added up of too many processors")
             # Closed forms are rarely wrong, so that a look at them is short.
-            events = min(events, FOR_CLOSED_FORMS)
-        waits_and_utilizations = _waits_and_utilizations(plan, solution, row)
+            event_limit = min(event_limit, CLOSED_FORM_EVENTS)
+        waits_and_utilizations = _waits_and_utilizations(plan, solution, point_index)
         simulate_shortly = second_look if simulation.check == CHECK_AGAIN else kept_look
-        look = simulate_shortly(plan, expected_by_group, events, waits_and_utilizations)
+        look = simulate_shortly(plan, expected_by_group, event_limit, waits_and_utilizations)
         least_tolerance = min(
             expected_mean.tolerance for expected_mean in expected_by_group.values()
         )
         is_undecided = look.verdict not in (AGREES, DIFFERS, UNSETTLED)
-        is_suspicious = is_undecided and abs(look.off) > SUSPICIOUS * least_tolerance
+        is_suspicious = is_undecided and abs(look.off) > SUSPICIOUS_PART * least_tolerance
         # A difference near the tolerance is worth a longer look before it is called undecided.
         if is_suspicious:
             look = simulate_shortly(
-                plan, expected_by_group, SUSPECT * events, waits_and_utilizations
+                plan, expected_by_group, LONGER_LOOK * event_limit, waits_and_utilizations
             )
     except SlipstickError as error:
         return Verdict(NOT_CHECKED, f"it is not simulated: {error}")
@@ -299,29 +332,29 @@ def _look(
         return Verdict(NOT_CHECKED, f"the check failed, a fault of slipstick ({fault})")
     if look.verdict == UNSETTLED:
         return Verdict(NOT_CHECKED, f"{look.reason}, after {look.events:,} events")
-    return _verdict_of(look, plan, solution, row, waits_and_utilizations)
+    return _verdict_of(look, plan, solution, point_index, waits_and_utilizations)
 
 
-def _method_at(solution: Solution, row: int) -> str:
+def _method_at(solution: Solution, point_index: int) -> str:
     """Return the name of the method that answered a point."""
-    return solution.methods[row] if solution.methods else solution.method
+    return solution.methods[point_index] if solution.methods else solution.method
 
 
 def _verdict_of(
     look: Look,
     plan: Plan,
     solution: Solution,
-    row: int,
+    point_index: int,
     waits_and_utilizations: Mapping[str, float],
 ) -> Verdict:
     """Return the verdict on an answer after a short simulation that settled."""
     from slipstick.sim.second_look import AGREES, DIFFERS
 
-    value_name, value = _mean_time_of_group(plan, look.group, solution, row)
+    value_name, answer_value = _mean_time_of_group(plan, look.group, solution, point_index)
     unit = "s"
     if look.value:
         value_name = look.value
-        value = waits_and_utilizations[look.value]
+        answer_value = waits_and_utilizations[look.value]
         unit = unit_of(look.value)
     estimate = look.seen
     if look.verdict == AGREES:
@@ -338,7 +371,7 @@ def _verdict_of(
         return Verdict(
             REPLACED,
             f"{float(f'{100 * abs(look.off):.2g}'):g} % off" if estimate.mean else "none is seen",
-            Rejected(_method_at(solution, row), value_name, value, unit),
+            Rejected(_method_at(solution, point_index), value_name, answer_value, unit),
             value=value_name,
             mean=estimate.mean,
             half_width=half_width,
@@ -360,7 +393,7 @@ def _verdict_by_part(state_by_part: Mapping[str, str]) -> dict[str, str]:
     return {name: AGREED if state == AGREES else UNDECIDED for name, state in state_by_part.items()}
 
 
-def _waits_and_utilizations(plan: Plan, solution: Solution, row: int) -> dict[str, float]:
+def _waits_and_utilizations(plan: Plan, solution: Solution, point_index: int) -> dict[str, float]:
     """Return the answer's wait of a visit at each resource of a plan, and the utilization of the
     resource [s, 1].
     """
@@ -371,33 +404,36 @@ def _waits_and_utilizations(plan: Plan, solution: Solution, row: int) -> dict[st
         for value_kind in (WAIT, UTILIZATION)
         for resource_name in plan.resources
     ]
-    values = {
-        value_name: float(at(solution.values[value_name], row))
+    value_by_name = {
+        value_name: float(at(solution.values[value_name], point_index))
         for value_name in value_names
         if value_name in solution.values
     }
-    return {value_name: value for value_name, value in values.items() if np.isfinite(value)}
+    return {value_name: value for value_name, value in value_by_name.items() if np.isfinite(value)}
 
 
 Expectations: TypeAlias = "dict[int, Expected]"
 
 
 def _expected_of_activity(
-    model: Model | QueueingNetwork, point: Mapping[str, float], solution: Solution, row: int
+    model: Model | QueueingNetwork,
+    parameter_values: Mapping[str, float],
+    solution: Solution,
+    point_index: int,
 ) -> tuple[Plan, Expectations]:
     """Return the plan of an activity, and the expected mean times of its groups."""
     from slipstick.method.simulation.flatten import flatten
     from slipstick.sim.second_look import Expected
 
     assert isinstance(model, Model)
-    plan = flatten(model, point).plan
-    is_exact = bool(at(solution.exact, row))
-    promise = None if is_exact else solution.remarks_at(row).promise
-    is_close = promise is not None and promise <= _CLOSE
+    plan = flatten(model, parameter_values).plan
+    is_exact = bool(at(solution.exact, point_index))
+    promise = None if is_exact else solution.remarks_at(point_index).promise
+    is_close = promise is not None and promise <= _CLOSE_PROMISE
     tolerance_name = "certain" if is_exact else "close" if is_close else "usual"
     mean_by_step: dict[str, float] = {}
     execution_times = {
-        time_name: float(at(column, row)) for time_name, column in solution.once.items()
+        time_name: float(at(column, point_index)) for time_name, column in solution.once.items()
     }
     if len(plan.groups) == 1 and not _has_branches(model):
         # Known means of steps are control variates: they take their own noise out of the estimate.
@@ -407,20 +443,25 @@ def _expected_of_activity(
             if time_name in solution.steps
         }
         mean_by_step = {
-            time_name: float(at(column, row)) for time_name, column in step_columns.items()
+            time_name: float(at(column, point_index)) for time_name, column in step_columns.items()
         }
-    cycles_needed = _cycles_needed(solution, row)
+    cycles_needed = _cycles_needed(solution, point_index)
     expected_by_group = {}
     for group_index, group in enumerate(plan.groups):
         time_name = _name_of_time(plan, group_index, solution)
         if time_name:
-            mean = float(at(solution.values[time_name], row))
-            cycles = cycles_needed if group.kind == "open" else 0.0
+            mean_time = float(at(solution.values[time_name], point_index))
+            cycles_of_group = cycles_needed if group.kind == "open" else 0.0
             known_steps = (
                 {} if time_name.startswith("response_time") else mean_by_step
             )  # thinking is none of it
             expected_by_group[group_index] = Expected(
-                mean, TOLERANCES[tolerance_name], is_exact, cycles, known_steps, execution_times
+                mean_time,
+                TOLERANCES[tolerance_name],
+                is_exact,
+                cycles_of_group,
+                known_steps,
+                execution_times,
             )
     return plan, {
         group_index: expected_mean
@@ -437,7 +478,10 @@ def _has_branches(model: Model) -> bool:
 
 
 def _expected_of_network(
-    model: Model | QueueingNetwork, point: Mapping[str, float], solution: Solution, row: int
+    model: Model | QueueingNetwork,
+    parameter_values: Mapping[str, float],
+    solution: Solution,
+    point_index: int,
 ) -> tuple[Plan, Expectations]:
     """Return the plan of a network, and the expected mean times of its chains."""
     from slipstick.method.networks.arrays import NetworkLayout
@@ -445,17 +489,17 @@ def _expected_of_network(
     from slipstick.sim.second_look import Expected
 
     assert isinstance(model, QueueingNetwork)
-    planned_network = flat_network(NetworkLayout(model), point)
-    cycles_needed = _cycles_needed(solution, row)
+    planned_network = flat_network(NetworkLayout(model), parameter_values)
+    cycles_needed = _cycles_needed(solution, point_index)
     expected_by_group = {}
     for group_index, group in enumerate(planned_network.plan.groups):
         time_name = _name_of_time(planned_network.plan, group_index, solution)
         if time_name:
-            mean = float(at(solution.values[time_name], row))
-            cycles = cycles_needed if group.kind == "open" else 0.0
+            mean_time = float(at(solution.values[time_name], point_index))
+            cycles_of_group = cycles_needed if group.kind == "open" else 0.0
             step_times, execution_times = planned_network.known_times(group.name)
             expected_by_group[group_index] = Expected(
-                mean, TOLERANCES["usual"], False, cycles, step_times, execution_times
+                mean_time, TOLERANCES["usual"], False, cycles_of_group, step_times, execution_times
             )
     return planned_network.plan, {
         group_index: expected_mean
@@ -475,17 +519,17 @@ def _name_of_time(plan: Plan, group_index: int, solution: Solution) -> str:
 
 
 def _mean_time_of_group(
-    plan: Plan, group_index: int, solution: Solution, row: int
+    plan: Plan, group_index: int, solution: Solution, point_index: int
 ) -> tuple[str, float]:
     """Return the name and the value of the mean time of a group."""
     time_name = _name_of_time(plan, group_index, solution)
-    return time_name, float(at(solution.values[time_name], row))
+    return time_name, float(at(solution.values[time_name], point_index))
 
 
-def _cycles_needed(solution: Solution, row: int) -> float:
+def _cycles_needed(solution: Solution, point_index: int) -> float:
     """Return the number of requests of a stream after which a run is in steady state: 100 / (1 -
     load)^2.
     """
     # At a load of 1 no run is long enough.
-    largest_utilization = min(float(at(_largest_utilizations(solution), row)), 0.9999)
+    largest_utilization = min(float(at(_largest_utilizations(solution), point_index)), 0.9999)
     return 100.0 / (1.0 - largest_utilization) ** 2

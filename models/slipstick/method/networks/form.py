@@ -79,8 +79,10 @@ them would take a GB.
 """
 
 
-def _account(
-    network_layout: NetworkLayout, arrays: NetworkPoints, measures: Mapping[str, float]
+def _time_by_component(
+    network_layout: NetworkLayout,
+    network_points: NetworkPoints,
+    measure_by_name: Mapping[str, float],
 ) -> dict[str, float]:
     """Return the time of one customer in a cycle: thinking, in service at each station, and waiting
     for it [s].
@@ -89,40 +91,43 @@ def _account(
     whose speed depends on how many are there has no service apart from waiting.
     """
     # The parts of several chains would be of different customers, and not add up to one cycle.
-    is_empty = arrays.network.closed.all() and not arrays.network.population.any()
+    is_empty = network_points.network.closed.all() and not network_points.network.population.any()
     if len(network_layout.chains) != 1 or is_empty:
         return {}
     time_by_component = (
-        {THINK: float(arrays.network.think[0, 0].real)} if arrays.network.think[0, 0] else {}
+        {THINK: float(network_points.network.think[0, 0].real)}
+        if network_points.network.think[0, 0]
+        else {}
     )
     for station_index, (station_name, station) in enumerate(network_layout.model.stations.items()):
         for class_name in station.visitors():
             class_index = network_layout.classes.index(class_name)
-            residence_time = measures[f"residence_time[{class_name},{station_name}]"]
+            residence_time = measure_by_name[f"residence_time[{class_name},{station_name}]"]
             service_time = float(
                 (
-                    arrays.visits[0, class_index, station_index]
-                    * arrays.service[0, class_index, station_index]
+                    network_points.visits[0, class_index, station_index]
+                    * network_points.service[0, class_index, station_index]
                 ).real
             )
             if (
-                arrays.network.losses and residence_time and not station.rates
+                network_points.network.losses and residence_time and not station.rates
             ):  # not every customer comes here, or is served
-                time_per_visit = measures[f"time_per_visit[{class_name},{station_name}]"]
+                time_per_visit = measure_by_name[f"time_per_visit[{class_name},{station_name}]"]
                 service_time = residence_time * (
-                    1 - measures[f"waiting_time[{class_name},{station_name}]"] / time_per_visit
+                    1
+                    - measure_by_name[f"waiting_time[{class_name},{station_name}]"] / time_per_visit
                 )
-            wait = (
+            waiting_time = (
                 residence_time - service_time
-                if arrays.network.rates[station_index] is None
+                if network_points.network.rates[station_index] is None
                 and not DISCIPLINES[station.discipline].delay
                 else 0.0
             )
             time_by_component[station_name] = (
-                time_by_component.get(station_name, 0.0) + residence_time - wait
+                time_by_component.get(station_name, 0.0) + residence_time - waiting_time
             )
             time_by_component[f"wait:{station_name}"] = (
-                time_by_component.get(f"wait:{station_name}", 0.0) + wait
+                time_by_component.get(f"wait:{station_name}", 0.0) + waiting_time
             )
     return {
         component: time
@@ -136,13 +141,13 @@ def _saturation_populations(network: NetworkArrays) -> dict[str, float]:
     if not network.closed.any():
         return {}
     try:
-        crossing = saturation_population(network)[0].real
+        population_by_class = saturation_population(network)[0].real
     except NoAnswerError:
         # With loss, the arrival rate may exceed the service rate; a closed class would then get no
         # service.
         return {}
     return {
-        f"saturation_population[{chain_name}]": float(crossing[class_index])
+        f"saturation_population[{chain_name}]": float(population_by_class[class_index])
         for class_index, chain_name in enumerate(network.classes)
         if network.closed[class_index]
     }
@@ -171,7 +176,7 @@ APPROXIMATE_QUANTILES = (
 
 
 def quantiles(
-    network_layout: NetworkLayout, network: NetworkArrays, measures: Mapping[str, float]
+    network_layout: NetworkLayout, network: NetworkArrays, measure_by_name: Mapping[str, float]
 ) -> tuple[dict[str, float], dict[str, float]]:
     """Return quantiles of response times, and the relative errors of those that are approximate.
 
@@ -189,7 +194,7 @@ def quantiles(
     Parameters
     ----------
     network_layout, network : at one point
-    measures : means of the network
+    measure_by_name : means of the network
     """
     if network_layout.model.chains or network.not_poisson:
         return {}, {}
@@ -197,14 +202,14 @@ def quantiles(
     error_by_name: dict[str, float] = {}
     for chain_index, chain_name in enumerate(network_layout.chains):
         station_indices = _visited_stations(network_layout, network, chain_index)
-        mean = measures.get(f"response_time[{chain_name}]", 0.0)
+        mean = measure_by_name.get(f"response_time[{chain_name}]", 0.0)
         if not len(station_indices) or not 0 < mean < np.inf:
             continue
         quantile_names = [f"response_time_quantile[{chain_name},{level:g}]" for level in QUANTILES]
         transform = _exact_transform(network, chain_index, station_indices)
         if transform is None and _has_product_form_visits(network, chain_index):
             transform = _approximate_transform(
-                network_layout, network, chain_index, station_indices, measures
+                network_layout, network, chain_index, station_indices, measure_by_name
             )
             error_by_name |= dict(zip(quantile_names, QUANTILE_ERRORS, strict=True))
         if transform is not None:
@@ -373,26 +378,28 @@ def _approximate_transform(
     network: NetworkArrays,
     chain_index: int,
     station_indices: NDArray[np.intp],
-    measures: Mapping[str, float],
+    measure_by_name: Mapping[str, float],
 ) -> Transform:
     chain_name = list(network_layout.chains)[chain_index]
     load_by_station = _station_loads(network)
     visit_transforms = list[tuple[float, Transform]]()
     for station_index in station_indices:
-        service = float(network.service[0, chain_index, station_index].real)
+        service_time = float(network.service[0, chain_index, station_index].real)
         servers = int(network.servers[station_index])
         if network.delays[station_index]:
             visit_transform = two_moments(
-                service, float(network.scv[0, chain_index, station_index].real)
+                service_time, float(network.scv[0, chain_index, station_index].real)
             )
         elif network.discipline[station_index] == "fcfs":
-            visit_transform = open_path([(service, servers, float(load_by_station[station_index]))])
+            visit_transform = open_path(
+                [(service_time, servers, float(load_by_station[station_index]))]
+            )
         else:
             visit_transform = visit_shared(
-                service,
+                service_time,
                 max(
                     0.0,
-                    measures[
+                    measure_by_name[
                         f"waiting_time[{chain_name},{network_layout.stations[station_index]}]"
                     ],
                 ),
@@ -434,15 +441,15 @@ def _without_overtaking(
         is_plain_station & network.delays & (network.scv[0, chain_index].real == 1)
     )
     # Another class goes along a part of the path without a gap, once.
-    rejoins = []
+    are_rejoining = []
     for class_visits in visits:
         longest_gap = np.diff(np.flatnonzero(class_visits)).max(initial=1)
-        rejoins.append(longest_gap > 1 or not np.isin(class_visits, (0, 1)).all())
+        are_rejoining.append(longest_gap > 1 or not np.isin(class_visits, (0, 1)).all())
     are_queues_between = (is_queue & network.single)[station_indices[1:-1]].all()
     return bool(
         can_be_end[station_indices].all()
         and are_queues_between
-        and (len(station_indices) == 1 or not any(rejoins))
+        and (len(station_indices) == 1 or not any(are_rejoining))
     )
 
 
@@ -456,7 +463,7 @@ def _has_common_service(network: NetworkArrays) -> NDArray[np.bool_]:
     return has_one_service
 
 
-def _notes_of(network_layout: NetworkLayout, solution: NetworkSolution) -> tuple[str, ...]:
+def _solution_notes(network_layout: NetworkLayout, solution: NetworkSolution) -> tuple[str, ...]:
     """Return notes on the solver, its stopping rule, its usual error, and the assumptions about the
     network.
     """
@@ -494,24 +501,24 @@ def assumed(network_layout: NetworkLayout) -> tuple[str, ...]:
     return *demand_notes, *unused_notes
 
 
-def _residence_by_class(arrays: NetworkPoints, residence: Array) -> Array:
+def _residence_by_class(network_points: NetworkPoints, residence: Array) -> Array:
     """Divide the residence time of each chain at each station among its classes [s, points,
     classes, stations].
     """
-    network = arrays.network
-    chain_residence = residence[:, arrays.chain_of]
-    is_single_class = np.bincount(arrays.chain_of)[arrays.chain_of] == 1
-    chain_visits = network.visits[:, arrays.chain_of]
-    chain_service = network.service[:, arrays.chain_of]
+    network = network_points.network
+    chain_residence = residence[:, network_points.chain_of]
+    is_single_class = np.bincount(network_points.chain_of)[network_points.chain_of] == 1
+    chain_visits = network.visits[:, network_points.chain_of]
+    chain_service = network.service[:, network_points.chain_of]
     # An empty station has no waiting time.
-    wait = np.where(
+    waiting_time = np.where(
         chain_residence != 0, quotient(chain_residence, chain_visits) - chain_service, 0.0
     )
     # In the order of arrival all classes of a chain have the same wait and their own service; at
     # shared servers the time is in proportion to the service.
-    residence_in_order = arrays.visits * (arrays.service + wait)
+    residence_in_order = network_points.visits * (network_points.service + waiting_time)
     class_residence = np.asarray(chain_residence) * quotient(
-        arrays.visits * arrays.service, chain_visits * chain_service
+        network_points.visits * network_points.service, chain_visits * chain_service
     )
     for station_index, discipline in enumerate(network.discipline):
         if DISCIPLINES[discipline].queued and network.rates[station_index] is None:
@@ -534,19 +541,22 @@ class Measures:
     """
 
     def __init__(
-        self, network_layout: NetworkLayout, arrays: NetworkPoints, solution: NetworkSolution
+        self,
+        network_layout: NetworkLayout,
+        network_points: NetworkPoints,
+        solution: NetworkSolution,
     ) -> None:
         self._network_layout = network_layout
-        self._arrays = arrays
+        self._network_points = network_points
         self._classes = network_layout.classes
         self._stations = network_layout.stations
         self._probability_tables = solution.probability
         self._loss_probability = None
-        self._made_share = np.ones(())
-        self._abandoned_share: Array = np.zeros(arrays.visits.shape)
+        self._share_of_visits_made = np.ones(())
+        self._abandoned_share: Array = np.zeros(network_points.visits.shape)
         self._ended_visits: Array | None = None
-        network = arrays.network
-        chain_of_class = arrays.chain_of
+        network = network_points.network
+        chain_of_class = network_points.chain_of
         with np.errstate(all="ignore"):
             if isinstance(solution, MarkovSolution):
                 self._residence = solution.residence
@@ -556,17 +566,21 @@ class Measures:
                     :, np.unique(chain_of_class, return_index=True)[1]
                 ]
                 if network.losses:
-                    visits = arrays.visits if arrays.routes is not None else network.visits
+                    visits = (
+                        network_points.visits
+                        if network_points.routes is not None
+                        else network.visits
+                    )
                     self._abandoned_share = solution.abandoned
                     self._loss_probability = solution.loss
                     self._ended_visits = solution.ended
                     admitted_visits = solution.ended / (1 - solution.abandoned)
-                    self._made_share = quotient(
+                    self._share_of_visits_made = quotient(
                         admitted_visits, solution.begun[:, :, None] * visits, 1.0
                     )
             else:
                 self._throughput = solution.throughput
-                self._residence = _residence_by_class(arrays, solution.residence)
+                self._residence = _residence_by_class(network_points, solution.residence)
                 self._queue_lengths = solution.throughput[:, chain_of_class, None] * self._residence
                 # A class alone in its chain has the queue that the solver found; others follow from
                 # Little's law.
@@ -575,7 +589,8 @@ class Measures:
                     :, is_single_class
                 ]
                 visit_share = quotient(
-                    arrays.visits * arrays.service, network.demand[:, chain_of_class]
+                    network_points.visits * network_points.service,
+                    network.demand[:, chain_of_class],
                 )
                 utilization = solution.utilization[:, chain_of_class] * visit_share
         self._utilization = utilization
@@ -613,23 +628,27 @@ class Measures:
 
         Of customers that may be lost only those that arrive are known by this [1/s].
         """
-        class_name, station = chain.reference
+        class_name, station_name = chain.reference
         if isinstance(chain.members, OpenClass):
             loses_customers = self._ended_visits is not None
             arrival_share = np.array([1.0 if self._classes[class_index] == class_name else np.nan])
-            entries = arrival_share if loses_customers else self._arrays.entries()[:, class_index]
+            entries = (
+                arrival_share if loses_customers else self._network_points.entries()[:, class_index]
+            )
             return np.asarray(self._throughput[:, chain_index] * entries)
-        place_index = (slice(None), class_index, self._stations.index(station))
+        place_index = (slice(None), class_index, self._stations.index(station_name))
         return (
             self._ended_visits[place_index]
             if self._ended_visits is not None
-            else self._throughput[:, chain_index] * self._arrays.visits[place_index]
+            else self._throughput[:, chain_index] * self._network_points.visits[place_index]
         )
 
     def _columns_by_class(self) -> dict[str, Array]:
-        arrays = self._arrays
+        network_points = self._network_points
         residence = self._residence
-        time_of_visit = quotient(residence, arrays.visits * self._made_share, np.nan)
+        time_of_visit = quotient(
+            residence, network_points.visits * self._share_of_visits_made, np.nan
+        )
         columns: dict[str, Array] = {}
         for station_index, (station_name, station) in enumerate(
             self._network_layout.model.stations.items()
@@ -646,14 +665,14 @@ class Measures:
                 columns[f"time_per_visit{name_in_brackets}"] = time_of_visit[
                     :, class_index, station_index
                 ]
-                if arrays.network.rates[station_index] is None:
+                if network_points.network.rates[station_index] is None:
                     served_share = 1 - self._abandoned_share[:, class_index, station_index]
-                    wait = (
+                    waiting_time = (
                         time_of_visit[:, class_index, station_index]
-                        - arrays.service[:, class_index, station_index] * served_share
+                        - network_points.service[:, class_index, station_index] * served_share
                     )
                     columns[f"waiting_time{name_in_brackets}"] = np.where(
-                        residence[:, class_index, station_index] != 0, wait, 0.0
+                        residence[:, class_index, station_index] != 0, waiting_time, 0.0
                     )
                 if not DISCIPLINES[station.discipline].delay:
                     columns[f"utilization{name_in_brackets}"] = self._utilization[
@@ -743,9 +762,9 @@ class CompiledNetwork(CompiledModel):
         """The number of points that are solved together: fewer where each point holds many numbers,
         see `MOST_HELD`.
         """
-        classes = len(self.network_layout.chains)
-        stations = len(self.network_layout.stations)
-        return max(2, min(BLOCK, MOST_HELD // _numbers_of_linearizer(classes, stations)))
+        class_count = len(self.network_layout.chains)
+        station_count = len(self.network_layout.stations)
+        return max(2, min(BLOCK, MOST_HELD // _numbers_of_linearizer(class_count, station_count)))
 
     def brief(self, values: Values) -> Solution:
         """Compute times and rates alone."""
@@ -755,51 +774,61 @@ class CompiledNetwork(CompiledModel):
 
     def solution(self, values: Values) -> Solution:
         """Compute all values at aligned points."""
-        arrays = self.network_layout.arrays(self.network_layout.columns(values))
-        solution, pieces, reason_by_point = self._solution_from(arrays, Measures.columns)
+        network_points = self.network_layout.arrays(self.network_layout.columns(values))
+        solution, solved_pieces, reason_by_point = self._solution_from(
+            network_points, Measures.columns
+        )
 
-        def detail(index: int) -> tuple[Solution, int]:
-            if index in reason_by_point:
-                method = preferred(arrays.select([index])) if self.method == BEST else self.method
+        def answer_at_point(point_index: int) -> tuple[Solution, int]:
+            if point_index in reason_by_point:
+                method = (
+                    preferred(network_points.select([point_index]))
+                    if self.method == BEST
+                    else self.method
+                )
                 return (
                     Solution(
                         model=self.model.name,
                         method=method,
-                        remarks=lambda _: Remarks(failed=reason_by_point[index]),
+                        remarks=lambda _: Remarks(failed=reason_by_point[point_index]),
                     ),
                     0,
                 )
-            piece = next(piece for piece in pieces if index in piece.points)
-            columns = {name: float(value[index].real) for name, value in solution.values.items()}
-            return self._answer_at_point(values, arrays.select([index]), piece, columns, index), 0
+            piece = next(piece for piece in solved_pieces if point_index in piece.points)
+            columns = {
+                name: float(value[point_index].real) for name, value in solution.values.items()
+            }
+            return self._answer_at_point(
+                values, network_points.select([point_index]), piece, columns, point_index
+            ), 0
 
-        return replace(solution, detail=detail)
+        return replace(solution, detail=answer_at_point)
 
     def _solution_from(
-        self, arrays: NetworkPoints, read_columns: Callable[[Measures], Columns]
+        self, network_points: NetworkPoints, read_columns: Callable[[Measures], Columns]
     ) -> tuple[Solution, list[SolvedTogether], dict[int, str]]:
         """Build the solution from columns, with the solver of each point and whether it is exact;
         also return the points solved together and the reasons of points without an answer.
         """
-        columns, pieces, reason_by_point = _measured_columns(
-            self.network_layout, arrays, self.method, read_columns
+        columns, solved_pieces, reason_by_point = _measured_columns(
+            self.network_layout, network_points, self.method, read_columns
         )
-        count = arrays.network.points
-        method_by_point = np.full(count, self.method, dtype=object)
-        is_exact = np.zeros(count, dtype=bool)
-        for piece in pieces:
+        point_count = network_points.network.points
+        method_by_point = np.full(point_count, self.method, dtype=object)
+        is_exact = np.zeros(point_count, dtype=bool)
+        for piece in solved_pieces:
             method_by_point[piece.points], is_exact[piece.points] = (
                 piece.solver,
                 piece.solution.exact,
             )
         # What no solver can solve, such as a saturated station, no simulation can either.
         refused = (
-            frozenset(reason_by_point.keys() - unsolvable(arrays).keys())
+            frozenset(reason_by_point.keys() - unsolvable(network_points).keys())
             if reason_by_point
             else frozenset()
         )
-        if _numbers_of_point(arrays.network) > limit("corrections") and not (
-            arrays.network.losses or arrays.network.not_poisson
+        if _numbers_of_point(network_points.network) > limit("corrections") and not (
+            network_points.network.losses or network_points.network.not_poisson
         ):
             # A simulation holds still more of each class at each station: 8 GB of 800 stations and
             # 50 classes. The reason of the refusal names the method that takes them.
@@ -808,29 +837,29 @@ class CompiledNetwork(CompiledModel):
             refused=refused,
             model=self.model.name,
             method=self.method,
-            count=count,
+            count=point_count,
             methods=method_by_point.tolist(),
             exact=is_exact,
             values=columns,
         )
-        return solution, pieces, reason_by_point
+        return solution, solved_pieces, reason_by_point
 
     def _answer_at_point(
         self,
         values: Values,
-        arrays: NetworkPoints,
+        network_points: NetworkPoints,
         piece: SolvedTogether,
-        measures: Mapping[str, float],
-        index: int,
+        measure_by_name: Mapping[str, float],
+        point_index: int,
     ) -> Solution:
         """Add the parts of an answer that are computed at one point only: account, saturation,
         quantiles, derivatives.
         """
         network_layout = self.network_layout
-        network = arrays.network
+        network = network_points.network
         shown_measures = {
             name: measure
-            for name, measure in measures.items()
+            for name, measure in measure_by_name.items()
             if not _is_beyond_population(name, network)
         }
         # They take longer than the solution, so that only points that are read have them.
@@ -840,7 +869,7 @@ class CompiledNetwork(CompiledModel):
             *self._without_shares(network),
         )
         point_values = {
-            parameter_name: value_at(values, parameter_name, index, parameter.value)
+            parameter_name: value_at(values, parameter_name, point_index, parameter.value)
             for parameter_name, parameter in network_layout.tape.parameters.items()
         }
         distribution_values |= shares_within_target(network_layout, network, point_values)
@@ -849,22 +878,24 @@ class CompiledNetwork(CompiledModel):
             model=self.model.name,
             method=piece.solver,
             exact=np.array([piece.solution.exact]),
-            values=_one_point(shown_measures),
-            low=_one_point(
+            values=_one_point_columns(shown_measures),
+            low=_one_point_columns(
                 {
                     name: distribution_values[name] * (1 - error)
                     for name, error in error_by_name.items()
                 }
             ),
-            high=_one_point(
+            high=_one_point_columns(
                 {
                     name: distribution_values[name] * (1 + error)
                     for name, error in error_by_name.items()
                 }
             ),
-            account=_one_point(_account(network_layout, arrays, shown_measures)),
+            account=_one_point_columns(
+                _time_by_component(network_layout, network_points, shown_measures)
+            ),
             remarks=lambda _: Remarks(
-                notes=(*_notes_of(network_layout, piece.solution), *further_notes)
+                notes=(*_solution_notes(network_layout, piece.solution), *further_notes)
             ),
             gradient=lambda _: self._gradient(point_values, network, piece.solver),
         )
@@ -881,15 +912,19 @@ class CompiledNetwork(CompiledModel):
             return self._derivative_numbers(network) * APPROXIMATE_NUMBER[solver]
         if solver == MARKOV_CHAIN:
             return 0.0
-        _, classes, stations = network.service.shape
-        customers = np.sort(np.where(network.closed, network.population, 0)[0]).astype(float)
-        if np.count_nonzero(customers) < 2:
-            steps = (customers.sum() + 1) * (400 + 4 * stations)
+        _, class_count, station_count = network.service.shape
+        customers_by_class = np.sort(np.where(network.closed, network.population, 0)[0]).astype(
+            float
+        )
+        if np.count_nonzero(customers_by_class) < 2:
+            step_count = (customers_by_class.sum() + 1) * (400 + 4 * station_count)
         else:
             with np.errstate(over="ignore"):  # of so many places there is no answer either
-                population_vectors = (customers.sum() + 1) * (customers[:-1] + 1).prod()
-            steps = 2 * population_vectors * (400 + 4 * classes * stations**2)
-        return float(len(self.smooth) * steps * EXACT_STEP)
+                population_vectors = (customers_by_class.sum() + 1) * (
+                    customers_by_class[:-1] + 1
+                ).prod()
+            step_count = 2 * population_vectors * (400 + 4 * class_count * station_count**2)
+        return float(len(self.smooth) * step_count * EXACT_STEP)
 
     def _gradient(
         self, point_values: Mapping[str, float], network: NetworkArrays, solver: str
@@ -925,20 +960,20 @@ class CompiledNetwork(CompiledModel):
         # `MOST_NUMBERS`.
         for first_index in range(0, len(parameter_names), names_at_once) or (0,):
             moved_names = parameter_names[first_index : first_index + names_at_once]
-            arrays = self.network_layout.arrays(
+            network_points = self.network_layout.arrays(
                 self.network_layout.perturbed(point_values, moved_names)
             )
             moved_columns, _, reason_by_point = _measured_columns(
-                self.network_layout, arrays, solver, Measures.chains, fail_together=True
+                self.network_layout, network_points, solver, Measures.chains, fail_together=True
             )
             if reason_by_point:
                 return {}
             for value_name, column in moved_columns.items():
                 derivatives = {
                     parameter_name: float(
-                        column[row].imag / complex_step(point_values[parameter_name])
+                        column[moved_index].imag / complex_step(point_values[parameter_name])
                     )
-                    for row, parameter_name in enumerate(moved_names, 1)
+                    for moved_index, parameter_name in enumerate(moved_names, 1)
                 }
                 slopes.setdefault(value_name, {}).update(derivatives)
         return slopes
@@ -947,64 +982,71 @@ class CompiledNetwork(CompiledModel):
         """Return a note if an answer has no shares because their derivatives would exceed the
         limit.
         """
-        numbers = self._derivative_numbers(network)
-        if numbers <= limit("derivatives"):
+        number_count = self._derivative_numbers(network)
+        if number_count <= limit("derivatives"):
             return ()
         note = (
             f"shares of {len(self.smooth):,} parameters are left out: their derivatives take"
-            f" {numbers:,} numbers, and the limit is {limit('derivatives'):,.0f}; change single"
-            f" parameters in a study, {way_out('derivatives', numbers)}"
+            f" {number_count:,} numbers, and the limit is {limit('derivatives'):,.0f}; change single"
+            f" parameters in a study, {way_out('derivatives', number_count)}"
         )
         return (note,)
 
 
 def _numbers_of_point(network: NetworkArrays) -> int:
     """Return how many numbers an approximation holds at each point."""
-    _, classes, stations = network.service.shape
-    return _numbers_of_linearizer(classes, stations)
+    _, class_count, station_count = network.service.shape
+    return _numbers_of_linearizer(class_count, station_count)
 
 
-def _numbers_of_linearizer(classes: int, stations: int) -> int:
+def _numbers_of_linearizer(class_count: int, station_count: int) -> int:
     """Return how many numbers Linearizer holds at each point: for each class that leaves, the
     change of each class at each station.
     """
-    return max(1, classes**2 * (classes + 1) * stations)
+    return max(1, class_count**2 * (class_count + 1) * station_count)
 
 
 def _measured_columns(
     network_layout: NetworkLayout,
-    arrays: NetworkPoints,
+    network_points: NetworkPoints,
     solver: str,
     read_columns: Callable[[Measures], Columns],
     fail_together: bool = False,
 ) -> tuple[Columns, list[SolvedTogether], dict[int, str]]:
     """Solve a network and read columns from its solutions; NaN at a point without a solution."""
-    solved_pieces, reason_by_point = solved_points(arrays, solver, fail_together=fail_together)
-    point_count = arrays.network.points
+    solved_pieces, reason_by_point = solved_points(
+        network_points, solver, fail_together=fail_together
+    )
+    point_count = network_points.network.points
     # All points were solved in one piece: their arrays need no selection, which would copy them.
     if len(solved_pieces) == 1 and len(solved_pieces[0].points) == point_count:
         return (
-            read_columns(Measures(network_layout, arrays, solved_pieces[0].solution)),
+            read_columns(Measures(network_layout, network_points, solved_pieces[0].solution)),
             solved_pieces,
             reason_by_point,
         )
     columns_of_pieces = [
         (
             piece.points,
-            read_columns(Measures(network_layout, arrays.select(piece.points), piece.solution)),
+            read_columns(
+                Measures(network_layout, network_points.select(piece.points), piece.solution)
+            ),
         )
         for piece in solved_pieces
     ]
     if not columns_of_pieces:
         # No point has a solution: one of NaN gives the columns their names.
-        shape = arrays.network.service.shape
+        shape = network_points.network.service.shape
         no_rates = np.full(shape[:2], np.nan)
         no_values = np.full(shape, np.nan)
         empty_solution = NetworkSolution(
             no_rates, no_values, no_values, no_values, (None,) * shape[2], solver, exact=False
         )
         columns_of_pieces = [
-            (np.arange(point_count), read_columns(Measures(network_layout, arrays, empty_solution)))
+            (
+                np.arange(point_count),
+                read_columns(Measures(network_layout, network_points, empty_solution)),
+            )
         ]
     columns: dict[str, Array] = {}
     for column_name in dict.fromkeys(
@@ -1019,28 +1061,28 @@ def _measured_columns(
             ),
         )
         columns[column_name] = np.full(point_count, np.nan, number_type)
-        for rows, columns_of_piece in columns_of_pieces:
+        for point_indexes, columns_of_piece in columns_of_pieces:
             # A number of customers that none of these points has is not there.
             is_probability_of_none = (
                 column_name.startswith("probability[")
                 and f"{column_name.rpartition(',')[0]},0]" in columns_of_piece
             )
-            columns[column_name][rows] = columns_of_piece.get(
+            columns[column_name][point_indexes] = columns_of_piece.get(
                 column_name, 0.0 if is_probability_of_none else np.nan
             )
     return columns, solved_pieces, reason_by_point
 
 
-def _one_point(numbers: Mapping[str, float]) -> dict[str, Array]:
-    return {name: np.array([number]) for name, number in numbers.items()}
+def _one_point_columns(number_by_name: Mapping[str, float]) -> dict[str, Array]:
+    return {value_name: np.array([number]) for value_name, number in number_by_name.items()}
 
 
-def _is_beyond_population(name: str, network: NetworkArrays) -> bool:
+def _is_beyond_population(value_name: str, network: NetworkArrays) -> bool:
     """Return whether a name is a probability of more customers than the network has at this point."""
-    value_kind, _, arguments = name.partition("[")
+    value_kind, _, name_arguments = value_name.partition("[")
     most_customers = int(network.population.sum()) if network.closed.all() else None
     return (
         value_kind == "probability"
         and most_customers is not None
-        and int(arguments.rpartition(",")[2].rstrip("]")) > most_customers
+        and int(name_arguments.rpartition(",")[2].rstrip("]")) > most_customers
     )

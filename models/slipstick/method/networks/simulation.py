@@ -76,7 +76,7 @@ class FlatNetwork:
     Parameters
     ----------
     network_layout : the network
-    columns, arrays : its numbers at the point, twice
+    columns, network_points : its numbers at the point, by path and as arrays
 
     Attributes
     ----------
@@ -101,19 +101,19 @@ class FlatNetwork:
         self,
         network_layout: NetworkLayout,
         columns: Mapping[str, NDArray[np.float64]],
-        arrays: NetworkPoints,
+        network_points: NetworkPoints,
     ) -> None:
         self.model = network_layout.model
         self.network_layout = network_layout
         self.columns = columns
-        self.arrays = arrays
+        self.network_points = network_points
         self.builder = Builder()
         self.visits: dict[Place, float] = {}
         self.stated_visits: dict[Place, float] = {}
         self.service: dict[Place, float] = {}
         self.groups: dict[str, int] = {}
         self.counting_places: dict[str, dict[Place, float]] = {}
-        network = arrays.network
+        network = network_points.network
         closed_chains = np.flatnonzero(network.closed)
         for station_name, station in self.model.stations.items():
             if station.blocking != "loss":
@@ -127,36 +127,38 @@ class FlatNetwork:
         for station_name, station in self.model.stations.items():
             # A station where no customer waits is a delay in the plan, and needs no resource.
             if not DISCIPLINES[station.discipline].delay:
-                rates = [
-                    self._number_at(f"stations.{station_name}.rates.{index}")
-                    for index in range(len(station.rates))
+                station_rates = [
+                    self._number_at(f"stations.{station_name}.rates.{rate_index}")
+                    for rate_index in range(len(station.rates))
                 ]
-                self.builder.station(station_name, station.servers, station.discipline, rates=rates)
+                self.builder.station(
+                    station_name, station.servers, station.discipline, rates=station_rates
+                )
         for region_name, region in self.model.regions.items():
             # The places of a region are permits, which its customers hold while they are inside.
             self.builder.permits(region_name, region.capacity)
         for chain_index, (chain_name, chain) in enumerate(network_layout.chains.items()):
-            for place, visits, stated_visits, service in self._places_with_work(
+            for place, visit_count, stated_visit_count, service_time in self._places_with_work(
                 chain_index, chain_name, chain
             ):
                 self.visits[place], self.stated_visits[place], self.service[place] = (
-                    visits,
-                    stated_visits,
-                    service,
+                    visit_count,
+                    stated_visit_count,
+                    service_time,
                 )
             if self._has_customers(chain_index, chain_name, chain):
                 self._write_chain(chain_index, chain_name, chain)
         self.plan = self.builder.plan()
 
-    def known_times(self, chain: str) -> tuple[dict[str, float], dict[str, float]]:
+    def known_times(self, chain_name: str) -> tuple[dict[str, float], dict[str, float]]:
         """Return the mean service time of a chain at each place by its label, in a cycle and of one
         visit [s]; empty for a chain whose customers may be lost.
         """
         # With rates the time in service depends on how many are present.
         places = [
             place
-            for place in self._places(self.network_layout.chains[chain])
-            if chain not in self.counting_places and not self.model.stations[place[1]].rates
+            for place in self._places(self.network_layout.chains[chain_name])
+            if chain_name not in self.counting_places and not self.model.stations[place[1]].rates
         ]
         time_by_label = {_service_label(place): self.service[place] for place in places}
         return {
@@ -182,21 +184,21 @@ class FlatNetwork:
         """Yield every place of a chain that takes time or that a route leads to, with its visits in
         a cycle, the visits as stated, and the mean service [1, 1, s].
         """
-        network = self.arrays.network
+        network = self.network_points.network
         follows_routes = chain_name in self.model.chains
         for class_name in chain.classes:
             class_index = self.network_layout.classes.index(class_name)
             for station_index, (station_name, station) in enumerate(self.model.stations.items()):
                 # Demands of several classes at a first-come station are visits of one service time:
                 # as solvers take it.
-                stated_visits = self.arrays.visits[0, class_index, station_index].real
+                stated_visits = self.network_points.visits[0, class_index, station_index].real
                 visits = (
                     stated_visits
                     if follows_routes
                     else network.visits[0, chain_index, station_index].real
                 )
                 service = (
-                    self.arrays.service[0, class_index, station_index]
+                    self.network_points.service[0, class_index, station_index]
                     if follows_routes
                     else network.service[0, chain_index, station_index]
                 ).real
@@ -214,8 +216,8 @@ class FlatNetwork:
 
     def _has_customers(self, chain_index: int, chain_name: str, chain: Chain) -> bool:
         if isinstance(chain.members, OpenClass):
-            return bool(self.arrays.network.arrivals[0, chain_index] > 0)
-        customers = int(self.arrays.network.population[0, chain_index])
+            return bool(self.network_points.network.arrivals[0, chain_index] > 0)
+        customers = int(self.network_points.network.population[0, chain_index])
         customers_in_words = (
             f"a simulation follows each customer, and {chain_name} has {customers:,}"
         )
@@ -226,7 +228,7 @@ class FlatNetwork:
             DISCIPLINES[station.discipline].order == SHARED
             for station in self.model.stations.values()
         )
-        if shares_servers and not self.arrays.network.think[0, chain_index]:
+        if shares_servers and not self.network_points.network.think[0, chain_index]:
             check_cost(
                 "shares",
                 customers**2,
@@ -238,13 +240,13 @@ class FlatNetwork:
 
     def _write_chain(self, chain_index: int, chain_name: str, chain: Chain) -> None:
         """Write the cycle of the customers of a chain, and add them to the plan."""
-        network = self.arrays.network
+        network = self.network_points.network
         builder = self.builder
         self.groups[chain_name] = len(self.groups)
         # Some of its customers may be lost.
         if any(
             self.model.stations[place[1]].capacity
-            or self._patience(place)
+            or self._time_limit_in_queue(place)
             or self._losing_region(place)
             for place in self._places(chain)
         ):
@@ -255,7 +257,7 @@ class FlatNetwork:
             else self._write_cycle_in_order(chain_index, chain_name, chain)
         )
         for place in self._places(chain):
-            if self._patience(place):
+            if self._time_limit_in_queue(place):
                 builder.mark(_abandonment_tally(place))
                 builder.admit(_abandonment_tally(place))
                 builder.go(
@@ -292,7 +294,7 @@ class FlatNetwork:
                 first_instruction=first_instruction,
             )
 
-    def _patience(self, place: Place) -> ServiceTime | None:
+    def _time_limit_in_queue(self, place: Place) -> ServiceTime | None:
         """Return how long a class waits in the queue of a station; None without a limit."""
         for limit_key, distribution_kind, scv in (
             ("patience", "exponential", 1.0),
@@ -308,20 +310,22 @@ class FlatNetwork:
 
     def _losing_region(self, place: Place) -> str:
         """Return the region of a place that loses customers; empty where there is none."""
-        region = self.model.region_of(place[1])
-        return region if region and self.model.regions[region].loses else ""
+        region_name = self.model.region_of(place[1])
+        return region_name if region_name and self.model.regions[region_name].loses else ""
 
-    def _mark_after_loss(self, chain: str, place: Place) -> str:
+    def _mark_after_loss(self, chain_name: str, place: Place) -> str:
         """Return the mark at which a customer goes on after it was lost at a place."""
         region = self.model.region_of(place[1])
-        return _region_loss_mark(chain, region) if region else _loss_mark(chain)
+        return _region_loss_mark(chain_name, region) if region else _loss_mark(chain_name)
 
-    def _write_entrance(self, chain: str, place: Place, region: str) -> None:
+    def _write_entrance(self, chain_name: str, place: Place, region_name: str) -> None:
         """Write the entrance to a region, before the visit to a place in it."""
         if self._losing_region(place):
-            capacity = self.model.regions[region].capacity
-            self.builder.admit(_entrance_mark(place, region), region, capacity, _loss_mark(chain))
-        self.builder.enter(region, _region_wait_label(place[0], region))
+            capacity = self.model.regions[region_name].capacity
+            self.builder.admit(
+                _entrance_mark(place, region_name), region_name, capacity, _loss_mark(chain_name)
+            )
+        self.builder.enter(region_name, _region_wait_label(place[0], region_name))
 
     def _places(self, chain: Chain) -> list[Place]:
         return [place for place in self.visits if place[0] in chain.classes]
@@ -338,42 +342,46 @@ class FlatNetwork:
             visits_by_place = {places[0]: self.visits[places[0]]}
             # A cycle begins at any station up to the first that no customer passes by.
             first_certain = next(
-                (index for index, place in enumerate(places) if self.visits[place] >= 1),
+                (
+                    place_index
+                    for place_index, place in enumerate(places)
+                    if self.visits[place] >= 1
+                ),
                 len(places),
             )
             first_stations = [station for _, station in places[: first_certain + 1]]
         self.counting_places[chain_name] = visits_by_place
-        full_name = next(
+        full_station_or_region = next(
             (
-                name
-                for name in self._stations_and_losing_regions(first_stations)
-                if self._may_be_full(name)
+                station_or_region
+                for station_or_region in self._stations_and_losing_regions(first_stations)
+                if self._may_be_full(station_or_region)
             ),
             None,
         )
         if (
-            full_name
+            full_station_or_region
             and isinstance(chain.members, ClosedClass)
-            and not self.arrays.network.think[0, chain_index]
+            and not self.network_points.network.think[0, chain_index]
         ):
             raise ModelError(
-                f"a cycle of {chain_name} may begin at {full_name}, which may be full: a lost customer would"
-                f" come back at the same instant; give {chain_name} a think time, or {full_name} more capacity"
+                f"a cycle of {chain_name} may begin at {full_station_or_region}, which may be full: a lost customer would"
+                f" come back at the same instant; give {chain_name} a think time, or {full_station_or_region} more capacity"
             )
 
-    def _stations_and_losing_regions(self, stations: Sequence[str]) -> list[str]:
+    def _stations_and_losing_regions(self, station_names: Sequence[str]) -> list[str]:
         """List stations, and the regions around them that lose customers."""
-        regions = [self._losing_region(("", station)) for station in stations]
-        return [*stations, *filter(None, regions)]
+        region_names = [self._losing_region(("", station_name)) for station_name in station_names]
+        return [*station_names, *filter(None, region_names)]
 
-    def _may_be_full(self, name: str) -> bool:
+    def _may_be_full(self, station_or_region: str) -> bool:
         """Return whether as many customers as its capacity may ever be at a station or in a region,
         or on their way to it.
         """
-        network = self.arrays.network
-        region = self.model.regions.get(name)
-        capacity = region.capacity if region else self.model.stations[name].capacity
-        station_names = region.stations if region else (name,)
+        network = self.network_points.network
+        region = self.model.regions.get(station_or_region)
+        capacity = region.capacity if region else self.model.stations[station_or_region].capacity
+        station_names = region.stations if region else (station_or_region,)
         station_indices = [
             self.network_layout.stations.index(station_name) for station_name in station_names
         ]
@@ -388,7 +396,7 @@ class FlatNetwork:
         Return the number of its first instruction.
         """
         first_instruction = self.builder.next_instruction
-        mean_think_time = float(self.arrays.network.think[0, chain_index].real)
+        mean_think_time = float(self.network_points.network.think[0, chain_index].real)
         if mean_think_time > 0:
             self.builder.delay(
                 ServiceTime("exponential", mean_think_time), _thinking_label(chain_name)
@@ -398,11 +406,11 @@ class FlatNetwork:
 
     def _write_cycle_in_order(self, chain_index: int, chain_name: str, chain: Chain) -> int:
         first_instruction = self._write_thinking(chain_index, chain_name)
-        for region, places_in_row in groupby(
+        for region_name, places_in_row in groupby(
             self._places(chain), lambda place: self.model.region_of(place[1])
         ):
-            if region:
-                self._write_visits_in_region(chain_name, region, list(places_in_row))
+            if region_name:
+                self._write_visits_in_region(chain_name, region_name, list(places_in_row))
                 continue
             for place in places_in_row:
                 if self.visits[place] < 1:
@@ -429,7 +437,7 @@ class FlatNetwork:
             write_visit()
 
     def _write_visits_in_region(
-        self, chain_name: str, region: str, places: Sequence[Place]
+        self, chain_name: str, region_name: str, places: Sequence[Place]
     ) -> None:
         """Write the visits of a class to stations of one region in a row. A customer enters the
         region before the first station that it visits, and leaves it after the last.
@@ -438,40 +446,45 @@ class FlatNetwork:
         name_of_run = f"{chain_name} from {places[0][1]}"
         may_be_outside = True
         inside_marks = [
-            f"{name_of_run}: inside {region} before {index}" for index in range(len(places) + 1)
+            f"{name_of_run}: inside {region_name} before {place_index}"
+            for place_index in range(len(places) + 1)
         ]
         outside_marks = [
-            f"{name_of_run}: outside {region} before {index}" for index in range(len(places) + 1)
+            f"{name_of_run}: outside {region_name} before {place_index}"
+            for place_index in range(len(places) + 1)
         ]
-        for index, place in enumerate(places):
+        for place_index, place in enumerate(places):
             probability = self.visits[place]
             choice_name = f"{_service_label(place)} or not"
             visit_mark = f"{_service_label(place)} inside"
-            entrance = _entrance_mark(place, region)
+            entrance_mark = _entrance_mark(place, region_name)
             if may_be_outside:
-                builder.mark(outside_marks[index])
+                builder.mark(outside_marks[place_index])
                 if probability < 1:
                     builder.go(
-                        [(probability, entrance), (1 - probability, outside_marks[index + 1])],
+                        [
+                            (probability, entrance_mark),
+                            (1 - probability, outside_marks[place_index + 1]),
+                        ],
                         choice_name,
                     )
-                builder.mark(entrance)
-                self._write_entrance(chain_name, place, region)
-                if index and probability < 1:
+                builder.mark(entrance_mark)
+                self._write_entrance(chain_name, place, region_name)
+                if place_index and probability < 1:
                     builder.jump(visit_mark)
-            builder.mark(inside_marks[index])
-            if index and probability < 1:
+            builder.mark(inside_marks[place_index])
+            if place_index and probability < 1:
                 builder.go(
-                    [(probability, visit_mark), (1 - probability, inside_marks[index + 1])],
+                    [(probability, visit_mark), (1 - probability, inside_marks[place_index + 1])],
                     choice_name,
                 )
             builder.mark(visit_mark)
             self._write_visits(chain_name, place)
             may_be_outside = may_be_outside and probability < 1
-            if may_be_outside and index + 1 < len(places):
-                builder.jump(inside_marks[index + 1])
+            if may_be_outside and place_index + 1 < len(places):
+                builder.jump(inside_marks[place_index + 1])
         builder.mark(inside_marks[-1])
-        builder.leave(region)
+        builder.leave(region_name)
         builder.mark(outside_marks[-1])
 
     def _write_routed_cycle(self, chain_index: int, chain_name: str, chain: Chain) -> int:
@@ -487,20 +500,22 @@ class FlatNetwork:
                 builder.finish(onward=True)
                 cycle_start = self._write_thinking(chain_index, chain_name)
                 first_instruction = cycle_start if place == chain.reference else first_instruction
-            if region := self.model.region_of(place[1]):
-                builder.mark(_entrance_mark(place, region))
-                self._write_entrance(chain_name, place, region)
+            if region_name := self.model.region_of(place[1]):
+                builder.mark(_entrance_mark(place, region_name))
+                self._write_entrance(chain_name, place, region_name)
             builder.mark(_service_label(place))
             self._write_visit(chain_name, place)
             builder.go(
                 list(self._targets_onward(chain_name, chain, place)),
                 f"{_service_label(place)} onward",
             )
-            for _, target in self._targets_onward(chain_name, chain, place) if region else ():
-                if target.startswith(leaving_prefix := _leaving_prefix(place)):
-                    builder.mark(target)
-                    builder.leave(region)
-                    builder.jump(target.removeprefix(leaving_prefix))
+            for _, target_mark in (
+                self._targets_onward(chain_name, chain, place) if region_name else ()
+            ):
+                if target_mark.startswith(leaving_prefix := _leaving_prefix(place)):
+                    builder.mark(target_mark)
+                    builder.leave(region_name)
+                    builder.jump(target_mark.removeprefix(leaving_prefix))
         builder.mark(_out_mark(chain_name))
         builder.finish()
         return first_instruction
@@ -511,26 +526,26 @@ class FlatNetwork:
     def _targets_onward(
         self, chain_name: str, chain: Chain, place: Place
     ) -> Iterator[tuple[float, str]]:
-        for index, route in enumerate(self.model.routing):
-            probability = self._number_at(f"routing.{index}.probability")
+        for route_index, route in enumerate(self.model.routing):
+            probability = self._number_at(f"routing.{route_index}.probability")
             if route.source == place and probability > 0:
-                region = self.model.region_of(place[1])
-                target = (
+                region_left = self.model.region_of(place[1])
+                target_mark = (
                     _out_mark(chain_name) if route.target is None else _service_label(route.target)
                 )
                 region_entered = self.model.region_of(route.target[1]) if route.target else ""
                 if route.target is not None and self._ends_at(chain, route.target):
-                    target = _end_mark(route.target)
-                elif route.target is not None and region_entered not in ("", region):
-                    target = _entrance_mark(route.target, region_entered)
+                    target_mark = _end_mark(route.target)
+                elif route.target is not None and region_entered not in ("", region_left):
+                    target_mark = _entrance_mark(route.target, region_entered)
                 yield (
                     probability,
-                    _leaving_prefix(place) + target
-                    if region not in ("", region_entered)
-                    else target,
+                    _leaving_prefix(place) + target_mark
+                    if region_left not in ("", region_entered)
+                    else target_mark,
                 )
 
-    def _write_visit(self, chain: str, place: Place) -> None:
+    def _write_visit(self, chain_name: str, place: Place) -> None:
         """Visit a station; where the chain may lose customers, count them at a tally."""
         builder, (class_name, station_name) = self.builder, place
         station = self.model.stations[station_name]
@@ -539,19 +554,19 @@ class FlatNetwork:
         service_time = time_of_distribution(
             self.service[place], scv, station.distribution.get(class_name)
         )
-        resource = None if DISCIPLINES[station.discipline].delay else station_name
-        if chain in self.counting_places:
-            loss_mark = self._mark_after_loss(chain, place)
-            builder.admit(_service_label(place), resource, station.capacity or 0, loss_mark)
-        if patience := self._patience(place):
-            builder.patience(patience, _abandonment_tally(place), _abandonment_tally(place))
-        if resource is None:
+        resource_name = None if DISCIPLINES[station.discipline].delay else station_name
+        if chain_name in self.counting_places:
+            loss_mark = self._mark_after_loss(chain_name, place)
+            builder.admit(_service_label(place), resource_name, station.capacity or 0, loss_mark)
+        if time_limit := self._time_limit_in_queue(place):
+            builder.patience(time_limit, _abandonment_tally(place), _abandonment_tally(place))
+        if resource_name is None:
             builder.delay(service_time, _service_label(place))
         else:
             weight = 1.0
             if class_name in station.weight:
-                column = self.columns[f"stations.{station_name}.weight.{class_name}"]
-                weight = float(column[0].real)
+                weight_column = self.columns[f"stations.{station_name}.weight.{class_name}"]
+                weight = float(weight_column[0].real)
             builder.serve(
                 station_name,
                 service_time,
@@ -627,7 +642,7 @@ def flat_network(network_layout: NetworkLayout, values: Mapping[str, float]) -> 
     ModelError, NoAnswerError : see `FlatNetwork`; a station is saturated
     """
     columns = network_layout.columns(values)
-    arrays = network_layout.arrays(columns)
+    network_points = network_layout.arrays(columns)
     regions = network_layout.model.regions
     lossy_stations = [
         station_name
@@ -636,24 +651,24 @@ def flat_network(network_layout: NetworkLayout, values: Mapping[str, float]) -> 
         for station_name in region.stations
     ]
     if reason_by_point := unsolvable(
-        _without_load(arrays, lossy_stations) if lossy_stations else arrays
+        _without_load(network_points, lossy_stations) if lossy_stations else network_points
     ):
         raise NoAnswerError(reason_by_point[0])
-    planned_network = FlatNetwork(network_layout, columns, arrays)
+    planned_network = FlatNetwork(network_layout, columns, network_points)
     for region_name, region in regions.items():
         if not region.loses:
             _check_places(region_name, region, planned_network)
     return planned_network
 
 
-def _without_load(arrays: NetworkPoints, stations: Sequence[str]) -> NetworkPoints:
+def _without_load(network_points: NetworkPoints, lossy_stations: Sequence[str]) -> NetworkPoints:
     """Return a network without the arrivals of the classes that visit some lossy stations, because
     only the simulation finds how many of them are lost, and how many reach other stations.
     """
-    network = arrays.network
-    visits = network.visits[:, :, np.isin(network.stations, stations)].real > 0
-    arrivals = np.where(visits.any(axis=(0, 2)), 0.0, network.arrivals)
-    return replace(arrays, network=replace(network, arrivals=arrivals))
+    network = network_points.network
+    visits = network.visits[:, :, np.isin(network.stations, lossy_stations)].real > 0
+    remaining_arrivals = np.where(visits.any(axis=(0, 2)), 0.0, network.arrivals)
+    return replace(network_points, network=replace(network, arrivals=remaining_arrivals))
 
 
 def _check_places(region_name: str, region: Region, planned_network: FlatNetwork) -> None:
@@ -663,7 +678,7 @@ def _check_places(region_name: str, region: Region, planned_network: FlatNetwork
     region that is not saturated here may be saturated all the same; a simulation of it does not
     reach its precision.
     """
-    network = planned_network.arrays.network
+    network = planned_network.network_points.network
     place_seconds = [
         network.demand[0, :, station_index].real
         * _least_places(network.rates[station_index], region.capacity)
@@ -712,8 +727,8 @@ class _NetworkEstimates:
         self.result = result
         self.stations = network_layout.model.stations
         self.layout = Layout(planned_network.plan)
-        self.elapsed_time = self.layout.column(self.layout.time)
-        self.chain_of = {
+        self.elapsed_weights = self.layout.column(self.layout.time)
+        self.chain_by_class = {
             class_name: chain_name
             for chain_name, chain in network_layout.chains.items()
             for class_name in chain.classes
@@ -722,8 +737,8 @@ class _NetworkEstimates:
     def values(self) -> dict[str, Value]:
         """Compute the value of every estimate."""
         return {
-            name: as_value(estimate, unit_of(name))
-            for name, estimate in self._named_estimates()
+            value_name: as_value(estimate, unit_of(value_name))
+            for value_name, estimate in self._named_estimates()
             if estimate is not None
         }
 
@@ -731,16 +746,16 @@ class _NetworkEstimates:
         """Return the notes on the run."""
         result = self.result
         notes = (*(notes_of(result) if result else (NO_CUSTOMERS,)), *assumed(self.network_layout))
-        notes = (*notes, ABANDONMENT) if self.planned_network.arrays.patience else notes
+        notes = (*notes, ABANDONMENT) if self.planned_network.network_points.patience else notes
         traces = {
             chain_name: getattr(chain.members, "trace", ())
             for chain_name, chain in self.network_layout.chains.items()
         }
         notes += tuple(
-            f"{chain_name} arrive as the {len(gaps)} times between arrivals of their trace say, again and"
+            f"{chain_name} arrive as the {len(times_between)} times between arrivals of their trace say, again and"
             " again: intervals do not cover that another trace would differ"
-            for chain_name, gaps in traces.items()
-            if gaps
+            for chain_name, times_between in traces.items()
+            if times_between
         )
         if result is None:
             return Remarks(notes=notes)
@@ -754,7 +769,11 @@ class _NetworkEstimates:
     @property
     def certain(self) -> bool:
         """Whether every mean is known up to rounding."""
-        estimates = (estimate for name, estimate in self.values().items() if "quantile" not in name)
+        estimates = (
+            estimate
+            for value_name, estimate in self.values().items()
+            if "quantile" not in value_name
+        )
         return all(
             estimate.low is not None
             and estimate.value is not None
@@ -793,7 +812,9 @@ class _NetworkEstimates:
         places = self.places(chain_name)
         yield (
             f"throughput[{chain_name}]",
-            self._ratio(chain_name, self.served_cycles(chain_name), self.elapsed_time, NOTHING),
+            self._ratio(
+                chain_name, self.weights_of_served_cycles(chain_name), self.elapsed_weights, NOTHING
+            ),
         )
         yield (
             f"response_time[{chain_name}]",
@@ -803,21 +824,21 @@ class _NetworkEstimates:
             if isinstance(chain.members, OpenClass):
                 class_index = self.network_layout.classes.index(class_name)
                 loses_customers = chain_name in self.planned_network.counting_places
-                entries = float(self.planned_network.arrays.entries()[0, class_index].real)
+                entries = float(self.planned_network.network_points.entries()[0, class_index].real)
                 # How many customers change class is not counted where some are lost on the way.
                 if loses_customers and class_name != chain.reference[0]:
                     continue
-                entered_members = self.served_cycles(chain_name) * (
+                entry_weights = self.weights_of_served_cycles(chain_name) * (
                     1.0 if loses_customers else entries
                 )
             else:
                 place = class_name, chain.reference[1]
-                entered_members = self.passages(place) - self._tally_weights(
+                entry_weights = self.weights_of_visits(place) - self._tally_weights(
                     self.layout.tried, place, _abandonment_tally
                 )
             yield (
                 f"throughput[{class_name}]",
-                self._ratio(chain_name, entered_members, self.elapsed_time, NOTHING),
+                self._ratio(chain_name, entry_weights, self.elapsed_weights, NOTHING),
             )
             yield (
                 f"response_time[{class_name}]",
@@ -827,192 +848,217 @@ class _NetworkEstimates:
             )
 
     def _estimates_of_place(self, place: Place) -> Iterator[tuple[str, Estimate | None]]:
-        chain = self.chain_of[place[0]]
+        chain_name = self.chain_by_class[place[0]]
         station = self.stations[place[1]]
         name_in_brackets = f"[{place[0]},{place[1]}]"
-        time_present = self.time(place)
-        visits = self.cycles(chain)
+        presence_weights = self.weights_of_time(place)
+        visit_weights = self.weights_of_cycles(chain_name)
         if place in self.planned_network.visits:
-            visits = self.passages(place) * (
+            visit_weights = self.weights_of_visits(place) * (
                 self.planned_network.stated_visits[place] / self.planned_network.visits[place]
             )
         yield (
             f"queue_length{name_in_brackets}",
-            self._ratio(chain, time_present, self.elapsed_time, NOTHING),
+            self._ratio(chain_name, presence_weights, self.elapsed_weights, NOTHING),
         )
-        yield f"residence_time{name_in_brackets}", self._response_estimate(chain, [place])
-        yield f"time_per_visit{name_in_brackets}", self._ratio(chain, time_present, visits)
+        yield f"residence_time{name_in_brackets}", self._response_estimate(chain_name, [place])
+        yield (
+            f"time_per_visit{name_in_brackets}",
+            self._ratio(chain_name, presence_weights, visit_weights),
+        )
         if not station.rates:
             yield (
                 f"waiting_time{name_in_brackets}",
-                self._ratio(chain, self.waiting_time(place), visits),
+                self._ratio(chain_name, self.weights_of_waiting(place), visit_weights),
             )
         if not DISCIPLINES[station.discipline].delay:
             yield (
                 f"utilization{name_in_brackets}",
                 self._ratio(
-                    chain, self._busy_time(place), self.elapsed_time * station.servers, NOTHING
+                    chain_name,
+                    self._weights_of_busy_time(place),
+                    self.elapsed_weights * station.servers,
+                    NOTHING,
                 ),
             )
         if station.capacity:
-            refusals, attempts = (
+            refusal_weights, attempt_weights = (
                 self._tally_weights(tally_columns, place)
                 for tally_columns in (self.layout.refused, self.layout.tried)
             )
             yield (
                 f"loss_probability{name_in_brackets}",
-                self._ratio(chain, refusals, attempts, NOTHING),
+                self._ratio(chain_name, refusal_weights, attempt_weights, NOTHING),
             )
         if place[0] in (*station.patience, *station.timeout):
-            abandonments = self._tally_weights(self.layout.tried, place, _abandonment_tally)
+            abandonment_weights = self._tally_weights(self.layout.tried, place, _abandonment_tally)
             yield (
                 f"abandonment{name_in_brackets}",
-                self._ratio(chain, abandonments, self.passages(place), NOTHING),
+                self._ratio(
+                    chain_name, abandonment_weights, self.weights_of_visits(place), NOTHING
+                ),
             )
 
     def _estimates_of_station(self, station_name: str) -> Iterator[tuple[str, Estimate | None]]:
         if DISCIPLINES[self.stations[station_name].discipline].delay:
-            time_present = self.sum(
-                self.time(visit)
+            presence_weights = self.added_weights(
+                self.weights_of_time(visit)
                 for visit in self.planned_network.visits
                 if visit[1] == station_name
             )
             yield (
                 f"queue_length[{station_name}]",
-                self._ratio(None, time_present, self.elapsed_time),
+                self._ratio(None, presence_weights, self.elapsed_weights),
             )
             return
         resource_index = self.planned_network.plan.resources.index(station_name)
         yield (
             f"queue_length[{station_name}]",
             self._ratio(
-                None, self.layout.column(self.layout.area[resource_index]), self.elapsed_time
+                None, self.layout.column(self.layout.area[resource_index]), self.elapsed_weights
             ),
         )
-        busy_time = self.layout.column(self.layout.use[resource_index])
+        busy_weights = self.layout.column(self.layout.use[resource_index])
         yield (
             f"utilization[{station_name}]",
-            self._ratio(None, busy_time, self.elapsed_time * self.stations[station_name].servers),
+            self._ratio(
+                None, busy_weights, self.elapsed_weights * self.stations[station_name].servers
+            ),
         )
 
     def _estimates_of_region(self, region_name: str) -> Iterator[tuple[str, Estimate | None]]:
         region = self.network_layout.model.regions[region_name]
         layout = self.layout
         resource_index = self.planned_network.plan.resources.index(region_name)
-        time_present = layout.column(layout.area[resource_index])
-        held_time = layout.column(layout.use[resource_index])
+        presence_weights = layout.column(layout.area[resource_index])
+        holding_weights = layout.column(layout.use[resource_index])
         lock_index = resource_index - len(self.planned_network.plan.stations)
-        yield f"queue_length[{region_name}]", self._ratio(None, time_present, self.elapsed_time)
+        yield (
+            f"queue_length[{region_name}]",
+            self._ratio(None, presence_weights, self.elapsed_weights),
+        )
         yield (
             f"utilization[{region_name}]",
-            self._ratio(None, held_time, self.elapsed_time * region.capacity),
+            self._ratio(None, holding_weights, self.elapsed_weights * region.capacity),
         )
-        grants = layout.column(layout.taken[lock_index])
+        grant_weights = layout.column(layout.taken[lock_index])
         # Present are those that hold a place and those that wait for one.
-        yield f"waiting_time[{region_name}]", self._ratio(None, time_present - held_time, grants)
+        yield (
+            f"waiting_time[{region_name}]",
+            self._ratio(None, presence_weights - holding_weights, grant_weights),
+        )
         if region.loses:
             tallies = self.planned_network.plan.tallies
             entrances = [
                 _entrance_mark(place, region_name) for place in self.planned_network.visits
             ]
             tally_indices = [tallies.index(tally) for tally in entrances if tally in tallies]
-            refusals, attempts = (
-                self.sum(layout.column(columns[tally_index]) for tally_index in tally_indices)
+            refusal_weights, attempt_weights = (
+                self.added_weights(
+                    layout.column(columns[tally_index]) for tally_index in tally_indices
+                )
                 for columns in (layout.refused, layout.tried)
             )
-            yield f"loss_probability[{region_name}]", self._ratio(None, refusals, attempts)
+            yield (
+                f"loss_probability[{region_name}]",
+                self._ratio(None, refusal_weights, attempt_weights),
+            )
 
-    def places(self, chain: str) -> list[Place]:
+    def places(self, chain_name: str) -> list[Place]:
         """List the places at which a chain has service."""
-        return [place for place in self.planned_network.visits if self.chain_of[place[0]] == chain]
+        return [
+            place
+            for place in self.planned_network.visits
+            if self.chain_by_class[place[0]] == chain_name
+        ]
 
-    def sum(self, weights: Iterable[Array]) -> Array:
+    def added_weights(self, weights: Iterable[Array]) -> Array:
         """Add up weights of columns; zeros if there are none."""
         total: Array = sum(weights, np.zeros(self.layout.width))
         return total
 
     def _response_estimate(
-        self, chain: str, places: list[Place], waiting_classes: Sequence[str] = ()
+        self, chain_name: str, places: list[Place], waiting_classes: Sequence[str] = ()
     ) -> Estimate | None:
         """Estimate the time that a cycle spends at some places, and that some classes wait before
         regions [s].
         """
-        time_weights = self.sum(map(self.time, places)) + self.sum(
-            map(self._wait_before_regions, waiting_classes)
+        time_weights = self.added_weights(map(self.weights_of_time, places)) + self.added_weights(
+            map(self._weights_of_region_waits, waiting_classes)
         )
-        return self._ratio(chain, time_weights, self.cycles(chain))
+        return self._ratio(chain_name, time_weights, self.weights_of_cycles(chain_name))
 
-    def response_time(self, chain: str) -> Array:
+    def weights_of_response_time(self, chain_name: str) -> Array:
         """Return weights of the columns for the response times of a chain."""
-        classes = self.network_layout.chains[chain].classes
-        return self.sum(map(self.time, self.places(chain))) + self.sum(
-            map(self._wait_before_regions, classes)
-        )
+        class_names = self.network_layout.chains[chain_name].classes
+        return self.added_weights(
+            map(self.weights_of_time, self.places(chain_name))
+        ) + self.added_weights(map(self._weights_of_region_waits, class_names))
 
-    def _wait_before_regions(self, class_name: str) -> Array:
+    def _weights_of_region_waits(self, class_name: str) -> Array:
         """Return weights of the columns for the time that a class waits before regions."""
-        return self.sum(
-            self._booked_time(_region_wait_label(class_name, region))
+        return self.added_weights(
+            self._weights_of_label(_region_wait_label(class_name, region))
             for region in self.network_layout.model.regions
         )
 
-    def cycles(self, chain: str) -> Array:
+    def weights_of_cycles(self, chain_name: str) -> Array:
         """Return weights of the columns that count the cycles of a chain; where customers are lost,
         they count its visits to the first station.
         """
-        if chain in self.planned_network.counting_places:
-            return self.sum(
-                self.passages(place) / visits
-                for place, visits in self.planned_network.counting_places[chain].items()
+        if chain_name in self.planned_network.counting_places:
+            return self.added_weights(
+                self.weights_of_visits(place) / visits
+                for place, visits in self.planned_network.counting_places[chain_name].items()
             )
-        return self.sum(
-            self.layout.column(self.layout.cycles[self.planned_network.groups[name]])
-            for name in self.planned_network.groups
-            if name == chain
+        return self.added_weights(
+            self.layout.column(self.layout.cycles[self.planned_network.groups[group_name]])
+            for group_name in self.planned_network.groups
+            if group_name == chain_name
         )
 
-    def served_cycles(self, chain: str) -> Array:
+    def weights_of_served_cycles(self, chain_name: str) -> Array:
         """Return weights of the columns that count the cycles of a chain which do not end in the
         queue of its first station.
         """
-        first_places = self.planned_network.counting_places.get(chain, {})
-        departures = (
+        first_places = self.planned_network.counting_places.get(chain_name, {})
+        departure_weights = (
             self._tally_weights(self.layout.tried, place, _abandonment_tally) / visits
             for place, visits in first_places.items()
         )
-        return self.cycles(chain) - self.sum(departures)
+        return self.weights_of_cycles(chain_name) - self.added_weights(departure_weights)
 
-    def passages(self, place: Place) -> Array:
+    def weights_of_visits(self, place: Place) -> Array:
         """Return weights of the simulator's counters, whose weighted sum is the number of visits of
         a class to a station: a counter of its own, or visits of a cycle times cycles.
         """
-        chain = self.chain_of[place[0]]
-        if chain in self.planned_network.counting_places:
+        chain_name = self.chain_by_class[place[0]]
+        if chain_name in self.planned_network.counting_places:
             return self._tally_weights(self.layout.tried, place) - self._tally_weights(
                 self.layout.refused, place
             )
-        return self.cycles(chain) * self.planned_network.visits.get(place, 0.0)
+        return self.weights_of_cycles(chain_name) * self.planned_network.visits.get(place, 0.0)
 
-    def time(self, place: Place) -> Array:
+    def weights_of_time(self, place: Place) -> Array:
         """Return weights of the columns for the time of a class at a station, waiting included."""
-        return self._booked_time(_service_label(place)) + self.waiting_time(place)
+        return self._weights_of_label(_service_label(place)) + self.weights_of_waiting(place)
 
-    def waiting_time(self, place: Place) -> Array:
+    def weights_of_waiting(self, place: Place) -> Array:
         """Return weights of the columns for the waiting time of a class at a station, that of
-        unended cycles included.
+        cycles included that had not ended when the run stopped.
         """
-        booked_wait = self._booked_time(_wait_label(place))
+        booked_weights = self._weights_of_label(_wait_label(place))
         unbooked_part = self._unbooked_share_by_place.get(place, 0.0)
         if not unbooked_part or self.result is None:
-            return booked_wait
-        group = self.planned_network.groups[self.chain_of[place[0]]]
-        return booked_wait + unbooked_part * unbooked(self.planned_network.plan, group)
+            return booked_weights
+        group_index = self.planned_network.groups[self.chain_by_class[place[0]]]
+        return booked_weights + unbooked_part * unbooked(self.planned_network.plan, group_index)
 
     @cached_property
     def _unbooked_share_by_place(self) -> dict[Place, float]:
-        """Compute, for chains whose customers starve, the share of each place in the time of
-        unended cycles: in proportion to its visits, and to the time at its station that is not
-        booked there.
+        """Compute, for chains whose customers starve, the share of each place in the time of the
+        cycles that had not ended when the run stopped: in proportion to its visits, and to the part
+        of the time present at its station that no label of an ended cycle has.
         """
         share_by_place: dict[Place, float] = {}
         result = self.result
@@ -1022,23 +1068,23 @@ class _NetworkEstimates:
             return share_by_place
         column_sums = result.batches.sum(axis=0)
         unbooked_by_station: dict[str, float] = {}
-        for resource_index, name in enumerate(self.planned_network.plan.resources):
-            places = [place for place in self.planned_network.visits if place[1] == name]
+        for resource_index, resource_name in enumerate(self.planned_network.plan.resources):
+            places = [place for place in self.planned_network.visits if place[1] == resource_name]
             station_labels = [
                 label_of(place) for place in places for label_of in (_service_label, _wait_label)
             ]
             booked_time = sum(
-                float(column_sums @ self._booked_time(label)) for label in station_labels
+                float(column_sums @ self._weights_of_label(label)) for label in station_labels
             )
-            unbooked_by_station[name] = max(
+            unbooked_by_station[resource_name] = max(
                 float(column_sums[self.layout.area[resource_index]]) - booked_time, 0.0
             )
-        for chain, group in self.planned_network.groups.items():
-            if not result.counts_unended(group):
+        for chain_name, group_index in self.planned_network.groups.items():
+            if not result.counts_unended(group_index):
                 continue
             weight_by_place = {
                 place: unbooked_by_station.get(place[1], 0.0) * self.planned_network.visits[place]
-                for place in self.places(chain)
+                for place in self.places(chain_name)
             }
             total_weight = sum(weight_by_place.values())
             share_by_place |= {
@@ -1050,45 +1096,45 @@ class _NetworkEstimates:
 
     def _tally_weights(
         self,
-        columns: Sequence[int],
+        columns_of_tallies: Sequence[int],
         place: Place,
         name_tally: Callable[[Place], str] = _service_label,
     ) -> Array:
         """Return weights of the columns of the tally of a place; zeros if it has none."""
         tallies = self.planned_network.plan.tallies
-        return self.sum(
-            self.layout.column(columns[tallies.index(tally)])
+        return self.added_weights(
+            self.layout.column(columns_of_tallies[tallies.index(tally)])
             for tally in tallies
             if tally == name_tally(place)
         )
 
-    def _busy_time(self, place: Place) -> Array:
+    def _weights_of_busy_time(self, place: Place) -> Array:
         """Return weights of the columns for the time that a class keeps servers busy; at a station
         with rates, its share of the work done there.
         """
         station_name = place[1]
         if not self.stations[station_name].rates or self.result is None:
-            return self._booked_time(_service_label(place))
-        work_by_place = {
-            worked_place: self.passages(worked_place) * service_time
+            return self._weights_of_label(_service_label(place))
+        work_weights_by_place = {
+            worked_place: self.weights_of_visits(worked_place) * service_time
             for worked_place, service_time in self.planned_network.service.items()
             if worked_place[1] == station_name
         }
-        all_work = self.sum(work_by_place.values())
-        work_of_class = work_by_place.get(place, np.zeros_like(all_work))
-        busy_time = self.layout.column(
+        all_work_weights = self.added_weights(work_weights_by_place.values())
+        class_work_weights = work_weights_by_place.get(place, np.zeros_like(all_work_weights))
+        busy_weights = self.layout.column(
             self.layout.use[self.planned_network.plan.resources.index(station_name)]
         )
         column_sums = self.result.batches.sum(axis=0)
-        total_work = float(column_sums @ all_work) or 1.0
-        work_share = float(column_sums @ work_of_class) / total_work
+        total_work = float(column_sums @ all_work_weights) or 1.0
+        work_share = float(column_sums @ class_work_weights) / total_work
         # The share varies from batch to batch, too: the second term, which adds up to 0 over all
         # batches, carries its variance into the interval (the delta method).
-        return work_share * busy_time + float(column_sums @ busy_time) / total_work * (
-            work_of_class - work_share * all_work
+        return work_share * busy_weights + float(column_sums @ busy_weights) / total_work * (
+            class_work_weights - work_share * all_work_weights
         )
 
-    def _booked_time(self, label: str) -> Array:
+    def _weights_of_label(self, label: str) -> Array:
         """Return weights of the columns for the time booked to a label by all chains."""
         weights = np.zeros(self.layout.width)
         if label in self.planned_network.plan.labels:
@@ -1099,18 +1145,20 @@ class _NetworkEstimates:
 
     def _ratio(
         self,
-        chain: str | None,
-        numerator: Array,
-        denominator: Array,
+        chain_name: str | None,
+        numerator_weights: Array,
+        denominator_weights: Array,
         empty_value: Estimate | None = None,
     ) -> Estimate | None:
         """Estimate a ratio of two statistics; for a chain without customers, its known value."""
-        if self.result is None or (chain is not None and chain not in self.planned_network.groups):
-            is_open = chain is not None and isinstance(
-                self.network_layout.chains[chain].members, OpenClass
+        if self.result is None or (
+            chain_name is not None and chain_name not in self.planned_network.groups
+        ):
+            is_open = chain_name is not None and isinstance(
+                self.network_layout.chains[chain_name].members, OpenClass
             )
             return empty_value if is_open else NOTHING
-        return self.result.ratio(numerator, denominator)
+        return self.result.ratio(numerator_weights, denominator_weights)
 
     def account(self) -> dict[str, Estimate]:
         """Estimate the time of one customer in a cycle, by component; empty where there are several
@@ -1118,27 +1166,29 @@ class _NetworkEstimates:
         """
         if len(self.network_layout.chains) != 1 or self.result is None:
             return {}
-        (chain,) = self.network_layout.chains
-        times_by_component = {THINK: self._booked_time(_thinking_label(chain))}
+        (chain_name,) = self.network_layout.chains
+        weights_by_component = {THINK: self._weights_of_label(_thinking_label(chain_name))}
         for station_name, station in self.stations.items():
             places = [visit for visit in self.planned_network.visits if visit[1] == station_name]
             if station.rates:
-                times_by_component[station_name] = self.sum(map(self.time, places))
-            else:
-                times_by_component[station_name] = self.sum(
-                    self._booked_time(_service_label(place)) for place in places
+                weights_by_component[station_name] = self.added_weights(
+                    map(self.weights_of_time, places)
                 )
-                times_by_component[f"wait:{station_name}"] = self.sum(
-                    map(self.waiting_time, places)
+            else:
+                weights_by_component[station_name] = self.added_weights(
+                    self._weights_of_label(_service_label(place)) for place in places
+                )
+                weights_by_component[f"wait:{station_name}"] = self.added_weights(
+                    map(self.weights_of_waiting, places)
                 )
         for region_name in self.network_layout.model.regions:
-            times_by_component[f"wait:{region_name}"] = self.sum(
-                self._booked_time(_region_wait_label(class_name, region_name))
+            weights_by_component[f"wait:{region_name}"] = self.added_weights(
+                self._weights_of_label(_region_wait_label(class_name, region_name))
                 for class_name in self.network_layout.classes
             )
         estimates = {
-            component: self.result.ratio(seconds, self.cycles(chain))
-            for component, seconds in times_by_component.items()
+            component: self.result.ratio(component_weights, self.weights_of_cycles(chain_name))
+            for component, component_weights in weights_by_component.items()
         }
         return {component: estimate for component, estimate in estimates.items() if estimate.mean}
 
@@ -1146,7 +1196,7 @@ class _NetworkEstimates:
 def _shares(
     network_layout: NetworkLayout,
     values: Mapping[str, float],
-    mean: float,
+    mean_time: float,
     base_result: Result,
     simulation: Simulation,
 ) -> tuple[Gradient, dict[str, Value], str]:
@@ -1171,16 +1221,16 @@ def _shares(
         planned_network = flat_network(network_layout, {**values, **changed_values})
         changed_result = simulate(planned_network.plan, settings)
         estimates = _NetworkEstimates(network_layout, planned_network, changed_result)
-        time_weights = estimates.response_time(chain_name)
-        means: Array = (changed_result.batches @ time_weights) / (
-            changed_result.batches @ estimates.cycles(chain_name)
+        time_weights = estimates.weights_of_response_time(chain_name)
+        batch_means: Array = (changed_result.batches @ time_weights) / (
+            changed_result.batches @ estimates.weights_of_cycles(chain_name)
         )
-        return means
+        return batch_means
 
     own_values = {
         parameter_name: values.get(parameter_name, parameter.value or 0.0)
         for parameter_name, parameter in parameters.items()
     }
     return Differences(value_name, rerun, base_result).shares(
-        mean, ranked_names[: simulation.shares], own_values, parameters
+        mean_time, ranked_names[: simulation.shares], own_values, parameters
     )

@@ -90,8 +90,8 @@ and of a release.
 OUTSIDE = "outside"
 """The other processors of a model with one: they are outside its population."""
 
-MOST_OTHERS = 4096
-OWN_NUMBERS = 20
+MOST_OTHER_PROCESSORS = 4096
+BRANCH_NUMBERS = 20
 """Numbers that a simulation keeps for each branch or item under way, without its account."""
 
 QUEUE_NUMBERS = 1600
@@ -154,7 +154,7 @@ def flatten(model: Model, values: Mapping[str, float] | None = None) -> Flat:
     writer = Writer(model, numbers)
     match model.population:
         case ClosedPopulation(groups):
-            _check_load(model, values or {})
+            _refuse_saturation(model, values or {})
             return _write_groups(groups, writer, numbers)
         case OpenPopulation(rate, cycle, pattern):
             times_between = _times_between_arrivals(pattern, rate, numbers)
@@ -163,7 +163,7 @@ def flatten(model: Model, values: Mapping[str, float] | None = None) -> Flat:
                     f"there are no arrivals at {model.name}: the arrival rate is"
                     f" {numbers[rate]:g}/s"
                 )
-            _check_load(model, values or {})
+            _refuse_saturation(model, values or {})
             writer.begin(0)
             writer.write(cycle, {})
             writer.builder.open(ALL, times_between, 0)
@@ -176,36 +176,42 @@ def flatten(model: Model, values: Mapping[str, float] | None = None) -> Flat:
             raise no_population("simulation", model.population)
 
 
-def _write_groups(groups: Sequence[Group], writer: Writer, numbers: Numbers) -> Flat:
+def _write_groups(groups: Sequence[Group], writer: Writer, number_by_expr: Numbers) -> Flat:
     """Write the instructions of the cycle of each group of customers; a group without processors and
     arrivals has none.
     """
     # Answers are about the first group, so that it has a member; others may be empty.
-    sizes = [
-        _whole_number(numbers[group.processors], "the population", least=int(group is groups[0]))
+    group_sizes = [
+        _whole_number(
+            number_by_expr[group.processors], "the population", least_number=int(group is groups[0])
+        )
         for group in groups
     ]
-    writer.begin(sum(sizes))
-    for group, size in zip(groups, sizes, strict=True):
+    writer.begin(sum(group_sizes))
+    for group, group_size in zip(groups, group_sizes, strict=True):
         first_instruction = writer.builder.next_instruction
-        if size:
-            writer.cycle(group.cycle, _parties_by_name(groups, sizes))
-            writer.builder.closed(group.name or ALL, size, first_instruction)
+        if group_size:
+            writer.cycle(group.cycle, _parties_by_name(groups, group_sizes))
+            writer.builder.closed(group.name or ALL, group_size, first_instruction)
         elif group.arrivals is not None:
             writer.refuse_own(group.cycle)
-            times_between = _times_between_arrivals(group.pattern, group.arrivals, numbers)
+            times_between = _times_between_arrivals(group.pattern, group.arrivals, number_by_expr)
             if times_between is not None:
                 writer.write(group.cycle, {})
                 writer.builder.open(group.name, times_between, first_instruction)
-    return writer.flat(float(sizes[0]))
+    return writer.flat(float(group_sizes[0]))
 
 
-def _times_between_arrivals(pattern: ArrivalPattern, rate: Expr, numbers: Numbers) -> Times | None:
+def _times_between_arrivals(
+    pattern: ArrivalPattern, rate: Expr, number_by_expr: Numbers
+) -> Times | None:
     """Return the distribution of the times between arrivals of a population; None without arrivals."""
-    arrival_rate = numbers[rate]
+    arrival_rate = number_by_expr[rate]
     if pattern.burst_time is not None and pattern.quiet_time is not None:
-        burst_rate = 0.0 if pattern.burst_arrivals is None else numbers[pattern.burst_arrivals]
-        durations = [numbers[pattern.quiet_time], numbers[pattern.burst_time]]
+        burst_rate = (
+            0.0 if pattern.burst_arrivals is None else number_by_expr[pattern.burst_arrivals]
+        )
+        durations = [number_by_expr[pattern.quiet_time], number_by_expr[pattern.burst_time]]
         if not (min(durations) > 0 and max(arrival_rate, burst_rate) > 0):
             return None
         bursty_times = BurstyTimes((arrival_rate, burst_rate), (1 / durations[0], 1 / durations[1]))
@@ -218,35 +224,39 @@ def _times_between_arrivals(pattern: ArrivalPattern, rate: Expr, numbers: Number
     return BatchTimes(single_times, pattern.batch) if pattern.batch > 1 else single_times
 
 
-def _parties_by_name(groups: Sequence[Group], sizes: Sequence[int]) -> Parties:
+def _parties_by_name(groups: Sequence[Group], group_sizes: Sequence[int]) -> Parties:
     """Return, for each barrier and pool, the number of processors whose cycle comes to it."""
     parties_by_name: dict[str, int] = {}
-    for group, size in zip(groups, sizes, strict=True):
+    for group, group_size in zip(groups, group_sizes, strict=True):
         meeting_nodes = (node for node in steps(group.cycle) if node.use in (MET, ASKED))
         # A cycle that comes to one barrier several times is one party of it.
         for meeting_name in {meeting_name for node in meeting_nodes for meeting_name in node.uses}:
-            parties_by_name[meeting_name] = parties_by_name.get(meeting_name, 0) + size
+            parties_by_name[meeting_name] = parties_by_name.get(meeting_name, 0) + group_size
     return parties_by_name
 
 
-def _write_phases(population: PhasedPopulation, writer: Writer, numbers: Numbers) -> Flat:
+def _write_phases(population: PhasedPopulation, writer: Writer, number_by_expr: Numbers) -> Flat:
     """Write the phases; processors that take part in the same phases share their instructions."""
-    sizes = [
-        _whole_number(numbers[phase.processors], "the processors of a phase")
+    phase_sizes = [
+        _whole_number(number_by_expr[phase.processors], "the processors of a phase")
         for phase in population.phases
     ]
-    processors = max(sizes)
+    processors = max(phase_sizes)
     writer.begin(processors)
     first_instructions: list[int] = []
     for processor in range(processors):
         # A processor in the same phases as the one before starts at the same instruction.
-        if processor and all((processor < size) == (processor - 1 < size) for size in sizes):
+        if processor and all(
+            (processor < phase_size) == (processor - 1 < phase_size) for phase_size in phase_sizes
+        ):
             first_instructions.append(first_instructions[-1])
             continue
         first_instructions.append(writer.builder.next_instruction)
-        for phase_index, (phase, size) in enumerate(zip(population.phases, sizes, strict=True)):
-            if processor < size:
-                writer.phase(phase_index, phase.repeat, phase.cycle, size)
+        for phase_index, (phase, phase_size) in enumerate(
+            zip(population.phases, phase_sizes, strict=True)
+        ):
+            if processor < phase_size:
+                writer.phase(phase_index, phase.repeat, phase.cycle, phase_size)
             writer.builder.await_parties(f"end-of-phase-{phase_index + 1}", processors, IDLE)
         writer.builder.finish()
     writer.builder.once(ALL, first_instructions)
@@ -262,8 +272,8 @@ def _write_supersteps(population: SuperstepPopulation, writer: Writer) -> Flat:
     first_instructions: list[int] = []
     for processor in range(processors):
         first_instructions.append(writer.builder.next_instruction)
-        for index, superstep in enumerate(population.supersteps):
-            writer.superstep(index, superstep, processor)
+        for superstep_index, superstep in enumerate(population.supersteps):
+            writer.superstep(superstep_index, superstep, processor)
         writer.builder.finish()
     writer.builder.once(ALL, first_instructions)
     return writer.flat(float(processors))
@@ -291,7 +301,9 @@ class Writer:
     def flat(self, population: float) -> Flat:
         """Return the plan that was written, with the model's numbers."""
         targets = self.model.population.targets
-        targets_by_name = {name: self.numbers[target] for name, target in targets.items()}
+        targets_by_name = {
+            group_name: self.numbers[target] for group_name, target in targets.items()
+        }
         notes = tuple(self._fraction_notes)
         return Flat(self.builder.plan(), population, self.once, notes, targets_by_name)
 
@@ -301,7 +313,7 @@ class Writer:
         """
         self.members = members
         self.other_processors = members - 1
-        self._check_size(max(members, 1))
+        self._refuse_too_many_branches(max(members, 1))
         for resource_name, resource in self.model.resources.items():
             if isinstance(resource, Station):
                 # Where every customer has a server, no order matters.
@@ -349,7 +361,7 @@ class Writer:
                 "customers that arrive have no processors of their own; name a resource instead"
             )
 
-    def _check_size(self, members: int) -> None:
+    def _refuse_too_many_branches(self, members: int) -> None:
         """Raise if more branches and items would be under way at once than memory holds; for open
         arrivals, those of one customer are compared.
         """
@@ -368,7 +380,7 @@ class Writer:
             f" steps{f', and {queues:,} queues of tasks' if queues else ''}"
         )
         numbers_held = (
-            branches_at_once * (OWN_NUMBERS + 2 * len(self.model.steps)) + QUEUE_NUMBERS * queues
+            branches_at_once * (BRANCH_NUMBERS + 2 * len(self.model.steps)) + QUEUE_NUMBERS * queues
         )
         advice = f"give it fewer processors, {'queues, ' if queues else ''}items or branches"
         check_cost(
@@ -390,39 +402,45 @@ class Writer:
             )
         return counts_by_node[id(activity)]
 
-    def _add_pool(self, name: str, pool: TaskPool) -> None:
+    def _add_pool(self, pool_name: str, pool: TaskPool) -> None:
         """Add the problems of a pool to the plan, one after the other, with the tasks of each and
         the times of their parts.
         """
         leaf_time = self.numbers[pool.leaf]
         interior_time = self.numbers[pool.interior]
-        problems: list[list[int]] = []
-        tasks: list[list[tuple[float, int]]] = []
+        roots_by_problem: list[list[int]] = []
+        parts_by_task: list[list[tuple[float, int]]] = []
         for roots, tasks_of_problem in pool.source.problems():
-            first_task = len(tasks)
-            problems.append([first_task + root for root in roots])
+            first_task = len(parts_by_task)
+            roots_by_problem.append([first_task + root for root in roots])
             for task in tasks_of_problem:
-                task_parts = (
+                times_and_additions = (
                     (interior_units * interior_time + leaf_units * leaf_time, added_task)
                     for interior_units, leaf_units, added_task in task
                 )
-                tasks.append(
+                parts_by_task.append(
                     [
                         # A negative number adds no task; others count from the first task of their
                         # problem.
                         (seconds, added_task if added_task < 0 else first_task + added_task)
-                        for seconds, added_task in task_parts
+                        for seconds, added_task in times_and_additions
                     ]
                 )
-        self.builder.pool(name, problems, tasks, pool.queues, pool.order == "lifo")
+        self.builder.pool(
+            pool_name, roots_by_problem, parts_by_task, pool.queues, pool.order == "lifo"
+        )
 
     def _ask(self, node: Ask, parties: Parties) -> None:
-        name = node.pool
-        pool = self.model.resources[name]
+        pool_name = node.pool
+        pool = self.model.resources[pool_name]
         assert isinstance(pool, TaskPool)
         time_inside = ServiceTime("deterministic", self.numbers[pool.inside], 0.0)
         self.builder.ask(
-            name, parties.get(name, self.members), time_inside, name, f"{MONITOR}:{name}"
+            pool_name,
+            parties.get(pool_name, self.members),
+            time_inside,
+            pool_name,
+            f"{MONITOR}:{pool_name}",
         )
 
     def _lock_implementation(self, lock: Lock) -> LockImplementation:
@@ -632,29 +650,29 @@ class Writer:
         else:
             self._serve_at_processor(step, random_time)
 
-    def _checked_weight(self, name: str, weight: float) -> float:
+    def _checked_weight(self, step_name: str, weight: float) -> float:
         if not SHORTEST <= weight <= LONGEST:
             raise NoAnswerError(
-                f"the weight of step {name} comes out as {weight!r}; what is simulated takes"
+                f"the weight of step {step_name} comes out as {weight!r}; what is simulated takes"
                 f" {SHORTEST:g} to {LONGEST:g}"
             )
         return weight
 
-    def _serve_at_processor(self, step: Step, time: ServiceTime | DistributedTime) -> None:
+    def _serve_at_processor(self, step: Step, random_time: ServiceTime | DistributedTime) -> None:
         """Write a visit to a processor: its own, another one, or one with a number."""
         assert step.resource is not None
         wait_label = f"wait:{step.resource}"
         number_match = re.fullmatch(r"processor\[([0-9]+)\]", step.resource)
         if number_match:
-            index = int(number_match[1])
-            if index >= self.members:
+            processor_index = int(number_match[1])
+            if processor_index >= self.members:
                 raise ModelError(
                     f"step {step.name} asks {step.resource}, but there are {self.members}, from 0"
                 )
-            self.builder.serve(OWN, time, step.name, wait=wait_label, offset=index)
+            self.builder.serve(OWN, random_time, step.name, wait=wait_label, offset=processor_index)
             return
         if step.resource == OWN:
-            self.builder.serve(OWN, time, step.name, wait=wait_label, where=Where.OWN)
+            self.builder.serve(OWN, random_time, step.name, wait=wait_label, where=Where.OWN)
             return
         # A single processor asks processors outside the population.
         processors = 1 + self.other_processors if self.members == 1 else self.members
@@ -662,7 +680,7 @@ class Writer:
             self.builder.draw_destination(processors, f"{step.name}:other")
         else:
             self.builder.next_destination(processors)
-        self.builder.serve(OWN, time, step.name, wait=wait_label, where=Where.DESTINATION)
+        self.builder.serve(OWN, random_time, step.name, wait=wait_label, where=Where.DESTINATION)
 
     def _most_others_at_once(self) -> int:
         """Return the most other processors that a single processor uses at one moment: one for each
@@ -676,20 +694,20 @@ class Writer:
             math.ceil(self.numbers[node.items]) for node in nodes if isinstance(node, Pipeline)
         ]
         # Branches beyond this number ask the same processors again, in turn.
-        return min(max([1, *branch_counts, *item_counts]), MOST_OTHERS)
+        return min(max([1, *branch_counts, *item_counts]), MOST_OTHER_PROCESSORS)
 
     def _barrier(self, node: BarrierWait, parties: Parties) -> None:
-        name = node.name
-        party_count = parties.get(name, 0) if node.parties is None else node.parties
+        barrier_name = node.name
+        party_count = parties.get(barrier_name, 0) if node.parties is None else node.parties
         if not party_count:
             raise ModelError(
-                f"barrier {name}: customers that arrive are never all there; say how many parties"
+                f"barrier {barrier_name}: customers that arrive are never all there; say how many parties"
                 " meet"
             )
-        barrier = self.model.resources[name]
+        barrier = self.model.resources[barrier_name]
         assert isinstance(barrier, Barrier)
         self.builder.barrier(
-            name, party_count, ServiceTime("deterministic", self.numbers[barrier.cost], 0.0)
+            barrier_name, party_count, ServiceTime("deterministic", self.numbers[barrier.cost], 0.0)
         )
 
     def _probabilities(self, choice: Choice) -> list[float]:
@@ -704,23 +722,23 @@ class Writer:
             )
         return probabilities
 
-    def _checked_count(self, count: Expr, number_in_words: str) -> float:
-        value = self.numbers[count]
-        if not 0 <= value <= 2**53:
+    def _checked_count(self, count_expr: Expr, number_in_words: str) -> float:
+        count_value = self.numbers[count_expr]
+        if not 0 <= count_value <= 2**53:
             raise NoAnswerError(
-                f"{number_in_words} is {value:g}; it must be a number from 0 to 2^53"
+                f"{number_in_words} is {count_value:g}; it must be a number from 0 to 2^53"
             )
-        return value
+        return count_value
 
-    def _count_with_note(self, count: Expr, number_in_words: str) -> float:
-        value = self._checked_count(count, number_in_words)
+    def _count_with_note(self, count_expr: Expr, number_in_words: str) -> float:
+        count_value = self._checked_count(count_expr, number_in_words)
         # Rounding of arithmetic is no probability of one more.
-        if abs(value - round(value)) <= 1e-9 * max(value, 1.0):
-            return float(round(value))
+        if abs(count_value - round(count_value)) <= 1e-9 * max(count_value, 1.0):
+            return float(round(count_value))
         self._fraction_notes[
-            f"{number_in_words} is {value:g}: its fraction is taken as the chance of one more"
+            f"{number_in_words} is {count_value:g}: its fraction is taken as the chance of one more"
         ] = None
-        return value
+        return count_value
 
     def _stream_number(self, activity: Activity) -> str:
         """Return the number of a step that draws at random, so that its random stream has the same
@@ -761,16 +779,18 @@ INSTRUCTIONS: Registry[Rule] = Registry("slipstick.instructions", _own_rules)
 """The rules by kind of step, slipstick's own and those of other packages."""
 
 
-def _whole_number(value: float, number_in_words: str, least: int = 1, most: int = 1_000_000) -> int:
-    if not (least <= value <= most and value == round(value)):
+def _whole_number(
+    number: float, number_in_words: str, least_number: int = 1, most_number: int = 1_000_000
+) -> int:
+    if not (least_number <= number <= most_number and number == round(number)):
         raise ModelError(
-            f"a simulation needs {number_in_words} to be a whole number from {least} to {most}, got"
-            f" {value:g}"
+            f"a simulation needs {number_in_words} to be a whole number from {least_number} to {most_number}, got"
+            f" {number:g}"
         )
-    return int(value)
+    return int(number)
 
 
-def _check_load(model: Model, values: Mapping[str, float]) -> None:
+def _refuse_saturation(model: Model, values: Mapping[str, float]) -> None:
     """Raise if streams of arrivals saturate a resource."""
     saturated = Saturation(model).reasons(values)
     if saturated:

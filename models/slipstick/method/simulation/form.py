@@ -90,7 +90,8 @@ def notes_of(result: Result) -> tuple[str, ...]:
     if not result.converged:
         mean_times = map(result.mean_time, range(len(result.plan.groups)))
         precision_reached = max(
-            time.half_width / time.mean if time.mean else math.inf for time in mean_times
+            mean_time.half_width / mean_time.mean if mean_time.mean else math.inf
+            for mean_time in mean_times
         )
         precision_note = (
             f"not converged: the mean time is known within {100 * precision_reached:.2g} %"
@@ -112,18 +113,18 @@ class Differences:
 
     Parameters
     ----------
-    value : what the mean is called
+    value_name : of the mean
     rerun : runs the model once more, at the values given and as long as asked, and gives its means
         over the batches
-    base : the run that the answer was made of
+    base_result : the run that the answer was made of
 
     Source: common random numbers; Law, Simulation Modeling and Analysis, 4th ed., 2007, section
     11.2.
     """
 
-    value: str
+    value_name: str
     rerun: Callable[[Mapping[str, float], Simulation], Array]
-    base: Result
+    base_result: Result
 
     def shares(
         self,
@@ -157,7 +158,7 @@ class Differences:
                 for end in (elasticity.low, elasticity.high)
             ]
             low, high = share_ends if time_power > 0 else reversed(share_ends)
-            share_values[f"share[{self.value},{parameter_name}]"] = Value(
+            share_values[f"share[{self.value_name},{parameter_name}]"] = Value(
                 time_power * elasticity.mean, "1", low, high
             )
         note = (
@@ -165,43 +166,43 @@ class Differences:
             " random numbers"
         )
         return (
-            Gradient({self.value: slope_by_parameter}, point_values, parameters),
+            Gradient({self.value_name: slope_by_parameter}, point_values, parameters),
             share_values,
             note,
         )
 
-    def _elasticity(self, name: str, parameter_value: float, mean: float) -> Estimate:
+    def _elasticity(self, parameter_name: str, parameter_value: float, mean: float) -> Estimate:
         """Estimate theta / T x dT/dtheta from two runs, batch by batch."""
-        settings = replace(self.base.settings, cycles=self.base.cycles)
+        simulation = replace(self.base_result.settings, cycles=self.base_result.cycles)
         means_above, means_below = (
-            self.rerun({name: parameter_value * (1 + relative_step)}, settings)
+            self.rerun({parameter_name: parameter_value * (1 + relative_step)}, simulation)
             for relative_step in (STEP, -STEP)
         )
         # The last batches of both runs are compared, because their numbers of batches may differ.
         batch_count = min(len(means_above), len(means_below))
         # A central difference: its error falls with the square of the step.
         differences = (means_above[-batch_count:] - means_below[-batch_count:]) / (2 * STEP * mean)
-        slope = float(differences.mean())
+        mean_slope = float(differences.mean())
         if batch_count < 2:
             return (
-                Estimate(slope, slope, slope)
-                if self.base.stopped == "complete"
-                else Estimate(slope)
+                Estimate(mean_slope, mean_slope, mean_slope)
+                if self.base_result.stopped == "complete"
+                else Estimate(mean_slope)
             )
         half_width = (
-            t_quantile(self.base.settings.level, batch_count - 1)
+            t_quantile(self.base_result.settings.level, batch_count - 1)
             * float(differences.std(ddof=1))
             / math.sqrt(batch_count)
         )
-        return Estimate(slope, slope - half_width, slope + half_width)
+        return Estimate(mean_slope, mean_slope - half_width, mean_slope + half_width)
 
 
 def compared_with_one(
     values: dict[str, Value],
     single: SingleProcessor,
     processors: float,
-    given_values: Mapping[str, float],
-    settings: Simulation,
+    parameter_values: Mapping[str, float],
+    simulation: Simulation,
 ) -> dict[str, Value]:
     """Add the values that compare the time of a processor among others with its time alone.
 
@@ -215,18 +216,20 @@ def compared_with_one(
     values : of the model, by simulation
     single : the processor alone
     processors : of the model; of one alone, T_0 and T_N are the same run
-    given_values : parameters that differ from the model's own, in base units
-    settings : of the simulation
+    parameter_values : parameters that differ from the model's own, in base units
+    simulation : of the simulation
     """
     closed_form = ClosedForm(single.model)
     own_values = {
-        name: value for name, value in given_values.items() if name in closed_form.parameters
+        parameter_name: parameter_value
+        for parameter_name, parameter_value in parameter_values.items()
+        if parameter_name in closed_form.parameters
     }
     closed_form_answer = closed_form.points(own_values).answer(0, shares=False)
     answer_alone = (
         closed_form_answer
         if closed_form_answer.exact
-        else Answers(_solution(single.model, own_values, settings)).answer(0)
+        else Answers(_solution(single.model, own_values, simulation)).answer(0)
     )
     time_alone = answer_alone.values["time"]
     if closed_form_answer.exact:
@@ -252,20 +255,24 @@ def compared_with_one(
         )  # no competitor makes a grain faster: zeta is at most 1, and what is beyond is noise
     efficiency = float(GRAIN_EFFICIENCY.equation(least_time, time_among_others.value))
     interference = float(GRAIN_INTERFERENCE.equation(least_time, time_among_others.value))
-    zeta = _value_with_interval(efficiency, relative_error * efficiency)
-    phi = _value_with_interval(interference, relative_error / efficiency)
+    efficiency_value = _value_with_interval(efficiency, relative_error * efficiency)
+    interference_value = _value_with_interval(interference, relative_error / efficiency)
     ratio_values = {
         "time_alone": time_alone,
-        "grain_efficiency": zeta if zeta.high is None else replace(zeta, high=min(zeta.high, 1.0)),
-        "grain_interference": phi if phi.low is None else replace(phi, low=max(phi.low, 0.0)),
+        "grain_efficiency": efficiency_value
+        if efficiency_value.high is None
+        else replace(efficiency_value, high=min(efficiency_value.high, 1.0)),
+        "grain_interference": interference_value
+        if interference_value.low is None
+        else replace(interference_value, low=max(interference_value.low, 0.0)),
     }
     if single.words is not None:
         tape = Tape([single.words])
-        word_count = float(tape.run(only(given_values, tape.parameters))[0][0])
+        word_count = float(tape.run(only(parameter_values, tape.parameters))[0][0])
         throughput = values["throughput"]
         value, low, high = (
-            None if bound is None else word_count * bound
-            for bound in (throughput.value, throughput.low, throughput.high)
+            None if interval_end is None else word_count * interval_end
+            for interval_end in (throughput.value, throughput.low, throughput.high)
         )
         ratio_values["warps"] = Value(value, "1/s", low, high)
     return {**values, **ratio_values}
@@ -287,27 +294,34 @@ def _value_with_interval(value: float, half_width: float) -> Value:
     )
 
 
-def _solution(model: Model, values_given: Mapping[str, float], settings: Simulation) -> Solution:
-    flat_model = flatten(model, values_given)
-    result = simulate(flat_model.plan, settings)
+def _solution(
+    model: Model, parameter_values: Mapping[str, float], simulation: Simulation
+) -> Solution:
+    flat_model = flatten(model, parameter_values)
+    result = simulate(flat_model.plan, simulation)
     simulated_account = _SimulatedAccount(model, result)
     estimates = {
         **_time_estimates(model, flat_model, result),
         **_efficiency_estimates(model, flat_model, simulated_account),
-        **_parallel_estimates(model, values_given, flat_model, simulated_account),
+        **_parallel_estimates(model, parameter_values, flat_model, simulated_account),
         **_resource_estimates(result),
         **_access_estimates(result),
         **_attempt_estimates(result),
         **_fairness_estimates(result),
     }
-    values = {name: as_value(estimate, unit_of(name)) for name, estimate in estimates.items()}
+    values = {
+        value_name: as_value(estimate, unit_of(value_name))
+        for value_name, estimate in estimates.items()
+    }
     if model.single:
         tape = Tape([total(model.population.counts)])
-        (processors,) = tape.run(only(values_given, tape.parameters))
+        (processors,) = tape.run(only(parameter_values, tape.parameters))
         values = compared_with_one(
-            values, model.single, float(processors[0]), values_given, settings
+            values, model.single, float(processors[0]), parameter_values, simulation
         )
-    values |= {name: Value(count, unit_of(name)) for name, count in model.counted.items()}
+    values |= {
+        value_name: Value(count, unit_of(value_name)) for value_name, count in model.counted.items()
+    }
     mean_time = result.mean_time()  # the precision reported is that of its mean
     remarks = Remarks(
         notes=(*notes_of(result), *flat_model.fraction_notes),
@@ -315,11 +329,11 @@ def _solution(model: Model, values_given: Mapping[str, float], settings: Simulat
         converged=result.converged,
         interrupted=result.stopped == "interrupted",
     )
-    remarks = replace(remarks, notes=(*remarks.notes, *_overloads(model, values_given, values)))
+    remarks = replace(remarks, notes=(*remarks.notes, *_overloads(model, parameter_values, values)))
     gradient = None
-    if settings.shares:
+    if simulation.shares:
         gradient, shares, note = _shares(
-            model, values_given, values["time"].value or 0.0, result, settings
+            model, parameter_values, values["time"].value or 0.0, result, simulation
         )
         values = {**values, **shares}
         remarks = replace(remarks, notes=(*remarks.notes, note))
@@ -335,7 +349,10 @@ def _solution(model: Model, values_given: Mapping[str, float], settings: Simulat
     is_exact = np.array(
         [not flat_model.plan.random and mean_time.half_width <= ROUNDING * mean_time.mean]
     )
-    execution_times = {name: np.array([number]) for name, number in flat_model.once.items()}
+    execution_times = {
+        value_name: np.array([execution_time])
+        for value_name, execution_time in flat_model.once.items()
+    }
     return replace(
         one_point(model.name, values, remarks, gradient, account),
         exact=is_exact,
@@ -344,12 +361,12 @@ def _solution(model: Model, values_given: Mapping[str, float], settings: Simulat
     )
 
 
-SURELY = 2.0
+SURE_HALF_WIDTHS = 2.0
 """Half-widths that a load must be above 1 to be refused: 1 in 20 is beyond one, by chance."""
 
 
 def _overloads(
-    model: Model, values_given: Mapping[str, float], values: Mapping[str, Value]
+    model: Model, parameter_values: Mapping[str, float], values: Mapping[str, Value]
 ) -> Iterator[str]:
     """Yield a note for each resource that may be overloaded by branches that no processor waits
     for, so that nothing slows down those that begin them.
@@ -385,16 +402,20 @@ def _overloads(
             work_of_group.get(resource_name, zero(TIME)) for work_of_group in work_of_groups
         ]
         tape = Tape(work_at_resource)
-        columns = tape.run(only(values_given, tape.parameters))
+        columns = tape.run(only(parameter_values, tape.parameters))
         low, load, high = (
             sum(
                 float(column[0])
-                * (getattr(values[throughput_name], bound) or values[throughput_name].value or 0.0)
+                * (
+                    getattr(values[throughput_name], interval_end)
+                    or values[throughput_name].value
+                    or 0.0
+                )
                 for throughput_name, column in zip(throughput_names, columns, strict=True)
                 if throughput_name in values
             )
             / resource.capacity
-            for bound in ("low", "value", "high")
+            for interval_end in ("low", "value", "high")
         )
         if high < 1:
             continue
@@ -403,7 +424,7 @@ def _overloads(
             " are not waited for too"
         )
         # At a bottleneck that all share the load is 1, and its estimate a little above or below.
-        if load - SURELY * (load - low) > 1 + ROUNDING:
+        if load - SURE_HALF_WIDTHS * (load - low) > 1 + ROUNDING:
             raise NoAnswerError(
                 f"{description}: what is begun there is more than it can do; begin less, or shorten it"
             )
@@ -411,7 +432,7 @@ def _overloads(
 
 
 def one_point(
-    name: str,
+    model_name: str,
     values: Mapping[str, Value],
     remarks: Remarks,
     gradient: Gradient | None,
@@ -421,12 +442,12 @@ def one_point(
 
     Parameters
     ----------
-    name : of the model
+    model_name : of the model
     values : with their intervals
     remarks, gradient : of the run
     booked : seconds of a cycle, as ``account``, ``technology`` and ``step``
     """
-    tables = {
+    value_tables = {
         table_name: {
             entry_name: as_value(estimate, "s") for entry_name, estimate in estimates.items()
         }
@@ -436,28 +457,28 @@ def one_point(
         **values,
         **{
             f"{table_name}[{entry_name}]": value
-            for table_name, table in tables.items()
-            for entry_name, value in table.items()
+            for table_name, table_values in value_tables.items()
+            for entry_name, value in table_values.items()
         },
     }
 
-    def columns(values: Mapping[str, Value], bound: str = "value") -> dict[str, Array]:
+    def columns(values: Mapping[str, Value], value_part: str = "value") -> dict[str, Array]:
         # A value may lack a bound, and an array of numbers cannot hold None.
-        numbers = {entry_name: getattr(value, bound) for entry_name, value in values.items()}
+        numbers = {entry_name: getattr(value, value_part) for entry_name, value in values.items()}
         return {
             entry_name: np.array([math.nan if number is None else number])
             for entry_name, number in numbers.items()
         }
 
     return Solution(
-        model=name,
+        model=model_name,
         method=SIMULATION,
         values=columns(values),
         low=columns(all_values, "low"),
         high=columns(all_values, "high"),
-        account=columns(tables.get("account", {})),
-        technology=columns(tables.get("technology", {})),
-        steps=columns(tables.get("step", {})),
+        account=columns(value_tables.get("account", {})),
+        technology=columns(value_tables.get("technology", {})),
+        steps=columns(value_tables.get("step", {})),
         remarks=lambda _: remarks,
         gradient=None if gradient is None else lambda _: gradient,
         interrupted=remarks.interrupted,
@@ -477,35 +498,41 @@ class _SimulatedAccount:
         self.result = result
         self.layout = result.layout
         self.labels = Labels.of(model)
-        self.time = _cycle_time_weights(model, result)
+        self.time_weights = _cycle_time_weights(model, result)
         first_column = self.layout.booked[0]
         label_count = len(result.plan.labels)
-        sums = result.batches.sum(axis=0)
+        column_sums = result.batches.sum(axis=0)
         booked_weights = np.zeros(self.layout.width)
         booked_weights[first_column : first_column + label_count] = 1.0
-        booked_time = float(sums @ booked_weights)
+        booked_time = float(column_sums @ booked_weights)
         has_unended = bool(result.unended())
         # Booked are the ended cycles; those cut off by the ends of the run scale them to all of the
         # time.
-        scale = float(sums @ self.time) / booked_time if booked_time and not has_unended else 1.0
+        scale = (
+            float(column_sums @ self.time_weights) / booked_time
+            if booked_time and not has_unended
+            else 1.0
+        )
         self._weights = {
-            label: scale * self.layout.column(first_column + index)
-            for index, label in enumerate(result.plan.labels)
-            if sums[first_column + index]
+            label: scale * self.layout.column(first_column + label_index)
+            for label_index, label in enumerate(result.plan.labels)
+            if column_sums[first_column + label_index]
         }
         # Where customers starve, the time of cycles that never end is waiting, divided by resource.
-        for label, share in unbooked_waits(result).items() if has_unended else ():
+        for label, share_of_unbooked in unbooked_waits(result).items() if has_unended else ():
             earlier_weights = self._weights.get(label, np.zeros(self.layout.width))
-            self._weights[label] = earlier_weights + share * (self.time - booked_weights)
+            self._weights[label] = earlier_weights + share_of_unbooked * (
+                self.time_weights - booked_weights
+            )
 
     def estimates(self, name_of_label: Callable[[str], str]) -> dict[str, Estimate]:
         """Estimate the seconds of a cycle, added up under the names that `name_of_label` gives the
         labels.
         """
-        cycles = self.layout.column(self.layout.cycles[0])
+        cycle_weights = self.layout.column(self.layout.cycles[0])
         return {
-            name: self.result.ratio(weight, cycles)
-            for name, weight in self.weights(name_of_label).items()
+            name: self.result.ratio(label_weights, cycle_weights)
+            for name, label_weights in self.weights(name_of_label).items()
         }
 
     def weights(self, name_of_label: Callable[[str], str]) -> dict[str, Array]:
@@ -521,7 +548,7 @@ class _SimulatedAccount:
         return weights_by_name
 
 
-def waiting_column(result: Result, resource_index: int) -> Array:
+def weights_of_waiting(result: Result, resource_index: int) -> Array:
     """Return the weights of the statistics that add up to the time waited at a resource: the time
     present less the time in service, or the waits as counted where holders take several permits and
     at stations with rates.
@@ -555,7 +582,7 @@ def unbooked_waits(result: Result) -> dict[str, float]:
     time_by_label: dict[str, float] = {}
     # All waiting time, of the cycles that ended and of those that did not.
     for resource_index, label in enumerate(wait_labels):
-        waiting_time = float(column_sums @ waiting_column(result, resource_index))
+        waiting_time = float(column_sums @ weights_of_waiting(result, resource_index))
         time_by_label[label] = time_by_label.get(label, 0.0) + waiting_time
     # What is booked belongs to cycles that ended.
     for label in time_by_label:
@@ -592,29 +619,29 @@ def _response_estimates(
     index_by_name = {
         plan_group.name: group_index for group_index, plan_group in enumerate(result.plan.groups)
     }
-    for name, target in flat_model.targets.items():
-        if (target_index := index_by_name.get(name or ALL)) is not None:
-            yield named_of("within_target", name), result.share_within(target, target_index)
+    for group_name, target in flat_model.targets.items():
+        if (index_of_group := index_by_name.get(group_name or ALL)) is not None:
+            yield named_of("within_target", group_name), result.share_within(target, index_of_group)
 
 
 def _time_estimates(model: Model, flat_model: Flat, result: Result) -> dict[str, Estimate]:
     layout = result.layout
     has_thinking = thinking(model.bodies[0]) is not None
-    time = result.cycle_time() if has_thinking else result.mean_time()
-    estimates = {"time": time}
+    first_time = result.cycle_time() if has_thinking else result.mean_time()
+    estimates = {"time": first_time}
     if model.population.open:
-        elapsed_time = layout.column(layout.time)
-        estimates["throughput"] = result.ratio(layout.column(layout.cycles[0]), elapsed_time)
-    elif time.mean > 0:
+        elapsed_weights = layout.column(layout.time)
+        estimates["throughput"] = result.ratio(layout.column(layout.cycles[0]), elapsed_weights)
+    elif first_time.mean > 0:
         # Members that are never away go round N / T times a second: Little's law on the whole
         # system.
         processors = flat_model.population
         # The reciprocal turns the ends of the interval around.
         low, high = (
-            None if bound is None or bound <= 0 else processors / bound
-            for bound in (time.high, time.low)
+            None if interval_end is None or interval_end <= 0 else processors / interval_end
+            for interval_end in (first_time.high, first_time.low)
         )
-        estimates["throughput"] = Estimate(processors / time.mean, low, high)
+        estimates["throughput"] = Estimate(processors / first_time.mean, low, high)
     if model.population.groups and model.population.groups[0].name:
         group_by_name = {group.name: group for group in model.population.groups}
         for group_index, plan_group in enumerate(result.plan.groups):
@@ -639,29 +666,33 @@ def _efficiency_estimates(
 ) -> dict[str, Estimate]:
     result = simulated_account.result
     layout = simulated_account.layout
-    time_weights = simulated_account.time
+    time_weights = simulated_account.time_weights
     if model.population.open or not result.mean_time().mean > 0:
         return {}
-    account = simulated_account.weights(simulated_account.labels.component)
-    values = {}
-    if any(component in account for component in model.useful):
+    weights_by_component = simulated_account.weights(simulated_account.labels.component)
+    estimates = {}
+    if any(component in weights_by_component for component in model.useful):
         useful_weights = sum(
-            (weight for component, weight in account.items() if component in model.useful),
+            (
+                component_weights
+                for component, component_weights in weights_by_component.items()
+                if component in model.useful
+            ),
             np.zeros(layout.width),
         )
-        values["efficiency"] = result.ratio(useful_weights, time_weights)
-        values["speedup"] = result.ratio(flat_model.population * useful_weights, time_weights)
-    for component, weight in account.items():
+        estimates["efficiency"] = result.ratio(useful_weights, time_weights)
+        estimates["speedup"] = result.ratio(flat_model.population * useful_weights, time_weights)
+    for component, component_weights in weights_by_component.items():
         if component not in model.useful:
-            values[f"processors_lost[{component}]"] = result.ratio(
-                flat_model.population * weight, time_weights
+            estimates[f"processors_lost[{component}]"] = result.ratio(
+                flat_model.population * component_weights, time_weights
             )
-    return values
+    return estimates
 
 
 def _parallel_estimates(
     model: Model,
-    values_given: Mapping[str, float],
+    parameter_values: Mapping[str, float],
     flat_model: Flat,
     simulated_account: _SimulatedAccount,
 ) -> dict[str, Estimate]:
@@ -674,39 +705,43 @@ def _parallel_estimates(
     parallel_work = ParallelWork(model)
     result = simulated_account.result
     layout = simulated_account.layout
-    component_weights = simulated_account.weights(simulated_account.labels.component)
-    columns = parallel_work.numbers(values_given)
+    weights_by_component = simulated_account.weights(simulated_account.labels.component)
+    columns = parallel_work.numbers(parameter_values)
     number_by_key = {key: float(column[0]) for key, column in columns.items()}
-    time_weights = simulated_account.time
+    time_weights = simulated_account.time_weights
     cycle_weights = layout.column(layout.cycles[0])
-    values = {}
+    estimates = {}
     if ("work", "") in number_by_key and result.mean_time().mean > 0:
         useful_weights = flat_model.population * number_by_key["work", ""] * cycle_weights
         worker_count = float(parallel_work.workers(columns, flat_model.population)[0])
-        values["efficiency"] = result.ratio(useful_weights / worker_count, time_weights)
-        values["speedup"] = result.ratio(useful_weights, time_weights)
+        estimates["efficiency"] = result.ratio(useful_weights / worker_count, time_weights)
+        estimates["speedup"] = result.ratio(useful_weights, time_weights)
     for component in parallel_work.components:
         work_weights = number_by_key["work of", component] * cycle_weights
-        values[f"occupation[{component}]"] = result.ratio(work_weights, time_weights)
-        overlap = result.ratio(work_weights - component_weights.get(component, 0.0), time_weights)
+        estimates[f"occupation[{component}]"] = result.ratio(work_weights, time_weights)
+        overlap = result.ratio(
+            work_weights - weights_by_component.get(component, 0.0), time_weights
+        )
         # The difference of an expectation and what was seen may come out below nothing.
-        is_zero = overlap.mean <= ROUNDING * values[f"occupation[{component}]"].mean
+        is_zero = overlap.mean <= ROUNDING * estimates[f"occupation[{component}]"].mean
         upper_end = 0.0 if overlap.high is None or abs(overlap.high) <= ROUNDING else overlap.high
-        values[f"overlap[{component}]"] = (
+        estimates[f"overlap[{component}]"] = (
             Estimate(0.0, 0.0, max(upper_end, 0.0)) if is_zero else overlap
         )
     for pipeline_index, pipeline_name in enumerate(result.plan.pipelines):
         if pipeline_name in parallel_work.pipelines:
-            place_time = number_by_key["places", pipeline_name] * layout.column(
+            place_time_weights = number_by_key["places", pipeline_name] * layout.column(
                 layout.spans[pipeline_index]
             )
-            idle_time = place_time - number_by_key["stages", pipeline_name] * layout.column(
-                layout.passes[pipeline_index]
-            )
+            idle_time_weights = place_time_weights - number_by_key[
+                "stages", pipeline_name
+            ] * layout.column(layout.passes[pipeline_index])
             # A pipeline that no run has executed has no bubble.
-            if (result.batches @ place_time).any():
-                values[f"bubble[{pipeline_name}]"] = result.ratio(idle_time, place_time)
-    return values
+            if (result.batches @ place_time_weights).any():
+                estimates[f"bubble[{pipeline_name}]"] = result.ratio(
+                    idle_time_weights, place_time_weights
+                )
+    return estimates
 
 
 def _resource_estimates(result: Result) -> dict[str, Estimate]:
@@ -719,9 +754,9 @@ def _resource_estimates(result: Result) -> dict[str, Estimate]:
     servers_by_name = {station.name: station.servers for station in plan.stations} | {
         lock.name: lock.permits for lock in plan.locks
     }
-    counters = {lock.name for lock in plan.locks if lock.noun == COUNTER}
-    elapsed_time = layout.column(layout.time)
-    values = {}
+    counter_names = {lock.name for lock in plan.locks if lock.noun == COUNTER}
+    elapsed_weights = layout.column(layout.time)
+    estimates = {}
     for resource_name in dict.fromkeys(resource_names):
         present_weights, busy_weights, departure_weights, waiting_weights = (
             np.zeros(layout.width) for _ in range(4)
@@ -731,26 +766,26 @@ def _resource_estimates(result: Result) -> dict[str, Estimate]:
             for resource_index, other_name in enumerate(resource_names)
             if other_name == resource_name
         ):
-            waiting_weights += waiting_column(result, resource_index)
+            waiting_weights += weights_of_waiting(result, resource_index)
             present_weights[layout.area[resource_index]] = busy_weights[
                 layout.use[resource_index]
             ] = departure_weights[layout.done[resource_index]] = 1.0
-        copies = resource_names.count(resource_name)
-        if resource_name in counters:
+        copies_of_resource = resource_names.count(resource_name)
+        if resource_name in counter_names:
             # What is in use of a counter are the units that are there.
-            values[f"units[{resource_name}]"] = result.ratio(busy_weights, elapsed_time)
+            estimates[f"units[{resource_name}]"] = result.ratio(busy_weights, elapsed_weights)
             waiting_weights = present_weights
         elif servers_by_name[resource_name] < MOST_HOLDERS:
-            values[f"utilization[{resource_name}]"] = result.ratio(
-                busy_weights, elapsed_time * servers_by_name[resource_name] * copies
+            estimates[f"utilization[{resource_name}]"] = result.ratio(
+                busy_weights, elapsed_weights * servers_by_name[resource_name] * copies_of_resource
             )
-        values[f"queue_length[{resource_name}]"] = result.ratio(
-            present_weights, elapsed_time * copies
+        estimates[f"queue_length[{resource_name}]"] = result.ratio(
+            present_weights, elapsed_weights * copies_of_resource
         )
         # A resource that no visit has ended at has no mean wait.
         if result.batches @ departure_weights @ np.ones(len(result.batches)) > 0:
-            values[f"wait[{resource_name}]"] = result.ratio(waiting_weights, departure_weights)
-    return values
+            estimates[f"wait[{resource_name}]"] = result.ratio(waiting_weights, departure_weights)
+    return estimates
 
 
 def _access_estimates(result: Result) -> dict[str, Estimate]:
@@ -758,19 +793,21 @@ def _access_estimates(result: Result) -> dict[str, Estimate]:
     acquisition, from that node and from other nodes.
     """
     layout = result.layout
-    values = {}
-    names = [lock.name for lock in result.plan.locks]
+    estimates = {}
+    lock_names = [lock.name for lock in result.plan.locks]
     for tally_index, (tally_kind, _, lock_name) in enumerate(
         tally.partition(":") for tally in result.plan.tallies
     ):
         if tally_kind == ACCESSES:
-            acquisitions = layout.column(layout.taken[names.index(lock_name)])
-            local_accesses = layout.column(layout.refused[tally_index])
-            values[f"accesses[{lock_name},local]"] = result.ratio(local_accesses, acquisitions)
-            values[f"accesses[{lock_name},remote]"] = result.ratio(
-                layout.column(layout.tried[tally_index]) - local_accesses, acquisitions
+            acquisition_weights = layout.column(layout.taken[lock_names.index(lock_name)])
+            local_access_weights = layout.column(layout.refused[tally_index])
+            estimates[f"accesses[{lock_name},local]"] = result.ratio(
+                local_access_weights, acquisition_weights
             )
-    return values
+            estimates[f"accesses[{lock_name},remote]"] = result.ratio(
+                layout.column(layout.tried[tally_index]) - local_access_weights, acquisition_weights
+            )
+    return estimates
 
 
 def _attempt_estimates(result: Result) -> dict[str, Estimate]:
@@ -779,20 +816,27 @@ def _attempt_estimates(result: Result) -> dict[str, Estimate]:
     """
     layout = result.layout
     estimates = {}
-    columns = {
-        tuple(tally_name.split(":", 1)): (layout.column(tries), layout.column(refusals))
-        for tally_name, tries, refusals in zip(
+    weights_by_tally = {
+        tuple(tally_name.split(":", 1)): (
+            layout.column(try_weights),
+            layout.column(refusal_weights),
+        )
+        for tally_name, try_weights, refusal_weights in zip(
             result.plan.tallies, layout.tried, layout.refused, strict=True
         )
     }
-    for (tally_kind, resource_name), (tries, abandonments) in columns.items():
+    for (tally_kind, resource_name), (try_weights, abandonment_weights) in weights_by_tally.items():
         if tally_kind == TRIES:
-            attempts, attempts_given_up = columns[GIVEN_UP, resource_name]
-            estimates[f"abandonment[{resource_name}]"] = result.ratio(abandonments, tries)
-            estimates[f"amplification[{resource_name}]"] = result.ratio(tries, attempts)
-            successes = attempts - attempts_given_up
-            elapsed_time = layout.column(layout.time)
-            estimates[f"goodput[{resource_name}]"] = result.ratio(successes, elapsed_time)
+            attempt_weights, given_up_weights = weights_by_tally[GIVEN_UP, resource_name]
+            estimates[f"abandonment[{resource_name}]"] = result.ratio(
+                abandonment_weights, try_weights
+            )
+            estimates[f"amplification[{resource_name}]"] = result.ratio(
+                try_weights, attempt_weights
+            )
+            success_weights = attempt_weights - given_up_weights
+            elapsed_weights = layout.column(layout.time)
+            estimates[f"goodput[{resource_name}]"] = result.ratio(success_weights, elapsed_weights)
     return estimates
 
 
@@ -820,55 +864,59 @@ def _fairness_estimates(result: Result) -> dict[str, Estimate]:
         },
     }
     column_sums = result.batches.sum(axis=0)
-    values = {}
+    estimates = {}
     for value_name, lock_indices in indices_by_name.items():
-        counts, wait_sums, square_sums = (
+        count_weights, wait_weights, square_weights = (
             sum(
                 (layout.column(column[lock_index]) for lock_index in lock_indices),
                 np.zeros(layout.width),
             )
             for column in (layout.taken, layout.waited, layout.squares)
         )
-        n, w, q = (float(column_sums @ column) for column in (counts, wait_sums, square_sums))
+        n, w, q = (
+            float(column_sums @ column) for column in (count_weights, wait_weights, square_weights)
+        )
         if q > 0:
             # The derivatives of w^2 / (n q) by w and n, so that the batches give its variance.
             fairness = w * w / (n * q)
-            values[value_name] = result.ratio(
-                2 * fairness / w * wait_sums - fairness / n * counts, square_sums / q
+            estimates[value_name] = result.ratio(
+                2 * fairness / w * wait_weights - fairness / n * count_weights, square_weights / q
             )
-    return values
+    return estimates
 
 
 def _shares(
     model: Model,
-    values_given: Mapping[str, float],
-    mean: float,
+    parameter_values: Mapping[str, float],
+    mean_time: float,
     base_result: Result,
-    settings: Simulation,
+    simulation: Simulation,
 ) -> tuple[Gradient, dict[str, Value], str]:
     """Estimate shares by differences of simulations, for the parameters that have the largest
     shares in closed form.
     """
     closed_form = ClosedForm(model)
     # The closed form only ranks the parameters; each of those chosen costs two simulations.
-    answer = closed_form.points(values_given).answer(0)
+    answer = closed_form.points(parameter_values).answer(0)
     ranked_shares = sorted(answer.share.get("time", {}).items(), key=lambda item: -abs(item[1]))[
-        : settings.shares
+        : simulation.shares
     ]
     parameters = closed_form.tape.parameters
 
-    def rerun(changed_values: Mapping[str, float], rerun_settings: Simulation) -> Array:
-        result = simulate(flatten(model, {**values_given, **changed_values}).plan, rerun_settings)
+    def rerun(changed_values: Mapping[str, float], rerun_simulation: Simulation) -> Array:
+        result = simulate(
+            flatten(model, {**parameter_values, **changed_values}).plan, rerun_simulation
+        )
         time_sums = result.batches @ _cycle_time_weights(model, result)
         batch_means: Array = time_sums / result.batches[:, result.layout.cycles[0]]
         return batch_means
 
     own_values = {
-        parameter_name: values_given.get(parameter_name, parameter.value or 0.0)
+        parameter_name: parameter_values.get(parameter_name, parameter.value or 0.0)
         for parameter_name, parameter in parameters.items()
     }
     return Differences("time", rerun, base_result).shares(
-        mean, [parameter_name for parameter_name, _ in ranked_shares], own_values, parameters
+        mean_time, [parameter_name for parameter_name, _ in ranked_shares], own_values, parameters
     )
 
 
@@ -904,23 +952,29 @@ class CompiledSimulation(CompiledModel):
     def solution(self, values: Values) -> Solution:
         """Simulate every point; the values are aligned arrays, or single numbers."""
         columns = {
-            name: np.atleast_1d(np.asarray(value, dtype=np.float64))
-            for name, value in values.items()
+            parameter_name: np.atleast_1d(np.asarray(value, dtype=np.float64))
+            for parameter_name, value in values.items()
         }
-        count = max((len(column) for column in columns.values()), default=1)
+        point_count = max((len(column) for column in columns.values()), default=1)
         broadcast_columns = {
-            name: np.broadcast_to(column, (count,)) for name, column in columns.items()
+            parameter_name: np.broadcast_to(column, (point_count,))
+            for parameter_name, column in columns.items()
         }
         solutions = [
             self._solution_at(
-                {name: float(column[point]) for name, column in broadcast_columns.items()}
+                {
+                    parameter_name: float(column[point_index])
+                    for parameter_name, column in broadcast_columns.items()
+                }
             )
-            for point in range(count)
+            for point_index in range(point_count)
         ]
         return (
             solutions[0]
-            if count == 1
-            else joined([([index], solution) for index, solution in enumerate(solutions)])
+            if point_count == 1
+            else joined(
+                [([point_index], solution) for point_index, solution in enumerate(solutions)]
+            )
         )
 
     def _solution_at(self, values: Mapping[str, float]) -> Solution:
@@ -949,7 +1003,7 @@ def simulation_of(model: Model, simulation: Simulation) -> CompiledSimulation:
     >>> answer["time"], answer["throughput"], answer.account
     (12.0, 0.33, {'busy': 9.0, 'wait': 3.0})
     """
-    names = tuple(Tape(model.expressions(unused=True)).parameters)
+    parameter_names = tuple(Tape(model.expressions(unused=True)).parameters)
     return CompiledSimulation(
-        model.name, "time", names, lambda values: _solution(model, values, simulation)
+        model.name, "time", parameter_names, lambda values: _solution(model, values, simulation)
     )
