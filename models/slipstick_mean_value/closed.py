@@ -246,8 +246,8 @@ def solve_closed(model: Model, numbers: Numbers, with_account: bool) -> Activity
     elif len(approximate_points):
         lumping = lumped(model.bodies, model)
         unlumped = recursion
-        if lumping.copies:
-            recursion = Recursion(model, lumping.activities, lumping.copies)
+        if lumping.copies_by_resource:
+            recursion = Recursion(model, lumping.activities, lumping.copies_by_resource)
             # An option that stands for alike ones has the probability of all of them.
             numbers = {
                 **numbers,
@@ -858,7 +858,7 @@ class _RecursionStep:
         """
         places = Places()
         for tree in self._trees:
-            places.add(tree.root, self.numbers, again=True)
+            places.add(tree.root, self.numbers, is_repeated=True)
         row_by_queue = {queue.name: in_a_row(queue, places) for queue in self._queues}
         return {name: row for name, row in row_by_queue.items() if row is not None}
 

@@ -73,7 +73,7 @@ def features(model: Model, numbers: Mapping[Expr, Array]) -> Features:
     places = Places()
     for tree in trees:
         # A processor begins its next cycle at once; a customer of a stream leaves.
-        places.add(tree.root, numbers, again=not model.population.open)
+        places.add(tree.root, numbers, is_repeated=not model.population.open)
     queues = [
         queue
         for queue in queues_of(model, trees, {})

@@ -86,12 +86,12 @@ class ActivityForm(CompiledModel):
         }
 
     @abstractmethod
-    def solved(self, column_by_expr: Numbers, with_account: bool) -> ActivityTable:
+    def solved(self, value_by_expr: Numbers, with_account: bool) -> ActivityTable:
         """Compute the times at all points; the numbers may be complex.
 
         Parameters
         ----------
-        column_by_expr : every number of the model [points]
+        value_by_expr : every number of the model [points]
         with_account : also find the account and the use of each queue
 
         Raises
@@ -116,8 +116,8 @@ class ActivityForm(CompiledModel):
 
     def brief(self, values: Values) -> Solution:
         """Evaluate the time alone [s, points]."""
-        column_by_expr = self.numbers(values)
-        table = self.table(column_by_expr, with_account=False)
+        value_by_expr = self.numbers(values)
+        table = self.table(value_by_expr, with_account=False)
         return Solution(
             model=self.model.name,
             method=self.method,
@@ -128,17 +128,17 @@ class ActivityForm(CompiledModel):
             refused=frozenset(table.refused),
         )
 
-    def table(self, column_by_expr: Numbers, with_account: bool) -> ActivityTable:
+    def table(self, value_by_expr: Numbers, with_account: bool) -> ActivityTable:
         """Compute the times at all points, as `solved` does; a refusal of the whole model becomes
         the reason at each point.
         """
-        point_count = len(next(iter(column_by_expr.values())))
+        point_count = len(next(iter(value_by_expr.values())))
         processor_counts = [
-            column_by_expr[count_expr] for count_expr in self.model.population.counts
+            value_by_expr[count_expr] for count_expr in self.model.population.counts
         ]
         deadlock_reasons = {
             point_index: reason
-            for point_index, (reason,) in self._deadlocks.reasons_by_sizes(
+            for point_index, (reason,) in self._deadlocks.reasons_by_processors(
                 processor_counts, point_count
             ).items()
         }
@@ -147,7 +147,7 @@ class ActivityForm(CompiledModel):
             return ActivityTable(np.ones(point_count), deadlock_reasons)
         try:
             with np.errstate(all="ignore"):
-                table = self.solved(column_by_expr, with_account)
+                table = self.solved(value_by_expr, with_account)
         except NoAnswerError as error:
             return ActivityTable(
                 np.ones(point_count), dict.fromkeys(range(point_count), str(error))
@@ -164,8 +164,8 @@ class ActivityForm(CompiledModel):
 
     def solution(self, values: Values) -> Solution:
         """Compute all values at aligned points."""
-        column_by_expr = self.numbers(values)
-        table = self.table(column_by_expr, with_account=True)
+        value_by_expr = self.numbers(values)
+        table = self.table(value_by_expr, with_account=True)
         is_exact = self.exact(values, table)
         processors_by_group = {
             group.name: group.processors for group in self.model.population.groups if group.name
@@ -187,7 +187,7 @@ class ActivityForm(CompiledModel):
             exact=is_exact,
             errors=self.errors(table, is_exact),
             groups={
-                name: (table.groups.get(name, unanswered_times), column_by_expr[processors])
+                name: (table.groups.get(name, unanswered_times), value_by_expr[processors])
                 for name, processors in processors_by_group.items()
             },
             think_times=think_times(self.model, values),
@@ -202,7 +202,7 @@ class ActivityForm(CompiledModel):
             ),
             once={
                 step.name: np.where(
-                    np.isnan(table.time), np.nan, self._time_alone(step, column_by_expr)
+                    np.isnan(table.time), np.nan, self._time_alone(step, value_by_expr)
                 )
                 for step in steps
             },
@@ -217,13 +217,13 @@ class ActivityForm(CompiledModel):
         )
         return replace(solution, refused=frozenset(table.refused))
 
-    def _time_alone(self, step: Step, column_by_expr: Numbers) -> Array:
+    def _time_alone(self, step: Step, value_by_expr: Numbers) -> Array:
         """Return the time of one execution of a step without waiting [s, points]."""
         speed = self.model.speed_alone(step)
         return (
-            column_by_expr[step.time]
+            value_by_expr[step.time]
             if speed is None
-            else column_by_expr[step.time] / column_by_expr[speed]
+            else value_by_expr[step.time] / value_by_expr[speed]
         )
 
     def _remarks(self, table: ActivityTable, is_exact: bool, index: int) -> Remarks:
@@ -267,9 +267,9 @@ class ActivityForm(CompiledModel):
                 {expr: expr for expr in self._expressions}, point_values, parameter_names
             )
             # The first row is the point without a move, which no derivative needs.
-            column_by_expr = {expr: column[1:] for expr, column in columns.items()}
+            value_by_expr = {expr: column[1:] for expr, column in columns.items()}
             try:
-                slope_column = self.table(column_by_expr, with_account=False).time.imag / [
+                slope_column = self.table(value_by_expr, with_account=False).time.imag / [
                     complex_step(point_values[parameter_name]) for parameter_name in parameter_names
                 ]
             except (

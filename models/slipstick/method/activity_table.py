@@ -92,12 +92,12 @@ MOST_COUNTED = 2.0**53
 
 
 def reasons_out_of_range(
-    model: Model, column_by_expr: Numbers, method: str = MEAN_VALUE
+    model: Model, value_by_expr: Numbers, method: str = MEAN_VALUE
 ) -> dict[int, str]:
     """Return, by point, why a time, a count or a probability is refused: it is out of its range."""
     reason_by_point: dict[int, str] = {}
     for number_range in _number_ranges(model, method):
-        column = column_by_expr[number_range.quantity].real
+        column = value_by_expr[number_range.quantity].real
         # Variances need squares of times, and a count beyond 2^53 has no next whole number.
         largest = LONGEST_TIME if number_range.quantity.dimension.time_power else MOST_COUNTED
         in_range = (column >= 0) & (column <= min(number_range.most, largest)) & np.isfinite(column)
@@ -110,7 +110,7 @@ def reasons_out_of_range(
             )
     for node in (node for body in model.bodies for node in steps(body)):
         for count_expr in _rounds_with_barriers(node):
-            column = column_by_expr[count_expr].real
+            column = value_by_expr[count_expr].real
             for point in np.flatnonzero(column < 1):
                 reason = (
                     f"a {node.kind} with a barrier inside must be done at least once for {method},"
@@ -118,7 +118,7 @@ def reasons_out_of_range(
                 )
                 reason_by_point.setdefault(int(point), reason)
         if node.odds:
-            probability_sums = added(column_by_expr[probability].real for probability in node.odds)
+            probability_sums = added(value_by_expr[probability].real for probability in node.odds)
             # Probabilities that were computed miss 1 by rounding, which is no mistake of the user.
             for point in np.flatnonzero(~np.isclose(probability_sums, 1.0, rtol=1e-9)):
                 reason = f"the probabilities of a {node.kind} add up to {probability_sums[point]:g} here, not to 1"

@@ -86,7 +86,7 @@ from slipstick.model.system import (
     PhasedPopulation,
     SuperstepPopulation,
 )
-from slipstick.structure.contention import ComputedCounts, Contention, Saturation, without
+from slipstick.structure.contention import ComputedCounts, Contention, Saturation, without_points
 from slipstick.structure.deadlocks import Deadlocks
 from slipstick.structure.times import time
 from slipstick.structure.work import ParallelWork, demands
@@ -177,7 +177,7 @@ class ClosedForm(CompiledModel):
             if point_counts and len(time_column) == 1
             else time_column
         )
-        return without(time, self._reason_by_point(values))
+        return without_points(time, self._reason_by_point(values))
 
     def _reason_by_point(self, values: Values) -> dict[int, str]:
         """Return why a point has no answer, by its number."""
@@ -206,7 +206,7 @@ class ClosedForm(CompiledModel):
             return super().slopes(values, names, columns)
         known_values = only(values, self._time_tape.parameters)
         time, slope_by_parameter = self._time_tape.slopes(known_values, names)
-        time = without(_nan_where_negative(time), self._reason_by_point(values))
+        time = without_points(_nan_where_negative(time), self._reason_by_point(values))
         return {self.quantity: (time, slope_by_parameter)}
 
     def takes(self, values: Values) -> Flags:
@@ -251,7 +251,7 @@ class ClosedForm(CompiledModel):
         time = _nan_where_negative(time_slopes.value)
         reason_by_point = self._reason_by_point(values)
         deadlock_notes = self._deadlocks.reasons(values)
-        time = without(time, reason_by_point)
+        time = without_points(time, reason_by_point)
         single_values = (
             self._single_processor.values(values, time_slopes.value, population)
             if self._single_processor

@@ -43,22 +43,22 @@ from slipstick.model.steps import (
 from slipstick.model.system import Model, SuperstepPopulation, is_processor
 from slipstick.structure.work import demands, held_times, largest, most_at_once
 
-FEW = 3
-"""Pipelines that are named one by one in notes."""
+MOST_NAMED = 3
+"""Pipelines up to which notes name them one by one."""
 
-RANDOM = "ignores that parallel times vary, so waits for the slowest are too short"
+_RANDOM_NOTE = "ignores that parallel times vary, so waits for the slowest are too short"
 
-EARLY = "takes a fork that goes on early as no time"
+_EARLY_NOTE = "takes a fork that goes on early as no time"
 
-IN_WORDS = {
+_TITLES = {
     "own": "the processors",
     "other": "the processors",
     "each-other": "the processors",
 }
 """What a note calls the processors that serve each other."""
 
-Excess = tuple[Expr, int]
-"""A count, and the number that it must exceed."""
+CountAndLimit = tuple[Expr, int]
+"""A count, and the largest number at which nothing is neglected."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,26 +69,37 @@ class LeftOut:
     Parameters
     ----------
     crowded : by resource or lock, whether waiting is possible there
-    others : by the text of a note, whether it applies
+    flags_by_note : by the text of a note, whether it applies
     """
 
     crowded: Mapping[str, Flags]
-    others: Mapping[str, Flags]
+    flags_by_note: Mapping[str, Flags]
 
-    def notes(self, index: int) -> tuple[str, ...]:
+    def notes(self, point_index: int) -> tuple[str, ...]:
         """Return notes on the effects neglected at one point; none if the answer is exact."""
         crowded_names = dict.fromkeys(
-            IN_WORDS.get(name, name) for name, flags in self.crowded.items() if at(flags, index)
+            _TITLES.get(resource_name, resource_name)
+            for resource_name, is_present in self.crowded.items()
+            if at(is_present, point_index)
         )
         waiting_notes = (
             [f"leaves out waiting for {', '.join(crowded_names)}"] if crowded_names else []
         )
-        return (*waiting_notes, *(note for note, flags in self.others.items() if at(flags, index)))
+        return (
+            *waiting_notes,
+            *(
+                note
+                for note, is_present in self.flags_by_note.items()
+                if at(is_present, point_index)
+            ),
+        )
 
     def neglects_nothing(self) -> Flags:
         """Return, as a mask, the points at which a method without contention neglects nothing."""
         no_effect = np.zeros(1, dtype=bool)
-        return ~reduce(np.logical_or, [*self.crowded.values(), *self.others.values()], no_effect)
+        return ~reduce(
+            np.logical_or, [*self.crowded.values(), *self.flags_by_note.values()], no_effect
+        )
 
 
 class Contention:
@@ -110,28 +121,31 @@ class Contention:
     def __init__(self, model: Model) -> None:
         nodes = list(each_once(model.bodies))
         processors_present = model.population.present
-        self._excess_by_resource = _queue_excesses(model, nodes)
+        self._counts_by_resource = _counts_at_queues(model, nodes)
         for node in nodes:
-            self._excess_by_resource.update(_waiting_excesses(model, node, processors_present))
-        self._excess_by_note = {
-            **_random_maximum_notes(model, processors_present),
-            **_shared_stage_notes(model),
+            self._counts_by_resource.update(_counts_at_waits(model, node, processors_present))
+        self._counts_by_note = {
+            **_counts_by_maximum_note(model, processors_present),
+            **_counts_by_stage_note(model),
         }
-        excesses = [*self._excess_by_resource.values(), *self._excess_by_note.values()]
+        counts_and_limits = [*self._counts_by_resource.values(), *self._counts_by_note.values()]
         # The counts one by one are evaluated for notes only; `neglects_nothing` needs their maximum alone.
-        self._tape = Tape([count for count, _ in excesses])
+        self._tape = Tape([count for count, _ in counts_and_limits])
         # One number for a point, so that a sweep keeps no array for each place where it may wait.
-        count_minus_limit = [count - limit for count, limit in dict.fromkeys(excesses)]
-        self._largest_excess = Tape([maximum(*count_minus_limit)]) if count_minus_limit else None
+        excesses = [count - limit for count, limit in dict.fromkeys(counts_and_limits)]
+        self._largest_excess = Tape([maximum(*excesses)]) if excesses else None
 
     def left_out(self, values: Values) -> LeftOut:
         """Return the effects that are neglected at aligned points."""
         counts = iter(self._tape.run(only(values, self._tape.parameters)))
-        crowded, other_effects = (
-            {name: next(counts) > limit for name, (_, limit) in excess_by_name.items()}
-            for excess_by_name in (self._excess_by_resource, self._excess_by_note)
+        crowded_flags, flags_of_notes = (
+            {
+                resource_or_note: next(counts) > limit
+                for resource_or_note, (_, limit) in counts_by_name.items()
+            }
+            for counts_by_name in (self._counts_by_resource, self._counts_by_note)
         )
-        return LeftOut(crowded, other_effects)
+        return LeftOut(crowded_flags, flags_of_notes)
 
     def neglects_nothing(self, values: Values) -> Flags:
         """Return, as a mask, the points at which a method without contention neglects nothing."""
@@ -140,28 +154,32 @@ class Contention:
         return ~(self._largest_excess.run(only(values, self._largest_excess.parameters))[0] > 0)
 
 
-def _queue_excesses(model: Model, nodes: Sequence[Activity]) -> dict[str, Excess]:
+def _counts_at_queues(model: Model, nodes: Sequence[Activity]) -> dict[str, CountAndLimit]:
     """Return, for each resource that steps use or hold, the most requests at one moment and the
     number of them that need not wait.
     """
-    written_resources = {name for node in nodes if node.mode == WRITE for name in node.held}
+    written_resources = {
+        resource_name for node in nodes if node.mode == WRITE for resource_name in node.held
+    }
     served_resources = [step.resource for step in model.steps if step.resource is not None]
     resource_names = dict.fromkeys(
-        [*served_resources, *(name for node in nodes for name in node.held)]
+        [*served_resources, *(resource_name for node in nodes for resource_name in node.held)]
     )
     requests_by_resource = _requests_at_once(model, list(resource_names))
     return {
-        name: (
-            count,
+        resource_name: (
+            request_count,
             1
-            if is_processor(name) or name in written_resources
-            else model.resources[name].capacity,
+            if is_processor(resource_name) or resource_name in written_resources
+            else model.resources[resource_name].capacity,
         )
-        for name, count in requests_by_resource.items()
+        for resource_name, request_count in requests_by_resource.items()
     }
 
 
-def _waiting_excesses(model: Model, node: Activity, processors_present: Expr) -> dict[str, Excess]:
+def _counts_at_waits(
+    model: Model, node: Activity, processors_present: Expr
+) -> dict[str, CountAndLimit]:
     """Return where a step may wait for something other than a server or a free place, such as a
     unit, a task or a barrier.
     """
@@ -174,18 +192,18 @@ def _waiting_excesses(model: Model, node: Activity, processors_present: Expr) ->
     # From the second processor on, processors may wait for the monitor of a queue, and at the end
     # for the last task.
     if node.use == ASKED:
-        return {f"tasks of {name}": (processors_present, 1) for name in node.uses}
+        return {f"tasks of {resource_name}": (processors_present, 1) for resource_name in node.uses}
     if node.use == MET:
         return {
-            name: _barrier_excess(model, name, node.parties, processors_present)
-            for name in node.uses
+            resource_name: _count_at_barrier(model, resource_name, node.parties, processors_present)
+            for resource_name in node.uses
         }
     raise no_rule("waiting", node)
 
 
-def _barrier_excess(
-    model: Model, barrier: str, parties: int | None, processors_present: Expr
-) -> Excess:
+def _count_at_barrier(
+    model: Model, barrier_name: str, parties: int | None, processors_present: Expr
+) -> CountAndLimit:
     """Return how many processors or groups can wait for each other at a barrier although their
     times are constant, and how many of them meet without a wait.
     """
@@ -197,12 +215,12 @@ def _barrier_excess(
     groups_meeting = [
         minimum(group.processors, 1)
         for group in model.population.groups
-        if any(node.use == MET and barrier in node.uses for node in steps(group.cycle))
+        if any(node.use == MET and barrier_name in node.uses for node in steps(group.cycle))
     ]
     return total(groups_meeting), 1
 
 
-def _random_maximum_notes(model: Model, processors_present: Expr) -> dict[str, Excess]:
+def _counts_by_maximum_note(model: Model, processors_present: Expr) -> dict[str, CountAndLimit]:
     """Return notes on maxima of random times, such as those of parallel branches or of processors
     that meet, each with the variation that makes the maximum random.
     """
@@ -222,8 +240,12 @@ def _random_maximum_notes(model: Model, processors_present: Expr) -> dict[str, E
         ]
     )
     has_early_fork = any(node.beside for node in side_by_side(model.bodies))
-    notes: dict[str, Excess] = {EARLY: (Number(1.0), 0)} if has_early_fork else {}
-    return notes if variations == NEVER else {**notes, RANDOM: (variations, 0)}
+    counts_by_note: dict[str, CountAndLimit] = (
+        {_EARLY_NOTE: (Number(1.0), 0)} if has_early_fork else {}
+    )
+    return (
+        counts_by_note if variations == NEVER else {**counts_by_note, _RANDOM_NOTE: (variations, 0)}
+    )
 
 
 def variation(activities: Iterable[Activity]) -> Expr:
@@ -277,7 +299,7 @@ class Variation:
         return flags
 
 
-def _shared_stage_notes(model: Model) -> dict[str, Excess]:
+def _counts_by_stage_note(model: Model) -> dict[str, CountAndLimit]:
     """Return a note for each set of resources that several stages of one pipeline share; pipelines
     with the same set have one note.
     """
@@ -292,59 +314,64 @@ def _shared_stage_notes(model: Model) -> dict[str, Excess]:
             )
             if shared_names:
                 pipelines_by_shared_names.setdefault(shared_names, {})[node.name] = node.items
-    notes: dict[str, Excess] = {}
+    counts_by_note: dict[str, CountAndLimit] = {}
     for shared_names, items_by_pipeline in pipelines_by_shared_names.items():
         shared_use = (
             "as separate servers, though several use"
-            f" {', '.join(IN_WORDS.get(name, name) for name in shared_names)}"
+            f" {', '.join(_TITLES.get(name, name) for name in shared_names)}"
         )
         # One note for all, so that a program of hundreds of pipelines stays readable.
-        if len(items_by_pipeline) > FEW:
+        if len(items_by_pipeline) > MOST_NAMED:
             note = f"takes the stages of {len(items_by_pipeline)} pipelines {shared_use}"
-            notes[note] = (maximum(*items_by_pipeline.values()), 1)
+            counts_by_note[note] = (maximum(*items_by_pipeline.values()), 1)
         else:
-            notes |= {
-                f"takes the stages of {name} {shared_use}": (count, 1)
-                for name, count in items_by_pipeline.items()
+            counts_by_note |= {
+                f"takes the stages of {pipeline_name} {shared_use}": (item_count, 1)
+                for pipeline_name, item_count in items_by_pipeline.items()
             }
-    return notes
+    return counts_by_note
 
 
 def _served_names(bodies: Iterable[Activity]) -> set[str]:
-    served_names = (name for node in each_once(bodies) if node.use == SERVED for name in node.uses)
+    served_names = (
+        resource_name
+        for node in each_once(bodies)
+        if node.use == SERVED
+        for resource_name in node.uses
+    )
     # Each request to another processor goes to a different one, so that stages do not share it.
-    return {name for name in served_names if name != "each-other"}
+    return {resource_name for resource_name in served_names if resource_name != "each-other"}
 
 
-def _requests_at_once(model: Model, names: Sequence[str]) -> dict[str, Expr]:
+def _requests_at_once(model: Model, resource_names: Sequence[str]) -> dict[str, Expr]:
     """Return an upper bound on the requests at each resource at one moment [1]."""
     processors_present = model.population.present
     if isinstance(model.population, SuperstepPopulation):
-        return dict.fromkeys(names, processors_present)
+        return dict.fromkeys(resource_names, processors_present)
     counts_by_node: dict[int, dict[str, Expr]] = {}
     requests_by_body = [most_at_once(body, requested, counts_by_node) for body in model.bodies]
     group_sizes = [group.processors for group in model.population.groups]
 
-    def requests_at(name: str) -> Expr:
-        body_requests = [requests.get(name, Number(0.0)) for requests in requests_by_body]
-        if name == "each-other":
+    def requests_at(resource_name: str) -> Expr:
+        body_requests = [requests.get(resource_name, Number(0.0)) for requests in requests_by_body]
+        if resource_name == "each-other":
             # Each item or branch asks another processor, but so may every other asker.
             return processors_present
-        if group_sizes and not is_processor(name):
+        if group_sizes and not is_processor(resource_name):
             return total(
                 requests * group_size
                 for requests, group_size in zip(body_requests, group_sizes, strict=True)
             )
         # Beside its own requests a processor serves those that others send to it, one of each.
-        if name == "own":
+        if resource_name == "own":
             further_processors = (
-                processors_present - 1 if {"other", "each-other"} & set(names) else 0.0
+                processors_present - 1 if {"other", "each-other"} & set(resource_names) else 0.0
             )
             return largest(body_requests) + further_processors
         # An upper bound: all processors may be in the body with the most requests at the same time.
         return largest(body_requests) * processors_present
 
-    return {name: requests_at(name) for name in names}
+    return {resource_name: requests_at(resource_name) for resource_name in resource_names}
 
 
 class Saturation:
@@ -369,17 +396,22 @@ class Saturation:
         self._model = model
         self._streams = model.population.streams
         self._resource_names = [
-            name
-            for name, resource in model.resources.items()
+            resource_name
+            for resource_name, resource in model.resources.items()
             if self._streams and resource.use in (SERVED, HELD)
         ]
-        tape_exprs: list[Expr] = [model.resources[name].full_speed for name in self._resource_names]
+        tape_exprs: list[Expr] = [
+            model.resources[resource_name].full_speed for resource_name in self._resource_names
+        ]
         try:
             for rate, cycle in self._streams:
                 work_by_name = demands(cycle, model) | held_times(cycle, model)
                 tape_exprs += [
                     rate,
-                    *(work_by_name.get(name, zero(TIME)) for name in self._resource_names),
+                    *(
+                        work_by_name.get(resource_name, zero(TIME))
+                        for resource_name in self._resource_names
+                    ),
                 ]
         except NoAnswerError:  # what is asked depends on the state, so a queue may limit itself
             self._resource_names = []
@@ -401,25 +433,31 @@ class Saturation:
             for _ in self._streams
         ]
         reason_by_point: dict[int, str] = {}
-        for position, name in enumerate(self._resource_names, 1):
+        for position, resource_name in enumerate(self._resource_names, 1):
             # A stream without work at the resource counts neither in its load nor in its rate.
             rates_and_demands = [
-                (rate, demands[position - 1])
-                for rate, *demands in columns_by_stream
-                if np.any(demands[position - 1])
+                (arrival_rate, stream_demands[position - 1])
+                for arrival_rate, *stream_demands in columns_by_stream
+                if np.any(stream_demands[position - 1])
             ]
             load_by_point = sum(
-                (rate * demand for rate, demand in rates_and_demands), np.zeros(shape)
+                (arrival_rate * demand for arrival_rate, demand in rates_and_demands),
+                np.zeros(shape),
             )
-            rate_by_point = sum((rate for rate, _ in rates_and_demands), np.zeros(shape))
+            rate_by_point = sum(
+                (arrival_rate for arrival_rate, _ in rates_and_demands), np.zeros(shape)
+            )
             # A load of exactly 1 has no steady state either: the queue is a random walk without
             # drift.
             load_by_point = load_by_point / speed_by_resource[position - 1]
-            for index in np.flatnonzero(load_by_point >= 1):
+            for point_index in np.flatnonzero(load_by_point >= 1):
                 reason = saturated_text(
-                    self._model, name, float(rate_by_point[index]), float(load_by_point[index])
+                    self._model,
+                    resource_name,
+                    float(rate_by_point[point_index]),
+                    float(load_by_point[point_index]),
                 )
-                reason_by_point.setdefault(int(index), reason)
+                reason_by_point.setdefault(int(point_index), reason)
         return reason_by_point
 
 
@@ -469,42 +507,38 @@ class ComputedCounts:
         reason_by_point: dict[int, str] = {}
         columns = self._tape.run(only(values, self._tape.parameters))
         for value_range, column in zip(self._ranges, columns, strict=True):
-            is_out_of_range = (column < -_BY_ROUNDING) | (
-                column > value_range.most * (1 + _BY_ROUNDING)
-            )
-            for index in np.flatnonzero(np.broadcast_to(is_out_of_range, shape)).tolist():
-                value = float(np.broadcast_to(column, shape)[index])
-                reason = (
-                    f"{value_range.words} comes out as {value:g}, which {self._method} cannot take"
-                )
-                reason_by_point.setdefault(index, reason)
+            is_out_of_range = (column < -_ROUNDING) | (column > value_range.most * (1 + _ROUNDING))
+            for point_index in np.flatnonzero(np.broadcast_to(is_out_of_range, shape)).tolist():
+                computed_value = float(np.broadcast_to(column, shape)[point_index])
+                reason = f"{value_range.words} comes out as {computed_value:g}, which {self._method} cannot take"
+                reason_by_point.setdefault(point_index, reason)
         return reason_by_point
 
 
-_BY_ROUNDING = 1e-9
+_ROUNDING = 1e-9
 """Part by which a computed count or probability may miss its range by rounding [1]."""
 
 
-def without(column: Array, points: Collection[int]) -> Array:
+def without_points(column: Array, point_indexes: Collection[int]) -> Array:
     """Return a column in which some points are NaN."""
-    if not points:
+    if not point_indexes:
         return column
-    is_left_out = np.isin(np.arange(len(column)), list(points))
+    is_left_out = np.isin(np.arange(len(column)), list(point_indexes))
     return np.where(is_left_out, np.nan, column)
 
 
-def saturated_text(model: Model, name: str, rate: float, load: float) -> str:
+def saturated_text(model: Model, resource_name: str, arrival_rate: float, load: float) -> str:
     """Return a sentence on the saturation of one resource.
 
     Parameters
     ----------
-    model, name : the resource
-    rate : of the arrivals [1/s]
+    model, resource_name : the resource
+    arrival_rate : of the arrivals [1/s]
     load : time for which it is asked, over the time that there is [1]
     """
-    noun = model.resources[name].noun.split()[-1]
+    noun = model.resources[resource_name].noun.split()[-1]
     return (
-        f"{noun} {name} is saturated: {rate:g}/s arrive, fewer than {rate / load:.4g}/s can be"
+        f"{noun} {resource_name} is saturated: {arrival_rate:g}/s arrive, fewer than {arrival_rate / load:.4g}/s can be"
         f" served (load {load:.3g}, the limit is 1); lower the arrivals, or shorten what is asked"
         " of it"
     )

@@ -31,32 +31,34 @@ class Deadlocks:
         without end, where there are enough of them.
         """
         return (
-            self.reasons_by_sizes(
+            self.reasons_by_processors(
                 self._tape.run(only(values, self._tape.parameters)), count_of(values)
             )
             if self._reason
             else {}
         )
 
-    def reasons_by_sizes(self, sizes: Sequence[Array], point_count: int) -> dict[int, tuple[str]]:
-        """Return the reasons at the points with enough processors for a deadlock, from the sizes of
-        the populations in the order of `counts`.
+    def reasons_by_processors(
+        self, processor_counts: Sequence[Array], point_count: int
+    ) -> dict[int, tuple[str]]:
+        """Return the reasons at the points with enough processors for a deadlock, from the
+        numbers of processors in the order of `counts` of the population.
         """
         if not self._reason:
             return {}
         # Of customers that arrive any number may be present.
         present_by_point = np.full(point_count, np.inf if self._population.streams else 0.0)
-        for size in sizes:
+        for processor_count in processor_counts:
             present_by_point = (
                 # Phases follow one another, so their numbers do not add up; those of groups do.
-                np.maximum(present_by_point, size.real)
+                np.maximum(present_by_point, processor_count.real)
                 if self._population.finite
-                else present_by_point + size.real
+                else present_by_point + processor_count.real
             )
         # One processor for each lock of the cycle, or a single one whose branches take them.
         return {
-            int(index): (self._reason,)
-            for index in np.flatnonzero(present_by_point >= self._least_processors)
+            int(point_index): (self._reason,)
+            for point_index in np.flatnonzero(present_by_point >= self._least_processors)
         }
 
 
@@ -103,9 +105,9 @@ def lock_cycle(model: Model) -> tuple[str, int]:
     # Branches of one processor can wait for each other, so that one is enough.
     taken_in_branches = any(_taken_in_branches(body, locks) for body in model.bodies)
     *earlier_locks, last_lock = locks
-    order = "in a cycle" if len(earlier_locks) > 1 else "in both orders"
+    order_in_words = "in a cycle" if len(earlier_locks) > 1 else "in both orders"
     sentence = (
-        f"locks {', '.join(earlier_locks)} and {last_lock} are taken {order}: their holders may"
+        f"locks {', '.join(earlier_locks)} and {last_lock} are taken {order_in_words}: their holders may"
         " wait for each"
         " other without end"
     )
@@ -155,17 +157,17 @@ def _locks_of_cycle(
     first_request = path[0]
     last_request = path[-1]
     if last_request.wanted_lock == first_request.held_lock:
-        return tuple(hold.held_lock for hold in path)
+        return tuple(request_of_path.held_lock for request_of_path in path)
     for request in requests:
         # A lock that is held at two requests keeps them from being under way at once, so that they
         # cannot close a cycle.
         can_be_under_way = request.section == first_request.section and not any(
-            request.held_locks & earlier.held_locks for earlier in path
+            request.held_locks & earlier_request.held_locks for earlier_request in path
         )
         if request.held_lock == last_request.wanted_lock and can_be_under_way:
-            locks = _locks_of_cycle((*path, request), requests)
-            if locks:
-                return locks
+            locks_of_longer_path = _locks_of_cycle((*path, request), requests)
+            if locks_of_longer_path:
+                return locks_of_longer_path
     return ()
 
 
@@ -186,20 +188,20 @@ def _nested_holds(model: Model, cycle: Activity, body_number: int) -> Iterator[_
     requests = list[_NestedHold]()
     section_count = 0
 
-    def visit(node: Activity, held_locks: frozenset[str]) -> None:
+    def add_requests(node: Activity, held_locks: frozenset[str]) -> None:
         nonlocal section_count
         section_count += node.use == MET and node.parties is None
-        for name in node.held:
-            if model.resources[name].capacity == 1:
+        for lock_name in node.held:
+            if model.resources[lock_name].capacity == 1:
                 requests.extend(
-                    _NestedHold(outer_lock, name, held_locks, (body_number, section_count))
+                    _NestedHold(outer_lock, lock_name, held_locks, (body_number, section_count))
                     for outer_lock in sorted(held_locks)
                 )
-                held_locks = held_locks | {name}
+                held_locks = held_locks | {lock_name}
         for child in node.children:
-            visit(child, held_locks)
+            add_requests(child, held_locks)
 
-    visit(cycle, frozenset())
+    add_requests(cycle, frozenset())
     # What comes after the last barrier is done with what comes before the first.
     yield from (
         replace(request, section=(body_number, 0))

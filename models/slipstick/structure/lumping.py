@@ -39,52 +39,54 @@ class LumpedActivities:
     Parameters
     ----------
     activities : with one option of a choice in the place of all alike ones
-    copies : by resource that is kept, the names of all that it stands for
-    labels : by label that is kept, the labels of steps and waits that it stands for
+    copies_by_resource : by resource that is kept, the names of all that it stands for
+    copies_by_label : by label that is kept, the labels of steps and waits that it stands for
     chances : by the probability of an option that is kept: the probability of each option, and how
         many it stands for
     """
 
     activities: tuple[Activity, ...]
-    copies: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    labels: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    copies_by_resource: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    copies_by_label: dict[str, tuple[str, ...]] = field(default_factory=dict)
     chances: dict[Expr, tuple[Expr, int]] = field(default_factory=dict)
 
     def account(
-        self, booked_by_label: Mapping[str, Array], order: Sequence[str]
+        self, booked_by_label: Mapping[str, Array], listed_labels: Sequence[str]
     ) -> dict[str, Array]:
         """Divide the time booked to each label equally among the labels that it stands for, and
-        list them in `order`.
+        list them in the order of `listed_labels`.
         """
         time_by_label: dict[str, Array] = {}
         for label, label_time in booked_by_label.items():
-            for own_label in (own_labels := self.labels.get(label, (label,))):
+            for own_label in (own_labels := self.copies_by_label.get(label, (label,))):
                 time_by_label[own_label] = time_by_label.get(
                     own_label, np.zeros(1)
                 ) + label_time / len(own_labels)
-        return {label: time_by_label[label] for label in order}
+        return {label: time_by_label[label] for label in listed_labels}
 
-    def uses(self, lumped_uses: Mapping[str, Array], order: Sequence[str]) -> dict[str, Array]:
-        """Copy the use of each queue to all queues that it stands for, and list them in `order`."""
+    def uses(
+        self, lumped_uses: Mapping[str, Array], listed_names: Sequence[str]
+    ) -> dict[str, Array]:
+        """Copy the use of each queue to all queues that it stands for, in the order of `listed_names`."""
         uses_by_name = {
-            name: column
+            queue_name: column
             for lumped_name, column in lumped_uses.items()
-            for name in self.copies.get(lumped_name, (lumped_name,))
+            for queue_name in self.copies_by_resource.get(lumped_name, (lumped_name,))
         }
-        return {name: uses_by_name[name] for name in order}
+        return {queue_name: uses_by_name[queue_name] for queue_name in listed_names}
 
 
 def lumped(activities: Sequence[Activity], model: Model) -> LumpedActivities:
     """Lump alike resources into one; activities with forks, pipelines or barriers, which compare
     times, stay as they are.
     """
-    nodes = [node for activity in activities for node in steps(activity)]
+    all_nodes = [node for activity in activities for node in steps(activity)]
     lumping = LumpedActivities(())
-    if any(is_parallel(node) or node.use == MET for node in nodes):
+    if any(is_parallel(node) or node.use == MET for node in all_nodes):
         return replace(lumping, activities=tuple(activities))
-    use_counts = Counter(map(requested, nodes))
+    use_counts = Counter(map(requested, all_nodes))
     use_counts_by_names: dict[tuple[tuple[str, ...], ...], Counter[str | None]] = {}
-    for node in (node for node in nodes if isinstance(node, Choice)):
+    for node in (node for node in all_nodes if isinstance(node, Choice)):
         for shapes, options in _alike_options(node, model):
             used_names = (
                 requested(node_inside) for _, body in options for node_inside in steps(body)
@@ -101,9 +103,10 @@ def lumped(activities: Sequence[Activity], model: Model) -> LumpedActivities:
         for resource_names, option_use_counts in use_counts_by_names.items()
         if len(resource_names) > 1
         and all(
-            name not in lock_words and option_use_counts[name] == use_counts[name]
+            resource_name not in lock_words
+            and option_use_counts[resource_name] == use_counts[resource_name]
             for option_names in resource_names
-            for name in option_names
+            for resource_name in option_names
         )
     }
 
@@ -124,11 +127,11 @@ def lumped(activities: Sequence[Activity], model: Model) -> LumpedActivities:
                 probability,
                 len(names_by_option),
             )
-            lumping.copies.update(
+            lumping.copies_by_resource.update(
                 zip(names_by_option[0], zip(*names_by_option, strict=True), strict=True)
             )
             labels_by_option = [shape.labels for shape in shapes]
-            lumping.labels.update(
+            lumping.copies_by_label.update(
                 zip(labels_by_option[0], zip(*labels_by_option, strict=True), strict=True)
             )
         return Choice(tuple(lumped_options))
@@ -177,11 +180,11 @@ class _Shape:
             case _:
                 raise no_rule("the comparison of resources", node)
 
-    def _numbered(self, name: str, label: str) -> tuple[int, object]:
+    def _numbered(self, resource_name: str, label: str) -> tuple[int, object]:
         self._labels.append(label)
         return self._number_by_resource.setdefault(
-            name, len(self._number_by_resource)
-        ), self._model.resources.get(name)
+            resource_name, len(self._number_by_resource)
+        ), self._model.resources.get(resource_name)
 
 
 _Option = tuple[Expr, Activity]

@@ -16,7 +16,7 @@ from slipstick.model.activity import EarlyReply, Pipeline, Step, Then
 from slipstick.model.steps import NOTHING, Activity, Combination, no_rule
 from slipstick.model.system import Model, is_processor
 
-METHOD = "the time without contention"
+RULE = "the time without contention"
 """What messages call this rule."""
 
 
@@ -65,16 +65,18 @@ def _time(
         case Combination.LONGEST:
             # The mean of the first few of several random times may be below each of their means, so
             # that nothing is known of it here: no time of it is counted.
-            times = [
+            branch_times = [
                 time(child, model, booked, time_by_node)
                 for _, child in activity.weighted
                 if child not in activity.beside
             ]
-            return total([own_seconds, maximum(*times)] if times else [own_seconds], TIME)
+            return total(
+                [own_seconds, maximum(*branch_times)] if branch_times else [own_seconds], TIME
+            )
         case Combination.ITEMS if isinstance(activity, Pipeline):
             return _pipeline_time(activity, model, booked)
         case _:
-            raise no_rule(METHOD, activity)
+            raise no_rule(RULE, activity)
 
 
 def own_time(activity: Activity, model: Model, booked: bool) -> Expr:
@@ -86,12 +88,12 @@ def own_time(activity: Activity, model: Model, booked: bool) -> Expr:
         return Booked(activity.name, step_time) if booked else step_time
     takes_no_time = isinstance(activity, Then | EarlyReply)
     if not activity.children and activity.use == NOTHING and not takes_no_time:
-        raise no_rule(METHOD, activity)
+        raise no_rule(RULE, activity)
     # Other processors, as resources, cost nothing beside the time of the step.
     costs = (
-        model.resources[name].use_time(name, model.population.present, booked)
-        for name in activity.uses
-        if not is_processor(name)
+        model.resources[resource_name].use_time(resource_name, model.population.present, booked)
+        for resource_name in activity.uses
+        if not is_processor(resource_name)
     )
     return total(costs, TIME)
 
@@ -122,17 +124,17 @@ def _uneven_items(pipeline: Pipeline, model: Model, booked: bool) -> Expr:
     assert isinstance(pipeline.items, Number)
     finish_times: list[Expr] = []
     previous_ends: list[Expr] = []
-    for item in range(int(pipeline.items.value)):
+    for item_index in range(int(pipeline.items.value)):
         stage_end: Expr = zero(TIME)
         stage_ends: list[Expr] = []
         for stage_index, stage in enumerate(pipeline.stages):
             # Only a serial stage makes an item wait for the one before; a parallel one takes all at
             # once.
-            waits_for_previous = stage.kind == "serial" and item > 0
+            waits_for_previous = stage.kind == "serial" and item_index > 0
             start_time = (
                 maximum(previous_ends[stage_index], stage_end) if waits_for_previous else stage_end
             )
-            body = stage.bodies[item % len(stage.bodies)]
+            body = stage.bodies[item_index % len(stage.bodies)]
             stage_end = total([start_time, time(body, model, booked)], TIME)
             stage_ends.append(stage_end)
         previous_ends = stage_ends

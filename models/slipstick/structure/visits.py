@@ -251,12 +251,12 @@ class _TreeBuilder:
         visit = self._new_visit(lock_name, held_locks, mode=node.mode)
         # The acquisition comes between: no release before it is immediate any more.
         self.released_locks = frozenset()
-        written_outside = self.written_locks
+        locks_written_before = self.written_locks
         self.written_locks = (
-            written_outside | {lock_name} if node.mode == WRITE else written_outside
+            locks_written_before | {lock_name} if node.mode == WRITE else locks_written_before
         )
         bodies = [self.rebuilt(node.body, held_locks | {lock_name})]
-        self.written_locks = written_outside
+        self.written_locks = locks_written_before
         if release_count:
             bodies.append(
                 self._rebuilt_access(
@@ -301,33 +301,33 @@ class _TreeBuilder:
 
     def _new_visit(
         self,
-        queue: str,
+        queue_name: str,
         held_locks: frozenset[str],
         step: Step | LockAccess | None = None,
         mode: str = "",
     ) -> Visit:
         if isinstance(step, LockAccess):
-            label = step.name
+            wait_label = step.name
         else:
-            label = (
-                f"wait:{queue}"
+            wait_label = (
+                f"wait:{queue_name}"
                 if step is not None
-                else self.model.held_resource(queue).label(queue)
+                else self.model.held_resource(queue_name).label(queue_name)
             )
         # A reader shares its lock with others, so that only a lock of one place, or one held to
         # write, keeps others away.
         exclusive = self.written_locks | {
-            name for name in held_locks if self.model.resources[name].capacity == 1
+            lock_name for lock_name in held_locks if self.model.resources[lock_name].capacity == 1
         }
         self.visits.append(
             Visit(
                 len(self.visits),
-                queue,
+                queue_name,
                 held_locks,
                 exclusive,
                 step,
                 self.released_locks,
-                label,
+                wait_label,
                 mode,
             )
         )
@@ -336,25 +336,27 @@ class _TreeBuilder:
 
 def _refuse_barriers(bodies: Sequence[Activity], kind_of_part: str) -> None:
     barrier_nodes = (node for body in bodies for node in steps(body) if node.use == MET)
-    barrier_names = (name for node in barrier_nodes for name in node.uses)
-    for barrier in barrier_names:
+    barrier_names = (resource_name for node in barrier_nodes for resource_name in node.uses)
+    for barrier_name in barrier_names:
         raise NoAnswerError(
-            f"barrier {barrier} stands inside a {kind_of_part}, where not every processor comes"
+            f"barrier {barrier_name} stands inside a {kind_of_part}, where not every processor comes"
             " to it in"
             " turn; mean-value has no answer for that, simulation may"
         )
 
 
-def without_holding(node: Activity, name: str) -> Activity:
+def without_holding(node: Activity, resource_name: str) -> Activity:
     """Copy a part of a tree, and leave out that a lock or permits are held around it."""
     if not isinstance(node, VisitedStep | VisitedHold):
-        return node.rebuilt([without_holding(child, name) for child in node.children])
+        return node.rebuilt([without_holding(child, resource_name) for child in node.children])
     visit = node.visit and replace(
-        node.visit, held=node.visit.held - {name}, exclusive=node.visit.exclusive - {name}
+        node.visit,
+        held=node.visit.held - {resource_name},
+        exclusive=node.visit.exclusive - {resource_name},
     )
     if isinstance(node, VisitedHold):
         assert visit is not None
-        return replace(node, visit=visit, body=without_holding(node.body, name))
+        return replace(node, visit=visit, body=without_holding(node.body, resource_name))
     return replace(node, visit=visit)
 
 
@@ -435,17 +437,17 @@ class Places:
             )
         return returns
 
-    def add(self, root: Activity, value_by_expr: Numbers, again: bool = False) -> Places:
+    def add(self, root: Activity, value_by_expr: Numbers, is_repeated: bool = False) -> Places:
         """Add the places of an activity.
 
         Parameters
         ----------
         root : the activity
         value_by_expr : of its expressions
-        again : it is repeated without an end, so that its first visit follows its last
+        is_repeated : it is repeated without an end, so that its first visit follows its last
         """
         first_places, last_places = self._end_places(root, np.ones(1), value_by_expr)
-        if again:
+        if is_repeated:
             self._count_returns(last_places, first_places, np.ones(1))
         return self
 
@@ -457,24 +459,27 @@ class Places:
                 if self.visits[earlier_place].queue == self.visits[place].queue:
                     # Only returns to the same queue matter: elsewhere an arrival finds the state of
                     # a random moment.
-                    key = earlier_place, place
-                    self.follows[key] = (
-                        self.follows.get(key, 0.0) + executions * probability * earlier_probability
+                    place_pair = earlier_place, place
+                    self.follows[place_pair] = (
+                        self.follows.get(place_pair, 0.0)
+                        + executions * probability * earlier_probability
                     )
 
     def _end_places(
-        self, node: Activity, ratio: Array, value_by_expr: Numbers
+        self, node: Activity, execution_count: Array, value_by_expr: Numbers
     ) -> tuple[_EndPlaces, _EndPlaces]:
-        """Return the first and the last places of a part that is executed `ratio` times, each with
+        """Return the first and the last places of a part that is executed `execution_count` times, each with
         its probability.
         """
         if isinstance(node, Repeat):
-            geometric = node.spread == GEOMETRIC
+            is_geometric = node.spread == GEOMETRIC
             return self._places_of_repeat(
-                value_by_expr[node.count], node.body, ratio, value_by_expr, geometric
+                value_by_expr[node.count], node.body, execution_count, value_by_expr, is_geometric
             )
         places_by_child = [
-            self._end_places(child, ratio * value_of(executions, value_by_expr), value_by_expr)
+            self._end_places(
+                child, execution_count * value_of(executions, value_by_expr), value_by_expr
+            )
             for executions, child in node.weighted
         ]
         # At their ends a processor comes from a branch, a lock or a meeting, not from a queue
@@ -500,46 +505,54 @@ class Places:
                 if visit is None:
                     return [], []
                 self.visits.append(visit)
-                self.executed.append(ratio)
+                self.executed.append(execution_count)
                 place_of_visit = [(len(self.visits) - 1, np.ones(1))]
                 return place_of_visit, place_of_visit
             case Then():
-                return self._places_in_turn(places_by_child, ratio)
+                return self._places_in_turn(places_by_child, execution_count)
             case _:
                 raise no_rule("the count of immediate returns", node)
 
     def _places_in_turn(
-        self, places_by_part: Sequence[tuple[_EndPlaces, _EndPlaces]], ratio: Array
+        self, places_by_part: Sequence[tuple[_EndPlaces, _EndPlaces]], execution_count: Array
     ) -> tuple[_EndPlaces, _EndPlaces]:
         for (_, last_places), (first_places, _) in pairwise(places_by_part):
-            self._count_returns(last_places, first_places, ratio)
+            self._count_returns(last_places, first_places, execution_count)
         return (places_by_part[0][0], places_by_part[-1][1]) if places_by_part else ([], [])
 
     def _places_of_repeat(
-        self, count: Array, body: Activity, ratio: Array, value_by_expr: Numbers, geometric: bool
+        self,
+        turn_counts: Array,
+        body: Activity,
+        execution_count: Array,
+        value_by_expr: Numbers,
+        is_geometric: bool,
     ) -> tuple[_EndPlaces, _EndPlaces]:
         """Return the first and the last places of a repetition: its turns are written out where
         they are few and their number is whole, else the number of turns is taken as geometric.
         """
-        count_of_turns = float(count.flat[0].real)
+        first_turn_count = float(turn_counts.flat[0].real)
         has_few_turns = (
-            1 <= count_of_turns * max(1, sum(1 for _ in visits_in(body))) <= MOST_WRITTEN_OUT
+            1 <= first_turn_count * max(1, sum(1 for _ in visits_in(body))) <= MOST_WRITTEN_OUT
         )
         if (
             has_few_turns
-            and not geometric
-            and count_of_turns.is_integer()
-            and np.all(count.real == count_of_turns)
+            and not is_geometric
+            and first_turn_count.is_integer()
+            and np.all(turn_counts.real == first_turn_count)
         ):
             places_by_turn = [
-                self._end_places(body, ratio, value_by_expr) for _ in range(int(count_of_turns))
+                self._end_places(body, execution_count, value_by_expr)
+                for _ in range(int(first_turn_count))
             ]
-            return self._places_in_turn(places_by_turn, ratio)
-        first_places, last_places = self._end_places(body, ratio * count, value_by_expr)
+            return self._places_in_turn(places_by_turn, execution_count)
+        first_places, last_places = self._end_places(
+            body, execution_count * turn_counts, value_by_expr
+        )
         # A geometric number N of mean m: the mean of N - 1, where N is not 0, is m^2 / (1 + m).
-        repetitions = np.where(count.real > 1, count - 1, 0.0)
-        returns_to_start = count**2 / (1 + count) if geometric else repetitions
-        self._count_returns(last_places, first_places, ratio * returns_to_start)
+        repetitions = np.where(turn_counts.real > 1, turn_counts - 1, 0.0)
+        returns_to_start = turn_counts**2 / (1 + turn_counts) if is_geometric else repetitions
+        self._count_returns(last_places, first_places, execution_count * returns_to_start)
         return first_places, last_places
 
 
@@ -547,13 +560,13 @@ _EndPlaces = list[tuple[int, Array]]
 """First or last places of a part, each with its probability."""
 
 
-def _most_requests(node: Activity, queue: str) -> int:
+def _most_requests(node: Activity, queue_name: str) -> int:
     """Count the requests that one processor can have at a queue at once; of a pipeline, one at
     each stage.
     """
-    requests_by_child = [_most_requests(child, queue) for child in node.children]
+    requests_by_child = [_most_requests(child, queue_name) for child in node.children]
     visit = visit_of(node)
-    queues_here = visit is not None and visit.queue == queue
+    queues_here = visit is not None and visit.queue == queue_name
     match node.combination:
         case Combination.IN_TURN:
             return max(int(queues_here), *requests_by_child, 0)
@@ -606,27 +619,27 @@ class Queue:
 
 
 def queues_of(
-    model: Model, trees: Sequence[VisitTree], copies: Mapping[str, Sequence[str]]
+    model: Model, trees: Sequence[VisitTree], copies_by_resource: Mapping[str, Sequence[str]]
 ) -> tuple[Queue, ...]:
     """List the queues of all trees, in the order of their first visits."""
     visits_by_queue: dict[str, list[Visit]] = {}
     for visit in (visit for tree in trees for visit in tree.visits):
-        name = PROCESSORS if is_processor(visit.queue) else visit.queue
-        visits_by_queue.setdefault(name, []).append(visit)
+        queue_name = PROCESSORS if is_processor(visit.queue) else visit.queue
+        visits_by_queue.setdefault(queue_name, []).append(visit)
     queues = []
-    for name, visits in visits_by_queue.items():
-        resource = model.resources.get(name)
+    for queue_name, visits in visits_by_queue.items():
+        resource = model.resources.get(queue_name)
         queues.append(
             Queue(
-                name,
+                queue_name,
                 tuple(visits),
                 resource.capacity if resource is not None else 1,
                 isinstance(resource, Station) and DISCIPLINES[resource.discipline].at_once,
                 isinstance(resource, HeldResource),
                 isinstance(resource, Lock) and resource.kind in SPIN_LOCKS,
-                max(1, *(_most_requests(tree.root, name) for tree in trees)),
+                max(1, *(_most_requests(tree.root, queue_name) for tree in trees)),
                 # A queue without copies stands for itself: the text has one character.
-                len(copies.get(name, "1")),
+                len(copies_by_resource.get(queue_name, "1")),
                 resource.order if isinstance(resource, ReaderWriterLock) else "",
             )
         )

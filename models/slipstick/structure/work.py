@@ -67,26 +67,26 @@ def total_work(
 
 
 def _combined_by_name(
-    mappings: Iterable[Mapping[str, Expr]], combine: Callable[[list[Expr]], Expr]
+    terms_of_parts: Iterable[Mapping[str, Expr]], combine: Callable[[list[Expr]], Expr]
 ) -> dict[str, Expr]:
     """Collect the terms of several mappings by name and combine those of each name; names stay in
     the order of their first appearance.
     """
     terms_by_name: dict[str, list[Expr]] = {}
-    for mapping in mappings:
-        for name, term in mapping.items():
+    for terms_of_part in terms_of_parts:
+        for name, term in terms_of_part.items():
             terms_by_name.setdefault(name, []).append(term)
     return {name: combine(terms_of_name) for name, terms_of_name in terms_by_name.items()}
 
 
-def _summed_by_name(mappings: Iterable[Mapping[str, Expr]]) -> dict[str, Expr]:
-    return _combined_by_name(mappings, lambda terms: total(terms, TIME))
+def _summed_by_name(terms_of_parts: Iterable[Mapping[str, Expr]]) -> dict[str, Expr]:
+    return _combined_by_name(terms_of_parts, lambda terms: total(terms, TIME))
 
 
-def _scaled_work(factor: Expr, work: Mapping[str, Expr]) -> dict[str, Expr]:
+def _scaled_work(factor: Expr, work_by_name: Mapping[str, Expr]) -> dict[str, Expr]:
     return {
         name: time_or_count if time_or_count == zero(TIME) else factor * time_or_count
-        for name, time_or_count in work.items()
+        for name, time_or_count in work_by_name.items()
     }
 
 
@@ -98,7 +98,7 @@ def demands(activity: Activity, model: Model) -> dict[str, Expr]:
     def demands_of(node: Activity) -> dict[str, Expr]:
         if isinstance(node, Step):
             return dict.fromkeys(node.uses, node.time)
-        held_resources = [model.held_resource(name) for name in node.held]
+        held_resources = [model.held_resource(resource_name) for resource_name in node.held]
         return {
             lock.word: lock.access_time("", False)
             for lock in held_resources
@@ -114,14 +114,14 @@ def held_times(activity: Activity, model: Model) -> dict[str, Expr]:
     """
 
     def held_by_node(node: Activity) -> dict[str, Expr]:
-        return {name: _held_time(node, name, model) for name in node.held}
+        return {lock_name: _held_time(node, lock_name, model) for lock_name in node.held}
 
     return total_work(activity, held_by_node)
 
 
-def _held_time(node: Activity, name: str, model: Model) -> Expr:
+def _held_time(node: Activity, lock_name: str, model: Model) -> Expr:
     # It is held through the accesses to its word with which it is released.
-    lock = model.held_resource(name)
+    lock = model.held_resource(lock_name)
     child_times = (
         executions * time(child, model, booked=False) for executions, child in node.weighted
     )
@@ -131,24 +131,24 @@ def _held_time(node: Activity, name: str, model: Model) -> Expr:
     return lock.capacity * held_time if node.mode == WRITE else held_time
 
 
-def time_of(node: Activity, model: Model, key: StepKey) -> dict[str, Expr]:
-    """Return the time of a step without contention, under the name that `key` gives it; empty for a
+def time_of(node: Activity, model: Model, name_of_step: StepKey) -> dict[str, Expr]:
+    """Return the time of a step without contention, under the name that `name_of_step` gives it; empty for a
     node that is no step, or a step without a name.
     """
-    if not isinstance(node, Step) or (name := key(node)) is None:
+    if not isinstance(node, Step) or (step_name := name_of_step(node)) is None:
         return {}
-    return {name: model.time_alone(node)}
+    return {step_name: model.time_alone(node)}
 
 
-def work_of_steps(model: Model, key: StepKey) -> dict[str, Expr]:
+def work_of_steps(model: Model, name_of_step: StepKey) -> dict[str, Expr]:
     """Return the work of a processor in a cycle or a program: the times of its steps in all
-    branches and items, added up by the names that `key` gives them [s].
+    branches and items, added up by the names that `name_of_step` gives them [s].
     """
     population = model.population
     work_by_node = dict[int, dict[str, Expr]]()
 
     def work_of_body(body: Activity) -> dict[str, Expr]:
-        return total_work(body, lambda node: time_of(node, model, key), work_by_node)
+        return total_work(body, lambda node: time_of(node, model, name_of_step), work_by_node)
 
     match population:
         case PhasedPopulation(phases):
@@ -200,20 +200,20 @@ def most_at_once(
         requests_by_child = [
             most_at_once(child, name_of_request, requests_by_node) for child in activity.children
         ]
-        name = name_of_request(activity)
-        own_request = {} if name is None else {name: Number(1.0)}
+        request_name = name_of_request(activity)
+        own_request = {} if request_name is None else {request_name: Number(1.0)}
         match activity.combination:
             # Of children that are executed in turn only one is under way, of branches all are.
             case Combination.IN_TURN:
                 requests_by_name = _combined_by_name([own_request, *requests_by_child], largest)
             case Combination.LONGEST:
-                branches = zip(activity.weighted, requests_by_child, strict=True)
-                all_branches = [
+                weighted_branches = zip(activity.weighted, requests_by_child, strict=True)
+                requests_of_branches = [
                     _scaled_work(executions, branch_requests)
-                    for (executions, _), branch_requests in branches
+                    for (executions, _), branch_requests in weighted_branches
                 ]
                 requests_by_name = _combined_by_name(
-                    [own_request, _combined_by_name(all_branches, total)], largest
+                    [own_request, _combined_by_name(requests_of_branches, total)], largest
                 )
             case Combination.ITEMS if isinstance(activity, Pipeline):
                 requests_by_name = _items_at_once(activity, requests_by_child)
@@ -239,8 +239,8 @@ def _items_at_once(
     most_of_an_item = _combined_by_name(requests_by_stage, largest)
     # An item is at one stage at a time.
     return {
-        name: minimum(requests, pipeline.items * most_of_an_item[name])
-        for name, requests in _combined_by_name(item_requests_by_stage, total).items()
+        request_name: minimum(requests, pipeline.items * most_of_an_item[request_name])
+        for request_name, requests in _combined_by_name(item_requests_by_stage, total).items()
     }
 
 
@@ -249,17 +249,17 @@ def largest(terms: Iterable[Expr]) -> Expr:
     return maximum(*dict.fromkeys(terms))
 
 
-def _most_steps_at_once(bodies: Sequence[Activity], key: StepKey) -> dict[str, Expr]:
-    """Return the largest number of steps that can be under way at once, by the name that `key`
+def _most_steps_at_once(bodies: Sequence[Activity], name_of_step: StepKey) -> dict[str, Expr]:
+    """Return the largest number of steps that can be under way at once, by the name that `name_of_step`
     gives them [1].
     """
     requests_by_node: dict[int, dict[str, Expr]] = {}
 
-    def key_of_node(node: Activity) -> str | None:
-        return key(node) if isinstance(node, Step) else None
+    def name_of_node(node: Activity) -> str | None:
+        return name_of_step(node) if isinstance(node, Step) else None
 
     return _combined_by_name(
-        (most_at_once(body, key_of_node, requests_by_node) for body in bodies), largest
+        (most_at_once(body, name_of_node, requests_by_node) for body in bodies), largest
     )
 
 
@@ -309,7 +309,7 @@ class ParallelWork:
         counts_useful = counts_useful and not any(node.beside for node in parallel_nodes)
         counts_useful = counts_useful and any(name in model.useful for name in self.components)
         if counts_useful and not model.population.open:
-            self._count_useful(model, bodies, useful_steps)
+            self._add_useful_expressions(model, bodies, useful_steps)
         work_by_component = (
             {} if has_counts_by_state else work_of_steps(model, lambda step: step.component)
         )
@@ -322,32 +322,37 @@ class ParallelWork:
             )
         self._tape = Tape([*self._expr_by_symbol.values()] or [zero(TIME)])
 
-    def _count_useful(self, model: Model, bodies: Sequence[Activity], useful: set[Step]) -> None:
-        def useful_key(step: Step) -> str | None:
-            return "" if step in useful else None
+    def _add_useful_expressions(
+        self, model: Model, bodies: Sequence[Activity], useful_steps: set[Step]
+    ) -> None:
+        def useful_name(step: Step) -> str | None:
+            return "" if step in useful_steps else None
 
         def useful_place(step: Step) -> str | None:
-            return _place_of_step(step) if step in useful else None
+            return _resource_of_step(step) if step in useful_steps else None
 
-        self._expr_by_symbol["most", ""] = _most_steps_at_once(bodies, useful_key)[""]
+        self._expr_by_symbol["most", ""] = _most_steps_at_once(bodies, useful_name)[""]
         steps_by_place = _most_steps_at_once(bodies, useful_place)
         self._expr_by_symbol |= {
-            ("at", resource_name): number for resource_name, number in steps_by_place.items()
+            ("at", resource_name): step_count
+            for resource_name, step_count in steps_by_place.items()
         }
-        resources = {
+        resource_by_name = {
             resource_name: model.resources[resource_name]
             for resource_name in steps_by_place
             if resource_name in model.resources
         }
         self._expr_by_symbol |= {
-            ("servers", resource_name): _servers(resource)
-            for resource_name, resource in resources.items()
+            ("servers", resource_name): _servers_of(resource)
+            for resource_name, resource in resource_by_name.items()
         }
-        self._expr_by_symbol["work", ""] = work_of_steps(model, useful_key)[""]
+        self._expr_by_symbol["work", ""] = work_of_steps(model, useful_name)[""]
 
-    def numbers(self, values: Values) -> dict[tuple[str, str], Array]:
-        """Evaluate the symbols of `slipstick.method.closed_form` at aligned points: w, w_r and W_u
-        of the useful steps, W of each component, and W and w of each pipeline.
+    def values_by_symbol(self, values: Values) -> dict[tuple[str, str], Array]:
+        """Evaluate at aligned points, by symbol and name: of the useful steps their ``work``, the
+        ``most`` that one processor can have under way at once, those of them ``at`` a resource and
+        its ``servers``; the ``work of`` each component; and of each pipeline the work of its serial
+        ``stages`` and the ``places`` there, which are the steps that can be under way at once.
         """
         return dict(
             zip(
@@ -358,7 +363,12 @@ class ParallelWork:
         )
 
     def columns(
-        self, values: Values, time: Array, processors: Array, account: Columns, spans: Columns
+        self,
+        values: Values,
+        time: Array,
+        processors: Array,
+        account: Columns,
+        span_by_pipeline: Columns,
     ) -> dict[str, Array]:
         """Return occupation, overlap and bubbles at aligned points, and efficiency and speed-up
         where they differ from the account.
@@ -369,39 +379,41 @@ class ParallelWork:
         time : of a cycle, or of the whole program [s]
         processors : number of processors [1]
         account : seconds of a processor by component
-        spans : mean time of one execution of each pipeline, where it is known [s]
+        span_by_pipeline : mean time of one execution of each pipeline, where it is known [s]
         """
-        value_by_symbol = self.numbers(values)
-        columns = dict[str, Array]()
+        value_by_symbol = self.values_by_symbol(values)
+        column_by_name = dict[str, Array]()
         if ("work", "") in value_by_symbol:
             speedup = SPEEDUP.equation(
                 processors, EFFICIENCY.equation(value_by_symbol["work", ""], time)
             )
-            columns = {
+            column_by_name = {
                 "efficiency": speedup / self.workers(value_by_symbol, processors),
                 "speedup": speedup,
             }
         for name in self.components:
-            work = value_by_symbol["work of", name]
-            columns[f"occupation[{name}]"] = work / time
+            component_work = value_by_symbol["work of", name]
+            column_by_name[f"occupation[{name}]"] = component_work / time
             # The account follows the line that ends last; all other work of a component is hidden
             # behind it. A maximum of random times is split approximately, so that the difference
             # may be below 0: then nothing is hidden.
-            hidden_work = work - account.get(name, np.zeros(1))
-            columns[f"overlap[{name}]"] = (
-                np.where(hidden_work > ROUNDING * work, hidden_work, 0.0) / time
+            hidden_work = component_work - account.get(name, np.zeros(1))
+            column_by_name[f"overlap[{name}]"] = (
+                np.where(hidden_work > ROUNDING * component_work, hidden_work, 0.0) / time
             )
-        for name in self.pipelines.keys() & spans.keys():
-            columns[f"bubble[{name}]"] = 1 - value_by_symbol["stages", name] / (
-                value_by_symbol["places", name] * spans[name]
+        for name in self.pipelines.keys() & span_by_pipeline.keys():
+            column_by_name[f"bubble[{name}]"] = 1 - value_by_symbol["stages", name] / (
+                value_by_symbol["places", name] * span_by_pipeline[name]
             )
-        return {name: np.broadcast_to(column, np.shape(time)) for name, column in columns.items()}
+        return {
+            name: np.broadcast_to(column, np.shape(time)) for name, column in column_by_name.items()
+        }
 
     def workers(
         self, value_by_symbol: Mapping[tuple[str, str], Array], processors: Array | float
     ) -> Array:
         """Count the processors and servers P that can do useful work, from the result of
-        `value_by_symbol` [1].
+        `values_by_symbol` [1].
         """
         workers_by_place = [
             _workers_at(
@@ -437,17 +449,17 @@ def _workers_at(
     return served_requests
 
 
-def _servers(resource: ResourceKind) -> Expr:
+def _servers_of(server_resource: ResourceKind) -> Expr:
     """Return how many steps a resource can serve at once; for a station with rates, its greatest
     speed relative to that for one step.
     """
-    speed_alone = resource.speed_alone
-    if isinstance(resource, Station) and speed_alone is not None:
-        return maximum(*resource.rates) / speed_alone
-    return Number(float(resource.capacity))
+    speed_alone = server_resource.speed_alone
+    if isinstance(server_resource, Station) and speed_alone is not None:
+        return maximum(*server_resource.rates) / speed_alone
+    return Number(float(server_resource.capacity))
 
 
-def _place_of_step(step: Step) -> str:
+def _resource_of_step(step: Step) -> str:
     if step.resource is None:
         return NOWHERE
     return PROCESSORS if is_processor(step.resource) else step.resource

@@ -63,13 +63,14 @@ class NetworkPoints:
         if self.routes is None:
             return entries
         sources_and_targets = zip(self.routes.source, self.routes.target, strict=True)
-        for route_index, ((class_before, station), (class_after, _)) in enumerate(
+        for route_index, ((class_before, station_index), (class_after, _)) in enumerate(
             sources_and_targets
         ):
             # A move within a class is no entry: the customer is a member already.
             if class_after not in (OUTSIDE, class_before):
                 passing_customers = (
-                    self.visits[:, class_before, station] * self.routes.probability[:, route_index]
+                    self.visits[:, class_before, station_index]
+                    * self.routes.probability[:, route_index]
                 )
                 entries[:, class_after] += passing_customers
         return entries
@@ -79,7 +80,8 @@ class NetworkPoints:
         answer are not kept.
         """
         selected_arrays = {
-            name: getattr(self, name)[points] for name in ("service", "visits", "scv")
+            array_name: getattr(self, array_name)[points]
+            for array_name in ("service", "visits", "scv")
         }
         routes = None if self.routes is None else self.routes.select(points)
         patience = (
@@ -120,7 +122,8 @@ class NetworkLayout:
     def __init__(self, model: QueueingNetwork) -> None:
         self.model = model
         chains_of_one_class = {
-            name: Chain((name,), own_class, (name, "")) for name, own_class in model.classes.items()
+            class_name: Chain((class_name,), own_class, (class_name, ""))
+            for class_name, own_class in model.classes.items()
         }
         self.chains: dict[str, Chain] = {**chains_of_one_class, **model.chains}
         self.classes = model.class_names
@@ -140,16 +143,16 @@ class NetworkLayout:
         }
 
     def perturbed(
-        self, point_values: Mapping[str, float], names: Sequence[str]
+        self, point_values: Mapping[str, float], moved_parameters: Sequence[str]
     ) -> dict[str, Array]:
         """Evaluate every number at one point, and again with each of some parameters moved by a
         complex step; see `slipstick.method.answers.perturbed`.
         """
         value_by_parameter = {
-            name: point_values.get(name, parameter.value or 0.0)
-            for name, parameter in self.tape.parameters.items()
+            parameter_name: point_values.get(parameter_name, parameter.value or 0.0)
+            for parameter_name, parameter in self.tape.parameters.items()
         }
-        return dict(perturbed(self._expressions, value_by_parameter, names))
+        return dict(perturbed(self._expressions, value_by_parameter, moved_parameters))
 
     def arrays(self, columns: Columns) -> NetworkPoints:
         """Build the arrays of a network at aligned points, as solvers take them.
@@ -170,7 +173,7 @@ class NetworkLayout:
         )
         routes = self._routes(columns)
         reason_by_point = {
-            **self._refused_numbers(columns),
+            **self._reasons_against_numbers(columns),
             **(
                 {}
                 if routes is None
@@ -216,17 +219,17 @@ class NetworkLayout:
         scv = np.ones(shape, number_type)
         for station_index, (station_name, station) in enumerate(self.model.stations.items()):
             for class_index, class_name in enumerate(self.classes):
-                prefix = f"stations.{station_name}"
+                path_prefix = f"stations.{station_name}"
                 if class_name in station.visitors():
                     demand_key = "demand" if class_name in station.demand else "service"
                     service[:, class_index, station_index] = columns[
-                        f"{prefix}.{demand_key}.{class_name}"
+                        f"{path_prefix}.{demand_key}.{class_name}"
                     ]
                     visits[:, class_index, station_index] = columns.get(
-                        f"{prefix}.visits.{class_name}", 1.0
+                        f"{path_prefix}.visits.{class_name}", 1.0
                     )
                     scv[:, class_index, station_index] = columns.get(
-                        f"{prefix}.scv.{class_name}", 1.0
+                        f"{path_prefix}.scv.{class_name}", 1.0
                     )
         return service, visits, scv
 
@@ -245,7 +248,8 @@ class NetworkLayout:
             ]
         )
         probabilities = [
-            columns[f"routing.{index}.probability"] for index in range(len(sources_and_targets))
+            columns[f"routing.{route_index}.probability"]
+            for route_index in range(len(sources_and_targets))
         ]
         return Routes(place_indices[:, 0], place_indices[:, 1], np.stack(probabilities, axis=1))
 
@@ -258,9 +262,9 @@ class NetworkLayout:
         """Write the visits that follow from the routes into `visits`; return, by point, the reason
         where none follow.
         """
-        reason_by_point = self._refused_probabilities(routes.probability.real)
-        for chain_index, (name, chain) in enumerate(self.chains.items()):
-            if name in self.model.chains:
+        reason_by_point = self._reasons_against_probabilities(routes.probability.real)
+        for chain_index, (chain_name, chain) in enumerate(self.chains.items()):
+            if chain_name in self.model.chains:
                 class_indices = np.flatnonzero(chain_of_class == chain_index)
                 is_closed = isinstance(chain.members, ClosedClass)
                 chain_visits = traffic_equations(
@@ -273,14 +277,14 @@ class NetworkLayout:
                 visits[:, class_indices] = chain_visits[:, class_indices]
         never_returns = ~np.isfinite(visits).all(axis=(1, 2))
         reason_by_point |= {
-            int(point): "the routes of some chain never come back"
-            for point in np.flatnonzero(never_returns)
+            int(point_index): "the routes of some chain never come back"
+            for point_index in np.flatnonzero(never_returns)
         }
         # Zeros keep the other points in one call of the solver; the reason replaces their answer.
         visits[list(reason_by_point)] = 0.0
         return reason_by_point
 
-    def _refused_numbers(self, columns: Columns) -> dict[int, str]:
+    def _reasons_against_numbers(self, columns: Columns) -> dict[int, str]:
         """Return, by point, the first number that is negative, infinite or out of range, or a
         fractional number of customers.
         """
@@ -304,25 +308,25 @@ class NetworkLayout:
             for class_name in getattr(station, limit_key)
         }
         for path, column in columns.items():
-            for point, reason in _unsound_numbers(path, column.real, path in duration_paths):
-                reason_by_point.setdefault(point, reason)
+            for point_index, reason in _unsound_numbers(path, column.real, path in duration_paths):
+                reason_by_point.setdefault(point_index, reason)
         return reason_by_point
 
-    def _refused_probabilities(self, probabilities: Array) -> dict[int, str]:
+    def _reasons_against_probabilities(self, probabilities: Array) -> dict[int, str]:
         reason_by_point: dict[int, str] = {}
         # Checked at each point, because probabilities of routes may be parameters.
         sources = dict.fromkeys(route.source for route in self.model.routing)
         for class_name, station_name in sources:
             route_indices = [
-                index
-                for index, route in enumerate(self.model.routing)
+                route_index
+                for route_index, route in enumerate(self.model.routing)
                 if route.source == (class_name, station_name)
             ]
-            sums = probabilities[:, route_indices].sum(axis=1)
-            for point in np.flatnonzero(~np.isclose(sums, 1.0, rtol=1e-9)):
+            probability_sums = probabilities[:, route_indices].sum(axis=1)
+            for point_index in np.flatnonzero(~np.isclose(probability_sums, 1.0, rtol=1e-9)):
                 reason_by_point.setdefault(
-                    int(point),
-                    f"the probabilities of leaving {station_name} as {class_name} add up to {sums[point]:g},"
+                    int(point_index),
+                    f"the probabilities of leaving {station_name} as {class_name} add up to {probability_sums[point_index]:g},"
                     " not to 1",
                 )
         return reason_by_point
@@ -368,7 +372,7 @@ class NetworkLayout:
         self, columns: Columns, point_count: int, service: Array, visits: Array, scv: Array
     ) -> NetworkArrays:
         stations = self.model.stations.values()
-        think_times, arrival_rates, population_sizes, burst_rates = self._customers(
+        think_times, arrival_rates, population_sizes, burst_rates = self._rates_and_populations(
             columns, point_count, service.dtype
         )
         populations = [chain.members for chain in self.chains.values()]
@@ -417,7 +421,7 @@ class NetworkLayout:
             weights=self._weights(columns, [chain.classes for chain in self.chains.values()]),
         )
 
-    def _customers(
+    def _rates_and_populations(
         self, columns: Columns, point_count: int, number_type: np.dtype[Any]
     ) -> tuple[Array, Array, NDArray[np.int64], Array]:
         """Return think times [s], rates of arrivals [1/s] and populations of the chains [points,
@@ -429,22 +433,24 @@ class NetworkLayout:
         population_sizes = np.zeros((point_count, chain_count), dtype=np.int64)
         burst_rates = np.zeros((point_count, chain_count, 4), number_type)
         for chain_index, (chain_name, chain) in enumerate(self.chains.items()):
-            prefix = f"{'chains' if chain_name in self.model.chains else 'classes'}.{chain_name}"
+            path_prefix = (
+                f"{'chains' if chain_name in self.model.chains else 'classes'}.{chain_name}"
+            )
             if isinstance(chain.members, OpenClass) and chain.members.bursty:
-                burst_rates[:, chain_index] = self._burst_rates(columns, prefix)
+                burst_rates[:, chain_index] = self._burst_rates(columns, path_prefix)
                 quiet_rate, burst_rate, begin_rate, end_rate = burst_rates[:, chain_index].T
                 arrival_rates[:, chain_index] = (
                     quiet_rate * end_rate + burst_rate * begin_rate
                 ) / (begin_rate + end_rate)
             elif isinstance(chain.members, OpenClass):
-                arrival_rates[:, chain_index] = columns[f"{prefix}.arrivals"]
+                arrival_rates[:, chain_index] = columns[f"{path_prefix}.arrivals"]
             if isinstance(chain.members, OpenClass):
                 with np.errstate(over="ignore"):  # beyond all numbers is saturated as well
                     arrival_rates[:, chain_index] *= chain.members.batch
             else:
-                think_times[:, chain_index] = columns[f"{prefix}.think_time"]
-                customers = np.nan_to_num(columns[f"{prefix}.population"].real)
-                # What is clipped here is refused by `_refused_numbers`; the array of counts needs
+                think_times[:, chain_index] = columns[f"{path_prefix}.think_time"]
+                customers = np.nan_to_num(columns[f"{path_prefix}.population"].real)
+                # What is clipped here is refused by `_reasons_against_numbers`; the array of counts needs
                 # some whole number.
                 population_sizes[:, chain_index] = np.round(np.clip(customers, 0, MOST_CUSTOMERS))
         return think_times, arrival_rates, population_sizes, burst_rates
@@ -503,14 +509,16 @@ class NetworkLayout:
                     ]
         return weights
 
-    def _burst_rates(self, columns: Columns, prefix: str) -> Array:
+    def _burst_rates(self, columns: Columns, path_prefix: str) -> Array:
         """Return the arrival rates between and within bursts, and the rates at which bursts begin
         and end [points, 4].
         """
-        quiet_rate = columns[f"{prefix}.arrivals"]
-        burst_rate = columns[f"{prefix}.burst_arrivals"]
+        quiet_rate = columns[f"{path_prefix}.arrivals"]
+        burst_rate = columns[f"{path_prefix}.burst_arrivals"]
         # A time of 0 is refused beside; here it must not divide.
-        durations = (columns[f"{prefix}.{time_key}"] for time_key in ("quiet_time", "burst_time"))
+        durations = (
+            columns[f"{path_prefix}.{time_key}"] for time_key in ("quiet_time", "burst_time")
+        )
         return np.stack(
             [
                 quiet_rate,
@@ -555,40 +563,48 @@ class NetworkLayout:
 
 
 def _unsound_numbers(
-    path: str, values: NDArray[np.float64], is_lasting: bool
+    path: str, number_column: NDArray[np.float64], is_duration: bool
 ) -> Iterator[tuple[int, str]]:
     """Yield each point at which a number is out of its range, with the reason.
 
     Parameters
     ----------
-    path, values : of the number, and its value at each point, in base units
-    is_lasting : it is a duration that must be above 0
+    path, number_column : of the number, and its value at each point, in base units
+    is_duration : it is a duration that must be above 0
     """
     is_count = path.endswith(".population")
-    is_valid = np.isfinite(values) & (values >= 0)
+    is_valid = np.isfinite(number_column) & (number_column >= 0)
     if is_count:
-        is_valid &= values == np.floor(values)
-    for point in np.flatnonzero(~is_valid).tolist():
+        is_valid &= number_column == np.floor(number_column)
+    for point_index in np.flatnonzero(~is_valid).tolist():
         noun = "a whole number" if is_count else "a finite number"
-        yield point, f"{path} must be {noun} that is not negative, got {values[point]:g}"
-    for point in np.flatnonzero(values > MOST_CUSTOMERS).tolist() if is_count else ():
+        yield (
+            point_index,
+            f"{path} must be {noun} that is not negative, got {number_column[point_index]:g}",
+        )
+    for point_index in np.flatnonzero(number_column > MOST_CUSTOMERS).tolist() if is_count else ():
         limit_text = (
             f"{path} must be at most {MOST_CUSTOMERS:.4g}, above which doubles are no counts"
         )
-        yield point, f"{limit_text}, got {values[point]:g}"
-    for point in np.flatnonzero(values == 0).tolist() if ".weight." in path else ():
-        yield point, f"{path} must be above 0: without weight no customer is served"
-    for point in np.flatnonzero(values == 0).tolist() if is_lasting else ():
+        yield point_index, f"{limit_text}, got {number_column[point_index]:g}"
+    for point_index in np.flatnonzero(number_column == 0).tolist() if ".weight." in path else ():
+        yield point_index, f"{path} must be above 0: without weight no customer is served"
+    for point_index in np.flatnonzero(number_column == 0).tolist() if is_duration else ():
         remedy = (
             "patience a capacity says which customers do not wait"
             if "patience" in path or "timeout" in path
             else "bursts leave it out"
         )
-        yield point, f"{path} must be above 0 s: without {remedy}"
-    out_of_range = (values != 0) & ((values < SMALLEST) | (values > LARGEST))
-    for point in np.flatnonzero(out_of_range).tolist():
+        yield point_index, f"{path} must be above 0 s: without {remedy}"
+    is_out_of_range = (number_column != 0) & (
+        (number_column < SMALLEST) | (number_column > LARGEST)
+    )
+    for point_index in np.flatnonzero(is_out_of_range).tolist():
         range_text = (
             f"{path} must be 0 or from {SMALLEST:g} to {LARGEST:g} in base units, got"
-            f" {values[point]:g}"
+            f" {number_column[point_index]:g}"
         )
-        yield point, f"{range_text}; beyond that products of numbers leave the range of doubles"
+        yield (
+            point_index,
+            f"{range_text}; beyond that products of numbers leave the range of doubles",
+        )

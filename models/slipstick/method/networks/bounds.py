@@ -66,30 +66,32 @@ def network_bounds(model: QueueingNetwork) -> tuple[Answer, ...]:
         compiled_bounds = CompiledNetworkBounds(model)
     except NoAnswerError as error:
         return (Answer(model.name, f"{BOUNDS}/asymptotic", failed=str(error)),)
-    arrays = compiled_bounds.arrays({})
-    reason_by_point = _refusal_reasons(arrays)
+    network_points = compiled_bounds.arrays({})
+    reason_by_point = _refusal_reasons(network_points)
     if reason_by_point:
         return (Answer(model.name, f"{BOUNDS}/asymptotic", failed=reason_by_point[0]),)
-    bounds_by_kind, missing_reasons = _bounds_by_kind(arrays)
+    bounds_by_kind, missing_reasons = _bounds_by_kind(network_points)
     return tuple(
         Answers(
             Solution(
                 model=model.name,
                 method=f"{BOUNDS}/{bound_kind}",
-                remarks=lambda _, bound_kind=bound_kind, further_notes=() if index else missing_reasons: (
+                remarks=lambda _, bound_kind=bound_kind, further_notes=() if kind_index else missing_reasons: (
                     Remarks(notes=(KINDS[bound_kind][1], *further_notes))
                 ),  # type: ignore[misc]
-                **_values_and_bounds(arrays, low, high),
+                **_values_and_bounds(network_points, low_throughputs, high_throughputs),
             )
         ).answer(0)
-        for index, (bound_kind, (low, high)) in enumerate(bounds_by_kind.items())
+        for kind_index, (bound_kind, (low_throughputs, high_throughputs)) in enumerate(
+            bounds_by_kind.items()
+        )
     )
 
 
-def _refusal_reasons(arrays: NetworkPoints) -> dict[int, str]:
+def _refusal_reasons(network_points: NetworkPoints) -> dict[int, str]:
     """Return, by point, why there are no bounds."""
-    network = arrays.network
-    reason_by_point = unsolvable(arrays)
+    network = network_points.network
+    reason_by_point = unsolvable(network_points)
     if network.losses:
         loss_reason = f"{network.losses}, and the bounds do not cover loss or blocking"
         reason_by_point.update(
@@ -100,17 +102,17 @@ def _refusal_reasons(arrays: NetworkPoints) -> dict[int, str]:
     closed_classes = np.flatnonzero(network.closed)
     # Divided by such a cycle a bound would be infinite.
     cycle_times = (network.think + network.demand.sum(axis=2))[:, closed_classes]
-    for point, position in np.argwhere(
+    for point_index, position in np.argwhere(
         (cycle_times == 0) & (network.population[:, closed_classes] > 0)
     ):
-        name = network.classes[closed_classes[position]]
-        reason_by_point[int(point)] = (
-            f"a cycle of {name} takes no time: all its demands and its think time are 0"
+        class_name = network.classes[closed_classes[position]]
+        reason_by_point[int(point_index)] = (
+            f"a cycle of {class_name} takes no time: all its demands and its think time are 0"
         )
     return reason_by_point
 
 
-def _bounds_by_kind(arrays: NetworkPoints) -> tuple[dict[str, Bounds], list[str]]:
+def _bounds_by_kind(network_points: NetworkPoints) -> tuple[dict[str, Bounds], list[str]]:
     """Return bounds of the throughputs by each kind that applies (points, classes), and the reasons
     why other kinds do not.
     """
@@ -119,11 +121,11 @@ def _bounds_by_kind(arrays: NetworkPoints) -> tuple[dict[str, Bounds], list[str]
     for bound_kind, (compute_bounds, _) in KINDS.items():
         try:
             with np.errstate(all="ignore"):
-                low, high = compute_bounds(arrays.network)
+                low_throughputs, high_throughputs = compute_bounds(network_points.network)
         except ModelError as error:
             missing_reasons.append(f"no {bound_kind} bounds: {error}")
         else:
-            bounds_by_kind[bound_kind] = (low.real, high.real)
+            bounds_by_kind[bound_kind] = (low_throughputs.real, high_throughputs.real)
     return bounds_by_kind, missing_reasons
 
 
@@ -155,25 +157,34 @@ class CompiledNetworkBounds(CompiledModel):
         """Return the tightest bounds of throughputs and response times at points, given by columns of
         one length.
         """
-        arrays = self.arrays(values)
-        reason_by_point, (bounds_by_kind, _) = _refusal_reasons(arrays), _bounds_by_kind(arrays)
+        network_points = self.arrays(values)
+        reason_by_point, (bounds_by_kind, _) = (
+            _refusal_reasons(network_points),
+            _bounds_by_kind(network_points),
+        )
         # Each kind holds where its assumptions do, so that the tightest of them holds too.
-        low = np.max([low for low, _ in bounds_by_kind.values()], axis=0)
-        high = np.min([high for _, high in bounds_by_kind.values()], axis=0)
+        low_throughputs = np.max(
+            [low_throughputs for low_throughputs, _ in bounds_by_kind.values()], axis=0
+        )
+        high_throughputs = np.min(
+            [high_throughputs for _, high_throughputs in bounds_by_kind.values()], axis=0
+        )
         return Solution(
             model=self.model.name,
             method=BOUNDS,
-            count=arrays.network.points,
+            count=network_points.network.points,
             remarks=lambda index: Remarks(
                 failed=reason_by_point.get(index),
                 notes=(f"the tightest of these bounds: {', '.join(bounds_by_kind)}",),
             ),
-            **_values_and_bounds(arrays, low, high, list(reason_by_point)),
+            **_values_and_bounds(
+                network_points, low_throughputs, high_throughputs, list(reason_by_point)
+            ),
         )
 
 
 def _values_and_bounds(
-    arrays: NetworkPoints,
+    network_points: NetworkPoints,
     low_throughputs: Array,
     high_throughputs: Array,
     unanswered_points: Sequence[int] = (),
@@ -181,50 +192,50 @@ def _values_and_bounds(
     """Return the values and bounds that follow from bounds on the throughputs (points, classes);
     NaN where there are none.
     """
-    network = arrays.network
+    network = network_points.network
     saturation_populations, (shortest_times, _) = (
         saturation_population(network).real,
         full_speed_demands(network),
     )
-    tables: dict[str, dict[str, Array]] = {"values": {}, "low": {}, "high": {}}
+    columns_by_table: dict[str, dict[str, Array]] = {"values": {}, "low": {}, "high": {}}
     for class_index, class_name in enumerate(network.classes):
         throughput_name = f"throughput[{class_name}]"
         time_name = f"response_time[{class_name}]"
         if not network.closed[class_index]:
-            tables["low"][throughput_name] = tables["high"][throughput_name] = network.arrivals[
-                :, class_index
-            ].real
-            tables["low"][time_name] = shortest_times[:, class_index].real
+            columns_by_table["low"][throughput_name] = columns_by_table["high"][throughput_name] = (
+                network.arrivals[:, class_index].real
+            )
+            columns_by_table["low"][time_name] = shortest_times[:, class_index].real
             continue
-        customers = network.population[:, class_index]
+        customers_by_point = network.population[:, class_index]
         think_time = network.think[:, class_index].real
         with np.errstate(all="ignore"):
             # R = N / X - Z: the upper bound on X gives the lower one on R, and the reverse.
-            has_customers = (customers > 0) & (high_throughputs[:, class_index] > 0)
+            has_customers = (customers_by_point > 0) & (high_throughputs[:, class_index] > 0)
             shortest_response = np.where(
                 has_customers,
-                np.maximum(0.0, customers / high_throughputs[:, class_index] - think_time),
+                np.maximum(0.0, customers_by_point / high_throughputs[:, class_index] - think_time),
                 np.nan,
             )
             longest_response = np.where(
                 has_customers & (low_throughputs[:, class_index] > 0),
-                customers / low_throughputs[:, class_index] - think_time,
+                customers_by_point / low_throughputs[:, class_index] - think_time,
                 np.nan,
             )
-        tables["low"] |= {
+        columns_by_table["low"] |= {
             throughput_name: low_throughputs[:, class_index],
             time_name: shortest_response,
         }
-        tables["high"] |= {
+        columns_by_table["high"] |= {
             throughput_name: high_throughputs[:, class_index],
             time_name: longest_response,
         }
-        tables["values"][f"saturation_population[{class_name}]"] = saturation_populations[
+        columns_by_table["values"][f"saturation_population[{class_name}]"] = saturation_populations[
             :, class_index
         ]
-    for columns in tables.values():
-        for column_name, column in columns.items():
+    for column_by_name in columns_by_table.values():
+        for value_name, column in column_by_name.items():
             finite_column = np.where(np.isfinite(column), column, np.nan)
             finite_column[list(unanswered_points)] = np.nan
-            columns[column_name] = finite_column
-    return tables
+            column_by_name[value_name] = finite_column
+    return columns_by_table

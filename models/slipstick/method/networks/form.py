@@ -536,7 +536,7 @@ class Measures:
     Parameters
     ----------
     network_layout : the network
-    arrays : its numbers
+    network_points : its numbers
     solution : of its chains; of its classes, and with losses, where it is a Markov chain's
     """
 

@@ -30,7 +30,7 @@ BEFORE_STEADY_STATE = (
 
 
 def by_class(
-    arrays: NetworkPoints, limit: float | None = None, alternatives: str = ""
+    network_points: NetworkPoints, state_limit: float | None = None, alternatives: str = ""
 ) -> MarkovSolution:
     """Solve a network as a Markov chain; the solution has the classes of the network, not its
     chains.
@@ -39,8 +39,8 @@ def by_class(
 
     Parameters
     ----------
-    arrays : the network
-    limit : states at most
+    network_points : the network
+    state_limit : states at most
     alternatives : to a chain, for the message; other methods by default
 
     Raises
@@ -49,72 +49,74 @@ def by_class(
     NoAnswerError : there are too many states, or open classes bring more work than can be done
     """
     try:
-        solution = solve_markov_chain(*_network_of_classes(arrays), limit=limit)
+        solution = solve_markov_chain(*_network_of_classes(network_points), limit=state_limit)
     except TooManyStatesError as error:
-        alternatives = alternatives or _alternatives(arrays)
+        alternatives = alternatives or _alternatives(network_points)
         raise NoAnswerError(f"{error.size}; {alternatives}, {way_out('states')}") from None
-    if arrays.routes is not None:
-        solution = _with_cycle_rates(arrays, solution)
+    if network_points.routes is not None:
+        solution = _with_cycle_rates(network_points, solution)
     # A lost customer of a closed class returns without service, so the laws hold for admitted
     # customers only.
-    if not arrays.network.losses:
-        checked(arrays.network, _solution_of_chains(arrays, solution), EXACT)
+    if not network_points.network.losses:
+        checked(network_points.network, _solution_of_chains(network_points, solution), EXACT)
     return solution
 
 
 def chain_at(
-    arrays: NetworkPoints, truncation: int | None, limit: float | None
+    network_points: NetworkPoints, truncation: int | None, state_limit: float | None
 ) -> tuple[StateSpace, MarkovChain]:
     """Build the Markov chain of a network at one point, to follow it before its steady state; also
     return its state space, with the stations in order.
 
     Parameters
     ----------
-    arrays : the network
+    network_points : the network
     truncation : customers of streams at most, None where capacities hold them
-    limit : states at most
+    state_limit : states at most
 
     Raises
     ------
     NoAnswerError : there are too many states
     """
-    network, rules = _network_of_classes(arrays)
+    network, rules = _network_of_classes(network_points)
     try:
         return markov_chain(
-            network, rules[0] if rules else None, truncation=truncation, limit=limit
+            network, rules[0] if rules else None, truncation=truncation, limit=state_limit
         )
     except TooManyStatesError as error:
         raise NoAnswerError(f"{error.size}; {BEFORE_STEADY_STATE}, {way_out('states')}") from None
 
 
-def _alternatives(arrays: NetworkPoints) -> str:
+def _alternatives(network_points: NetworkPoints) -> str:
     """Return advice on what to do instead of a Markov chain that is too large."""
-    if any(blocking != LOSS for blocking in arrays.network.blocking):
+    if any(blocking != LOSS for blocking in network_points.network.blocking):
         return "ask for fewer customers or smaller capacities; no other method blocks"
-    if arrays.network.losses or arrays.network.not_poisson:
+    if network_points.network.losses or network_points.network.not_poisson:
         return "ask for simulation, or for fewer customers or smaller capacities"
     return (
         "ask for linearizer, schweitzer or simulation, or for fewer customers or an scv nearer to 1"
     )
 
 
-def _network_of_classes(arrays: NetworkPoints) -> tuple[NetworkArrays, list[Routing] | None]:
+def _network_of_classes(
+    network_points: NetworkPoints,
+) -> tuple[NetworkArrays, list[Routing] | None]:
     """Return the network with one class for each class of its chains, and the routing at each
     point; no routing if no customer changes class.
     """
-    network = arrays.network
-    chain_of_class = arrays.chain_of
-    routes = arrays.routes
-    references = arrays.references
+    network = network_points.network
+    chain_of_class = network_points.chain_of
+    routes = network_points.routes
+    references = network_points.references
     if routes is None:
         return network, None
-    classes_by_chain = _classes_of_routed_chains(arrays)
+    classes_by_chain = _classes_of_routed_chains(network_points)
     keeps_class = ~np.isin(chain_of_class, list(classes_by_chain))
     service, visits = (
         np.where(keeps_class[:, None], chain_values[:, chain_of_class], class_values)
         for chain_values, class_values in (
-            (network.service, arrays.service),
-            (network.visits, arrays.visits),
+            (network.service, network_points.service),
+            (network.visits, network_points.visits),
         )
     )
     # All customers of a chain begin in the class of its reference.
@@ -130,7 +132,7 @@ def _network_of_classes(arrays: NetworkPoints) -> tuple[NetworkArrays, list[Rout
         network,
         service=service,
         visits=visits,
-        scv=arrays.scv,
+        scv=network_points.scv,
         think=network.think[:, chain_of_class],
         population=population,
         arrivals=arrivals,
@@ -146,16 +148,16 @@ def _network_of_classes(arrays: NetworkPoints) -> tuple[NetworkArrays, list[Rout
         if network.traced
         else (),
         closed=network.closed[chain_of_class],
-        priority=arrays.ranks,
-        classes=arrays.classes,
-        **arrays.patience,
-        weights=arrays.weights,
+        priority=network_points.ranks,
+        classes=network_points.classes,
+        **network_points.patience,
+        weights=network_points.weights,
     )
     reference_by_classes = {
         class_indices: references[chain_index]
         for chain_index, class_indices in classes_by_chain.items()
     }
-    point_slices = [slice(point, point + 1) for point in range(network.points)]
+    point_slices = [slice(point_index, point_index + 1) for point_index in range(network.points)]
     return network_of_classes, [
         routing_of_chains(
             network_of_classes.select(point_slice), routes.select(point_slice), reference_by_classes
@@ -164,32 +166,35 @@ def _network_of_classes(arrays: NetworkPoints) -> tuple[NetworkArrays, list[Rout
     ]
 
 
-def _classes_of_routed_chains(arrays: NetworkPoints) -> dict[int, tuple[int, ...]]:
+def _classes_of_routed_chains(network_points: NetworkPoints) -> dict[int, tuple[int, ...]]:
     """Return the chains whose customers follow routes, by number, each with the numbers of its
     classes.
     """
-    assert arrays.routes is not None
-    chains = np.unique(arrays.chain_of[arrays.routes.source[:, 0]]).tolist()
+    assert network_points.routes is not None
+    chain_indexes = np.unique(network_points.chain_of[network_points.routes.source[:, 0]]).tolist()
     return {
-        chain_index: tuple(np.flatnonzero(arrays.chain_of == chain_index).tolist())
-        for chain_index in chains
+        chain_index: tuple(np.flatnonzero(network_points.chain_of == chain_index).tolist())
+        for chain_index in chain_indexes
     }
 
 
-def _with_cycle_rates(arrays: NetworkPoints, solution: MarkovSolution) -> MarkovSolution:
+def _with_cycle_rates(network_points: NetworkPoints, solution: MarkovSolution) -> MarkovSolution:
     """Replace the throughput of each chain by its cycles in a second; a cycle ends at the reference
     of the chain, which is a class at a station.
     """
     throughput = solution.throughput.copy()
     begun_visits = solution.begun.copy()
-    network = arrays.network
-    phases_known = known_phases(arrays.scv, network.phases, arrays.classes, network.stations)
-    for chain_index, class_indices in _classes_of_routed_chains(arrays).items():
-        reference_index = (slice(None), *arrays.references[chain_index])
+    network = network_points.network
+    phases_known = known_phases(
+        network_points.scv, network.phases, network_points.classes, network.stations
+    )
+    for chain_index, class_indices in _classes_of_routed_chains(network_points).items():
+        reference_index = (slice(None), *network_points.references[chain_index])
         # Of those admitted a part abandons the queue: only the others end their service.
         admitted_visits = solution.ended / (1 - solution.abandoned)
         ended_visits, visits_begun, stated_visits = (
-            values[reference_index] for values in (solution.ended, admitted_visits, arrays.visits)
+            values[reference_index]
+            for values in (solution.ended, admitted_visits, network_points.visits)
         )
         for values, events in ((throughput, ended_visits), (begun_visits, visits_begun)):
             values[:, list(class_indices)] = quotient(events, stated_visits)[:, None]
@@ -198,21 +203,21 @@ def _with_cycle_rates(arrays: NetworkPoints, solution: MarkovSolution) -> Markov
         throughput=throughput,
         begun=begun_visits,
         residence=quotient(solution.queue, begun_visits[:, :, None]),
-        exact=bool((phases_known | ~(arrays.visits != 0).any(axis=0)).all()),
+        exact=bool((phases_known | ~(network_points.visits != 0).any(axis=0)).all()),
     )
 
 
-def _solution_of_chains(arrays: NetworkPoints, solution: MarkovSolution) -> MarkovSolution:
+def _solution_of_chains(network_points: NetworkPoints, solution: MarkovSolution) -> MarkovSolution:
     """Add up the classes of each chain in a solution, as the laws for chains need it."""
     first_classes = [
-        int(np.flatnonzero(arrays.chain_of == chain_index)[0])
-        for chain_index in range(len(arrays.network.classes))
+        int(np.flatnonzero(network_points.chain_of == chain_index)[0])
+        for chain_index in range(len(network_points.network.classes))
     ]
     # Throughput is that of the chain in cycles, the same for each of its classes.
-    is_member = (arrays.chain_of == np.arange(len(first_classes))[:, None]).astype(float)
+    is_member = (network_points.chain_of == np.arange(len(first_classes))[:, None]).astype(float)
 
-    def sum_by_chain(values: Array) -> Array:
-        return np.asarray(np.einsum("cr,prk->pck", is_member, values))
+    def sum_by_chain(class_values: Array) -> Array:
+        return np.asarray(np.einsum("cr,prk->pck", is_member, class_values))
 
     return replace(
         solution,

@@ -19,29 +19,31 @@ from slipstick.vocabulary import BEST, CONVOLUTION, EXACT, LINEARIZER, MARKOV_CH
 MOST_LISTED = 100
 """The largest number of customers for which the probability of every number present is computed."""
 
-MOST_NUMBERS = 1_000_000
+MOST_PROBABILITIES = 1_000_000
 """Probabilities up to which a sweep has them as well."""
 
-MOST_STATES = 1_000_001
+MOST_POPULATION_VECTORS = 1_000_001
 """Vectors of populations up to which exact answers are the default: a million customers of one
 class.
 """
 
-MOST_CHAINED, MOST_PLACES = 20_000, 400_000
+MOST_CHAIN_STATES, MOST_STATES_TIMES_PLACES = 20_000, 400_000
 """States of a Markov chain, and states times places of a class at a station, up to which it is the
 default where product form fails."""
 
-SETTLED = 1e-6
+STOPPING_ERROR = 1e-6
 """How far, relatively, the stopping rule of an approximation may leave it from a law."""
 
 
-def _solution_by(arrays: NetworkPoints, solver: str, limit: int | None = None) -> NetworkSolution:
+def _solution_by(
+    network_points: NetworkPoints, solver: str, state_limit: int | None = None
+) -> NetworkSolution:
     """Call a solver by name; its libraries are imported only now."""
-    network = arrays.network
+    network = network_points.network
     if solver == MARKOV_CHAIN:
         from slipstick.method.networks.markov import by_class
 
-        return by_class(arrays, limit)
+        return by_class(network_points, state_limit)
     if solver in (SCHWEITZER, LINEARIZER):
         from slipstick.queueing.approximate import linearizer, schweitzer
 
@@ -57,7 +59,7 @@ def _solution_by(arrays: NetworkPoints, solver: str, limit: int | None = None) -
     return exact(
         network,
         marginals=most_customers <= MOST_LISTED
-        and probability_count <= MOST_NUMBERS
+        and probability_count <= MOST_PROBABILITIES
         and not has_derivatives,
     )
 
@@ -72,42 +74,48 @@ class SolvedTogether:
 
 
 def solved_points(
-    arrays: NetworkPoints, solver: str, *, fail_together: bool = False
+    network_points: NetworkPoints, solver: str, *, fail_together: bool = False
 ) -> tuple[list[SolvedTogether], dict[int, str]]:
     """Solve all points that can be solved, together where possible; also return, by point, why the
     others have no answer.
 
     Parameters
     ----------
-    arrays : the network at aligned points
+    network_points : the network at aligned points
     solver : by name, or `BEST`
     fail_together : the points differ in derivatives alone, so that all fail where one does
     """
-    reason_by_point = unsolvable(arrays)
+    reason_by_point = unsolvable(network_points)
     solvable_points = np.array(
-        [point for point in range(arrays.network.points) if point not in reason_by_point],
+        [
+            point_index
+            for point_index in range(network_points.network.points)
+            if point_index not in reason_by_point
+        ],
         dtype=np.intp,
     )
     return (
-        list(_solved_pieces(arrays, solvable_points, solver, reason_by_point, fail_together))
+        list(
+            _solved_pieces(network_points, solvable_points, solver, reason_by_point, fail_together)
+        )
         if len(solvable_points)
         else []
     ), reason_by_point
 
 
-def unsolvable(arrays: NetworkPoints) -> dict[int, str]:
+def unsolvable(network_points: NetworkPoints) -> dict[int, str]:
     """Return, by point, why no solver can solve it: a number is undefined, or a station is
     saturated.
     """
     return {
-        **saturation_reasons(arrays.network, arrays.network.never_saturated),
-        **arrays.reason_by_point,
+        **saturation_reasons(network_points.network, network_points.network.never_saturated),
+        **network_points.reason_by_point,
     }
 
 
 def _solved_pieces(
-    arrays: NetworkPoints,
-    points: NDArray[np.intp],
+    network_points: NetworkPoints,
+    point_indexes: NDArray[np.intp],
     solver: str,
     reason_by_point: dict[int, str],
     fail_together: bool,
@@ -116,28 +124,34 @@ def _solved_pieces(
     fail, whose reasons are recorded.
     """
     # Selecting copies the arrays, so that all points are passed on as they are.
-    chosen_arrays = arrays if len(points) == arrays.network.points else arrays.select(points)
+    chosen_points = (
+        network_points
+        if len(point_indexes) == network_points.network.points
+        else network_points.select(point_indexes)
+    )
     try:
         with np.errstate(all="ignore"):
             chosen_solver, solution = (
-                _best_solution(chosen_arrays)
+                _best_solution(chosen_points)
                 if solver == BEST
-                else (solver, _checked_solution(chosen_arrays, solver))
+                else (solver, _checked_solution(chosen_points, solver))
             )
     except (NoAnswerError, ModelError) as error:
-        if len(points) == 1 or fail_together:
-            reason_by_point.update(dict.fromkeys(points.tolist(), str(error)))
+        if len(point_indexes) == 1 or fail_together:
+            reason_by_point.update(dict.fromkeys(point_indexes.tolist(), str(error)))
             return
         # Halving finds a few failing points in few solutions, and the others stay together.
-        for half in np.array_split(points, 2):
-            yield from _solved_pieces(arrays, half, solver, reason_by_point, fail_together)
+        for half_indexes in np.array_split(point_indexes, 2):
+            yield from _solved_pieces(
+                network_points, half_indexes, solver, reason_by_point, fail_together
+            )
     else:
-        yield SolvedTogether(points, chosen_solver, solution)
+        yield SolvedTogether(point_indexes, chosen_solver, solution)
 
 
-def _checked_solution(arrays: NetworkPoints, solver: str) -> NetworkSolution:
+def _checked_solution(network_points: NetworkPoints, solver: str) -> NetworkSolution:
     """Solve a network, and check the solution against the laws that every network obeys."""
-    network = arrays.network
+    network = network_points.network
     if network.losses and solver != MARKOV_CHAIN:
         raise ModelError(
             f"{network.losses}, which the method {solver} does not take; ask for markov-chain or"
@@ -148,27 +162,27 @@ def _checked_solution(arrays: NetworkPoints, solver: str) -> NetworkSolution:
         raise ModelError(
             f"{network.not_poisson}, which the method {solver} does not take; ask for {alternatives}"
         )
-    solution = _solution_by(arrays, solver)
+    solution = _solution_by(network_points, solver)
     if solver == MARKOV_CHAIN:  # it holds what it finds against the laws itself
         return solution
-    return checked(network, solution, ROUNDING if solution.exact else SETTLED)
+    return checked(network, solution, ROUNDING if solution.exact else STOPPING_ERROR)
 
 
-def preferred(arrays: NetworkPoints) -> str:
+def preferred(network_points: NetworkPoints) -> str:
     """Name the most exact method that a network's kind and size allow; a Markov chain may still
     be too large.
     """
     from slipstick.queueing.exact import is_single_queue
 
-    network = arrays.network
+    network = network_points.network
     has_product_form = not any(network.without_product_form) or is_single_queue(network)
     if not has_product_form or network.losses or network.not_poisson:
         return MARKOV_CHAIN
     population_vectors = (network.population + 1).prod(axis=1, dtype=float).max()
-    return EXACT if population_vectors <= MOST_STATES else LINEARIZER
+    return EXACT if population_vectors <= MOST_POPULATION_VECTORS else LINEARIZER
 
 
-def _best_solution(arrays: NetworkPoints) -> tuple[str, NetworkSolution]:
+def _best_solution(network_points: NetworkPoints) -> tuple[str, NetworkSolution]:
     """Solve a network by the preferred method, or by Linearizer where the Markov chain is too
     large; also return which of them it was.
 
@@ -176,22 +190,24 @@ def _best_solution(arrays: NetworkPoints) -> tuple[str, NetworkSolution]:
     ------
     NoAnswerError : nothing is left but an approximation whose measured error is over a tenth
     """
-    chosen_solver = preferred(arrays)
+    chosen_solver = preferred(network_points)
     if chosen_solver != MARKOV_CHAIN:
-        return chosen_solver, _checked_solution(arrays, chosen_solver)
+        return chosen_solver, _checked_solution(network_points, chosen_solver)
     try:
-        _, classes, stations = arrays.network.service.shape
+        _, class_count, station_count = network_points.network.service.shape
         return chosen_solver, _solution_by(
-            arrays, MARKOV_CHAIN, min(MOST_CHAINED, MOST_PLACES // max(1, classes * stations))
+            network_points,
+            MARKOV_CHAIN,
+            min(MOST_CHAIN_STATES, MOST_STATES_TIMES_PLACES // max(1, class_count * station_count)),
         )
     except (NoAnswerError, ModelError):
         # Approximations take neither losses, nor weights, nor arrivals that are not Poisson, so the
         # refusal of the chain stands.
-        network = arrays.network
+        network = network_points.network
         if network.losses or network.not_poisson or network.weights is not None:
             raise
         from slipstick.queueing.approximate import untrusted
 
-        if reason := untrusted(arrays.network):
+        if reason := untrusted(network_points.network):
             raise NoAnswerError(reason) from None
-        return LINEARIZER, _checked_solution(arrays, LINEARIZER)
+        return LINEARIZER, _checked_solution(network_points, LINEARIZER)

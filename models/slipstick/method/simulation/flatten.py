@@ -176,14 +176,14 @@ def flatten(model: Model, values: Mapping[str, float] | None = None) -> Flat:
             raise no_population("simulation", model.population)
 
 
-def _write_groups(groups: Sequence[Group], writer: Writer, number_by_expr: Numbers) -> Flat:
+def _write_groups(groups: Sequence[Group], writer: Writer, value_by_expr: Numbers) -> Flat:
     """Write the instructions of the cycle of each group of customers; a group without processors and
     arrivals has none.
     """
     # Answers are about the first group, so that it has a member; others may be empty.
     group_sizes = [
         _whole_number(
-            number_by_expr[group.processors], "the population", least_number=int(group is groups[0])
+            value_by_expr[group.processors], "the population", least_number=int(group is groups[0])
         )
         for group in groups
     ]
@@ -195,7 +195,7 @@ def _write_groups(groups: Sequence[Group], writer: Writer, number_by_expr: Numbe
             writer.builder.closed(group.name or ALL, group_size, first_instruction)
         elif group.arrivals is not None:
             writer.refuse_own(group.cycle)
-            times_between = _times_between_arrivals(group.pattern, group.arrivals, number_by_expr)
+            times_between = _times_between_arrivals(group.pattern, group.arrivals, value_by_expr)
             if times_between is not None:
                 writer.write(group.cycle, {})
                 writer.builder.open(group.name, times_between, first_instruction)
@@ -203,15 +203,15 @@ def _write_groups(groups: Sequence[Group], writer: Writer, number_by_expr: Numbe
 
 
 def _times_between_arrivals(
-    pattern: ArrivalPattern, rate: Expr, number_by_expr: Numbers
+    pattern: ArrivalPattern, rate: Expr, value_by_expr: Numbers
 ) -> Times | None:
     """Return the distribution of the times between arrivals of a population; None without arrivals."""
-    arrival_rate = number_by_expr[rate]
+    arrival_rate = value_by_expr[rate]
     if pattern.burst_time is not None and pattern.quiet_time is not None:
         burst_rate = (
-            0.0 if pattern.burst_arrivals is None else number_by_expr[pattern.burst_arrivals]
+            0.0 if pattern.burst_arrivals is None else value_by_expr[pattern.burst_arrivals]
         )
-        durations = [number_by_expr[pattern.quiet_time], number_by_expr[pattern.burst_time]]
+        durations = [value_by_expr[pattern.quiet_time], value_by_expr[pattern.burst_time]]
         if not (min(durations) > 0 and max(arrival_rate, burst_rate) > 0):
             return None
         bursty_times = BurstyTimes((arrival_rate, burst_rate), (1 / durations[0], 1 / durations[1]))
@@ -235,10 +235,10 @@ def _parties_by_name(groups: Sequence[Group], group_sizes: Sequence[int]) -> Par
     return parties_by_name
 
 
-def _write_phases(population: PhasedPopulation, writer: Writer, number_by_expr: Numbers) -> Flat:
+def _write_phases(population: PhasedPopulation, writer: Writer, value_by_expr: Numbers) -> Flat:
     """Write the phases; processors that take part in the same phases share their instructions."""
     phase_sizes = [
-        _whole_number(number_by_expr[phase.processors], "the processors of a phase")
+        _whole_number(value_by_expr[phase.processors], "the processors of a phase")
         for phase in population.phases
     ]
     processors = max(phase_sizes)

@@ -706,7 +706,7 @@ def _parallel_estimates(
     result = simulated_account.result
     layout = simulated_account.layout
     weights_by_component = simulated_account.weights(simulated_account.labels.component)
-    columns = parallel_work.numbers(parameter_values)
+    columns = parallel_work.values_by_symbol(parameter_values)
     number_by_key = {key: float(column[0]) for key, column in columns.items()}
     time_weights = simulated_account.time_weights
     cycle_weights = layout.column(layout.cycles[0])
