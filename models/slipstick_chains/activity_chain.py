@@ -53,7 +53,7 @@ from slipstick.phases import (
     phase_type,
 )
 from slipstick.queueing.markov.chain import (
-    LARGE,
+    MOST_DIRECT_STATES,
     Known,
     MarkovChain,
     Rows,
@@ -348,7 +348,7 @@ STATES_A_LOOK = 64
 FACTOR, DERIVATIVE = 1.8e-6, 1e-6
 """Processor time of the long run of n states, and of each derivative of it, in n^1.5 [s]: measured
 with 10,086 states (a pool, two locks and 64 processors) and with 21,752 (6 processors, scv 0.25),
-whose estimates were 2 and 7 % high. Fewer states than `LARGE` take under a second."""
+whose estimates were 2 and 7 % high. Fewer states than `MOST_DIRECT_STATES` take under a second."""
 
 
 def _announce_solution(model: str, size: int, solutions: int) -> None:
@@ -360,7 +360,9 @@ def _announce_solution(model: str, size: int, solutions: int) -> None:
     size : number of states
     solutions : the long run, and one for each derivative or further point
     """
-    seconds = size**1.5 * (FACTOR + DERIVATIVE * (solutions - 1)) if size > LARGE else 0.0
+    seconds = (
+        size**1.5 * (FACTOR + DERIVATIVE * (solutions - 1)) if size > MOST_DIRECT_STATES else 0.0
+    )
     if seconds > ANNOUNCED and (announce := ANNOUNCE.get()) is not None:
         announce(
             f"the chain of {model} has {size:,} states, and is solved: about {seconds:,.0f} s of"

@@ -380,7 +380,7 @@ def test_too_many_ways_to_go_on_at_a_shared_station_are_refused() -> None:
 def test_the_solution_of_a_large_chain_is_announced(monkeypatch: pytest.MonkeyPatch) -> None:
     announced: list[str] = []
     token = ANNOUNCE.set(announced.append)
-    monkeypatch.setattr("slipstick_chains.activity_chain.LARGE", 3)
+    monkeypatch.setattr("slipstick_chains.activity_chain.MOST_DIRECT_STATES", 3)
     monkeypatch.setattr("slipstick_chains.activity_chain.ANNOUNCED", 0.0)
     monkeypatch.setattr("slipstick_chains.activity_chain.FACTOR", 1.0)
     try:
@@ -405,7 +405,7 @@ def test_points_that_differ_in_derivatives_alone_are_factored_once(
         factored.append(len(start))
         return solver(generator, method, start)
 
-    monkeypatch.setattr(chain_module, "SMALL", 2)
+    monkeypatch.setattr(chain_module, "MOST_ELIMINATED_STATES", 2)
     monkeypatch.setattr(chain_module, "_solved_with_fixed", counted)
     model = closed_model(delay(1.0, scv=1.0) >> service("bus", 1.0, scv=1.0), 8)
     answer = solve(model, method="markov-chain")

@@ -106,7 +106,7 @@ class SeenOnArrival:
         self,
         weight: Array,
         number_by_class: Array,
-        shift: Array | None,
+        number_shift: Array | None,
         station: int,
         rank: Array | None,
     ) -> Array:
@@ -115,18 +115,19 @@ class SeenOnArrival:
         """
         weighted_numbers = weight * number_by_class[:, :, station]
         if rank is None:
-            met_number = (
+            weighted_number_met = (
                 weighted_numbers.sum(axis=1, keepdims=True) - self.own_share * weighted_numbers
             )
         else:
-            met_number = (
+            weighted_number_met = (
                 weighted_numbers @ rank.T - np.diagonal(rank) * self.own_share * weighted_numbers
             )
-        if shift is None:
-            return np.asarray(met_number)
-        met_change = shift[:, :, :, station] * weight[:, None]
+        if number_shift is None:
+            return np.asarray(weighted_number_met)
+        weighted_shift = number_shift[:, :, :, station] * weight[:, None]
         return np.asarray(
-            met_number + (met_change if rank is None else met_change * rank).sum(axis=2)
+            weighted_number_met
+            + (weighted_shift if rank is None else weighted_shift * rank).sum(axis=2)
         )
 
 
@@ -183,22 +184,22 @@ def _rates_residence(network: NetworkArrays, arrival_numbers: SeenOnArrival, sta
     # The speed at the mean number present, between those at the two whole numbers around it: an
     # assumption, for the arrival theorem takes the mean over all numbers. Errors: `MEASURED`,
     # "speeds by the number present".
-    whole_below = np.floor(number_present.real).astype(int)
-    index_below = np.clip(whole_below - 1, 0, max(0, last_index - 1))
-    fraction = np.where(
+    whole_number_below = np.floor(number_present.real).astype(int)
+    index_below = np.clip(whole_number_below - 1, 0, max(0, last_index - 1))
+    interpolation_fraction = np.where(
         number_present.real - 1 >= last_index,
         last_index - index_below,
         number_present - 1 - index_below,
     )
-    rates_of_points = np.broadcast_to(rates, (len(number_present), last_index + 1))
+    rates_by_point = np.broadcast_to(rates, (len(number_present), last_index + 1))
     speed_below, speed_above = (
-        np.take_along_axis(rates_of_points, np.minimum(index_below + offset, last_index), axis=1)
+        np.take_along_axis(rates_by_point, np.minimum(index_below + offset, last_index), axis=1)
         for offset in (0, 1)
     )
     residence: Array = (
         network.service[:, :, station]
         * number_present
-        / (speed_below + (speed_above - speed_below) * fraction)
+        / (speed_below + (speed_above - speed_below) * interpolation_fraction)
     )
     return residence
 
@@ -241,8 +242,8 @@ def _line_residence(
         return np.asarray(service + wait)
     # Those of higher ranks who come during the wait go first: the wait, and with preemption the
     # service too, is as long as if the server had the rest of its capacity only.
-    higher_rank = (rank[None, :] < rank[:, None]).astype(float)
-    utilization_ahead = arrival_numbers.served(unit_weights, station, higher_rank) / servers
+    is_of_higher_rank = (rank[None, :] < rank[:, None]).astype(float)
+    utilization_ahead = arrival_numbers.served(unit_weights, station, is_of_higher_rank) / servers
     free_share = 1 - clamped(utilization_ahead, high=MOST_BUSY)
     service_alone: Array = service / free_share if discipline.preemptive else service
     return np.asarray(service_alone + wait / free_share)
@@ -280,7 +281,11 @@ def approximations_of(network: NetworkArrays) -> tuple[str, ...]:
         ),
         "rates: speed at the mean number that an arrival meets": has_rates,
     }
-    return tuple(text for text, is_used in stations_by_approximation.items() if is_used.any())
+    return tuple(
+        approximation
+        for approximation, is_used in stations_by_approximation.items()
+        if is_used.any()
+    )
 
 
 NEWTON_RULE = (
@@ -316,9 +321,9 @@ def _by_newton(
     )
     own_share = 1 / np.maximum(population, 1)[:, :, None]
     step_count = 0
-    compiled_steps = loop(newton_steps, throughput, np.asarray(queue_change))
-    if compiled_steps and not isinstance(queue_change, np.ndarray):
-        step_count = compiled_steps(
+    run_compiled_steps = loop(newton_steps, throughput, np.asarray(queue_change))
+    if run_compiled_steps and not isinstance(queue_change, np.ndarray):
+        step_count = run_compiled_steps(
             demand, delay, population, throughput, MOST_NEWTON, MOST_AT_ONCE
         )
     if not step_count:
@@ -412,34 +417,35 @@ def _starting_throughput(demand: Array, delay: Array, population: Array) -> Arra
     cycle = delay.real + demand.real.sum(axis=2) * np.maximum(mean_congestion, 1)
     throughput = np.where(population > 0, population / np.where(cycle == 0, 1, cycle), 0.0)
     # Newton's method has to start below saturation, where 1 - a is positive.
-    highest_load = all_customers / (1 + all_customers)
+    load_limit = all_customers / (1 + all_customers)
     load_by_station = (throughput[:, :, None] * demand.real).sum(axis=1)
-    largest_load = load_by_station.max(axis=1, initial=0.0, keepdims=True)
-    positive_load = np.maximum(highest_load, 1e-300)
-    reduction = highest_load / np.where(largest_load > highest_load, largest_load, positive_load)
-    return np.asarray(throughput * reduction)
+    busiest_load = load_by_station.max(axis=1, initial=0.0, keepdims=True)
+    positive_load_limit = np.maximum(load_limit, 1e-300)
+    reduction_factor = load_limit / np.where(
+        busiest_load > load_limit, busiest_load, positive_load_limit
+    )
+    return np.asarray(throughput * reduction_factor)
 
 
 def _step_fraction(
-    throughput: Array, throughput_step: Array, utilization_share: Array, idle_part: Array
+    throughput: Array, throughput_step: Array, load_slope: Array, idle_part: Array
 ) -> Array:
     """Return the fraction of a step, (P, 1), that takes at most `MOST_AT_ONCE` of a throughput and
     of a station's idle capacity.
 
     A load is concave over the throughput, so that a step raises it by at most the step times the
-    slope, `utilization_share`.
+    slope, `load_slope`.
     """
     # A step that used up the idle capacity would make `1 - a` negative, and the next step
     # senseless.
     load_growth = (
-        np.add.reduce(throughput_step[:, :, None] * utilization_share, axis=1, keepdims=True)
-        / idle_part
+        np.add.reduce(throughput_step[:, :, None] * load_slope, axis=1, keepdims=True) / idle_part
     )
-    throughput_loss = np.maximum.reduce(
+    largest_throughput_loss = np.maximum.reduce(
         throughput_step / -throughput, axis=1, keepdims=True, initial=MOST_AT_ONCE
     )
-    most_growth = np.maximum.reduce(load_growth, axis=2, initial=MOST_AT_ONCE)
-    return np.asarray(MOST_AT_ONCE / np.maximum(most_growth, throughput_loss))
+    largest_load_growth = np.maximum.reduce(load_growth, axis=2, initial=MOST_AT_ONCE)
+    return np.asarray(MOST_AT_ONCE / np.maximum(largest_load_growth, largest_throughput_loss))
 
 
 def _points_settled(
@@ -452,11 +458,13 @@ def _points_settled(
     theirs. Points with derivatives, which differ in the parameter that moves, settle together: some
     derivatives are rounding alone.
     """
-    is_small = (np.abs(change.real) <= tolerance).reshape(len(change), -1)
-    has_settled = np.asarray(np.logical_and.reduce(is_small, axis=1))
+    is_change_small = (np.abs(change.real) <= tolerance).reshape(len(change), -1)
+    has_settled = np.asarray(np.logical_and.reduce(is_change_small, axis=1))
     if np.iscomplexobj(new_values):
-        slope_move = np.abs(change.imag).max(initial=0.0)
-        slopes_settled = slope_move <= slope_tolerance * np.abs(new_values.imag).max(initial=0.0)
+        largest_slope_change = np.abs(change.imag).max(initial=0.0)
+        slopes_settled = largest_slope_change <= slope_tolerance * np.abs(new_values.imag).max(
+            initial=0.0
+        )
         has_settled[:] = has_settled.all() and slopes_settled
     return has_settled
 
@@ -608,7 +616,7 @@ at first come first served; throughputs lowered to the capacity were off by 1.4 
 at most 11 % of simulated ones (18 % once at 1.08).
 """
 
-ROUNDS = 3
+LINEARIZER_ROUNDS = 3
 """Of Linearizer, as published."""
 
 FixedPoint = Callable[[Array, Shift | None], tuple[Array, Array, int]]
@@ -642,7 +650,7 @@ def schweitzer(network: NetworkArrays) -> NetworkSolution:
     >>> answer.throughput, answer.exact
     (array([[0.87086859]]), False)
     """
-    answer = _solve(
+    answer = _solve_by_scheme(
         network,
         "Bard-Schweitzer",
         lambda fixed_point, population, demand: fixed_point(population, None),
@@ -673,18 +681,18 @@ def linearizer(network: NetworkArrays) -> NetworkSolution:
     >>> linearizer(network_arrays([0.6, 0.4], population=2, think=1.0)).throughput
     array([[0.88504362]])
     """
-    answer = _solve(network, f"Linearizer, {ROUNDS} rounds", _linearize)
+    answer = _solve_by_scheme(network, f"Linearizer, {LINEARIZER_ROUNDS} rounds", _linearize)
     return replace(answer, usual_error="" if answer.exact else usual_error(network, corrected=True))
 
 
-def _solve(network: NetworkArrays, name: str, scheme: Scheme) -> NetworkSolution:
+def _solve_by_scheme(network: NetworkArrays, method_name: str, scheme: Scheme) -> NetworkSolution:
     is_product_form = network.plain or (network.single | network.delays).all()
     if is_product_form and not any(network.without_product_form):
-        return _by_product_form(network, name, scheme)
-    return _by_general_substitution(network, name, scheme)
+        return _by_product_form(network, method_name, scheme)
+    return _by_general_substitution(network, method_name, scheme)
 
 
-def _by_product_form(network: NetworkArrays, name: str, scheme: Scheme) -> NetworkSolution:
+def _by_product_form(network: NetworkArrays, method_name: str, scheme: Scheme) -> NetworkSolution:
     """Solve a product-form network of delays and single servers: take open classes out exactly,
     then iterate by Newton's method.
     """
@@ -714,7 +722,7 @@ def _by_product_form(network: NetworkArrays, name: str, scheme: Scheme) -> Netwo
     closed_solution = ClosedSolution(
         throughput, queue, [None] * demand.shape[2], np.ones(len(throughput), dtype=bool)
     )
-    answer = whole_solution(network, closed_network, closed_solution, time_factor, {}, name)
+    answer = whole_solution(network, closed_network, closed_solution, time_factor, {}, method_name)
     return replace(
         answer,
         exact=not closed_network.classes.size,
@@ -740,7 +748,9 @@ def _refuse_overtaking(network: NetworkArrays) -> None:
             )
 
 
-def _by_general_substitution(network: NetworkArrays, name: str, scheme: Scheme) -> NetworkSolution:
+def _by_general_substitution(
+    network: NetworkArrays, method_name: str, scheme: Scheme
+) -> NetworkSolution:
     """Solve a network with stations of any kind, by substitution."""
     _refuse_overtaking(network)
     open_loads = np.broadcast_to(open_load(network), (network.points, len(network.stations)))
@@ -750,17 +760,17 @@ def _by_general_substitution(network: NetworkArrays, name: str, scheme: Scheme) 
 
     def fixed_point(population: Array, shift: Shift | None) -> tuple[Array, Array, int]:
         variants_per_point = len(population) // network.points
-        network_of_copies = (
+        repeated_network = (
             network.select(np.repeat(np.arange(network.points), variants_per_point))
             if variants_per_point > 1
             else network
         )
         return _by_substitution(
-            network_of_copies,
+            repeated_network,
             population,
             shift,
-            _first_guess(
-                network_of_copies, population, np.repeat(open_loads, variants_per_point, axis=0)
+            _guess_queues(
+                repeated_network, population, np.repeat(open_loads, variants_per_point, axis=0)
             ),
         )
 
@@ -789,7 +799,7 @@ def _by_general_substitution(network: NetworkArrays, name: str, scheme: Scheme) 
         queue=queue,
         utilization=_utilization(network, throughput, queue),
         probability=no_probabilities,
-        method=name,
+        method=method_name,
         exact=False,
         rule=SUBSTITUTION_RULE,
         iterations=step_count,
@@ -837,19 +847,19 @@ def _within_capacity(
     return lower_throughput, residence, tuple(notes)
 
 
-def _first_guess(network: NetworkArrays, population: Array, load: Array) -> Array:
+def _guess_queues(network: NetworkArrays, population: Array, open_loads: Array) -> Array:
     """Return queue lengths at which the iteration starts: closed customers in proportion to demand,
     open ones as if there were no closed ones and the servers were shared, (P, R, K).
     """
     demand = network.demand
     cycle = network.think + demand.sum(axis=2)
     demand_share = demand / np.where(cycle == 0, 1, cycle)[:, :, None]
-    stations = range(load.shape[1])
+    stations = range(open_loads.shape[1])
     last_speeds = [
-        np.broadcast_to(speeds(network, station)[:, -1], len(load)) for station in stations
+        np.broadcast_to(speeds(network, station)[:, -1], len(open_loads)) for station in stations
     ]
     speed_limit = np.stack(last_speeds, axis=1)
-    idle_part = 1 - np.where(network.delays, 0, load / speed_limit)
+    idle_part = 1 - np.where(network.delays, 0, open_loads / speed_limit)
     open_queue: Array = network.arrivals[:, :, None] * demand / idle_part[:, None]
     return np.where(network.closed[:, None], population[:, :, None] * demand_share, open_queue)
 
@@ -864,8 +874,8 @@ def _utilization(network: NetworkArrays, throughput: Array, queue: Array) -> Arr
         if rates is not None and not network.delays[station]:
             rounded_queue = queue[:, :, station].real.sum(axis=1).round().astype(int)
             number_present = np.clip(rounded_queue, 1, rates.shape[1])
-            rates_of_points = np.broadcast_to(rates, (len(throughput), rates.shape[1]))
-            speed = np.take_along_axis(rates_of_points, number_present[:, None] - 1, axis=1)
+            rates_by_point = np.broadcast_to(rates, (len(throughput), rates.shape[1]))
+            speed = np.take_along_axis(rates_by_point, number_present[:, None] - 1, axis=1)
             utilization[:, :, station] = work[:, :, station] / speed
     return utilization
 
@@ -897,7 +907,7 @@ def _linearize(
     customers_or_one = np.where(population_by_variant > 0, population_by_variant, 1)[..., None]
     shift: Shift | None = None
     all_steps = 0
-    for _ in range(ROUNDS):
+    for _ in range(LINEARIZER_ROUNDS):
         throughput, residence, step_count = fixed_point(
             population_by_variant.reshape(point_count * (class_count + 1), class_count), shift
         )
@@ -910,8 +920,8 @@ def _linearize(
         )
         all_steps += step_count
     assert shift is not None
-    queue, busy_servers = (values[:: class_count + 1] for values in shift)
-    throughput, residence, step_count = fixed_point(population, (queue, busy_servers))
+    queue_shift, busy_shift = (shift_by_variant[:: class_count + 1] for shift_by_variant in shift)
+    throughput, residence, step_count = fixed_point(population, (queue_shift, busy_shift))
     return throughput, residence, all_steps + step_count
 
 

@@ -212,12 +212,12 @@ def _one_class_demands(
             f" {bounds_name} bounds"
             " need; asymptotic bounds take any"
         )
-    for name_of_station, reason in zip(network.stations, network.without_product_form, strict=True):
+    for station_name, reason in zip(network.stations, network.without_product_form, strict=True):
         if (
             reason
         ):  # with scv 9 the throughput of two stations lies 16 % below the balanced job bound
             raise ModelError(
-                f"{name_of_station} {reason}, so there is no product form, which {bounds_name}"
+                f"{station_name} {reason}, so there is no product form, which {bounds_name}"
                 " bounds need; asymptotic"
                 " bounds take any"
             )

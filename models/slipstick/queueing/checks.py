@@ -198,7 +198,11 @@ class _SolutionCheck:
         return values if self.network.all_closed else values[:, self.network.closed]
 
     def _check_equal(
-        self, law: str, left_side: Array, right_side: Array, chosen_classes: Array | None = None
+        self,
+        law_text: str,
+        left_side: Array,
+        right_side: Array,
+        chosen_classes: Array | None = None,
     ) -> None:
         if (np.abs(left_side - right_side) <= self.tolerance * np.abs(right_side)).all():
             return
@@ -216,7 +220,7 @@ class _SolutionCheck:
                 else ""
             )
             raise NoAnswerError(
-                f"{self.method} breaks {law}{subject}: {left_side[value_index]:.12g} and"
+                f"{self.method} breaks {law_text}{subject}: {left_side[value_index]:.12g} and"
                 f" {right_side[value_index]:.12g}"
             )
 

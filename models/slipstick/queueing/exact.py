@@ -57,17 +57,17 @@ def exact(network: NetworkArrays, marginals: bool = False) -> NetworkSolution:
     array([0.5       , 0.88495575])
     """
     if is_single_queue(network):
-        return _single_queue(network)
+        return _solve_single_queue(network)
     check_product_form(network)
 
-    def solve(closed_network: ClosedPart) -> ClosedSolution:
+    def solve_closed_part(closed_network: ClosedPart) -> ClosedSolution:
         solve_classes = (
             solve_single_class if len(closed_network.classes) == 1 else solve_multi_class
         )
         return _solved_in_range(solve_classes(closed_network, marginals), closed_network)
 
-    name = "exact mean values, by scaled normalizing constants"
-    return solve_mixed(network, name, solve, populations_together=True)
+    method_name = "exact mean values, by scaled normalizing constants"
+    return solve_mixed(network, method_name, solve_closed_part, populations_together=True)
 
 
 def is_single_queue(network: NetworkArrays) -> bool:
@@ -109,7 +109,7 @@ def _has_servers_with_ranks(network: NetworkArrays, station: int) -> bool:
     )
 
 
-def _single_queue(network: NetworkArrays) -> NetworkSolution:
+def _solve_single_queue(network: NetworkArrays) -> NetworkSolution:
     """Return the mean values of one M/G/1 queue, with or without priorities; s is the load of the
     higher ranks, s' that load with the class's own rank.
 
@@ -125,7 +125,7 @@ def _single_queue(network: NetworkArrays) -> NetworkSolution:
     is_visited = (network.demand.real != 0).any(axis=(0, 1))
     station = int(np.flatnonzero(is_visited & ~network.delays)[0])
     if not network.single[station]:
-        return _servers_with_ranks(network, station)
+        return _solve_servers_with_ranks(network, station)
     discipline = DISCIPLINES[network.discipline[station]]
     service = network.service[:, :, station]
     visits = network.visits[:, :, station]
@@ -159,7 +159,7 @@ def _single_queue(network: NetworkArrays) -> NetworkSolution:
     )
 
 
-def _servers_with_ranks(network: NetworkArrays, station: int) -> NetworkSolution:
+def _solve_servers_with_ranks(network: NetworkArrays, station: int) -> NetworkSolution:
     """Return the mean values of one M/M/c queue with priorities and one service time; s is the part
     of the servers that higher ranks keep busy, s' that part with the class's own rank.
 
@@ -227,16 +227,19 @@ def _solved_in_range(solution: ClosedSolution, closed_network: ClosedPart) -> Cl
     queue = solution.queue.copy()
     probabilities = list(solution.probability)
     for point in np.flatnonzero(~solution.in_range):
-        point_row = slice(point, point + 1)
-        point_solution = solve_logarithms(closed_network.select(point_row))
-        throughput[point_row], queue[point_row] = point_solution.throughput, point_solution.queue
+        point_slice = slice(point, point + 1)
+        point_solution = solve_logarithms(closed_network.select(point_slice))
+        throughput[point_slice], queue[point_slice] = (
+            point_solution.throughput,
+            point_solution.queue,
+        )
         for queue_index, (station_probability, point_probability) in enumerate(
             zip(probabilities, point_solution.probability, strict=True)
         ):
             if station_probability is not None and point_probability is not None:
                 probabilities[queue_index] = filled_probability = station_probability.copy()
-                filled_probability[point_row] = 0
-                filled_probability[point_row, : point_probability.shape[1]] = point_probability
+                filled_probability[point_slice] = 0
+                filled_probability[point_slice, : point_probability.shape[1]] = point_probability
     return ClosedSolution(throughput, queue, probabilities, np.ones_like(solution.in_range))
 
 
@@ -278,8 +281,8 @@ def solve_logarithms(closed_network: ClosedPart) -> ClosedSolution:
     speeds_by_queue = closed_network.speeds_by_queue
     population = closed_network.population
     point_count, class_count, station_count = demand.shape
-    shape = tuple(int(customers) + 1 for customers in population[0])
-    term_count = point_count * (station_count + 1) * prod(shape) ** 2
+    lattice_shape = tuple(int(customers) + 1 for customers in population[0])
+    term_count = point_count * (station_count + 1) * prod(lattice_shape) ** 2
     cost_text = f"convolution in logarithms would take {term_count:,} terms"
     check_cost("terms", term_count, cost_text, "ask for exact, for linearizer or schweitzer")
     constant_speed = np.ones((1, 1))
@@ -289,10 +292,12 @@ def solve_logarithms(closed_network: ClosedPart) -> ClosedSolution:
         for queue_index in range(station_count)
     ]
     terms_by_queue = [
-        _log_terms(station_load, speeds_by_queue.get(queue_index, constant_speed), shape)
+        _log_terms(station_load, speeds_by_queue.get(queue_index, constant_speed), lattice_shape)
         for queue_index, station_load in enumerate(load_by_queue)
     ]
-    think_terms = _log_terms(closed_network.delay, np.arange(1.0, sum(shape) + 1)[None], shape)
+    think_terms = _log_terms(
+        closed_network.delay, np.arange(1.0, sum(lattice_shape) + 1)[None], lattice_shape
+    )
     # The network without a station is the product of those before and those behind it: 3 K
     # convolutions instead of K^2.
     products_before = [think_terms]
@@ -302,7 +307,7 @@ def solve_logarithms(closed_network: ClosedPart) -> ClosedSolution:
         products_before.append(_convolve(products_before[-1], terms))
     for terms in terms_by_queue[:0:-1]:
         products_after.insert(0, _convolve(products_after[0], terms))
-    full_population = tuple(size - 1 for size in shape)
+    full_population = tuple(size - 1 for size in lattice_shape)
     end_populations: list[Any] = [
         full_population,
         *(
@@ -315,38 +320,41 @@ def solve_logarithms(closed_network: ClosedPart) -> ClosedSolution:
     ]
     queue = np.zeros(demand.shape, dtype=log_constants[0].dtype)
     probability_by_queue = list[Array | None]()
-    populations = np.indices(shape).reshape(class_count, -1)
+    populations = np.indices(lattice_shape).reshape(class_count, -1)
     for queue_index, terms in enumerate(terms_by_queue):
-        other_places = _convolve(products_before[queue_index], products_after[queue_index])
+        other_terms = _convolve(products_before[queue_index], products_after[queue_index])
         log_constant = log_constants[0].reshape(point_count, *(1,) * class_count)
-        probability = np.exp(terms + other_places[_reversed_slices(full_population)] - log_constant)
+        probability = np.exp(terms + other_terms[_reversed_slices(full_population)] - log_constant)
         queue[:, :, queue_index] = probability.reshape(point_count, -1) @ populations.T
-        is_number = np.eye(sum(full_population) + 1)[populations.sum(axis=0)]
-        probability_by_queue.append(probability.reshape(point_count, -1) @ is_number)
+        has_number_present = np.eye(sum(full_population) + 1)[populations.sum(axis=0)]
+        probability_by_queue.append(probability.reshape(point_count, -1) @ has_number_present)
     throughput = np.exp(np.stack(log_constants[1:], axis=1) - log_constants[0][:, None])
     return ClosedSolution(throughput, queue, probability_by_queue, np.ones(point_count, dtype=bool))
 
 
-def _log_terms(load: Array, speed: Array, shape: tuple[int, ...]) -> Array:
+def _log_terms(load: Array, speed: Array, lattice_shape: tuple[int, ...]) -> Array:
     """Return the logarithm of a station's factor f(n) in the product form, at every population n,
     (P, n_1.., n_R).
     """
-    populations = np.indices(shape)
+    populations = np.indices(lattice_shape)
     total_population = populations.sum(axis=0)
     customer_numbers = np.arange(total_population.max() + 1)
-    factorial = np.concatenate([[0.0], np.cumsum(np.log(customer_numbers[1:]))])
+    log_factorial = np.concatenate([[0.0], np.cumsum(np.log(customer_numbers[1:]))])
     log_speed = np.log(speed[:, np.minimum(customer_numbers[1:] - 1, speed.shape[1] - 1)])
     zeros = np.zeros((len(log_speed), 1))
     log_speed_sums = np.concatenate([zeros, np.cumsum(log_speed, axis=1)], axis=1)
     # Zero has no logarithm; exp(-1e5) is zero too.
     log_load = np.where(load == 0, -1e5, np.log(np.where(load == 0, 1, load)))
     terms: Array = (
-        factorial[total_population]
-        - factorial[populations].sum(axis=0)
+        log_factorial[total_population]
+        - log_factorial[populations].sum(axis=0)
         - log_speed_sums[:, total_population]
     )
-    for class_index, class_count in enumerate(populations):
-        terms = terms + log_load[:, class_index].reshape(-1, *(1,) * len(shape)) * class_count
+    for class_index, class_customers in enumerate(populations):
+        terms = (
+            terms
+            + log_load[:, class_index].reshape(-1, *(1,) * len(lattice_shape)) * class_customers
+        )
     return terms
 
 
@@ -357,13 +365,15 @@ def _convolve(left_logs: Array, right_logs: Array) -> Array:
     product = np.empty(left_logs.shape, dtype=np.result_type(left_logs, right_logs))
     for population in np.ndindex(*left_logs.shape[1:]):
         subpopulations: Any = (slice(None), *(slice(count + 1) for count in population))
-        terms = (
+        log_terms = (
             left_logs[subpopulations] + right_logs[subpopulations][_reversed_slices(population)]
         ).reshape(len(left_logs), -1)
         # With the largest term taken out, the sum neither over- nor underflows.
-        largest_term = terms.real.max(axis=1, keepdims=True)
-        target: Any = (slice(None), *population)
-        product[target] = np.log(np.exp(terms - largest_term).sum(axis=1)) + largest_term[:, 0]
+        largest_log_term = log_terms.real.max(axis=1, keepdims=True)
+        population_index: Any = (slice(None), *population)
+        product[population_index] = (
+            np.log(np.exp(log_terms - largest_log_term).sum(axis=1)) + largest_log_term[:, 0]
+        )
     return product
 
 

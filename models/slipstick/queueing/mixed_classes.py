@@ -177,10 +177,12 @@ def closed_part(network: NetworkArrays) -> ClosedPart:
                 cost_text,
                 "make it a delay (discipline is), ask for simulation",
             )
-        remaining_speed, empty_at_place = _remaining_speeds(speed, load[:, station], most_customers)
+        remaining_speed, no_open_probability = _remaining_speeds(
+            speed, load[:, station], most_customers
+        )
         last_speed = last_speed * np.ones((len(remaining_speed), 1), dtype=remaining_speed.dtype)
         last_speed[:, queue_index] = remaining_speed[:, -1]
-        empty_probability[queue_index] = empty_at_place
+        empty_probability[queue_index] = no_open_probability
         if remaining_speed.shape[1] > 1:
             speeds_by_queue[queue_index] = remaining_speed
     all_have_queues = len(queueing) == demand.shape[2]
@@ -274,8 +276,8 @@ def whole_solution(
     network: NetworkArrays,
     closed_network: ClosedPart,
     closed_solution: ClosedSolution,
-    present_at_arrival: Array,
-    idle_by_queue: dict[int, Array],
+    open_time_factor: Array,
+    no_closed_by_queue: dict[int, Array],
     method: str,
 ) -> NetworkSolution:
     """Complete the solution of the closed classes to that of all classes at all stations.
@@ -285,51 +287,53 @@ def whole_solution(
     network : all classes
     closed_network, closed_solution : the closed classes and their solution, at the stations with a
         queue
-    present_at_arrival : E[(n + 1) / s'(n + 1)] over the closed customers n at those stations (P,
+    open_time_factor : E[(n + 1) / s'(n + 1)] over the closed customers n at those stations (P,
         K): the residence time of an open customer as a multiple of its demand
-    idle_by_queue : for stations with rates, P(no closed customer), (P,)
+    no_closed_by_queue : for stations with rates, P(no closed customer), (P,)
     method : its name in the solution
     """
-    shape = network.service.shape
+    array_shape = network.service.shape
     demand = network.demand
     throughput = closed_solution.throughput
     queue = closed_solution.queue
     dtype = np.result_type(throughput, queue, demand, network.arrivals, network.think)
-    if queue.shape == shape:
+    if queue.shape == array_shape:
         # All classes are closed and all stations have a queue.
         all_throughput = throughput.astype(dtype)
         all_queues = queue.astype(dtype)
     else:
         all_throughput = np.where(network.closed, 0, network.arrivals).astype(dtype)
         all_throughput[:, closed_network.classes] = throughput
-        all_queues = np.zeros(shape, dtype=dtype)
-        queues_where_queueing = np.zeros((*shape[:2], len(closed_network.queueing)), dtype=dtype)
+        all_queues = np.zeros(array_shape, dtype=dtype)
+        queues_where_queueing = np.zeros(
+            (*array_shape[:2], len(closed_network.queueing)), dtype=dtype
+        )
         queues_where_queueing[:, closed_network.classes] = queue
         all_queues[:, :, closed_network.queueing] = queues_where_queueing
         all_queues[:, :, network.delays] = all_throughput[:, :, None] * demand[:, :, network.delays]
     residence = quotient(all_queues, all_throughput[:, :, None])
     if not network.all_closed:
         is_open = ~network.closed
-        time_factor = np.ones((shape[0], 1, shape[2]), dtype=dtype)
-        time_factor[:, 0, closed_network.queueing] = present_at_arrival
-        residence[:, is_open] = demand[:, is_open] * time_factor
+        factor_by_station = np.ones((array_shape[0], 1, array_shape[2]), dtype=dtype)
+        factor_by_station[:, 0, closed_network.queueing] = open_time_factor
+        residence[:, is_open] = demand[:, is_open] * factor_by_station
         all_queues[:, is_open] = all_throughput[:, is_open, None] * residence[:, is_open]
-    probability_by_station: list[Array | None] = [None] * shape[2]
+    probability_by_station: list[Array | None] = [None] * array_shape[2]
     for station, probability in zip(
         closed_network.queueing.tolist(), closed_solution.probability, strict=True
     ):
         if probability is not None:
-            load = open_load(network)[:, station]
+            station_load = open_load(network)[:, station]
             probability_by_station[station] = (
-                _number_probabilities(network, station, probability, load)
-                if load.any()
+                _number_probabilities(network, station, probability, station_load)
+                if station_load.any()
                 else probability
             )
     return NetworkSolution(
         throughput=all_throughput,
         residence=residence,
         queue=all_queues,
-        utilization=_utilization(network, closed_network, all_throughput, idle_by_queue),
+        utilization=_utilization(network, closed_network, all_throughput, no_closed_by_queue),
         probability=tuple(probability_by_station),
         method=method,
         exact=True,
@@ -370,17 +374,18 @@ def _utilization(
     network: NetworkArrays,
     closed_network: ClosedPart,
     throughput: Array,
-    idle_by_queue: dict[int, Array],
+    no_closed_by_queue: dict[int, Array],
 ) -> Array:
     work: Array = throughput[:, :, None] * network.demand
     if network.plain:
         return work
     utilization = work / network.shares
-    for queue_index, closed_idle in idle_by_queue.items():
+    for queue_index, no_closed_probability in no_closed_by_queue.items():
         station_work = work[:, :, closed_network.queueing[queue_index]]
         class_share = quotient(station_work, station_work.sum(axis=1, keepdims=True))
         utilization[:, :, closed_network.queueing[queue_index]] = (
-            class_share * (1 - closed_idle * closed_network.empty_probability[queue_index])[:, None]
+            class_share
+            * (1 - no_closed_probability * closed_network.empty_probability[queue_index])[:, None]
         )
     return utilization
 
@@ -413,12 +418,15 @@ def solve_mixed(
         closed_network.classes,
     )
     solution = _solve_closed(closed_network, solve, populations_together)
-    for name, values in (("throughput", solution.throughput), ("queue", solution.queue)):
-        if not np.isfinite(values).all():
+    for result_name, result_values in (
+        ("throughput", solution.throughput),
+        ("queue", solution.queue),
+    ):
+        if not np.isfinite(result_values).all():
             raise NoAnswerError(
-                f"{method}: a {name} leaves the range of doubles; look at the sizes of the demands"
+                f"{method}: a {result_name} leaves the range of doubles; look at the sizes of the demands"
             )
-    present_at_arrival = (
+    open_time_factor = (
         closed_network.last_speed
         if network.all_closed
         else _open_time_factor(closed_network, solution)
@@ -427,8 +435,8 @@ def solve_mixed(
         network,
         closed_network,
         solution,
-        present_at_arrival,
-        _idle_probabilities(network, closed_network, solution),
+        open_time_factor,
+        _no_closed_probabilities(network, closed_network, solution),
         method,
     )
 
@@ -467,13 +475,13 @@ def _solve_closed(
     has_customers = closed_network.population > 0
     # Points of one class share a series whatever their populations; several classes need one
     # lattice for all points.
-    is_one_population = populations_together and (has_customers.sum(axis=1) <= 1).all()
+    joins_populations = populations_together and (has_customers.sum(axis=1) <= 1).all()
     if has_customers.all() and (
-        is_one_population or (closed_network.population == closed_network.population[0]).all()
+        joins_populations or (closed_network.population == closed_network.population[0]).all()
     ):
         return _solve_present(closed_network, solve)
     distinct_rows, row_of_point = np.unique(
-        has_customers if is_one_population else closed_network.population,
+        has_customers if joins_populations else closed_network.population,
         axis=0,
         return_inverse=True,
     )
@@ -514,32 +522,32 @@ def _open_time_factor(closed_network: ClosedPart, solution: ClosedSolution) -> A
     """Return the factor by which closed customers prolong the service of an open customer at each
     station, E[(n + 1) / s(n + 1)] over their number n, (P, K).
     """
-    present_at_arrival: Array = (1 + solution.queue.sum(axis=1)) / closed_network.last_speed
+    time_factor: Array = (1 + solution.queue.sum(axis=1)) / closed_network.last_speed
     for queue_index, speed in closed_network.speeds_by_queue.items():
         probability = solution.probability[queue_index]
         assert probability is not None
         number_present = np.arange(probability.shape[1])
         speed_at_arrival = speed[:, np.minimum(number_present, speed.shape[1] - 1)]
-        present_at_arrival[:, queue_index] = (
-            probability * (number_present + 1) / speed_at_arrival
-        ).sum(axis=1)
-    return present_at_arrival
+        time_factor[:, queue_index] = (probability * (number_present + 1) / speed_at_arrival).sum(
+            axis=1
+        )
+    return time_factor
 
 
-def _idle_probabilities(
+def _no_closed_probabilities(
     network: NetworkArrays, closed_network: ClosedPart, solution: ClosedSolution
 ) -> dict[int, Array]:
     """Return P(no closed customer) at stations with rates, by place, (P,)."""
-    idle_by_queue = dict[int, Array]()
+    no_closed_by_queue = dict[int, Array]()
     if network.plain:
-        return idle_by_queue
+        return no_closed_by_queue
     for queue_index, station in enumerate(closed_network.queueing):
         if network.rates[station] is not None:
             probability = solution.probability[queue_index]
             work = (solution.throughput * closed_network.demand[:, :, queue_index]).sum(axis=1)
-            idle_by_queue[queue_index] = (
+            no_closed_by_queue[queue_index] = (
                 1 - work / closed_network.last_speed[:, queue_index]
                 if probability is None
                 else probability[:, 0]
             )
-    return idle_by_queue
+    return no_closed_by_queue

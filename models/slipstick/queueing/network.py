@@ -209,13 +209,17 @@ class NetworkArrays:
         ):
             return ("",) * len(self.stations)
         visited = self.visits != 0
-        times = self.service.real
-        longest = np.max(times, axis=1, where=visited, initial=0.0)
-        shortest = np.min(times, axis=1, where=visited, initial=np.inf)
+        service_times = self.service.real
+        longest_time = np.max(service_times, axis=1, where=visited, initial=0.0)
+        shortest_time = np.min(service_times, axis=1, where=visited, initial=np.inf)
         # The same time may have been computed in two ways, which differ by rounding.
-        differs = (longest > shortest * (1 + 1e-12)).any(axis=0)
-        is_not_exponential = (visited & (self.scv.real != 1) & (times != 0)).any(axis=(0, 1))
-        reasons = tuple(map(_product_form_reason, self.discipline, differs, is_not_exponential))
+        times_differ = (longest_time > shortest_time * (1 + 1e-12)).any(axis=0)
+        is_not_exponential = (visited & (self.scv.real != 1) & (service_times != 0)).any(
+            axis=(0, 1)
+        )
+        reasons = tuple(
+            map(_product_form_reason, self.discipline, times_differ, is_not_exponential)
+        )
         if self.weights is None:
             return reasons
         has_weights = (self.weights != 1).any(axis=(0, 1))
@@ -230,7 +234,7 @@ class NetworkArrays:
             None if speeds is None else speeds if len(speeds) == 1 else speeds[points]
             for speeds in self.rates
         )
-        names = ("service", "visits", "think", "population", "arrivals", "scv")
+        field_names = ("service", "visits", "think", "population", "arrivals", "scv")
         bursts = None if self.bursts is None else self.bursts[points]
         patience = None if self.patience is None else self.patience[points]
         weights = None if self.weights is None else self.weights[points]
@@ -240,7 +244,7 @@ class NetworkArrays:
             bursts=bursts,
             patience=patience,
             weights=weights,
-            **{name: getattr(self, name)[points] for name in names},
+            **{name: getattr(self, name)[points] for name in field_names},
         )
 
 
@@ -381,17 +385,17 @@ def solved_in_parts(
             all_probabilities[rows, : part_probability.shape[1]] = part_probability
         probability_by_queue.append(all_probabilities)
 
-    def joined(name: str) -> Array:
+    def join_field(name: str) -> Array:
         part_values = [getattr(solution, name) for solution in solutions]
         all_values = np.zeros(
             (point_count, *part_values[0].shape[1:]), dtype=np.result_type(*part_values)
         )
-        for rows, row_values in zip(row_sets, part_values, strict=True):
-            all_values[rows] = row_values
+        for rows, part_result in zip(row_sets, part_values, strict=True):
+            all_values[rows] = part_result
         return all_values
 
     return ClosedSolution(
-        joined("throughput"), joined("queue"), probability_by_queue, joined("in_range")
+        join_field("throughput"), join_field("queue"), probability_by_queue, join_field("in_range")
     )
 
 
@@ -485,8 +489,8 @@ def have_one_value(values: Array, visited: NDArray[np.bool_]) -> NDArray[np.bool
     """Return the stations at which all visiting classes have the same value (..., K), from arrays
     (..., R, K).
     """
-    largest = np.max(values.real, axis=-2, where=visited, initial=0.0)
-    is_same: NDArray[np.bool_] = largest <= np.min(
+    largest_value = np.max(values.real, axis=-2, where=visited, initial=0.0)
+    is_same: NDArray[np.bool_] = largest_value <= np.min(
         values.real, axis=-2, where=visited, initial=np.inf
     )
     return is_same
@@ -505,15 +509,15 @@ def sum_over_stations(values: Array) -> Array:
     return station_sum.reshape(point_count, class_count)
 
 
-def _product_form_reason(discipline: str, differ: bool, uneven: bool) -> str:
-    rules = DISCIPLINES[discipline]
-    if rules.ranked:
+def _product_form_reason(discipline_name: str, times_differ: bool, is_not_exponential: bool) -> str:
+    discipline = DISCIPLINES[discipline_name]
+    if discipline.ranked:
         return "has priorities"
-    if rules.product_form == ANY_SERVICE or not (differ or uneven):
+    if discipline.product_form == ANY_SERVICE or not (times_differ or is_not_exponential):
         return ""
     return (
-        f"is {rules.title} and its"
-        f" {'service times differ between classes' if differ else 'scv is not 1'}"
+        f"is {discipline.title} and its"
+        f" {'service times times_differ between classes' if times_differ else 'scv is not 1'}"
     )
 
 
@@ -571,9 +575,9 @@ def network_arrays(
     point_count, class_count, station_count = np.broadcast(
         np.empty((1, 1, 1)), *arrays_by_station.values()
     ).shape
-    class_names_shape = np.empty((1, 1 if classes is None else len(classes)))
+    shaped_by_class_names = np.empty((1, 1 if classes is None else len(classes)))
     point_count, class_count = np.broadcast(
-        np.empty((point_count, class_count)), class_names_shape, *arrays_by_class.values()
+        np.empty((point_count, class_count)), shaped_by_class_names, *arrays_by_class.values()
     ).shape
     if closed is None:
         has_both = population is not None and arrivals is not None
@@ -642,7 +646,7 @@ def _spread_over(values: Array, shape: tuple[int, ...], name: str) -> Array:
 
 
 def _check_values(
-    network: NetworkArrays, number_arrays: dict[str, Array], whole_arrays: dict[str, Array]
+    network: NetworkArrays, number_arrays: dict[str, Array], whole_number_arrays: dict[str, Array]
 ) -> None:
     """Raise for values that no network can have; the numbers are checked as given, before they are
     spread over all points.
@@ -654,15 +658,15 @@ def _check_values(
                 f"{name} is given for {len(getattr(network, name))} stations; there are"
                 f" {station_count}"
             )
-    for key_name, known_words, words_used in (
+    for key_name, known_names, names_used in (
         ("blocking", BLOCKING, network.blocking),
         ("discipline", DISCIPLINES, network.discipline),
     ):
-        for station, written_word in zip(network.stations, words_used, strict=True):
-            if written_word not in known_words:
+        for station, used_name in zip(network.stations, names_used, strict=True):
+            if used_name not in known_names:
                 raise ModelError(
-                    f"{station}: there is no {key_name} {written_word!r}; known:"
-                    f" {', '.join(known_words)}"
+                    f"{station}: there is no {key_name} {used_name!r}; known:"
+                    f" {', '.join(known_names)}"
                 )
     for station, capacity, rates in zip(
         network.stations, network.capacity, network.rates, strict=True
@@ -671,38 +675,38 @@ def _check_values(
             raise ModelError(f"{station}: capacity must be at least 1, got {capacity}")
         if rates is not None and not (np.isfinite(rates).all() and (rates.real > 0).all()):
             raise ModelError(f"{station}: rates must be finite and above 0")
-    for name, values in (number_arrays | whole_arrays).items():
-        if not _in_range(values, name in whole_arrays):
-            _refuse_number(network, name, values, name in whole_arrays)
+    for name, values in (number_arrays | whole_number_arrays).items():
+        if not _in_range(values, name in whole_number_arrays):
+            _refuse_number(network, name, values, name in whole_number_arrays)
     for station, server_count in zip(network.stations, network.servers.tolist(), strict=True):
         if server_count < 1:
             raise ModelError(f"{station}: servers is {server_count}; give 1 or more")
 
 
-def _in_range(values: Array, integral: bool) -> bool:
-    """Return whether all numbers are finite and none is negative, and all are whole if `integral`;
+def _in_range(values: Array, is_whole: bool) -> bool:
+    """Return whether all numbers are finite and none is negative, and all are whole if `is_whole`;
     a single number is compared in Python, which takes less time.
     """
     if values.size == 1:
         value = values.item()
-        return bool(0 <= value.real < np.inf and (not integral or value == value.real // 1))
+        return bool(0 <= value.real < np.inf and (not is_whole or value == value.real // 1))
     in_range = values.real.min(initial=0.0) >= 0 and values.real.max(initial=0.0) < np.inf
-    return bool(in_range and (not integral or (values == np.floor(values)).all()))
+    return bool(in_range and (not is_whole or (values == np.floor(values)).all()))
 
 
-def _refuse_number(network: NetworkArrays, name: str, values: Array, integral: bool) -> None:
+def _refuse_number(network: NetworkArrays, name: str, values: Array, is_whole: bool) -> None:
     all_values = np.broadcast_to(values, getattr(network, name).shape)
     is_allowed = (
         np.isfinite(all_values)
         & (all_values.real >= 0)
-        & (not integral or all_values == np.floor(all_values.real))
+        & (not is_whole or all_values == np.floor(all_values.real))
     )
     value_index = tuple(np.argwhere(~is_allowed)[0])
     subject = (
         network.classes[value_index[1]] if all_values.ndim > 1 else network.stations[value_index[0]]
     )
     subject += f" at {network.stations[value_index[2]]}" if all_values.ndim > 2 else ""
-    requirement = "whole" if integral else "finite"
+    requirement = "whole" if is_whole else "finite"
     raise ModelError(
         f"{subject}: {name} is {all_values[value_index].real:g}; give a {requirement} number"
         " that is not negative"

@@ -89,16 +89,16 @@ def _distinct_points(closed_network: ClosedPart) -> tuple[Array, Array]:
     points = np.arange(len(closed_network.demand))
     if len(points) == 1 or (closed_network.population == closed_network.population[0]).all():
         return points, points
-    columns_that_vary = [
-        values
-        for values in (closed_network.last_speed, *closed_network.speeds_by_queue.values())
-        if len(values) > 1
+    varying_speeds = [
+        speed_array
+        for speed_array in (closed_network.last_speed, *closed_network.speeds_by_queue.values())
+        if len(speed_array) > 1
     ]
     columns = np.concatenate(
         [
             closed_network.demand[:, 0].T,
             closed_network.delay.T,
-            *(values.T for values in columns_that_vary),
+            *(speed_array.T for speed_array in varying_speeds),
         ]
     )
     # Neighbours are often alike, and cheaper to compare than to sort; the rest are sorted as bytes,
@@ -248,16 +248,18 @@ class _Series:
             )
         return queue, probability_by_queue
 
-    def _single_queues(self, row: Array, population: Array) -> Array:
+    def _single_queues(self, row_of_point: Array, population: Array) -> Array:
         """Return G(N) times the mean queues of the single servers, the sum of d^j G(N - j) over j
         >= 1: by powers where each row is asked for once, else by the recurrence.
         """
         pace = (self.pace[self.single_queues] if self.speeds_by_queue else self.pace).T
         compiled_sums = loop(power_sums, self.total)
         if compiled_sums:
-            return np.asarray(compiled_sums(self.total[row], pace[row], population))
-        if len(row) == len(self.total):
-            backward_series = self._backwards(self.total, row, population)
+            return np.asarray(
+                compiled_sums(self.total[row_of_point], pace[row_of_point], population)
+            )
+        if len(row_of_point) == len(self.total):
+            backward_series = self._backwards(self.total, row_of_point, population)
             backward_series[:, 0] = 0
             return polynomial(backward_series, pace)
         station_count = pace.shape[1]
@@ -266,19 +268,21 @@ class _Series:
         powers = pace_of_rows[:, None] * geometric(
             np.tile(self.total, (station_count, 1)), pace_of_rows
         )
-        index = row * self.length + population - (population > 0)
-        queue = powers.reshape(station_count, point_count * self.length).take(index, axis=1)
+        flat_index = row_of_point * self.length + population - (population > 0)
+        queue = powers.reshape(station_count, point_count * self.length).take(flat_index, axis=1)
         return np.asarray(queue * (population > 0)).T
 
-    def _backwards(self, series: Array, row: Array, population: Array) -> Array:
+    def _backwards(self, series: Array, row_of_point: Array, population: Array) -> Array:
         """Return series(N - j) for j = 0, 1, ... and zero beyond, (P, N + 1)."""
         if (population == self.length - 1).all():
-            return series[row, ::-1].copy()
-        index = population[:, None] - np.arange(self.length)
-        return np.where(index >= 0, series[row[:, None], np.maximum(index, 0)], 0.0)
+            return series[row_of_point, ::-1].copy()
+        number_index = population[:, None] - np.arange(self.length)
+        return np.where(
+            number_index >= 0, series[row_of_point[:, None], np.maximum(number_index, 0)], 0.0
+        )
 
     def _marginal_terms(
-        self, queue_index: int, without_station: Array, row: Array, population: Array
+        self, queue_index: int, without_station: Array, row_of_point: Array, population: Array
     ) -> Array:
         speed = self.speeds_by_queue.get(queue_index, np.ones((1, 1)))
         station_terms = terms(
@@ -288,7 +292,9 @@ class _Series:
             speed,
             self.length,
         )
-        return station_terms[row] * self._backwards(without_station, row, population)
+        return station_terms[row_of_point] * self._backwards(
+            without_station, row_of_point, population
+        )
 
 
 def terms(load: Array, speed: Array, length: int) -> Array:
@@ -310,7 +316,7 @@ def terms(load: Array, speed: Array, length: int) -> Array:
     return scaled_terms
 
 
-def polynomial(coefficients: Array, base: Array) -> Array:
+def polynomial(coefficients: Array, argument: Array) -> Array:
     """Return sum of c(n) x^n for n = 0..L-1, with c (P, L) and several x for each, (P, K).
 
     Two tables of about sqrt(L) powers instead of one of L.
@@ -320,11 +326,11 @@ def polynomial(coefficients: Array, base: Array) -> Array:
     height = -(-length // width)
     coefficient_blocks = np.zeros((point_count, height * width), dtype=coefficients.dtype)
     coefficient_blocks[:, :length] = coefficients
-    powers = np.ones((*base.shape, width + 1), dtype=coefficients.dtype)
+    powers = np.ones((*argument.shape, width + 1), dtype=coefficients.dtype)
     # Two factors of each power, x^(low a) and x^b: sqrt(L) multiplications instead of L.
-    powers[..., 1:] = base[..., None]
+    powers[..., 1:] = argument[..., None]
     np.multiply.accumulate(powers, axis=2, out=powers)
-    outer_powers = np.ones((*base.shape, height), dtype=coefficients.dtype)
+    outer_powers = np.ones((*argument.shape, height), dtype=coefficients.dtype)
     outer_powers[..., 1:] = powers[..., width:]
     np.multiply.accumulate(outer_powers, axis=2, out=outer_powers)
     inner_sums = powers[..., :width] @ coefficient_blocks.reshape(
@@ -410,9 +416,9 @@ def _recurrences_in_blocks(series: Array, paces: Array, dtype: np.dtype[Any]) ->
     response_matrix = np.ndarray(
         (point_count, block_width, block_width), dtype, response, block_width * item_size, strides
     )
-    values = series_blocks @ response_matrix
-    values[:, 1:] += block_ends[:, :-1] @ power_edges[:, 1].transpose(0, 2, 1)
-    joined_values: Array = values.reshape(point_count, -1)[:, :length]
+    block_values = series_blocks @ response_matrix
+    block_values[:, 1:] += block_ends[:, :-1] @ power_edges[:, 1].transpose(0, 2, 1)
+    joined_values: Array = block_values.reshape(point_count, -1)[:, :length]
     return joined_values
 
 
@@ -465,19 +471,21 @@ def check_size(closed_network: ClosedPart, marginals: bool = False) -> None:
         for speed in closed_network.speeds_by_queue.values()
     )
     if class_count == 1:
-        steps = (sorted_population[0] + 1) * (
+        step_count = (sorted_population[0] + 1) * (
             400 + 4 * station_count * (1 + varying_stations) + varying_stations * listed_speeds // 5
         )
     else:
         planes = sum(sorted_population) + 1
         population_count = planes * prod(customers + 1 for customers in sorted_population[:-1])
-        single_steps = 400 + 4 * class_count * station_count + class_count * station_count**2 // 4
-        steps = population_count * (
-            single_steps + 4 * class_count * varying_stations * (planes + listed_speeds)
+        steps_per_population = (
+            400 + 4 * class_count * station_count + class_count * station_count**2 // 4
+        )
+        step_count = population_count * (
+            steps_per_population + 4 * class_count * varying_stations * (planes + listed_speeds)
         ) + 7000 * planes // len(closed_network.demand)
-    size_text = f"the lattice of populations {largest_population} takes {steps:,} steps"
+    size_text = f"the lattice of populations {largest_population} takes {step_count:,} steps"
     way_out = "ask for linearizer or schweitzer, which do not grow with it"
-    check_cost("lattice", steps, size_text, way_out, points=len(closed_network.demand))
+    check_cost("lattice", step_count, size_text, way_out, points=len(closed_network.demand))
 
 
 def solve_multi_class(closed_network: ClosedPart, marginals: bool = False) -> ClosedSolution:
@@ -497,8 +505,8 @@ def solve_multi_class(closed_network: ClosedPart, marginals: bool = False) -> Cl
     check_size(closed_network, marginals)
     # The largest class leads from plane to plane, so that the planes, stored by the other classes,
     # are small.
-    order = np.argsort(-population, kind="stable")
-    plane_size = prod(int(customers) + 1 for customers in population[order][1:])
+    class_order = np.argsort(-population, kind="stable")
+    plane_size = prod(int(customers) + 1 for customers in population[class_order][1:])
     point_count, _, station_count = closed_network.demand.shape
     if marginals:
         speeds_by_queue = {
@@ -513,11 +521,11 @@ def solve_multi_class(closed_network: ClosedPart, marginals: bool = False) -> Cl
         if closed_network.speeds_by_queue
         else 2 * closed_network.demand[0].size + 1
     )
-    ordered_network = closed_network.select(slice(None), order)
+    ordered_network = closed_network.select(slice(None), class_order)
     solution = solved_in_parts(
         ordered_network, blocks(point_count, MOST_NUMBERS // numbers_per_point), _solve_lattice
     )
-    original_order = np.argsort(order, kind="stable")
+    original_order = np.argsort(class_order, kind="stable")
     return replace(
         solution,
         throughput=solution.throughput[:, original_order],
@@ -546,11 +554,11 @@ def _solve_lattice(closed_network: ClosedPart) -> ClosedSolution:
             queue = pace * with_one_less[..., 1:] / constants[:, None, None]
         elif speeds_by_queue:
             thinking_planes = grid.thinking(scale * delay)
-            constants, constants_with_one_less, queue, probability = _with_several(
+            constants, constants_with_one_less, queue, probability = _solve_several_speeds(
                 grid, thinking_planes, load, pace, speeds_by_queue
             )
         else:
-            constants, constants_with_one_less, queue = _singles_only(
+            constants, constants_with_one_less, queue = _solve_single_servers(
                 grid, grid.thinking(scale * delay), pace
             )
             queue = queue / constants[:, None, None]
@@ -653,8 +661,8 @@ class _Grid:
         customers = np.arange(self.planes).reshape((-1,) + (1,) * len(self.shape))
         number_of_first = customers - customers_of_other_classes
         in_range = (number_of_first >= 0) & (number_of_first <= self.population[0])
-        first_in_range = np.clip(number_of_first, 0, self.population[0])
-        terms_of_first = np.where(in_range, terms_of_class[0][:, first_in_range], 0.0)
+        clipped_first_number = np.clip(number_of_first, 0, self.population[0])
+        terms_of_first = np.where(in_range, terms_of_class[0][:, clipped_first_number], 0.0)
         planes: Array = terms_of_first * terms_of_others[:, None]
         return planes
 
@@ -662,15 +670,15 @@ class _Grid:
         """Return what all planes, (P, S, n_2.., n_R), give to the states with one more customer at a
         station with loads (P, R): the operator B of the module.
         """
-        to_planes = (slice(None),) + (None,) * (planes.ndim - 1)
+        expanded_index = (slice(None),) + (None,) * (planes.ndim - 1)
         shifted_planes = np.zeros_like(planes)
-        shifted_planes[:, 1:] = load[:, 0][to_planes] * planes[:, :-1]
+        shifted_planes[:, 1:] = load[:, 0][expanded_index] * planes[:, :-1]
         for class_index, (slices_after, slices_before) in enumerate(
             zip(self.slices_after, self.slices_before, strict=True)
         ):
             planes_below = planes[(slice(None), slice(-1), *slices_before)]
             shifted_planes[(slice(None), slice(1, None), *slices_after)] += (
-                load[:, class_index + 1][to_planes] * planes_below
+                load[:, class_index + 1][expanded_index] * planes_below
             )
         return shifted_planes
 
@@ -692,19 +700,19 @@ class _Grid:
         flat_plane = plane.reshape(point_count, -1, width)
         flat_sources = sources.reshape(point_count, -1, column_count + 1)
         all_points = slice(None)
-        copies = [(sources[..., :width], plane)]
+        copy_pairs = [(sources[..., :width], plane)]
         for class_index, (slices_after, slices_before) in enumerate(
             zip(self.slices_after, self.slices_before, strict=True), start=1
         ):
             columns_of_class = slice(class_index * width, (class_index + 1) * width)
             target = sources[(all_points, *slices_after, columns_of_class)]
-            copies.append((target, plane[(all_points, *slices_before, all_points)]))
+            copy_pairs.append((target, plane[(all_points, *slices_before, all_points)]))
         places_in_slice = prod(self.shape[1:])
         for s in range(self.planes):
             # Places in the first of the plane's axes that lead from the origin to the corner.
             first_row = max(0, s - self.planes + self.shape[0])
             last_row = min(self.shape[0], s + 1)
-            for target, source in copies:
+            for target, source in copy_pairs:
                 target[...] = source
             sources[..., column_count] = start_planes[:, s]
             places_of_plane = slice(first_row * places_in_slice, last_row * places_in_slice)
@@ -728,7 +736,7 @@ def _steps(pace: Array, feeds: Array) -> Array:
     return np.asarray((pace[..., None] * feeds).reshape(len(pace), -1, feeds.shape[1]))
 
 
-def _singles_only(
+def _solve_single_servers(
     grid: _Grid, thinking_planes: Array, demand_at_last_speed: Array
 ) -> tuple[Array, Array, Array]:
     """Return G(N), G(N - e_r) and G(N) times the queues, of single servers and delays."""
@@ -755,7 +763,7 @@ def _singles_only(
     )
 
 
-def _with_several(
+def _solve_several_speeds(
     grid: _Grid, thinking_planes: Array, load: Array, pace: Array, speeds_by_queue: Speeds
 ) -> tuple[Array, Array, Array, list[Array | None]]:
     """Return G(N), G(N - e_r), the queues and the probabilities, where some station has several
@@ -776,7 +784,7 @@ def _with_several(
         without_station = planes_of_singles
         for other_index in speeds_by_queue:
             if other_index != queue_index:
-                without_station = _serve(
+                without_station = _serve_planes(
                     grid,
                     without_station,
                     load[:, :, other_index],
@@ -795,7 +803,7 @@ def _with_several(
         )
         queue[:, :, queue_index] = load[:, :, queue_index] * met_by_arrivals / constants[:, None]
     if single_indices:
-        with_station = _serve(
+        with_station = _serve_planes(
             grid,
             without_station,
             load[:, :, queue_index],
@@ -813,27 +821,27 @@ def _with_several(
 
 
 def _speeds_up_to(speed: Array, length: int) -> Array:
-    extended: Array = speed[:, np.minimum(np.arange(length), speed.shape[1] - 1)]
-    return extended
+    extended_speed: Array = speed[:, np.minimum(np.arange(length), speed.shape[1] - 1)]
+    return extended_speed
 
 
-def _serve(grid: _Grid, planes: Array, load: Array, pace: Array, speed: Array) -> Array:
+def _serve_planes(grid: _Grid, planes: Array, load: Array, pace: Array, speed: Array) -> Array:
     """Return the product of the other stations' planes with those of a station of several speeds: a
     short sum and a geometric rest.
     """
-    to_planes = (slice(None),) + (None,) * (planes.ndim - 1)
+    expanded_index = (slice(None),) + (None,) * (planes.ndim - 1)
     last_index = speed.shape[1] - 1
     if not last_index:
         return grid.repeated(planes, pace)
     served_planes = planes
-    level = planes
+    level_planes = planes
     for number in range(1, min(last_index, grid.planes)):
-        level = grid.shifted(level, load) / speed[:, number - 1][to_planes]
-        served_planes = served_planes + level
+        level_planes = grid.shifted(level_planes, load) / speed[:, number - 1][expanded_index]
+        served_planes = served_planes + level_planes
     if last_index >= grid.planes:
         return served_planes
-    level = grid.shifted(level, load) / speed[:, last_index - 1][to_planes]
-    return np.asarray(served_planes + grid.repeated(level, pace))
+    level_planes = grid.shifted(level_planes, load) / speed[:, last_index - 1][expanded_index]
+    return np.asarray(served_planes + grid.repeated(level_planes, pace))
 
 
 def _station_levels(
@@ -842,14 +850,14 @@ def _station_levels(
     """Return the terms with n = 0, 1, ... customers at a station: at N (P, n) and at N - e_r (P,
     R, n).
     """
-    to_planes = (slice(None),) + (None,) * (without_station.ndim - 1)
-    pace = _speeds_up_to(speed, grid.planes)
-    level = without_station
+    expanded_index = (slice(None),) + (None,) * (without_station.ndim - 1)
+    speed_by_number = _speeds_up_to(speed, grid.planes)
+    level_planes = without_station
     corner_terms = []
     terms_with_one_less = []
     for number in range(grid.planes):
-        constants, with_one_less = grid.ends(level)
+        constants, with_one_less = grid.ends(level_planes)
         corner_terms.append(constants.copy())  # not a view, which would keep its level
         terms_with_one_less.append(with_one_less)
-        level = grid.shifted(level, load) / pace[:, number][to_planes]
+        level_planes = grid.shifted(level_planes, load) / speed_by_number[:, number][expanded_index]
     return np.stack(corner_terms, axis=1), np.stack(terms_with_one_less, axis=2)

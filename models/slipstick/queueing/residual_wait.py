@@ -108,14 +108,14 @@ def finite_source_residual(
     # The products of b_n are sums of logarithms: their factors differ by hundreds of orders of
     # magnitude near saturation.
     log_products = np.cumsum(np.log((1.0 - transform) / transform), axis=-1)
-    sum_of_others, sum_of_fewer = (
+    binomial_sum, binomial_sum_of_fewer = (
         _binomial_sum(count, log_products[..., :count]) for count in (customers - 1, customers - 2)
     )
-    cycle = (customers - 1) * service + elsewhere / (1.0 + sum_of_fewer)
+    cycle = (customers - 1) * service + elsewhere / (1.0 + binomial_sum_of_fewer)
     residual_service: Array = (
         elsewhere
         + service
-        - elsewhere * cycle * sum_of_others / ((customers - 1) * service * (1.0 + sum_of_others))
+        - elsewhere * cycle * binomial_sum / ((customers - 1) * service * (1.0 + binomial_sum))
     )
     return residual_service
 
@@ -153,13 +153,15 @@ _CONSTANT = 1e-6
 """The scv up to which a service is taken as constant [1]."""
 
 
-def _binomial_sum(count: int, logs: Array) -> Array:
+def _binomial_sum(count: int, log_products: Array) -> Array:
     """Sum C(count, k) exp(logs[k]) over k = 1..count."""
     k = np.arange(1, count + 1)
-    terms = logs + np.cumsum(np.log((count - k + 1) / k))
+    log_terms = log_products + np.cumsum(np.log((count - k + 1) / k))
     # A sum beyond `MOST_LOG` makes 1 / (1 + b) zero in double precision; the limit only avoids an
     # overflow.
-    sum_of_terms: Array = np.exp(np.where(terms.real < MOST_LOG, terms, MOST_LOG)).sum(axis=-1)
+    sum_of_terms: Array = np.exp(np.where(log_terms.real < MOST_LOG, log_terms, MOST_LOG)).sum(
+        axis=-1
+    )
     return sum_of_terms
 
 
@@ -255,8 +257,8 @@ def finite_source_all_busy(ratio: Array, customers: int, servers: int) -> Array:
     """
     if customers <= _ALL_TERMS:
         ratios = ratio[..., None] / np.minimum(np.arange(1, customers + 1), servers)
-        chance_of_few: Array = finite_source_numbers(ratios)[..., servers:].sum(axis=-1)
-        return chance_of_few
+        all_busy_probability: Array = finite_source_numbers(ratios)[..., servers:].sum(axis=-1)
+        return all_busy_probability
     # Points that differ in derivatives alone, which the complex step carries, have the same
     # weights.
     ratio_of_point = (
@@ -270,8 +272,10 @@ def finite_source_all_busy(ratio: Array, customers: int, servers: int) -> Array:
     )
     # With a server free at the largest weight, weights fall by `factor` at least from the number of
     # servers on.
-    factor = np.clip(ratio_of_point * (customers - servers) / servers, 1e-300, 1 - 1e-9)
-    width_with_free_server = servers - likeliest_number + _half_width(servers) - 72 / np.log(factor)
+    weight_factor = np.clip(ratio_of_point * (customers - servers) / servers, 1e-300, 1 - 1e-9)
+    width_with_free_server = (
+        servers - likeliest_number + _half_width(servers) - 72 / np.log(weight_factor)
+    )
     half_width = min(
         int(np.minimum(_half_width(customers - likeliest_number), width_with_free_server).max()),
         customers // 2,

@@ -74,30 +74,40 @@ def traffic_equations(
     array([[[1. , 0.8]]])
     """
     chosen_routes = routes.among(classes)
-    cells = [
-        route_cells[chosen_routes] @ (shape[1], 1) for route_cells in (routes.source, routes.target)
+    source_and_target_places = [
+        class_and_station[chosen_routes] @ (shape[1], 1)
+        for class_and_station in (routes.source, routes.target)
     ]
     # Numbers of places are not negative, and OUTSIDE is.
-    stays_inside = cells[1] >= 0
-    start_cell = reference[0] * shape[1] + reference[1]
-    used_cells = np.unique(np.concatenate([[start_cell], cells[0], cells[1][stays_inside]]))
+    stays_inside = source_and_target_places[1] >= 0
+    reference_place = reference[0] * shape[1] + reference[1]
+    used_places = np.unique(
+        np.concatenate(
+            [
+                [reference_place],
+                source_and_target_places[0],
+                source_and_target_places[1][stays_inside],
+            ]
+        )
+    )
     point_count = len(routes.probability)
-    cell_count = len(used_cells)
-    balance = np.zeros((point_count, cell_count, cell_count), dtype=routes.probability.dtype)
+    place_count = len(used_places)
+    balance = np.zeros((point_count, place_count, place_count), dtype=routes.probability.dtype)
     target_places, source_places = (
-        np.searchsorted(used_cells, cell[stays_inside]) for cell in reversed(cells)
+        np.searchsorted(used_places, place[stays_inside])
+        for place in reversed(source_and_target_places)
     )
     for route, target_place, source_place in zip(
         chosen_routes[stays_inside], target_places, source_places, strict=True
     ):
         balance[:, target_place, source_place] += routes.probability[:, route]
-    balance = np.eye(cell_count) - balance
-    inflow = (used_cells == start_cell).astype(float)[:, None]
+    balance = np.eye(place_count) - balance
+    inflow = (used_places == reference_place).astype(float)[:, None]
     if is_closed:
         # One of the equations follows from the others; in its place stands what a cycle is.
-        balance[:, int(inflow[:, 0].argmax()), :] = used_cells == start_cell
+        balance[:, int(inflow[:, 0].argmax()), :] = used_places == reference_place
     solution = np.zeros((point_count, shape[0] * shape[1]), dtype=balance.dtype)
-    solution[:, used_cells] = _solved_equations(balance, inflow)
+    solution[:, used_places] = _solved_equations(balance, inflow)
     return solution.reshape(point_count, *shape)
 
 
@@ -139,22 +149,22 @@ def joined_chains(
     >>> [each.ravel().tolist() for each in joined_chains(np.array([[[1.0], [3.0]]]), half, half, np.array([0, 0]))]
     [[2.0], [2.0], [1.5]]
     """
-    shape = (len(service), int(np.max(chain_of, initial=-1)) + 1, service.shape[2])
+    joined_shape = (len(service), int(np.max(chain_of, initial=-1)) + 1, service.shape[2])
     joined_visits, joined_service, joined_scv = (
-        np.zeros(shape, np.result_type(service, visits, scv)) for _ in range(3)
+        np.zeros(joined_shape, np.result_type(service, visits, scv)) for _ in range(3)
     )
-    for chain in range(shape[1]):
+    for chain in range(joined_shape[1]):
         member_classes = np.flatnonzero(chain_of == chain)
         member_visits = visits[:, member_classes]
         member_service = service[:, member_classes]
-        scv_of_members = scv[:, member_classes]
+        member_scv = scv[:, member_classes]
         joined_visits[:, chain] = member_visits.sum(axis=1)
         visit_share = quotient(member_visits, joined_visits[:, chain, None])
         joined_service[:, chain] = (visit_share * member_service).sum(axis=1)
-        second_moment = (visit_share * member_service**2 * (1 + scv_of_members)).sum(axis=1)
+        second_moment = (visit_share * member_service**2 * (1 + member_scv)).sum(axis=1)
         mixture_scv = quotient(second_moment, joined_service[:, chain] ** 2, 2.0) - 1
         is_same = have_one_value(member_service, member_visits.real != 0) & have_one_value(
-            scv_of_members, member_visits.real != 0
+            member_scv, member_visits.real != 0
         )
-        joined_scv[:, chain] = np.where(is_same, scv_of_members.max(axis=1), mixture_scv)
+        joined_scv[:, chain] = np.where(is_same, member_scv.max(axis=1), mixture_scv)
     return joined_service, joined_visits, joined_scv

@@ -81,22 +81,22 @@ def closed_path(demand: Sequence[float], think: float, population: int) -> Trans
     """
     # Relative to the largest time, so that the constants of large populations stay within the range
     # of doubles.
-    scale = max(*demand, think / population)
-    load = np.array(demand) / scale
-    think_load = np.full(1, think / scale)
+    longest_time = max(*demand, think / population)
+    load = np.array(demand) / longest_time
+    think_load = np.full(1, think / longest_time)
 
-    def constant(relative_loads: Array) -> Array:
+    def normalizing_constant(relative_loads: Array) -> Array:
         other_terms = terms(
             think_load, np.arange(1.0, max(2, population))[None], population
         ) * np.ones((len(relative_loads[0]), 1))
         return geometric(other_terms, *relative_loads)[:, -1]
 
-    full_constant = constant(load[:, None])
+    full_constant = normalizing_constant(load[:, None])
 
     def transform(s: Array) -> Array:
         slowdown = 1 + np.multiply.outer(np.array(demand), s)
         return np.asarray(
-            constant(load[:, None] / slowdown) / full_constant / slowdown.prod(axis=0)
+            normalizing_constant(load[:, None] / slowdown) / full_constant / slowdown.prod(axis=0)
         )
 
     return transform
@@ -107,7 +107,7 @@ ALIASING, PLAIN, AVERAGED = 24.0, 60, 20
 by Euler's summation.
 """
 
-BINOMIAL = np.array([math.comb(AVERAGED, k) for k in range(AVERAGED + 1)]) / 2.0**AVERAGED
+EULER_WEIGHTS = np.array([math.comb(AVERAGED, k) for k in range(AVERAGED + 1)]) / 2.0**AVERAGED
 
 # Steps of the search that brackets the quantile, and of the one that narrows it down; both leave
 # much earlier where the transform is smooth.
@@ -127,7 +127,7 @@ def probability_beyond(transform: Transform, time: float) -> float:
     signed_terms = np.where(k % 2, -1.0, 1.0) * ((1 - transform(s)) / s).real
     # The first term of a Fourier series counts half.
     signed_terms[0] /= 2
-    return float(math.exp(ALIASING / 2) / time * (BINOMIAL @ np.cumsum(signed_terms)[PLAIN:]))
+    return float(math.exp(ALIASING / 2) / time * (EULER_WEIGHTS @ np.cumsum(signed_terms)[PLAIN:]))
 
 
 def quantile(transform: Transform, q: float, scale: float) -> float:
@@ -143,7 +143,7 @@ def quantile(transform: Transform, q: float, scale: float) -> float:
     23.02585
     """
 
-    def excess(time: float) -> float:
+    def log_excess(time: float) -> float:
         # The inversion errs by about 1e-10, so that a small probability may come out below 0.
         return math.log(max(probability_beyond(transform, time), 1e-12) / (1 - q))
 
@@ -151,8 +151,8 @@ def quantile(transform: Transform, q: float, scale: float) -> float:
         return 0.0  # So many take no time at all.
     shorter_time = scale
     longer_time = 2 * scale
-    excess_below = excess(scale)
-    excess_above = excess(2 * scale)
+    excess_below = log_excess(scale)
+    excess_above = log_excess(2 * scale)
     for _ in range(MOST_STEPS):
         if excess_below >= 0 >= excess_above:
             break
@@ -160,7 +160,7 @@ def quantile(transform: Transform, q: float, scale: float) -> float:
             shorter_time, longer_time, excess_below, excess_above = (
                 shorter_time / 2,
                 shorter_time,
-                excess(shorter_time / 2),
+                log_excess(shorter_time / 2),
                 excess_below,
             )
         else:
@@ -168,7 +168,7 @@ def quantile(transform: Transform, q: float, scale: float) -> float:
                 longer_time,
                 2 * longer_time,
                 excess_above,
-                excess(2 * longer_time),
+                log_excess(2 * longer_time),
             )
     else:
         return math.nan
@@ -180,17 +180,17 @@ def quantile(transform: Transform, q: float, scale: float) -> float:
         time = (shorter_time * excess_above - longer_time * excess_below) / (
             excess_above - excess_below
         )
-        excess_here = excess(time)
-        if abs(excess_here) < 1e-8 or longer_time - shorter_time < 1e-12 * longer_time:
+        excess_at_time = log_excess(time)
+        if abs(excess_at_time) < 1e-8 or longer_time - shorter_time < 1e-12 * longer_time:
             break
-        if excess_here > 0:
+        if excess_at_time > 0:
             shorter_time = time
-            excess_below = excess_here
+            excess_below = excess_at_time
             excess_above = excess_above / 2 if last_side > 0 else excess_above
             last_side = 1
         else:
             longer_time = time
-            excess_above = excess_here
+            excess_above = excess_at_time
             excess_below = excess_below / 2 if last_side < 0 else excess_below
             last_side = -1
     return time

@@ -95,22 +95,30 @@ def routing_in_order(visits: Array) -> Routing:
         " probabilities of a Markov chain",
         "ask for schweitzer, linearizer or simulation",
     )
-    visited_at_all = np.where(visits.real > 1, 1.0, visits)
-    repeats = np.where(visits.real > 1, 1.0 - 1.0 / np.where(visits.real > 1, visits, 1.0), 0.0)
+    visit_probability = np.where(visits.real > 1, 1.0, visits)
+    repeat_probability = np.where(
+        visits.real > 1, 1.0 - 1.0 / np.where(visits.real > 1, visits, 1.0), 0.0
+    )
     # From just before station k: the first station visited from there on.
-    ahead = np.zeros((station_count + 1, class_count, station_count), dtype=visited_at_all.dtype)
+    first_visit_ahead = np.zeros(
+        (station_count + 1, class_count, station_count), dtype=visit_probability.dtype
+    )
     for station in range(station_count - 1, -1, -1):
-        ahead[station] = (1.0 - visited_at_all[:, station])[:, None] * ahead[station + 1]
-        ahead[station, :, station] += visited_at_all[:, station]
+        first_visit_ahead[station] = (1.0 - visit_probability[:, station])[
+            :, None
+        ] * first_visit_ahead[station + 1]
+        first_visit_ahead[station, :, station] += visit_probability[:, station]
     onward = np.zeros(
-        (class_count, station_count, class_count, station_count), dtype=visited_at_all.dtype
+        (class_count, station_count, class_count, station_count), dtype=visit_probability.dtype
     )
     for class_index, station in np.ndindex(class_count, station_count):
-        onward[class_index, station, class_index] = (1.0 - repeats[class_index, station]) * ahead[
-            station + 1, class_index
+        onward[class_index, station, class_index] = (
+            1.0 - repeat_probability[class_index, station]
+        ) * first_visit_ahead[station + 1, class_index]
+        onward[class_index, station, class_index, station] += repeat_probability[
+            class_index, station
         ]
-        onward[class_index, station, class_index, station] += repeats[class_index, station]
-    return Routing(ahead[0], onward)
+    return Routing(first_visit_ahead[0], onward)
 
 
 def routing_of_chains(
@@ -149,11 +157,11 @@ def routing_of_chains(
         entry[reference_class, first_station] = 1
         for class_index in member_classes:
             restart[class_index] = reference_class
-        for route in routes.among(member_classes):
+        for route_index in routes.among(member_classes):
             (class_index, station_index), (next_class, next_station), probability = (
-                routes.source[route],
-                routes.target[route],
-                routes.probability[0, route],
+                routes.source[route_index],
+                routes.target[route_index],
+                routes.probability[0, route_index],
             )
             if next_class == OUTSIDE:
                 continue
@@ -178,12 +186,12 @@ def _routing_in_order(network: NetworkArrays) -> Routing:
     """Build the routing of one point that visits the stations in order, without those that take no
     time.
     """
-    return _with_thinking(
+    return _add_think_station(
         network, routing_in_order(np.where(network.service[0].real > 0, network.visits[0], 0.0))
     )
 
 
-def _with_thinking(network: NetworkArrays, routing: Routing) -> Routing:
+def _add_think_station(network: NetworkArrays, routing: Routing) -> Routing:
     """Add a last station for think time to a routing; each cycle of a closed class begins where the
     one before ends.
     """
@@ -193,14 +201,14 @@ def _with_thinking(network: NetworkArrays, routing: Routing) -> Routing:
     entry = np.pad(routing.entry, ((0, 0), (0, 1)))
     onward = np.pad(routing.onward, ((0, 0), (0, 1), (0, 0), (0, 1)))
     for class_index in np.flatnonzero(network.closed):
-        first_visits = entry[class_index].copy()
+        entry_probabilities = entry[class_index].copy()
         cycle_start = entry[class_index] / (entry[class_index].sum() or 1.0)
         if _thinking_classes(network)[class_index]:
             # A cycle that visits no station is one more think time; without think time such cycles
             # take none.
             cycle_start = np.eye(station_count + 1)[station_count]
             onward[class_index, station_count, class_index] = (
-                first_visits + missing_probability(first_visits.sum()) * cycle_start
+                entry_probabilities + missing_probability(entry_probabilities.sum()) * cycle_start
             )
         onward[class_index, :station_count, class_index] += (
             missing_probability(routing.onward[class_index].sum(axis=(1, 2)))[:, None] * cycle_start
@@ -257,7 +265,8 @@ def network_point(network: NetworkArrays, routing: Routing | None = None) -> Net
             f" {(class_count, station_count)}"
         )
     point = NetworkPoint(
-        network, _routing_in_order(network) if routing is None else _with_thinking(network, routing)
+        network,
+        _routing_in_order(network) if routing is None else _add_think_station(network, routing),
     )
     for class_index, station in np.argwhere(point.visited()[:, :-1]):
         if not network.service[0, class_index, station].real > 0:
@@ -284,7 +293,7 @@ def network_point(network: NetworkArrays, routing: Routing | None = None) -> Net
             " simulation"
         )
     for name, discipline, is_abandoned in zip(
-        network.stations, network.discipline, _abandoned(network), strict=True
+        network.stations, network.discipline, _abandonment_by_station(network), strict=True
     ):
         if is_abandoned and DISCIPLINES[discipline].preemptive:
             raise ModelError(
@@ -298,7 +307,7 @@ def network_point(network: NetworkArrays, routing: Routing | None = None) -> Net
     return point
 
 
-def _abandoned(network: NetworkArrays) -> list[bool]:
+def _abandonment_by_station(network: NetworkArrays) -> list[bool]:
     """Return for each station whether some customers abandon its queue."""
     if network.patience is None:
         return [False] * len(network.stations)
@@ -395,14 +404,17 @@ def build_state_space(point: NetworkPoint, truncation: int | None) -> StateSpace
     entry = routing.entry * is_visited
     onward = routing.onward * is_visited
     entries_by_class = [
-        [(class_index, int(station), row[station].item()) for station in np.flatnonzero(row)]
-        for class_index, row in enumerate(entry)
+        [
+            (class_index, int(station), station_probabilities[station].item())
+            for station in np.flatnonzero(station_probabilities)
+        ]
+        for class_index, station_probabilities in enumerate(entry)
     ]
     restart_by_class = [
         entries_by_class[class_index] for class_index in routing.restart or range(class_count)
     ]
     # What has a slope alone is never entered, but takes part in derivatives.
-    _check_home(
+    _check_cycle_starts(
         point,
         [
             [station for _, station, probability in entries if complex(probability).real]
@@ -461,7 +473,7 @@ def build_state_space(point: NetworkPoint, truncation: int | None) -> StateSpace
         start=empty_row,
         interleaved=empty_row,
     )
-    return _with_closed_customers(space, point)
+    return _place_closed_customers(space, point)
 
 
 def _check_time_spent(point: NetworkPoint) -> None:
@@ -476,12 +488,12 @@ def _check_time_spent(point: NetworkPoint) -> None:
 
 def _empty_row(point: NetworkPoint, column_count: int, truncation: int | None) -> Array:
     """Return the state without customers [columns], of the smallest integers that hold all."""
-    capacities = (capacity or 0 for capacity in point.network.capacity)
-    largest_number = max(int(point.population().sum()), truncation or 0, *capacities)
+    known_capacities = (capacity or 0 for capacity in point.network.capacity)
+    largest_number = max(int(point.population().sum()), truncation or 0, *known_capacities)
     return np.zeros(max(1, column_count), dtype=np.int16 if largest_number < 2**14 else np.int32)
 
 
-def _with_closed_customers(space: StateSpace, point: NetworkPoint) -> StateSpace:
+def _place_closed_customers(space: StateSpace, point: NetworkPoint) -> StateSpace:
     """Set the two first states of a state space: closed customers placed class after class, and
     with the classes in turn.
     """
@@ -500,18 +512,22 @@ def _with_closed_customers(space: StateSpace, point: NetworkPoint) -> StateSpace
         for class_index, destinations in space.restart.items()
     }
     customers_by_class = {
-        class_index: int(count) for class_index, count in enumerate(population) if count > 0
+        class_index: int(customer_count)
+        for class_index, customer_count in enumerate(population)
+        if customer_count > 0
     }
     class_after_class = [
-        class_index for class_index, count in customers_by_class.items() for _ in range(count)
+        class_index
+        for class_index, customer_count in customers_by_class.items()
+        for _ in range(customer_count)
     ]
     # The j-th of n customers of a class comes at (j + 1/2) / n, so the classes take turns; the last
     # restarts.
     classes_in_turn = sorted(
         (
-            ((rank_in_class + 0.5) / count, class_index)
-            for class_index, count in customers_by_class.items()
-            for rank_in_class in range(count)
+            ((rank_in_class + 0.5) / customer_count, class_index)
+            for class_index, customer_count in customers_by_class.items()
+            for rank_in_class in range(customer_count)
         ),
         reverse=True,
     )
@@ -546,7 +562,7 @@ def _abandonment_rates(
     }
 
 
-def _check_home(point: NetworkPoint, start_stations: Sequence[Sequence[int]]) -> None:
+def _check_cycle_starts(point: NetworkPoint, start_stations: Sequence[Sequence[int]]) -> None:
     """Raise if customers of a closed class can be lost and begin their next cycle at a station
     where they can be lost again.
     """
@@ -635,7 +651,7 @@ def _most_present(point: NetworkPoint, station: int, truncation: int | None) -> 
     return most_customers if capacity is None else min(capacity, most_customers)
 
 
-def size_in_words(point: NetworkPoint, truncation: int | None, limit: float = 0) -> str:
+def size_in_words(point: NetworkPoint, truncation: int | None, state_limit: float = 0) -> str:
     """Describe the size of a chain by a lower bound on its states that is known before it is
     explored: without capacities, the ways to place the customers.
 
@@ -657,9 +673,9 @@ def size_in_words(point: NetworkPoint, truncation: int | None, limit: float = 0)
         customers = int(point.population()[member_classes].sum())
         station_count = int(is_visited[member_classes].any(axis=0).sum())
         placements *= math.comb(customers + max(station_count, 1) - 1, customers)
-    is_counted = placements > limit and not point.network.limited.any()
+    is_bound_shown = placements > state_limit and not point.network.limited.any()
     return (
         f"at least {min(placements, 10**300):.4g} in all"
-        if is_counted
+        if is_bound_shown
         else "as many as were looked for"
     ) + truncation_text

@@ -93,7 +93,7 @@ Transitions = tuple[NDArray[np.int64], Rows, Array, int]
 event, or -1.
 """
 
-BLOCK = 20_000
+STATES_PER_BLOCK = 20_000
 """States looked at together."""
 
 
@@ -133,7 +133,7 @@ def explore_rows(
     number_by_state.default_factory = number_by_state.__len__
     _state_numbers(start_rows, number_by_state)
     block = start_rows
-    explored_count = 0
+    explored_states = 0
     if reachable is not None:
         block = np.concatenate(
             [start_rows, reachable[_state_numbers(reachable, number_by_state) > 0]]
@@ -145,37 +145,37 @@ def explore_rows(
     ]
     # Blocks, not single states: the cost of a call is shared by thousands of states.
     while len(block):
-        new_blocks = [block[BLOCK:]]
-        block = block[:BLOCK]
+        new_blocks = [block[STATES_PER_BLOCK:]]
+        block = block[:STATES_PER_BLOCK]
         for origin, rows, rates, event in transitions(block):
             states_before = len(number_by_state)
-            target = _state_numbers(rows, number_by_state)
+            target_numbers = _state_numbers(rows, number_by_state)
             transitions_by_event.append(
-                (origin + explored_count, target, rates, np.full(len(origin), event))
+                (origin + explored_states, target_numbers, rates, np.full(len(origin), event))
             )
             if len(number_by_state) > most_states:
                 refuse_size(most_states, size_hint())
             if len(number_by_state) > states_before:
                 # The first to reach each new state, in the order of the numbers given.
-                _, first_rows = np.unique(target, return_index=True)
-                new_blocks.append(rows[first_rows[target[first_rows] >= states_before]])
-        explored_count += len(block)
+                _, first_rows = np.unique(target_numbers, return_index=True)
+                new_blocks.append(rows[first_rows[target_numbers[first_rows] >= states_before]])
+        explored_states += len(block)
         blocks += new_blocks[1:]
         block = np.concatenate(new_blocks)
     states = np.concatenate(blocks)
     # Numbered as they were explored, neighbours lie far apart: sorted, the factors have fewer
     # entries.
-    order = np.lexsort(states.T[::-1])
-    sorted_number = np.argsort(order)
+    state_order = np.lexsort(states.T[::-1])
+    sorted_state_number = np.argsort(state_order)
     sources, targets, rates, events = (
-        np.concatenate(arrays) for arrays in zip(*transitions_by_event, strict=True)
+        np.concatenate(field_arrays) for field_arrays in zip(*transitions_by_event, strict=True)
     )
     return MarkovChain(
-        states[order],
-        sorted_number[sources],
-        sorted_number[targets],
+        states[state_order],
+        sorted_state_number[sources],
+        sorted_state_number[targets],
         rates,
-        (order == 0) * 1.0,
+        (state_order == 0) * 1.0,
         events,
     )
 
@@ -189,25 +189,25 @@ def _state_numbers(rows: Rows, number_by_state: defaultdict[bytes, int]) -> NDAr
 
 
 METHODS = ("gth", "direct", "iterative")
-SMALL = 200
+MOST_ELIMINATED_STATES = 200
 """States up to which elimination without subtraction is used by default."""
 
-LARGE = 4_000
+MOST_DIRECT_STATES = 4_000
 """States above which iteration is tried first by default: factors fill up."""
 
-RESIDUAL = 1e-12
+MOST_RESIDUAL = 1e-12
 """What pi Q may be at most, as a part of the largest rate."""
 
 ROUNDING = 1e-13
 """A probability this little below 0 is rounding; one further below is an error."""
 
-MOST_RATIO = 1e4
+MOST_PROBABILITY_RATIO = 1e4
 """How much likelier a state may be than the one that is fixed: more costs as many digits of it."""
 
-PASSES = 3
+SOLVER_PASSES = 3
 """Passes of the iterative solver; each is to gain six digits."""
 
-SYMMETRIC = {
+SYMMETRIC_OPTIONS = {
     "permc_spec": "MMD_AT_PLUS_A",
     "diag_pivot_thresh": 0.0,
     "options": {"SymmetricMode": True},
@@ -268,9 +268,9 @@ def stationary(
     # tried before them.
     methods_by_size = (
         ("gth",)
-        if closed_size <= SMALL
+        if closed_size <= MOST_ELIMINATED_STATES
         else ("direct",)
-        if closed_size <= LARGE
+        if closed_size <= MOST_DIRECT_STATES
         else ("iterative", "direct")
     )
     probabilities = _solved_by_methods(
@@ -353,9 +353,9 @@ def _solved_by_method(
         return pi
     # A step so small that its square is nothing must survive: scale it up to solve, and down again.
     slope = sparse.csr_array(generator.imag)
-    scale = float(np.abs(slope.data).max(initial=0.0)) or 1.0
-    change = solve(-(pi @ (slope / scale)))
-    complex_pi: Array = pi + 1j * scale * (change - change.sum() * pi)
+    slope_scale = float(np.abs(slope.data).max(initial=0.0)) or 1.0
+    scaled_change = solve(-(pi @ (slope / slope_scale)))
+    complex_pi: Array = pi + 1j * slope_scale * (scaled_change - scaled_change.sum() * pi)
     return complex_pi
 
 
@@ -373,7 +373,7 @@ def _solved_with_fixed(
             pi = -solve(np.asarray(generator[[fixed_state]].toarray()).ravel())
         pi[fixed_state] = 1.0
         likeliest_state = int(np.argmax(np.where(np.isfinite(pi), np.abs(pi), -1.0)))
-        if np.isfinite(pi).all() and abs(pi[likeliest_state]) < MOST_RATIO:
+        if np.isfinite(pi).all() and abs(pi[likeliest_state]) < MOST_PROBABILITY_RATIO:
             break
         fixed_state = likeliest_state
     with np.errstate(invalid="ignore"):
@@ -389,7 +389,7 @@ def _likely_at_random(generator: csr_array, start_probability: NDArray[np.float6
     """
     rate = 1e-8 * float(-generator.diagonal().min())
     matrix = sparse.csc_array(rate * sparse.eye_array(len(start_probability)) - generator.T)
-    return int(np.argmax(linalg.splu(matrix, **SYMMETRIC).solve(start_probability)))
+    return int(np.argmax(linalg.splu(matrix, **SYMMETRIC_OPTIONS).solve(start_probability)))
 
 
 def _likely_state(generator: csr_array, start_probability: NDArray[np.float64]) -> int:
@@ -401,13 +401,15 @@ def _likely_state(generator: csr_array, start_probability: NDArray[np.float64]) 
     """
     rates = -generator.diagonal()
     jump_matrix = sparse.csr_array((0.95 * generator / rates[:, None]).T)
-    weights = start_probability
+    state_weights = start_probability
     previous_likeliest = -1
     jumps = 64
-    while previous_likeliest != (likeliest := int(np.argmax(weights / rates))) and jumps <= 8192:
+    while (
+        previous_likeliest != (likeliest := int(np.argmax(state_weights / rates))) and jumps <= 8192
+    ):
         previous_likeliest = likeliest
         for _ in range(jumps):
-            weights = weights + jump_matrix @ weights
+            state_weights = state_weights + jump_matrix @ state_weights
         jumps *= 2
     return likeliest
 
@@ -417,7 +419,9 @@ def _solver(generator: csr_array, fixed_state: int, method: str) -> Solve:
     free_states = np.delete(np.arange(generator.shape[0]), fixed_state)
     matrix = sparse.csc_array(generator[free_states][:, free_states].T)
     solve_free_states = (
-        linalg.splu(matrix, **SYMMETRIC).solve if method == "direct" else _iterative_solver(matrix)
+        linalg.splu(matrix, **SYMMETRIC_OPTIONS).solve
+        if method == "direct"
+        else _iterative_solver(matrix)
     )
 
     def solve(right_side: Array) -> Array:
@@ -431,14 +435,14 @@ def _solver(generator: csr_array, fixed_state: int, method: str) -> Solve:
 def _iterative_solver(matrix: csc_array) -> Solve:
     # A coarse factor: a finer one (1e-3, 20) halves the iterations, and takes 2 to 4 times as long
     # as all of them.
-    rough_factors = linalg.spilu(matrix, drop_tol=1e-2, fill_factor=5, **SYMMETRIC)
+    rough_factors = linalg.spilu(matrix, drop_tol=1e-2, fill_factor=5, **SYMMETRIC_OPTIONS)
     preconditioner = linalg.LinearOperator(matrix.shape, rough_factors.solve, dtype=np.float64)
 
     def solve(right_side: Array) -> Array:
         solution = np.zeros(len(right_side))
         # Each pass solves for what the last one left, which keeps digits that one long pass would
         # lose.
-        for _ in range(PASSES):
+        for _ in range(SOLVER_PASSES):
             solution = (
                 solution
                 + linalg.gmres(
@@ -461,10 +465,10 @@ def _check_distribution(generator: csr_array, pi: NDArray[np.float64]) -> None:
     with np.errstate(invalid="ignore"):
         residual = float(np.abs(pi @ generator).max()) / float(-generator.diagonal().min())
     least_probability = float(pi.min())
-    if not (residual <= RESIDUAL and least_probability >= -ROUNDING):
+    if not (residual <= MOST_RESIDUAL and least_probability >= -ROUNDING):
         raise NoAnswerError(
             f"the steady state of {len(pi):,} states was not found: pi Q is {residual:.1e} of the"
-            f" largest rate (at most {RESIDUAL:g}) and the least probability"
+            f" largest rate (at most {MOST_RESIDUAL:g}) and the least probability"
             f" {least_probability:.1e}; try"
             f" another method: {', '.join(METHODS)}"
         )
@@ -489,14 +493,14 @@ def gth(generator: Array) -> Array:
     array([0.9, 0.1])
     """
     rates = np.array(generator)
-    size = len(rates)
-    for last_state in range(size - 1, 0, -1):
+    state_count = len(rates)
+    for last_state in range(state_count - 1, 0, -1):
         rates[:last_state, last_state] /= rates[last_state, :last_state].sum()
         rates[:last_state, :last_state] += np.outer(
             rates[:last_state, last_state], rates[last_state, :last_state]
         )
-    pi = np.ones(size, dtype=rates.dtype)
-    for state in range(1, size):
+    pi = np.ones(state_count, dtype=rates.dtype)
+    for state in range(1, state_count):
         pi[state] = pi[:state] @ rates[:state, state]
     return np.asarray(pi / pi.sum())
 
@@ -554,15 +558,17 @@ def _check_reachable(
     state.
     """
     transitions = generator.tocoo()
-    size = chain.size
-    sources = np.concatenate([transitions.col, np.full(len(final_states), size)])
+    state_count = chain.size
+    sources = np.concatenate([transitions.col, np.full(len(final_states), state_count)])
     targets = np.concatenate([transitions.row, final_states])
     backward_graph = sparse.csr_array(
-        (np.ones(len(sources)), (sources, targets)), shape=(size + 1, size + 1)
+        (np.ones(len(sources)), (sources, targets)), shape=(state_count + 1, state_count + 1)
     )
-    reached_states = csgraph.breadth_first_order(backward_graph, size, return_predecessors=False)
-    if len(reached_states) < size + 1:
-        stranded_state = int(np.setdiff1d(np.arange(size), reached_states)[0])
+    reached_states = csgraph.breadth_first_order(
+        backward_graph, state_count, return_predecessors=False
+    )
+    if len(reached_states) < state_count + 1:
+        stranded_state = int(np.setdiff1d(np.arange(state_count), reached_states)[0])
         raise NoAnswerError(
             f"from state {chain.states[stranded_state]} no end can be reached, so the mean time"
             " is infinite"

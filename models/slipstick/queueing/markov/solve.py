@@ -111,8 +111,8 @@ def solve_markov_chain(
     routing_by_point = (
         [routing] * network.points if routing is None or isinstance(routing, Routing) else routing
     )
-    for index, point_routing in zip(range(network.points), routing_by_point, strict=True):
-        point = network_point(network.select(slice(index, index + 1)), point_routing)
+    for point_index, point_routing in zip(range(network.points), routing_by_point, strict=True):
+        point = network_point(network.select(slice(point_index, point_index + 1)), point_routing)
         point_solutions.append(_solved_point(point, error, limit, method, solved_before))
     solution = _joined_solution(network, point_solutions, routing is None)
     if routing is None and not network.losses:
@@ -129,8 +129,8 @@ def _solved_point(
             point, space, chain, stationary(chain, method, solved_before), 0.0
         )
     truncation = _first_truncation(point, error)
-    rising_times = 0
-    while rising_times < 2 or (
+    rising_rounds = 0
+    while rising_rounds < 2 or (
         point.network.bursts is not None and not point.network.losses
     ):  # levels rise in a burst
         space, chain = _explored_chain(point, truncation, limit)
@@ -138,7 +138,7 @@ def _solved_point(
         tail_probability, missing_part, level_ratio = _tail_beyond(space, chain, pi)
         if missing_part <= error:
             return _solution_of_point(point, space, chain, pi, tail_probability)
-        rising_times = rising_times + 1 if level_ratio >= 1 else 0
+        rising_rounds = rising_rounds + 1 if level_ratio >= 1 else 0
         customers_to_add = (
             math.log(error / missing_part) / math.log(level_ratio)
             if 0 < level_ratio < 1
@@ -195,8 +195,8 @@ def _first_truncation(point: NetworkPoint, error: float) -> int:
     )
     # Where all have patience, levels fall faster than by any ratio.
     falls_fast = network.delays | (network.never_saturated & ~network.limited)
-    load = np.where(falls_fast, 0.0, offered_load(network)[0].real / speed_by_station)
-    largest_load = min(0.95, float(load.max(initial=0.0)))
+    load_by_station = np.where(falls_fast, 0.0, offered_load(network)[0].real / speed_by_station)
+    largest_load = min(0.95, float(load_by_station.max(initial=0.0)))
     arrivals = network.arrivals[0, is_open].real[:, None]
     mean_present = float((arrivals * network.demand[0, is_open].real).sum())
     if network.patience is not None:  # no wait is longer than without any service
@@ -208,8 +208,8 @@ def _first_truncation(point: NetworkPoint, error: float) -> int:
     # Levels fall about as powers of the load; even where they fall twice as fast, no smaller
     # truncation will do.
     least_truncation = (
-        0.5 * math.log(error) / math.log(load.max())
-        if without_losses and 0 < load.max(initial=0.0) < 1
+        0.5 * math.log(error) / math.log(load_by_station.max())
+        if without_losses and 0 < load_by_station.max(initial=0.0) < 1
         else 0.0
     )
     return math.ceil(max(8 + likely_levels + 1.1 * tail_levels, least_truncation)) + 4 * max(
@@ -232,16 +232,16 @@ def _tail_beyond(space: StateSpace, chain: MarkovChain, pi: Array) -> tuple[floa
     first_level = last_level - max(2, last_level // 4)
     if first_level < 0 or level_probability[first_level] == 0:
         return 1.0, math.inf, 1.0
-    ratio = float(level_probability[last_level] / level_probability[first_level]) ** (
+    level_ratio = float(level_probability[last_level] / level_probability[first_level]) ** (
         1 / (last_level - first_level)
     )
-    if ratio >= 1:
-        return 1.0, math.inf, ratio
-    tail_probability = float(level_probability[-1]) * ratio / (1 - ratio)
+    if level_ratio >= 1:
+        return 1.0, math.inf, level_ratio
+    tail_probability = float(level_probability[-1]) * level_ratio / (1 - level_ratio)
     return (
         tail_probability,
-        tail_probability * (len(level_probability) + ratio / (1 - ratio)) / mean_count,
-        ratio,
+        tail_probability * (len(level_probability) + level_ratio / (1 - level_ratio)) / mean_count,
+        level_ratio,
     )
 
 
@@ -335,12 +335,12 @@ def _utilization(
     station_state = space.stations[station]
     if network.delays[station]:
         return np.asarray(pi @ station_state.present(station_rows))
-    work = (pi * space.serving(states, station)) @ station_state.work(station_rows)
+    work_by_class = (pi * space.serving(states, station)) @ station_state.work(station_rows)
     if network.rates[station] is None:
-        return np.asarray(work / network.servers[station])
-    total_work = work.sum()
+        return np.asarray(work_by_class / network.servers[station])
+    total_work = work_by_class.sum()
     return np.asarray(
-        work
+        work_by_class
         / (total_work if total_work != 0 else 1.0)
         * (pi @ (station_state.length(station_rows) > 0))
     )
@@ -363,31 +363,31 @@ def _joined_solution(
         "abandoned",
     )
     joined_fields: dict[str, Any] = {
-        name: np.concatenate([getattr(solution, name) for solution in point_solutions])
-        for name in array_names
+        field_name: np.concatenate([getattr(solution, field_name) for solution in point_solutions])
+        for field_name in array_names
     }
-    levels = []
+    probability_by_station = []
     for probability_by_point in zip(
         *(solution.probability for solution in point_solutions), strict=True
     ):
         point_levels = [
             probability[0] for probability in probability_by_point if probability is not None
         ]
-        levels.append(np.array(list(zip_longest(*point_levels, fillvalue=0.0))).T)
-    for name in ("states", "truncation", "beyond"):
-        joined_fields[name] = tuple(
-            value for solution in point_solutions for value in getattr(solution, name)
+        probability_by_station.append(np.array(list(zip_longest(*point_levels, fillvalue=0.0))).T)
+    for field_name in ("states", "truncation", "beyond"):
+        joined_fields[field_name] = tuple(
+            value for solution in point_solutions for value in getattr(solution, field_name)
         )
     solution = replace(
         point_solutions[0],
         **joined_fields,
-        probability=tuple(levels),
+        probability=tuple(probability_by_station),
         exact=bool(network.phases_known.all()),
     )
-    return replace(solution, notes=_notes(network, solution, in_written_order))
+    return replace(solution, notes=_solution_notes(network, solution, in_written_order))
 
 
-def _notes(
+def _solution_notes(
     network: NetworkArrays, solution: MarkovSolution, in_written_order: bool
 ) -> tuple[str, ...]:
     notes = [f"a chain of {max(solution.states):,} states"]

@@ -155,11 +155,11 @@ class StateSpace:
         """Return the number present in each state; a mean where a class is drawn only later [rows,
         classes, stations].
         """
-        counts = [
-            station.present(rows[:, self.columns(index)])
-            for index, station in enumerate(self.stations)
+        present_by_station = [
+            station.present(rows[:, self.columns(station_index)])
+            for station_index, station in enumerate(self.stations)
         ]
-        return np.stack(counts, axis=2)
+        return np.stack(present_by_station, axis=2)
 
     def open_customers(self, rows: Rows) -> NDArray[np.int64]:
         """Return the number of customers of open classes in each state [rows]."""
@@ -220,10 +220,15 @@ class StateSpace:
             return
         origin = np.arange(len(rows))
         for class_index, (_, _, burst_begin_rate, burst_end_rate) in self.bursts.items():
-            in_burst = rows[:, self._burst_column(class_index)]
+            is_in_burst = rows[:, self._burst_column(class_index)]
             rows_after = rows.copy()
-            rows_after[:, self._burst_column(class_index)] = 1 - in_burst
-            yield origin, rows_after, np.where(in_burst == 0, burst_begin_rate, burst_end_rate), -1
+            rows_after[:, self._burst_column(class_index)] = 1 - is_in_burst
+            yield (
+                origin,
+                rows_after,
+                np.where(is_in_burst == 0, burst_begin_rate, burst_end_rate),
+                -1,
+            )
         open_count = None if self.truncation is None else self.open_customers(rows)
         for class_index, (rate, destinations) in self.arrivals.items():
             # At the truncation nothing more arrives.
@@ -263,39 +268,40 @@ class StateSpace:
         independently, or leaves at once with the remaining probability.
         """
         states = rows[origin]
-        passing_share = missing_probability(sum(probability for _, _, probability in destinations))
+        leaving_share = missing_probability(sum(probability for _, _, probability in destinations))
         for _ in range(self.batch[class_index]):
             transition_groups = (
-                [(origin, states, rates * passing_share)] if passing_share != 0 else []
+                [(origin, states, rates * leaving_share)] if leaving_share != 0 else []
             )
             for _, entry_station, probability in destinations:
-                for rows_of_entry, station_rows, phase_probability in self.stations[
+                for entry_indices, station_rows, phase_probability in self.stations[
                     entry_station
                 ].enter(states[:, self.columns(entry_station)], class_index):
                     states_after = self._with_station_rows(
-                        states[rows_of_entry], entry_station, station_rows
+                        states[entry_indices], entry_station, station_rows
                     )
                     transition_groups.append(
                         (
-                            origin[rows_of_entry],
+                            origin[entry_indices],
                             states_after,
-                            rates[rows_of_entry] * phase_probability * probability,
+                            rates[entry_indices] * phase_probability * probability,
                         )
                     )
             origin, states, rates = (
-                np.concatenate(arrays) for arrays in zip(*transition_groups, strict=True)
+                np.concatenate(group_arrays)
+                for group_arrays in zip(*transition_groups, strict=True)
             )
             if len(transition_groups) > 1:
                 # The order in which customers of a batch come changes nothing: equal states are
                 # one.
-                keys = np.column_stack([origin, states])
-                _, first_rows, group_of_row = np.unique(
-                    keys, axis=0, return_index=True, return_inverse=True
+                state_keys = np.column_stack([origin, states])
+                _, first_indices, group_of_row = np.unique(
+                    state_keys, axis=0, return_index=True, return_inverse=True
                 )
-                rate_sums = np.zeros(len(first_rows), rates.dtype)
+                rate_sums = np.zeros(len(first_indices), rates.dtype)
                 np.add.at(rate_sums, group_of_row.ravel(), rates)
-                origin = origin[first_rows]
-                states = states[first_rows]
+                origin = origin[first_indices]
+                states = states[first_indices]
                 rates = rate_sums
         return origin, states, rates, -1
 
@@ -346,7 +352,7 @@ class StateSpace:
         origin: NDArray[np.int64],
         rows_without: Rows,
         rate: Array,
-        next_place: tuple[int, int],
+        class_and_station: tuple[int, int],
         event: int,
         source: int | None = None,
     ) -> Iterator[Transitions]:
@@ -356,45 +362,57 @@ class StateSpace:
         Without a source customers come from outside or begin their next cycle, and are lost where
         the station is full.
         """
-        class_index, station = next_place
+        class_index, station = class_and_station
         is_full = self._is_full(rows_without, station)
-        accepted_rows = np.flatnonzero(~is_full)
-        refused_rows = np.flatnonzero(is_full)
-        if len(accepted_rows):
-            for rows_of_entry, station_rows, probability in self.stations[station].enter(
-                rows_without[accepted_rows][:, self.columns(station)], class_index
+        accepted_indices = np.flatnonzero(~is_full)
+        refused_indices = np.flatnonzero(is_full)
+        if len(accepted_indices):
+            for entry_indices, station_rows, probability in self.stations[station].enter(
+                rows_without[accepted_indices][:, self.columns(station)], class_index
             ):
-                entered_rows = accepted_rows[rows_of_entry]
-                moved = self._with_station_rows(rows_without[entered_rows], station, station_rows)
+                entered_indices = accepted_indices[entry_indices]
+                rows_after_entry = self._with_station_rows(
+                    rows_without[entered_indices], station, station_rows
+                )
                 if source not in (None, station):
-                    moved = self._rows_after_release(moved, source)
-                yield origin[entered_rows], moved, rate[entered_rows] * probability, event
+                    rows_after_entry = self._rows_after_release(rows_after_entry, source)
+                yield (
+                    origin[entered_indices],
+                    rows_after_entry,
+                    rate[entered_indices] * probability,
+                    event,
+                )
         blocking = LOSS if source is None else self.blocking[station]
-        if len(refused_rows) and source is not None and blocking == AFTER_SERVICE:
+        if len(refused_indices) and source is not None and blocking == AFTER_SERVICE:
             yield (
-                origin[refused_rows],
-                self._rows_after_blocking(rows[origin[refused_rows]], source, station),
-                rate[refused_rows],
+                origin[refused_indices],
+                self._rows_after_blocking(rows[origin[refused_indices]], source, station),
+                rate[refused_indices],
                 event,
             )
-        elif len(refused_rows) and blocking == LOSS:
+        elif len(refused_indices) and blocking == LOSS:
             # The loss and the move that follows it are separate transitions, so that each event is
             # counted once.
             yield (
-                origin[refused_rows],
-                rows[origin[refused_rows]],
-                rate[refused_rows],
+                origin[refused_indices],
+                rows[origin[refused_indices]],
+                rate[refused_indices],
                 self.event(LOST, class_index, station),
             )
             if self.open_classes[class_index]:
-                yield origin[refused_rows], rows_without[refused_rows], rate[refused_rows], event
+                yield (
+                    origin[refused_indices],
+                    rows_without[refused_indices],
+                    rate[refused_indices],
+                    event,
+                )
             else:
-                for next_class, restart_station, share in self.restart[class_index]:
+                for next_class, restart_station, restart_probability in self.restart[class_index]:
                     yield from self._transitions_to(
                         rows,
-                        origin[refused_rows],
-                        rows_without[refused_rows],
-                        rate[refused_rows] * share,
+                        origin[refused_indices],
+                        rows_without[refused_indices],
+                        rate[refused_indices] * restart_probability,
                         (next_class, restart_station),
                         event,
                     )
@@ -450,27 +468,27 @@ class StateSpace:
         first_of_station = np.array(
             [self.columns(station_index).start for station_index in range(station_count)]
         )
-        active_rows = np.arange(len(rows))
+        active_indices = np.arange(len(rows))
         free_station = np.full(len(rows), station)
         while True:
-            blocker_plus_one, order = np.split(
-                rows[active_rows, first_column : first_column + 2 * station_count], 2, axis=1
+            blocker_plus_one, blocking_order = np.split(
+                rows[active_indices, first_column : first_column + 2 * station_count], 2, axis=1
             )
             waits_for_free = blocker_plus_one == free_station[:, None] + 1
-            first_waiting = waits_for_free & (order == 0)
-            with_waiting = np.flatnonzero(first_waiting.any(axis=1))
-            if not len(with_waiting):
+            first_waiting = waits_for_free & (blocking_order == 0)
+            waiting_indices = np.flatnonzero(first_waiting.any(axis=1))
+            if not len(waiting_indices):
                 return rows
-            active_rows = active_rows[with_waiting]
-            free_station = free_station[with_waiting]
-            sender = first_waiting[with_waiting].argmax(axis=1)
-            rows[active_rows, first_of_station[free_station]] += 1
-            rows[active_rows, first_of_station[sender]] -= 1
-            rows[active_rows, first_column + station_count : first_column + 2 * station_count] -= (
-                waits_for_free[with_waiting] & ~first_waiting[with_waiting]
-            )
-            rows[active_rows, first_column + sender] = 0
-            free_station = sender
+            active_indices = active_indices[waiting_indices]
+            free_station = free_station[waiting_indices]
+            released_station = first_waiting[waiting_indices].argmax(axis=1)
+            rows[active_indices, first_of_station[free_station]] += 1
+            rows[active_indices, first_of_station[released_station]] -= 1
+            rows[
+                active_indices, first_column + station_count : first_column + 2 * station_count
+            ] -= waits_for_free[waiting_indices] & ~first_waiting[waiting_indices]
+            rows[active_indices, first_column + released_station] = 0
+            free_station = released_station
 
     def _with_station_rows(self, rows: Rows, station: int, station_rows: Rows) -> Rows:
         """Replace the columns of one station."""
@@ -494,27 +512,27 @@ def initial_state(
     ------
     ModelError : the capacities are too small
     """
-    row = space.start[None, :].copy()
+    state_row = space.start[None, :].copy()
     for class_index in customers:
-        station = _station_with_room(space, row, first_stations[class_index])
+        station = _station_with_room(space, state_row, first_stations[class_index])
         if station is None:
             raise ModelError(
                 f"the stations have no place for {len(customers)} customers; raise a capacity"
             )
         _, station_rows, _ = next(
-            space.stations[station].enter(row[:, space.columns(station)], class_index)
+            space.stations[station].enter(state_row[:, space.columns(station)], class_index)
         )
-        row[:, space.columns(station)] = station_rows
-    state: Array = row[0]
+        state_row[:, space.columns(station)] = station_rows
+    state: Array = state_row[0]
     return state
 
 
-def _station_with_room(space: StateSpace, row: Rows, stations: Sequence[int]) -> int | None:
+def _station_with_room(space: StateSpace, state_row: Rows, stations: Sequence[int]) -> int | None:
     for station in stations:
         capacity = space.capacity[station]
         if (
             capacity is None
-            or space.stations[station].length(row[:, space.columns(station)])[0] < capacity
+            or space.stations[station].length(state_row[:, space.columns(station)])[0] < capacity
         ):
             return station
     return None
@@ -622,17 +640,20 @@ class ServedByPhase(StationState):
         waiting_columns: int = 0,
     ) -> None:
         super().__init__(times, classes, speed)
-        self.cells = [
+        self.class_phases = [
             (class_index, phase)
-            for class_index, time in self.times.items()
-            for phase in range(time.phases)
+            for class_index, service_time in self.times.items()
+            for phase in range(service_time.phases)
         ]
-        self.first = waiting_columns
-        self.column = {cell: waiting_columns + index for index, cell in enumerate(self.cells)}
-        self.width = waiting_columns + len(self.cells)
+        self.first_service_column = waiting_columns
+        self.column = {
+            class_phase: waiting_columns + index
+            for index, class_phase in enumerate(self.class_phases)
+        }
+        self.width = waiting_columns + len(self.class_phases)
 
     def present(self, rows: Rows) -> Array:
-        return self._sum_by_class(rows[:, self.first :])
+        return self._sum_by_class(rows[:, self.first_service_column :])
 
     def work(self, rows: Rows) -> Array:
         return self._sum_by_class(self._work_by_column(rows))
@@ -641,7 +662,7 @@ class ServedByPhase(StationState):
         """Return the work done in a second in each column of customers in service [1] [rows,
         columns].
         """
-        in_service: Array = rows[:, self.first :]
+        in_service: Array = rows[:, self.first_service_column :]
         return in_service
 
     def _sum_by_class(self, service_columns: Array) -> Array:
@@ -649,7 +670,7 @@ class ServedByPhase(StationState):
         sum_by_class = np.zeros(
             (len(service_columns), self.classes), np.result_type(service_columns, np.int64)
         )
-        for column, (class_index, _) in enumerate(self.cells):
+        for column, (class_index, _) in enumerate(self.class_phases):
             sum_by_class[:, class_index] += service_columns[:, column]
         return sum_by_class
 
@@ -678,10 +699,10 @@ class ServedByPhase(StationState):
 
     def serve(self, rows: Rows) -> Iterator[Completions]:
         work_by_column = self._work_by_column(rows)
-        for index, (class_index, phase) in enumerate(self.cells):
-            origin = np.flatnonzero(work_by_column[:, index])
-            column = self.first + index
-            rate = work_by_column[origin, index] * self.times[class_index].rates[phase]
+        for cell_index, (class_index, phase) in enumerate(self.class_phases):
+            origin = np.flatnonzero(work_by_column[:, cell_index])
+            column = self.first_service_column + cell_index
+            rate = work_by_column[origin, cell_index] * self.times[class_index].rates[phase]
             for next_phase, probability in enumerate(self.times[class_index].onward[phase]):
                 if probability != 0:
                     rows_after = with_added(
@@ -690,13 +711,13 @@ class ServedByPhase(StationState):
                     yield origin, rows_after, rate * probability, -1
             exit_probability = self.times[class_index].exits[phase]
             if exit_probability != 0:
-                for rows_of_service, rows_after, probability in self._next_service(
+                for service_indices, rows_after, probability in self._next_service(
                     with_added(rows[origin], (column, -1))
                 ):
                     yield (
-                        origin[rows_of_service],
+                        origin[service_indices],
                         rows_after,
-                        rate[rows_of_service] * exit_probability * probability,
+                        rate[service_indices] * exit_probability * probability,
                         class_index,
                     )
 
@@ -739,7 +760,7 @@ class SharedServers(ServedByPhase):
         customers = rows.sum(axis=1, dtype=np.int64)
         if self.weights is not None:
             weight_by_column: Array = rows * np.array(
-                [self.weights[class_index] for class_index, _ in self.cells]
+                [self.weights[class_index] for class_index, _ in self.class_phases]
             )
             weight_sum = np.where(customers == 0, 1.0, weight_by_column.sum(axis=1))
             return (self.total_speed(customers) / weight_sum)[:, None] * weight_by_column
@@ -749,15 +770,15 @@ class SharedServers(ServedByPhase):
             ] * rows
             return equal_work
         work_by_column = np.zeros(rows.shape, dtype=self.total_speed(customers).dtype)
-        customers_before = np.zeros(len(rows), dtype=np.int64)
-        ranks = [self.ranks[class_index] for class_index, _ in self.cells]
+        customers_of_earlier_ranks = np.zeros(len(rows), dtype=np.int64)
+        ranks = [self.ranks[class_index] for class_index, _ in self.class_phases]
         for column in sorted(range(self.width), key=ranks.__getitem__):
-            customers_up_to = customers_before + rows[:, column]
+            customers_up_to_rank = customers_of_earlier_ranks + rows[:, column]
             # A rank gets the speed of all customers up to it, less that of the ranks before it.
-            work_by_column[:, column] = self.total_speed(customers_up_to) - self.total_speed(
-                customers_before
+            work_by_column[:, column] = self.total_speed(customers_up_to_rank) - self.total_speed(
+                customers_of_earlier_ranks
             )
-            customers_before = customers_up_to
+            customers_of_earlier_ranks = customers_up_to_rank
         return work_by_column
 
 
@@ -793,10 +814,12 @@ class CountedQueue(ServedByPhase):
         self.servers = servers
         self.ranked = ranks is not None
         self.shares = shares
-        self.order = sorted(self.times, key=lambda class_index: ranks[class_index] if ranks else 0)
-        self.waiting = {
+        self.class_order = sorted(
+            self.times, key=lambda class_index: ranks[class_index] if ranks else 0
+        )
+        self.waiting_column = {
             class_index: column if shares is None else 0
-            for column, class_index in enumerate(self.order)
+            for column, class_index in enumerate(self.class_order)
         }
 
     def present(self, rows: Rows) -> Array:
@@ -806,49 +829,49 @@ class CountedQueue(ServedByPhase):
                 [self.shares.get(class_index, 0.0) for class_index in range(self.classes)]
             )
             return np.asarray(present_by_class + rows[:, :1] * share_by_class)
-        for class_index, column in self.waiting.items():
+        for class_index, column in self.waiting_column.items():
             present_by_class[:, class_index] += rows[:, column]
         return present_by_class
 
     def enter(self, rows: Rows, class_index: int) -> Iterator[Entries]:
-        all_busy = rows[:, self.first :].sum(axis=1) >= self.servers
-        waiting_rows = np.flatnonzero(all_busy)
-        beginning_rows = np.flatnonzero(~all_busy)
-        if len(waiting_rows):
+        all_busy = rows[:, self.first_service_column :].sum(axis=1) >= self.servers
+        waiting_indices = np.flatnonzero(all_busy)
+        beginning_indices = np.flatnonzero(~all_busy)
+        if len(waiting_indices):
             yield (
-                waiting_rows,
-                with_added(rows[waiting_rows], (self.waiting[class_index], 1)),
-                np.ones(len(waiting_rows)),
+                waiting_indices,
+                with_added(rows[waiting_indices], (self.waiting_column[class_index], 1)),
+                np.ones(len(waiting_indices)),
             )
-        if len(beginning_rows):
-            yield from self._begin_service(rows, beginning_rows, class_index)
+        if len(beginning_indices):
+            yield from self._begin_service(rows, beginning_indices, class_index)
 
     def rows_after_arrivals(self, row: Rows, class_index: int, arrival_count: int) -> Rows:
         rows = super().rows_after_arrivals(row, class_index, arrival_count)
-        free_servers = self.servers - int(row[:, self.first :].sum())
+        free_servers = self.servers - int(row[:, self.first_service_column :].sum())
         waiting_count = np.maximum(
             np.arange(1, arrival_count + 1, dtype=rows.dtype) - max(0, free_servers), 0
         )
         rows[:, self._first_phase(class_index)] -= waiting_count
-        rows[:, self.waiting[class_index]] += waiting_count
+        rows[:, self.waiting_column[class_index]] += waiting_count
         return rows
 
     def abandon(self, rows: Rows, class_index: int) -> Iterator[Entries]:
-        origin = np.flatnonzero(rows[:, self.waiting[class_index]])
+        origin = np.flatnonzero(rows[:, self.waiting_column[class_index]])
         if len(origin):
-            column = self.waiting[class_index]
+            column = self.waiting_column[class_index]
             yield origin, with_added(rows[origin], (column, -1)), rows[origin, column].astype(float)
 
     def _next_service(self, rows: Rows) -> Iterator[Entries]:
-        waiting_count = rows[:, : self.first].sum(axis=1)
+        waiting_count = rows[:, : self.first_service_column].sum(axis=1)
         has_unserved = waiting_count > 0
-        for class_index, column in self.waiting.items():
-            called_rows = np.flatnonzero(has_unserved & (rows[:, column] > 0))
+        for class_index, column in self.waiting_column.items():
+            called_indices = np.flatnonzero(has_unserved & (rows[:, column] > 0))
             # Only the first rank with a waiting customer is served next.
             if self.ranked:
-                has_unserved[called_rows] = False
+                has_unserved[called_indices] = False
             for origin, rows_after, probability in self._begin_service(
-                with_added(rows, (column, -1)), called_rows, class_index
+                with_added(rows, (column, -1)), called_indices, class_index
             ):
                 if self.shares is not None:
                     probability = self.shares[class_index] * probability
@@ -892,8 +915,12 @@ class OrderedQueue(StationState):
         )
         self.codes: list[tuple[int, int]] = [(-1, -1)]
         self.code: dict[tuple[int, int], int] = {}
-        for class_index, time in self.times.items():
-            for phase in range(time.phases) if time.phases == 1 else range(-1, time.phases):
+        for class_index, service_time in self.times.items():
+            for phase in (
+                range(service_time.phases)
+                if service_time.phases == 1
+                else range(-1, service_time.phases)
+            ):
                 self.code[class_index, phase] = len(self.codes)
                 self.codes.append((class_index, phase))
         self.rank = np.array([-1] + [ranks[class_index] for class_index, _ in self.codes[1:]])
@@ -965,11 +992,11 @@ class OrderedQueue(StationState):
                     rows_after = np.concatenate(
                         [remaining, np.zeros((len(origin), 1), dtype=rows.dtype)], axis=1
                     )
-                    for rows_of_service, begun_rows, probability in self._begin_service(rows_after):
+                    for service_indices, begun_rows, probability in self._begin_service(rows_after):
                         yield (
-                            origin[rows_of_service],
+                            origin[service_indices],
                             begun_rows,
-                            rate[rows_of_service] * exit_probability * probability,
+                            rate[service_indices] * exit_probability * probability,
                             class_index,
                         )
 
@@ -1008,16 +1035,16 @@ class OrderedQueue(StationState):
                         class_index + 1,
                         served_place,
                     )
-        unchanged_rows = np.flatnonzero(beginning_class == 0)
-        if len(unchanged_rows):
+        unchanged_indices = np.flatnonzero(beginning_class == 0)
+        if len(unchanged_indices):
             yield (
-                unchanged_rows,
-                self._sorted_in_service(rows[unchanged_rows]),
-                np.ones(len(unchanged_rows)),
+                unchanged_indices,
+                self._sorted_in_service(rows[unchanged_indices]),
+                np.ones(len(unchanged_indices)),
             )
-        for class_index, time in self.times.items():
+        for class_index, service_time in self.times.items():
             origin = np.flatnonzero(beginning_class == class_index + 1)
-            for phase, probability in enumerate(time.start):
+            for phase, probability in enumerate(service_time.start):
                 if len(origin) and probability != 0:
                     rows_after = rows[origin]
                     rows_after[np.arange(len(origin)), beginning_place[origin]] = self.code[
