@@ -1,9 +1,10 @@
 """How far ends of an interval move where answers between runs are taken as quadratic in each range.
 
-A case that is simulated is run at the middle of its ranges and on both sides of each, and answers at
-draws are taken as quadratic between (`slipstick.study.uncertain`). Here queues are drawn that mean
-value solves, closed and open, of two to four stations with a range for each service time; the ends by
-the quadratic are compared with those of all 512 draws, so that no noise of a simulation is in them.
+A case that is simulated is run at the middle of its ranges and on both sides of each, and answers
+at draws are taken as quadratic between (`slipstick.study.uncertain`). Here queues are drawn that
+mean value solves, closed and open, of two to four stations with a range for each service time; the
+ends by the quadratic are compared with those of all 512 draws, so that no noise of a simulation is
+in them.
 
     python benchmarks/ranges.py [--seed 5] [--models 120]
 """
@@ -20,7 +21,7 @@ import numpy as np
 
 from slipstick.study.evaluator import Evaluator, evaluator
 from slipstick.study.run import prepare
-from slipstick.study.uncertain import HIGH_PART, LOW_PART, POINTS, columns_of_draws
+from slipstick.study.uncertain import HIGH_PROBABILITY, LOW_PROBABILITY, POINTS, columns_of_draws
 
 FACTORS = (1.5, 2.0, 3.0)
 """High over low end of each range."""
@@ -58,7 +59,7 @@ def moved(case: Evaluator) -> float:
         columns_of_draws(case, [name], POINTS, quadratic=quadratic)[name][:, 0]
         for quadratic in (False, True)
     )
-    ends = np.quantile([all_draws, between], [LOW_PART, HIGH_PART], axis=1)
+    ends = np.quantile([all_draws, between], [LOW_PROBABILITY, HIGH_PROBABILITY], axis=1)
     return float(abs(ends[:, 1] / ends[:, 0] - 1).max())
 
 
@@ -78,7 +79,8 @@ def main() -> None:
                     for _ in range(2 if given.short else given.models)
                 ]
                 print(
-                    f"{'open' if is_open else 'closed'}, ranges of a factor of {factor:g}: ends move"
+                    f"{'open' if is_open else 'closed'}, ranges of a factor of {factor:g}: ends"
+                    " move"
                     f" by {median(errors):.1%} in the median, {max(errors):.0%} at most",
                     flush=True,
                 )

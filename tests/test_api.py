@@ -470,7 +470,7 @@ class TestPointsInAFile:
     def test_they_are_those_of_a_sweep_in_memory(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("slipstick.study.stream.TOGETHER", 4)
+        monkeypatch.setattr("slipstick.study.stream.ROWS_PER_GROUP", 4)
         for method in (None, "mean-value"):
             written = solve(
                 "lock-and-bus", sweep(self.AXES, out=tmp_path / "points.parquet"), method=method

@@ -50,7 +50,7 @@ from slipstick.study.cases import Place, StudyContext, axis_nodes
 from slipstick.study.evaluator import Evaluator, evaluator
 from slipstick.study.questions import BaseAnswers, Question
 from slipstick.study.sweep import axis_of
-from slipstick.study.uncertain import BAND_DRAWS, LOW_PART, bands, drawn_columns
+from slipstick.study.uncertain import BAND_DRAWS, LOW_PROBABILITY, bands, drawn_columns
 from slipstick_questions.conditions import LIMIT, Condition, ConditionSides, condition_of
 from slipstick_questions.sign_changes import decided
 from slipstick_questions.specs import ChooseQuestionSpec
@@ -376,7 +376,10 @@ def _paths(
         return [path_as_written]
     pattern = re.compile(re.escape(path_as_written).replace(r"\*", r"[^.]+"))
     if not (matching := [path for path in known_paths if pattern.fullmatch(path)]):
-        why = f"{case} has no quantity {path_as_written!r} to choose{did_you_mean(path_as_written, known_paths)}"
+        why = (
+            f"{case} has no quantity {path_as_written!r} to"
+            f" choose{did_you_mean(path_as_written, known_paths)}"
+        )
         raise study.refusal(place, why, key=True)
     return matching
 
@@ -644,7 +647,7 @@ def _rivals(
         return tuple(rivals)
     least = choosing.objectives(best)
     return tuple(
-        rival for rival in rivals if np.mean(choosing.objectives(rival) < least) > LOW_PART
+        rival for rival in rivals if np.mean(choosing.objectives(rival) < least) > LOW_PROBABILITY
     )
 
 
@@ -713,7 +716,8 @@ def _no_choice(choice: ChosenPoints, words: Words) -> str:
     reached = f"there {words.measured(match[1], amount)}" if match else "there a limit is missed"
     surely = "surely " if choice.undecided else ""
     return (
-        f"no combination {surely}keeps all limits; {_point_words(choice, choice.nearest, words, True)}"
+        f"no combination {surely}keeps all limits;"
+        f" {_point_words(choice, choice.nearest, words, True)}"
         f" comes nearest: {reached}"
     )
 
@@ -767,7 +771,8 @@ def _sentences(choice: ChosenPoints) -> Iterator[str]:
     if choice.contradicted is not None:
         held, failed = (_place(choice, point) for point in choice.contradicted)
         yield (
-            f"the assumption is wrong here: {held} meets the conditions, and {failed}, with no less of"
+            f"the assumption is wrong here: {held} meets the conditions, and {failed}, with no"
+            " less of"
             " anything, does not; so points that were left out may be better: write monotone: false"
         )
 
@@ -812,7 +817,10 @@ def _nothing(choice: ChosenPoints) -> str:
 def _effort(choice: ChosenPoints) -> str:
     """Return how it was established that no other point is better."""
     total, solvable_count = choice.points
-    among = f"{choice.solved} of {with_noun(total, 'point')} {'was' if choice.solved == 1 else 'were'} solved"
+    among = (
+        f"{choice.solved} of {with_noun(total, 'point')}"
+        f" {'was' if choice.solved == 1 else 'were'} solved"
+    )
     among += (
         f", {total - solvable_count} break a condition on what is varied alone"
         if solvable_count < total

@@ -43,7 +43,13 @@ from slipstick.schema.text import Mark, Node, Scalar, at, canonical, value_mark
 from slipstick.study.cases import Place, StudyContext, quantity_node
 from slipstick.study.evaluator import ALL_SHARES, Evaluator, evaluator, reduction
 from slipstick.study.questions import BaseAnswers, Question
-from slipstick.study.uncertain import BAND_DRAWS, HIGH_PART, LOW_PART, drawn_settings, paired_saving
+from slipstick.study.uncertain import (
+    BAND_DRAWS,
+    HIGH_PROBABILITY,
+    LOW_PROBABILITY,
+    drawn_settings,
+    paired_saving,
+)
 from slipstick.vocabulary import REPLACED
 from slipstick_questions.specs import ChangesSpec, RankSpec
 
@@ -61,9 +67,10 @@ class Ranking:
     case : the case
     change : how much less and more of each quantity is solved [1]
     rows : the quantities that matter, best first, each as an answer: its ``value``, its ``share``
-        (see `slipstick.answer.Answer`; none for counts, sizes and ratios), its ``elasticity`` (relative change of the time for a relative change of the
-        quantity), and ``time_saved`` by the better of the two changes (1 - after / before; none
-        where neither has an answer, such as half a processor) and by the ``opposite`` change
+        (see `slipstick.answer.Answer`; none for counts, sizes and ratios), its ``elasticity``
+        (relative change of the time for a relative change of the quantity), and ``time_saved`` by
+        the better of the two changes (1 - after / before; none where neither has an answer, such as
+        half a processor) and by the ``opposite`` change
     idle : quantities that change nothing here
     under : the technology that the case is ranked under; none is the case as it is
     ranges : settings have ranges, and each row has the same draws of them
@@ -304,7 +311,8 @@ def _case_ranking(
             problems.append(study.problem(("rank", "of", index), why))
     if case.inputs.kind == "law" and case.unit(case.form.quantity) != "s":
         why = (
-            f"{case.case} gives {case.form.quantity} [{case.unit(case.form.quantity)}], and a ranking"
+            f"{case.case} gives {case.form.quantity} [{case.unit(case.form.quantity)}], and a"
+            " ranking"
             " is by the time that a change saves; rank a model or a law that gives a time"
         )
         problems.append(study.problem(("rank",), why))
@@ -567,7 +575,7 @@ class _CaseChanges:
                 values[new] = reduction(after.values[old], before.values[old])
                 if before.draws and before.draws.keys() == after.draws.keys():
                     draws[new] = 1 - after.draws[old] / before.draws[old]
-                    low, high = np.quantile(draws[new], [LOW_PART, HIGH_PART])
+                    low, high = np.quantile(draws[new], [LOW_PROBABILITY, HIGH_PROBABILITY])
                     middle = values[new].value or 0.0
                     values[new] = Value(
                         middle, "1", float(min(low, middle)), float(max(high, middle))
@@ -850,7 +858,9 @@ def _saved_table(rankings: Sequence[Ranking], words: Words) -> Decision | None:
 
 
 def _is_load(path: str) -> bool:
-    """Return whether a quantity is how many there are to serve: fewer of them are no improvement."""
+    """Return whether a quantity is how many there are to serve: fewer of them are no
+    improvement.
+    """
     first, _, rest = path.partition(".")
     return first == "population" or rest.endswith((".population", ".arrivals", ".processors"))
 
@@ -881,7 +891,10 @@ def _quantity_head(ranking: Ranking, words: Words, several: bool) -> str:
         within = " within the ranges" if ranking.ranges else ""
         order = f"undecided{within} is whether more than" if rivals else "next comes"
         further_words = f"; {order} {second_words} ({amount})"
-    return f"{lead}{change} saves most: {percent(saved.value, ends=saved.ends)} of the time{further_words}"
+    return (
+        f"{lead}{change} saves most: {percent(saved.value, ends=saved.ends)} of the"
+        f" time{further_words}"
+    )
 
 
 def _may_be_more(effect: Answer, best: Answer) -> bool:
@@ -890,7 +903,7 @@ def _may_be_more(effect: Answer, best: Answer) -> bool:
     """
     name = "overhead_reduction"
     if name in best.draws and name in effect.draws:
-        return bool(np.mean(effect.draws[name] > best.draws[name]) > LOW_PART)
+        return bool(np.mean(effect.draws[name] > best.draws[name]) > LOW_PROBABILITY)
     return overlap(_reduced(best).ends, _reduced(effect).ends)
 
 
@@ -911,7 +924,10 @@ def _change_head(change_ranking: ChangeRanking, words: Words) -> str:
     within = " within the ranges" if best.draws else ""
     undecided = f" (undecided{within} against {joined(rivals[:MOST_SAID])})" if rivals else ""
     words_of_best = spelt(str(best.point["change"]))
-    head = f"of single changes, {words_of_best} removes most overhead{undecided}: {gain_words} of {overhead}"
+    head = (
+        f"of single changes, {words_of_best} removes most overhead{undecided}: {gain_words}"
+        f" of {overhead}"
+    )
     pair = next(filter(change_ranking.affordable, change_ranking.pairs), None)
     if pair is None:
         return head

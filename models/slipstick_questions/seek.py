@@ -43,7 +43,7 @@ from slipstick.study.cases import Place, StudyContext, axis_nodes, numbers_of, q
 from slipstick.study.evaluator import Evaluator, evaluator, with_values
 from slipstick.study.questions import Question
 from slipstick.study.sweep import axis_of
-from slipstick.study.uncertain import BAND_DRAWS, HIGH_PART, LOW_PART, drawn_columns
+from slipstick.study.uncertain import BAND_DRAWS, HIGH_PROBABILITY, LOW_PROBABILITY, drawn_columns
 from slipstick_questions.conditions import LIMIT, Condition, ConditionSides, condition_of
 from slipstick_questions.search_picture import SearchCurves, search_figure
 from slipstick_questions.sign_changes import ROUNDING, Change, decided
@@ -620,7 +620,7 @@ def _banded(case_search: _CaseSearch, places: Array, change: Change) -> Change:
             crossings.append(places[index] + fraction * (places[index + 1] - places[index]))
     if len(crossings) < BAND_DRAWS / 2:
         return replace(change, part=len(crossings) / BAND_DRAWS)
-    low, high = np.quantile(crossings, [LOW_PART, HIGH_PART])
+    low, high = np.quantile(crossings, [LOW_PROBABILITY, HIGH_PROBABILITY])
     return replace(
         change,
         low=float(min(low, change.value)),
@@ -974,7 +974,10 @@ def _said(search: ConditionSearch) -> str:
 
 def _end_of_answers(search: ConditionSearch, place: float, begins: bool) -> str:
     lead = "" if search.of == YEAR else f"{search.of} = "
-    return f"holds as far as there are answers, {'from' if begins else 'up to'} {lead}{_value(search, place)}"
+    return (
+        f"holds as far as there are answers, {'from' if begins else 'up to'}"
+        f" {lead}{_value(search, place)}"
+    )
 
 
 def _undecided(search: ConditionSearch) -> Iterator[str]:
@@ -995,7 +998,7 @@ def _crossing(search: ConditionSearch, change: Change) -> str:
         else quantity(change.value, search.unit, 6, ends)
     )
     jump = ", by a jump" if change.jump else ""
-    if change.part is not None and change.part < HIGH_PART:
+    if change.part is not None and change.part < HIGH_PROBABILITY:
         draws = f"{percent(change.part)} of their draws change there"
         jump += f", undecided within the ranges ({draws})"
     return (

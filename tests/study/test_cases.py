@@ -7,7 +7,12 @@ from pathlib import Path
 import pytest
 
 from slipstick.schema.text import Scalar, Table, read_text
-from slipstick.study.cases import MOST_USED, case_settings, derived_titles, difference_in_words
+from slipstick.study.cases import (
+    LONGEST_USE_CHAIN,
+    case_settings,
+    derived_titles,
+    difference_in_words,
+)
 from slipstick.study.check import check_reference
 from tests.specs import refused, study, valid
 
@@ -112,10 +117,12 @@ def test_each_refusal_word_for_word(
 
 
 def test_how_far_differences_build_on_one_another_is_bounded_in_any_order(tmp_path: Path) -> None:
-    chain = [f"  x{n}: {{use: [x{n - 1}]}}" for n in range(1, MOST_USED)]
+    chain = [f"  x{n}: {{use: [x{n - 1}]}}" for n in range(1, LONGEST_USE_CHAIN)]
     for lines in (chain, chain[::-1]):
         assert valid(tmp_path, study("cases:", "  x0: {parties: 3}", *lines)) == "study"
-        text = study("cases:", "  x0: {parties: 3}", *lines, f"  y: {{use: [x{MOST_USED - 1}]}}")
+        text = study(
+            "cases:", "  x0: {parties: 3}", *lines, f"  y: {{use: [x{LONGEST_USE_CHAIN - 1}]}}"
+        )
         (problem,) = refused(tmp_path, text)
         assert problem.endswith(
             "cases.y.use.0: over 32 differences build on one another; name fewer"

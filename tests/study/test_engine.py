@@ -25,7 +25,7 @@ from slipstick.errors import InputError
 from slipstick.schema.library import Library
 from slipstick.schema.text import Mark, Scalar
 from slipstick.sim.settings import Simulation
-from slipstick.study.engine import _SERVE, Engine, Limits, _solved_group
+from slipstick.study.engine import _WORKER_PROGRAM, Engine, Limits, _solved_group
 from slipstick.study.evaluator import evaluator
 from slipstick.study.journal import NAME, Journal, StoredPoints, _PointReader, stored_points
 from slipstick.study.points import Block, PointBlock, SolvedBlock, engine_versions, solved
@@ -51,7 +51,7 @@ def times(found: Sequence[object]) -> list[float]:
 
 def test_a_worker_that_still_imports_ends_with_the_process_that_started_it() -> None:
     ours, theirs = socket.socketpair()
-    before = _SERVE.format(handle=theirs.fileno()).partition("from slipstick")[0]
+    before = _WORKER_PROGRAM.format(handle=theirs.fileno()).partition("from slipstick")[0]
     command = [sys.executable, "-c", f"{before}import sys, time; time.sleep(3600); sys.exit(1)"]
     with subprocess.Popen(command, pass_fds=[theirs.fileno()]) as worker:
         theirs.close()
@@ -481,7 +481,7 @@ def test_other_versions_and_systems_are_refused(monkeypatch: pytest.MonkeyPatch)
     ):
         engine.solve(blocks(1))
     with monkeypatch.context() as other:
-        other.setattr("slipstick.study.engine._OWN_MEMORY", "/proc/not/there")
+        other.setattr("slipstick.study.engine._MEMORY_FILE", "/proc/not/there")
         with pytest.raises(InputError) as told:
             Engine(limits=Limits(memory=1e9))
         assert "this system does not say what memory a process has (/proc/not/there)" in str(

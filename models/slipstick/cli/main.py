@@ -181,7 +181,7 @@ def status(folder: Path, as_json: bool) -> int:
 
     (report, damaged), stored = written(folder), stored_points(folder)
     # A run that was killed before its first report has left only its points.
-    command = str(report.get("command") or stored.about.get("command", ""))
+    command = str(report.get("command") or stored.run_description.get("command", ""))
     if not command:
         raise InputError(f"there is no report in {folder}, and no points of one")
     differences = [*damaged]
@@ -189,8 +189,8 @@ def status(folder: Path, as_json: bool) -> int:
     read_error = ""
     try:
         point_count, changes = _points_and_differences(
-            stored.about.get("command") or command,
-            stored.about.get("started in", ""),
+            stored.run_description.get("command") or command,
+            stored.run_description.get("started in", ""),
             report,
         )
         differences += changes
@@ -277,13 +277,14 @@ def _print_status(
 def _print_points(stored: StoredPoints, point_count: int | None) -> None:
     if not stored.points:
         return
-    total_points = int(stored.about.get("points", point_count or 0))
+    total_points = int(stored.run_description.get("points", point_count or 0))
     # Questions such as seek solve more points than cases and sweeps have, as many as they need.
     has_more = stored.points > total_points
     of_total = "" if has_more else f" of {total_points}"
     failed_in_words = f", {stored.failed} of them without an answer" if stored.failed else ""
     echo(
-        f"{stored.points}{of_total} points are kept{', those of questions included' if has_more else ''}"
+        f"{stored.points}{of_total} points are"
+        f" kept{', those of questions included' if has_more else ''}"
         f"{failed_in_words}; a run solves those that are missing or have changed"
     )
     if stored.running:
@@ -297,8 +298,8 @@ def _print_points(stored: StoredPoints, point_count: int | None) -> None:
 @model_limit_option
 @json_option
 def counts(program: str, out: Path | None, changes: Sequence[str], as_json: bool) -> int:
-    """Count what PROGRAM asks of a shared memory of pages, and write the counts. PROGRAM is sor, is,
-    barnes, sphere, water, raytrace, or a record of page faults or accesses in a .csv file.
+    """Count what PROGRAM asks of a shared memory of pages, and write the counts. PROGRAM is sor,
+    is, barnes, sphere, water, raytrace, or a record of page faults or accesses in a .csv file.
 
     Parameters are set by name, as `slipstick show dvsm/sor` lists them; processors and page, in
     bytes, as well. Of a record they are page, bytes (that a write changes) and message (in
@@ -730,7 +731,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _print_problems([Problem(HERE, 1, 1, "", str(error))], arguments, error)
     except (MemoryError, RecursionError) as error:
         resource = "memory" if isinstance(error, MemoryError) else "levels of calls"
-        message = f"this takes more {resource} than there is; make the model, the axes or the file smaller"
+        message = (
+            f"this takes more {resource} than there is; make the model, the axes or the"
+            " file smaller"
+        )
         return _print_problems([Problem(HERE, 1, 1, "", message)], arguments, ModelError(message))
     except OSError as error:
         return _cannot_write(error)

@@ -517,7 +517,7 @@ def _product_form_reason(discipline_name: str, times_differ: bool, is_not_expone
         return ""
     return (
         f"is {discipline.title} and its"
-        f" {'service times times_differ between classes' if times_differ else 'scv is not 1'}"
+        f" {'service times differ between classes' if times_differ else 'scv is not 1'}"
     )
 
 

@@ -1,4 +1,6 @@
-"""What a study asks for chooses the method of its cases; what no method of a case has is refused."""
+"""What a study asks for chooses the method of its cases; what no method of a case has is
+refused.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,7 @@ from slipstick.vocabulary import SIMULATION
 _TEXT_KEYS = ("title", "text", "source", "sources", "meaning")
 """Keys of a study whose texts are for people."""
 
-_CONDITIONS = ("seek", "choose")
+_CONDITION_KEYS = ("seek", "choose")
 """Questions whose conditions need a value at every point."""
 
 METHOD = "method"
@@ -27,9 +29,9 @@ METHOD = "method"
 
 def _value_texts(tree: Table) -> Iterator[tuple[str, Scalar]]:
     """Yield each text of a study in which the name of a value may stand, with its path."""
-    for path, node in leaves(tree):
-        if isinstance(node.value, str) and not set(path.split(".")) & set(_TEXT_KEYS):
-            yield path, node
+    for path, text_node in leaves(tree):
+        if isinstance(text_node.value, str) and not set(path.split(".")) & set(_TEXT_KEYS):
+            yield path, text_node
 
 
 def simulated_where_asked(
@@ -47,7 +49,7 @@ def simulated_where_asked(
     -------
     the study and its cases, where needed with the method set
     """
-    value_names = names_in(node.text for _, node in _value_texts(study.tree))
+    value_names = names_in(text_node.text for _, text_node in _value_texts(study.tree))
     changed_settings = {
         case: {**study.cases[case], METHOD: Scalar(SIMULATION, SIMULATION, _MARK, quoted=False)}
         for case, case_evaluator in cases.items()
@@ -65,8 +67,8 @@ def simulated_where_asked(
     )
     study = replace(study, base=base_settings, cases={**study.cases, **changed_settings})
     rebuilt_cases = {
-        case: evaluator(case, case_settings, study.library)
-        for case, case_settings in changed_settings.items()
+        case: evaluator(case, settings, study.library)
+        for case, settings in changed_settings.items()
     }
     return study, {**cases, **rebuilt_cases}
 
@@ -82,13 +84,15 @@ def _needs_simulation(case: Evaluator, name: str) -> bool:
 
 
 def asked_notes(study: StudyContext) -> list[str]:
-    """Return a note on the cases that are simulated because of the values that the study asks for."""
+    """Return a note on the cases that are simulated because of the values that the study asks
+    for.
+    """
     cases = [
         case
         for case, settings in study.cases.items()
-        if isinstance(node := settings.get(METHOD), Scalar) and node.mark is _MARK
+        if isinstance(method_node := settings.get(METHOD), Scalar) and method_node.mark is _MARK
     ]
-    value_names = sorted(names_in(node.text for _, node in _value_texts(study.tree)))
+    value_names = sorted(names_in(method_node.text for _, method_node in _value_texts(study.tree)))
     if not cases:
         return []
     return [f"{', '.join(cases)}: simulated, because {', '.join(value_names)} is asked for"]
@@ -99,11 +103,11 @@ def values_without_method(study: StudyContext, cases: Mapping[str, Evaluator]) -
     another method.
     """
     problems = []
-    for path, node in _value_texts(study.tree):
+    for path, text_node in _value_texts(study.tree):
         keys = path.split(".")
-        if keys[0] not in _CONDITIONS:
+        if keys[0] not in _CONDITION_KEYS:
             continue
-        for name in sorted(names_in([node.text])):
+        for name in sorted(names_in([text_node.text])):
             cases_with_value = [case for case in cases.values() if name in case.names]
             # One case with a formula is enough for a condition to have a value.
             if cases_with_value and all(_needs_simulation(case, name) for case in cases_with_value):
@@ -114,7 +118,7 @@ def values_without_method(study: StudyContext, cases: Mapping[str, Evaluator]) -
                     f"{split_name(name)[0]} has no formula here, and the method is {methods}; write"
                     f" method: {SIMULATION} in the base, or leave the method out"
                 )
-                problems.append(node.mark.problem(message, path))
+                problems.append(text_node.mark.problem(message, path))
     return problems
 
 
@@ -134,10 +138,10 @@ def values_of_first_group(study: StudyContext, cases: Mapping[str, Evaluator]) -
     """List the problems of values that are named without a group in models of several groups."""
     problems = []
     hint_by_name = {name: without_any_group(name, cases.values()) for name in OF_EACH_GROUP}
-    for path, node in _value_texts(study.tree):
-        if path.split(".")[0] not in ("answer", *_CONDITIONS):
+    for path, text_node in _value_texts(study.tree):
+        if path.split(".")[0] not in ("answer", *_CONDITION_KEYS):
             continue
         for name, hint in hint_by_name.items():
-            if hint and re.search(rf"(?<![\w.\[]){name}(?![\w\[])", node.text):
-                problems.append(node.mark.problem(hint, path))
+            if hint and re.search(rf"(?<![\w.\[]){name}(?![\w\[])", text_node.text):
+                problems.append(text_node.mark.problem(hint, path))
     return problems

@@ -117,13 +117,13 @@ def numbers_of(nodes: Sequence[Node]) -> list[float] | None:
     if isinstance(nodes, _Range):
         return list(nodes.numbers)
     try:
-        quantities = [_quantity(node.value) for node in nodes if isinstance(node, Scalar)]
+        quantities = [_parse_quantity(node.value) for node in nodes if isinstance(node, Scalar)]
     except UnitError:
         return None
-    same_dimension = (
+    have_one_dimension = (
         len(quantities) == len(nodes) and len({dimension for _, dimension in quantities}) == 1
     )
-    return [value for value, _ in quantities] if same_dimension else None
+    return [value for value, _ in quantities] if have_one_dimension else None
 
 
 def indices_to_check(nodes: Sequence[Node]) -> list[int]:
@@ -155,10 +155,10 @@ class _RangeReader:
     path: Place
 
     def values(self) -> Sequence[Node]:
-        start, unit = self._quantity_of_end(self.spec.first, "from")
-        end, end_unit = self._quantity_of_end(self.spec.to, "to")
+        start, unit = self._parse_end(self.spec.first, "from")
+        end, end_unit = self._parse_end(self.spec.to, "to")
         if unit != end_unit:
-            raise self._problem("to", f"from is a [{unit}], but to is a [{end_unit}]")
+            raise self._error_at_key("to", f"from is a [{unit}], but to is a [{end_unit}]")
         # Both ends are finite, but their difference may be too large for a double.
         self._check_width(end - start)
         return _Range(self._range_values(start, end, unit), unit, self.node.mark)
@@ -168,14 +168,14 @@ class _RangeReader:
             return self._spaced_values(start, end, self.spec.count)
         if self.spec.factor is not None:
             factor = float(self.spec.factor)
-            steps = self._whole_steps(math.log(self._ratio(start, end)) / math.log(factor))
+            step_count = self._whole_steps(math.log(self._ratio(start, end)) / math.log(factor))
             # By powers of the factor, not by repeated products, in which rounding would add up.
-            return [start * factor**k for k in range(steps + 1)]
-        step, step_unit = self._quantity_of_end(self.spec.step, "step")
+            return [start * factor**k for k in range(step_count + 1)]
+        step, step_unit = self._parse_end(self.spec.step, "step")
         if step_unit != unit:
-            raise self._problem("step", f"from is a [{unit}], but the step is a [{step_unit}]")
+            raise self._error_at_key("step", f"from is a [{unit}], but the step is a [{step_unit}]")
         if step == 0:
-            raise self._problem("step", "a step of 0 never reaches the end; write another")
+            raise self._error_at_key("step", "a step of 0 never reaches the end; write another")
         return [start + k * step for k in range(self._whole_steps((end - start) / step) + 1)]
 
     def _spaced_values(self, start: float, end: float, count: int) -> list[float]:
@@ -190,42 +190,44 @@ class _RangeReader:
 
     def _ratio(self, start: float, end: float) -> float:
         if not (start > 0 and end > 0):
-            raise self._problem("", "a geometric range needs positive ends")
+            raise self._error_at_key("", "a geometric range needs positive ends")
         self._check_width(end / start)
         self._check_width(start / end)
         return end / start
 
     def _check_width(self, width: float) -> None:
         if not math.isfinite(width):
-            raise self._problem("", "the range is too wide for a double")
+            raise self._error_at_key("", "the range is too wide for a double")
 
-    def _whole_steps(self, steps: float) -> int:
+    def _whole_steps(self, step_count: float) -> int:
         """Count the whole steps of a range, rounding up a last step that only rounding errors cut
         short.
         """
         # So written, NaN is refused too.
-        if not steps >= 0:
-            raise self._problem(
+        if not step_count >= 0:
+            raise self._error_at_key(
                 "",
                 "the range never gets from 'from' to 'to'; reverse the sign of the step, or invert the factor",
             )
-        request = f"the range has {steps + 1:,.0f} values"
-        check_cost("values", steps, request, "take a larger step", partial(self._problem, ""))
+        cost_text = f"the range has {step_count + 1:,.0f} values"
+        check_cost(
+            "values", step_count, cost_text, "take a larger step", partial(self._error_at_key, "")
+        )
         # Steps such as 0.1 have no exact double: (0.3 - 0) / 0.1 is 2.9999999999999996.
-        return math.floor(steps + 1e-9)
+        return math.floor(step_count + 1e-9)
 
-    def _quantity_of_end(self, value: Any, key: str) -> tuple[float, Dimension]:
+    def _parse_end(self, value: Any, key: str) -> tuple[float, Dimension]:
         try:
-            return _quantity(value)
+            return _parse_quantity(value)
         except UnitError as error:
-            raise self._problem(key, str(error)) from None
+            raise self._error_at_key(key, str(error)) from None
 
-    def _problem(self, key: str, message: str) -> SpecError:
+    def _error_at_key(self, key: str, message: str) -> SpecError:
         mark = value_mark(self.node, [key]) if key else self.node.mark
         return mark.error(message, (*self.path, key) if key else self.path)
 
 
-def _quantity(value: Any) -> tuple[float, Dimension]:
+def _parse_quantity(value: Any) -> tuple[float, Dimension]:
     if isinstance(value, int | float) and not isinstance(value, bool):
         return float(value), COUNT
     if isinstance(value, str):
@@ -239,9 +241,9 @@ def quantity_node(value: float, unit: str, mark: Mark) -> Scalar:
     """
     # Below 1e15 every whole number is an exact double, and is written with all of its digits.
     is_whole = value == int(value) and abs(value) < 1e15
-    number = int(value) if is_whole and unit == "1" else value
+    whole_number = int(value) if is_whole and unit == "1" else value
     text = number_text(value) if unit == "1" else f"{number_text(value)} {unit}"
-    return Scalar(number if unit == "1" else text, text, mark, quoted=False)
+    return Scalar(whole_number if unit == "1" else text, text, mark, quoted=False)
 
 
 BASE = "base"
@@ -253,7 +255,7 @@ TITLE = "title"
 
 PLAIN_SWEEP = "vary"
 
-MOST_USED = 32
+LONGEST_USE_CHAIN = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,8 +277,8 @@ class SweepDefinition:
     def place(self, *keys: str | int) -> Place:
         """Return the path in the study of a value inside the sweep, which some keys lead to."""
         # Axes without a name stand directly under ``vary``, without the key ``axes``.
-        plain_axes = len(self.path) == 1
-        return (*self.path, *(keys[1:] if plain_axes and keys[:1] == ("axes",) else keys))
+        axes_are_plain = len(self.path) == 1
+        return (*self.path, *(keys[1:] if axes_are_plain and keys[:1] == ("axes",) else keys))
 
     def problem(self, message: str, *keys: str | int) -> SpecError:
         """Return the error of a problem inside the sweep."""
@@ -284,14 +286,14 @@ class SweepDefinition:
 
     def axes(self) -> dict[str, Sequence[Node]]:
         """List the values of each axis, by path as written."""
-        nodes = {}
+        nodes_by_path = {}
         for path, axis_spec in self.spec.axes.items():
             axis_node = at(self.node, ["axes", path])
             assert axis_node is not None
-            nodes[path] = axis_nodes(
+            nodes_by_path[path] = axis_nodes(
                 axis_spec, axis_node, self.place("axes", path), repeated=self.spec.combine == "zip"
             )
-        return nodes
+        return nodes_by_path
 
     def check_lengths(self, length_by_path: Mapping[str, int]) -> None:
         """Refuse axes of different lengths that are to be varied together."""
@@ -316,7 +318,7 @@ _MODEL_KEYS = ("model", "workload")
 
 def base_settings(study: Table) -> dict[str, Node]:
     """Return the settings of the base."""
-    settings = _settings(at(study, [BASE]))
+    settings = _settings_of_table(at(study, [BASE]))
     settings.pop(TITLE, None)
     return settings
 
@@ -330,32 +332,34 @@ def case_titles(study: Table) -> dict[str, str]:
     """
     cases_node = at(study, ["cases"])
     path_by_name: dict[str, list[str | int]] = {BASE: [BASE]}
-    path_by_name |= {name: ["cases", name] for name in _settings(cases_node)}
+    path_by_name |= {name: ["cases", name] for name in _settings_of_table(cases_node)}
     titles = {}
     for name, path in path_by_name.items():
-        if (node := _settings(at(study, path)).get(TITLE)) is None:
+        if (node := _settings_of_table(at(study, path)).get(TITLE)) is None:
             continue
         if not isinstance(node, Scalar) or not node.text.strip():
-            raise _refusal(study, [*path, TITLE], "write a title, a few words for the report")
+            raise _error_at(study, [*path, TITLE], "write a title, a few words for the report")
         titles[name] = node.text.strip()
     return titles
 
 
 _NUMBER = r"[0-9]+(?:\.[0-9]+)?"
-_AMOUNT = re.compile(rf"({_NUMBER})(?:%| [a-zA-Z%/]+)?")  # a number, with its unit after a space
+_NUMBER_WITH_UNIT = re.compile(
+    rf"({_NUMBER})(?:%| [a-zA-Z%/]+)?"
+)  # a number, with its unit after a space
 
 
 def derived_titles(study: Table) -> dict[str, str]:
     """Return titles for cases without one, derived from what the case sets or from the case that it
     uses.
 
-    A case such as ``p16: {processors: 16}`` sets the one number that is in its name, ``sor-80: {use:
-    [sor]}`` goes on from a case with a title.
+    A case such as ``p16: {processors: 16}`` sets the one number that is in its name, ``sor-80:
+    {use: [sor]}`` goes on from a case with a title.
     """
     titles = case_titles(study)
     new_titles: dict[str, str] = {}
-    for name, case_node in _settings(at(study, ["cases"])).items():
-        own_settings = _settings(case_node)
+    for name, case_node in _settings_of_table(at(study, ["cases"])).items():
+        own_settings = _settings_of_table(case_node)
         used_case = node_text(own_settings.pop(USE)).strip("[]") if USE in own_settings else ""
         if name in titles or TITLE in own_settings:
             continue
@@ -363,10 +367,10 @@ def derived_titles(study: Table) -> dict[str, str]:
             new_titles[name] = f"{titles[used_case]}, {spelt(name.removeprefix(f'{used_case}-'))}"
         elif not used_case and len(own_settings) == 1:
             ((path, node),) = own_settings.items()
-            amount = _AMOUNT.fullmatch(text := node_text(node))
+            number_with_unit = _NUMBER_WITH_UNIT.fullmatch(setting_text := node_text(node))
             # A title of the changed value alone misleads where the name says something else.
-            if amount and amount[1] in re.findall(_NUMBER, name):
-                new_titles[name] = NO_WORDS.assigned(path, text)
+            if number_with_unit and number_with_unit[1] in re.findall(_NUMBER, name):
+                new_titles[name] = NO_WORDS.assigned(path, setting_text)
     return new_titles
 
 
@@ -386,26 +390,35 @@ def case_settings(study: Table, differing_settings: Settings | None = None) -> d
     ------
     SpecError : a difference uses one that does not exist, or itself
     """
-    base = {**base_settings(study), **(differing_settings or {})}
+    settings_of_base = {**base_settings(study), **(differing_settings or {})}
     cases_node = at(study, ["cases"])
     entry_by_name = cases_node.entries if isinstance(cases_node, Table) else {}
     # A misspelt key is reported as such, not by all the cases that then lack a base.
-    is_misspelt = any("did you mean" in did_you_mean(path, _MODEL_KEYS) for path in base)
-    base_is_case = base.keys() & set(_MODEL_KEYS) or is_misspelt or (base and not entry_by_name)
+    is_misspelt = any(
+        "did you mean" in did_you_mean(path, _MODEL_KEYS) for path in settings_of_base
+    )
+    base_is_case = (
+        settings_of_base.keys() & set(_MODEL_KEYS)
+        or is_misspelt
+        or (settings_of_base and not entry_by_name)
+    )
     # A base without a model is only the common part of the cases.
-    cases: dict[str, Settings] = {BASE: base} if base_is_case else {}
+    cases: dict[str, Settings] = {BASE: settings_of_base} if base_is_case else {}
     difference_by_name: dict[str, _Difference] = {}
     problems: list[Problem] = []
     for name in entry_by_name:
         try:
-            cases[name] = {**base, **_difference(name, study, (), difference_by_name)[0]}
+            cases[name] = {
+                **settings_of_base,
+                **_settings_of_difference(name, study, (), difference_by_name)[0],
+            }
         except SpecError as error:
             problems += error.problems
     if problems:
         raise SpecError(problems)
     # Studies of measurements have nothing to solve.
     if not cases and not (at(study, ["measured"]) or at(study, ["fits"])):
-        raise _refusal(
+        raise _error_at(
             study,
             [BASE],
             "there is nothing to solve: name a model or a workload in base or cases",
@@ -417,11 +430,13 @@ def difference_in_words(settings: Settings, base: Settings) -> dict[str, str]:
     """Return the settings in which a case differs from the base, as text."""
     changed_settings = {
         # By identity: a case may state the value of the base again, and means it.
-        path: node
-        for path, node in settings.items()
-        if path not in base or base[path] is not node
+        path: setting_node
+        for path, setting_node in settings.items()
+        if path not in base or base[path] is not setting_node
     }
-    return {path: _setting_text(path, node) for path, node in changed_settings.items()}
+    return {
+        path: _setting_text(path, setting_node) for path, setting_node in changed_settings.items()
+    }
 
 
 def _setting_text(path: str, node: Node) -> str:
@@ -452,7 +467,7 @@ def sweeps_of(spec: StudySpec, tree: Table) -> list[SweepDefinition]:
         plain_axes = Table({path: vary_node.entries[path] for path in axis_specs}, vary_node.mark)
         node = Table({"axes": Entry(vary_node.mark, plain_axes)}, vary_node.mark)
         if any(sweep.name == PLAIN_SWEEP for sweep in sweeps):
-            raise _refusal(
+            raise _error_at(
                 tree,
                 ["vary", PLAIN_SWEEP],
                 "the axes without a name already form a sweep of this name; choose another",
@@ -471,7 +486,7 @@ _Difference = tuple[dict[str, Node], int]
 """The settings that a case changes, and how many cases the longest chain of uses behind it has."""
 
 
-def _difference(
+def _settings_of_difference(
     name: str, study: Table, users: tuple[str, ...], difference_by_name: dict[str, _Difference]
 ) -> _Difference:
     """Return the settings that a case changes, with those of the cases that it uses;
@@ -481,36 +496,38 @@ def _difference(
         return difference_by_name[name]
     cases_node = at(study, ["cases"])
     assert isinstance(cases_node, Table)
-    own_settings = _settings(cases_node.entries[name].node)
+    own_settings = _settings_of_table(cases_node.entries[name].node)
     used_names_node = own_settings.pop(USE, None)
     own_settings.pop(TITLE, None)
     for key, node in own_settings.items():
         if isinstance(plain(node), list) and "did you mean" in did_you_mean(key, [USE]):
-            raise _refusal(study, ["cases", name, key], f"unknown key; did you mean {USE!r}?")
+            raise _error_at(study, ["cases", name, key], f"unknown key; did you mean {USE!r}?")
     settings: dict[str, Node] = {}
     chain_length = 1
-    for index, used_name in enumerate(_used_names(study, name, used_names_node)):
-        path: list[str | int] = ["cases", name, USE, index]
+    for use_index, used_name in enumerate(_used_names(study, name, used_names_node)):
+        path: list[str | int] = ["cases", name, USE, use_index]
         if used_name == name or used_name in users:
-            raise _refusal(
+            raise _error_at(
                 study,
                 path,
                 f"{name} uses itself" + (f", by way of {used_name}" if used_name != name else ""),
             )
         if used_name not in cases_node.entries:
             hint = did_you_mean(used_name, list(cases_node.entries))
-            raise _refusal(study, path, f"there is no difference {used_name!r}{hint}")
+            raise _error_at(study, path, f"there is no difference {used_name!r}{hint}")
         # A chain too long ends here, before the recursion could be too deep for Python.
-        too_deep = len(users) >= MOST_USED
+        is_too_deep = len(users) >= LONGEST_USE_CHAIN
         used_settings, used_length = (
-            ({}, MOST_USED)
-            if too_deep
-            else _difference(used_name, study, (*users, name), difference_by_name)
+            ({}, LONGEST_USE_CHAIN)
+            if is_too_deep
+            else _settings_of_difference(used_name, study, (*users, name), difference_by_name)
         )
         chain_length = max(chain_length, 1 + used_length)
-        if chain_length > MOST_USED:
-            raise _refusal(
-                study, path, f"over {MOST_USED} differences build on one another; name fewer"
+        if chain_length > LONGEST_USE_CHAIN:
+            raise _error_at(
+                study,
+                path,
+                f"over {LONGEST_USE_CHAIN} differences build on one another; name fewer",
             )
         settings |= used_settings
     # What a case sets itself comes last and wins.
@@ -522,14 +539,14 @@ def _used_names(study: Table, name: str, used_names_node: Node | None) -> list[s
     if used_names_node is None:
         return []
     names = plain(used_names_node)
-    if isinstance(names, list) and all(isinstance(name, str) for name in names):
+    if isinstance(names, list) and all(isinstance(used_name, str) for used_name in names):
         return names
-    raise _refusal(
+    raise _error_at(
         study, ["cases", name, USE], "write a list of differences, such as [ssd, faster-disk]"
     )
 
 
-def _settings(node: Node | None) -> dict[str, Node]:
+def _settings_of_table(node: Node | None) -> dict[str, Node]:
     """Return the settings of a table by path; each key is a whole path with dots."""
     return (
         {path: entry.node for path, entry in node.entries.items()}
@@ -538,7 +555,7 @@ def _settings(node: Node | None) -> dict[str, Node]:
     )
 
 
-def _refusal(study: Table, path: list[str | int], message: str) -> SpecError:
+def _error_at(study: Table, path: list[str | int], message: str) -> SpecError:
     return key_mark(study, path).error(message, path)
 
 
@@ -603,8 +620,8 @@ class StudyContext:
 
     def axes_in(self, path: Place, axes: Mapping[str, Any], case: str) -> SweepDefinition:
         """Return the sweep of one case along the axes that are written inside a question."""
-        written_axes = self.written(path)
-        node = Table({"axes": Entry(written_axes.mark, written_axes)}, written_axes.mark)
+        axes_node = self.written(path)
+        node = Table({"axes": Entry(axes_node.mark, axes_node)}, axes_node.mark)
         return SweepDefinition(
             str(path[0]), SweepSpec(axes=dict(axes), cases=[case]), node, path[:1]
         )
@@ -713,10 +730,10 @@ def _named_cases(
             for index, case in enumerate(sweep.spec.cases)
         )
     for key, question in study.spec.questions.items():
-        for path, question_part in parts_of(question):
+        for path, question_spec in parts_of(question):
             yield from (
-                ((key, *path, *inner_path), case, question_part.names_answers)
-                for inner_path, case in question_part.named_cases()
+                ((key, *path, *inner_path), case, question_spec.names_answers)
+                for inner_path, case in question_spec.named_cases()
             )
     for index, picture in enumerate(study.spec.pictures):
         paths_and_cases = picture.named_cases()
@@ -732,9 +749,9 @@ def cases_of(question: Any) -> list[str]:
     """
     return [
         case
-        for _, question_part in parts_of(question)
-        if not question_part.names_answers
-        for _, case in question_part.named_cases()
+        for _, question_spec in parts_of(question)
+        if not question_spec.names_answers
+        for _, case in question_spec.named_cases()
     ]
 
 
@@ -750,7 +767,7 @@ def parts_of(question: Any) -> Iterator[tuple[Place, QuestionSpec]]:
         yield (), question
 
 
-def _picture_problems(study: StudyContext, sweeps: Sequence[str]) -> Iterator[Problem]:
+def _picture_problems(study: StudyContext, sweep_names: Sequence[str]) -> Iterator[Problem]:
     taken_names: set[str] = set()
     for index, picture in enumerate(study.spec.pictures):
         if picture.name in taken_names:
@@ -758,8 +775,10 @@ def _picture_problems(study: StudyContext, sweeps: Sequence[str]) -> Iterator[Pr
                 ("pictures", index, "name"), f"another picture is called {picture.name}"
             )
         taken_names.add(picture.name)
-        if isinstance(picture, LinesSpec | MapSpec) and picture.sweep not in sweeps:
-            message = f"there is no sweep {picture.sweep!r}{did_you_mean(picture.sweep, sweeps)}"
+        if isinstance(picture, LinesSpec | MapSpec) and picture.sweep not in sweep_names:
+            message = (
+                f"there is no sweep {picture.sweep!r}{did_you_mean(picture.sweep, sweep_names)}"
+            )
             yield study.problem(("pictures", index, "sweep"), message)
         elif picture.question and picture.question not in study.spec.questions:
             message = f"this picture shows {picture.question}, which the study does not ask for"

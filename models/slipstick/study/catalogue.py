@@ -45,7 +45,7 @@ def catalogue_lines(
     if kind is not None and kind.rstrip("s") not in kinds and kind not in kinds:
         raise UnknownNameError("kind", kind, kinds)
     wanted_kinds = kinds if kind is None else [kind if kind in kinds else kind.rstrip("s")]
-    lines = [line for wanted_kind in wanted_kinds for line in _lines(wanted_kind, titled)]
+    lines = [line for wanted_kind in wanted_kinds for line in _lines_of_kind(wanted_kind, titled)]
     matching_lines = [line for line in lines if mentions(_search_text(line), search)]
     # Terms are no kind of the catalogue, but a search looks for a subject.
     if kind is None and search:
@@ -95,9 +95,11 @@ def _glossary_lines(search: str) -> Iterator[CatalogueLine]:
     meaning does.
     """
     meaning_by_term = glossary_entries()
-    by_name = [term for term in meaning_by_term if mentions(term, search)]
-    by_meaning = [term for term, text in meaning_by_term.items() if mentions(text, search)]
-    for term in by_name or by_meaning:
+    terms_with_matching_name = [term for term in meaning_by_term if mentions(term, search)]
+    terms_with_matching_meaning = [
+        term for term, meaning in meaning_by_term.items() if mentions(meaning, search)
+    ]
+    for term in terms_with_matching_name or terms_with_matching_meaning:
         yield CatalogueLine("term", term, " ".join(meaning_by_term[term].split()))
 
 
@@ -121,14 +123,14 @@ def catalogue_entry(name: str) -> CatalogueEntry:
     """
     kind, _, name_in_kind = name.partition("/")
     if name in PROGRAMS or kind == "program":
-        return _program(name if name in PROGRAMS else name_in_kind)
+        return _program_entry(name if name in PROGRAMS else name_in_kind)
     if kind == "law":
-        return _law(name_in_kind)
+        return _law_entry(name_in_kind)
     # A kind alone is answered with the names that it has.
     if kind in KINDS and not name_in_kind:
         _refuse_ambiguous(kind, [f"{kind}/{name}" for name in names(kind)])
     library = Library()
-    kind, tree = _spec(name, library)
+    kind, tree = _find_spec(name, library)
     spec = validate(spec_model(kind, tree), tree)
     source = getattr(spec, "source", "")
     value_by_path = (
@@ -136,7 +138,7 @@ def catalogue_entry(name: str) -> CatalogueEntry:
         if kind == "workload"
         else {value.path: value for value in with_sources(entries(spec), tree, library.sources)}
     )
-    text = (
+    spec_text = (
         file_text(find(kind, name))
         if kind in ("activity", "study", "trend")
         else getattr(spec, "summary", str)()
@@ -147,7 +149,7 @@ def catalogue_entry(name: str) -> CatalogueEntry:
         getattr(spec, "title", ""),
         getattr(spec, "sources", {}).get(source, source),
         value_by_path,
-        text,
+        spec_text,
     )
 
 
@@ -163,37 +165,37 @@ def spec_file(name: str) -> str:
         raise UnknownNameError(
             "file of", name, (), ": it is computed; slipstick explain has its equations"
         )
-    kind, _ = _spec(name, Library())
+    kind, _ = _find_spec(name, Library())
     return file_text(find(kind, name))
 
 
-def _spec(name: str, library: Library) -> tuple[str, Table]:
+def _find_spec(name: str, library: Library) -> tuple[str, Table]:
     """Find a spec by its file, or by its name alone or as ``KIND/NAME``."""
     kind, _, name_in_kind = name.partition("/")
     if is_file_name(name):
         return library.open(Path(name))
-    kinds = [kind] if kind in KINDS else kinds_called(name)
+    matching_kinds = [kind] if kind in KINDS else kinds_called(name)
     all_kinds = known_kinds()
     # A misspelt kind would be reported as an unknown name.
     if (
-        not kinds
+        not matching_kinds
         and name_in_kind
         and kind not in all_kinds
         and did_you_mean(kind, all_kinds).startswith("; did you mean")
     ):
         raise UnknownNameError("kind", kind, all_kinds)
-    if not kinds:
+    if not matching_kinds:
         raise unknown_name("spec", name, [*spec_names(), *model_names()])
-    if len(kinds) > 1:
-        _refuse_ambiguous(name, [f"{kind_name}/{name}" for kind_name in kinds])
-    return kinds[0], library.load(kinds[0], name)
+    if len(matching_kinds) > 1:
+        _refuse_ambiguous(name, [f"{kind_name}/{name}" for kind_name in matching_kinds])
+    return matching_kinds[0], library.load(matching_kinds[0], name)
 
 
 def _refuse_ambiguous(name: str, entry_names: Sequence[str]) -> NoReturn:
     raise UnknownNameError("entry of that name; write KIND/NAME:", name, entry_names)
 
 
-def _lines(kind: str, titled: bool) -> Iterator[CatalogueLine]:
+def _lines_of_kind(kind: str, titled: bool) -> Iterator[CatalogueLine]:
     if not titled:
         names_of_kind = {"program": PROGRAMS, "law": LAWS}.get(kind) or names(kind)
         yield from (CatalogueLine(kind, name, "") for name in names_of_kind)
@@ -204,63 +206,63 @@ def _lines(kind: str, titled: bool) -> Iterator[CatalogueLine]:
     elif kind == "law":
         yield from (CatalogueLine(kind, law.name, law.title) for law in LAWS.values())
     else:
-        yield from (CatalogueLine(kind, name, _title(kind, name)) for name in names(kind))
+        yield from (CatalogueLine(kind, name, _title_of_spec(kind, name)) for name in names(kind))
 
 
-_TITLE = re.compile(
+_TITLE_LINES = re.compile(
     r"^title:.*\n(?:[ \t].*\n)*", re.MULTILINE
 )  # of shipped files, which are known to be right
 
 
-def _title(kind: str, name: str) -> str:
+def _title_of_spec(kind: str, name: str) -> str:
     """Return the title of a spec; a broken file of the user gets a title that says why."""
     try:
         path = find(kind, name)
         title_match = (
             # Of shipped files only the title is parsed: a list has hundreds of them.
-            _TITLE.search(file_text(path))
+            _TITLE_LINES.search(file_text(path))
             if path.resolve().is_relative_to(shipped().resolve())
             else None
         )
         tree = read_text(title_match[0], str(path)) if title_match else Library().load(kind, name)
-        node = at(tree, ["title"])
+        title_node = at(tree, ["title"])
     except SpecError as error:
         return f"(cannot be read: {error.problems[0]})"
-    return str(plain(node)) if node is not None else ""
+    return str(plain(title_node)) if title_node is not None else ""
 
 
-def _program(name: str) -> CatalogueEntry:
+def _program_entry(name: str) -> CatalogueEntry:
     if name not in PROGRAMS:
         raise UnknownNameError("program", name, list(PROGRAMS))
     program = PROGRAMS[name]
     values = {}
     for program_input in program.inputs:
-        default = program_input.default if isinstance(program_input.default, float) else 0.0
-        text = (
+        default_number = program_input.default if isinstance(program_input.default, float) else 0.0
+        default_text = (
             program_input.default
             if isinstance(program_input.default, str)
             else ("not given" if program_input.default is None else "")
         )
         values[program_input.name] = DescribedValue(
             program_input.name,
-            Given(default, program_input.dimension, text),
+            Given(default_number, program_input.dimension, default_text),
             program_input.meaning,
             "default",
         )
     return CatalogueEntry("program", name, program.title, program.source, values)
 
 
-def _law(name: str) -> CatalogueEntry:
+def _law_entry(name: str) -> CatalogueEntry:
     if name not in LAWS:
         raise UnknownNameError("law", name, list(LAWS))
     law = LAWS[name]
-    lines = [law.text, *(f"holds for {condition}" for condition in law.conditions)]
-    lines += [
+    text_lines = [law.text, *(f"holds for {condition}" for condition in law.conditions)]
+    text_lines += [
         f"{symbol.name} [{symbol.dimension}]: {symbol.meaning}"
         for symbol in (law.gives, *law.symbols)
     ]
-    text = "\n".join([*lines, law.note] if law.note else lines)
-    return CatalogueEntry("law", name, law.title, law.source, {}, text)
+    law_text = "\n".join([*text_lines, law.note] if law.note else text_lines)
+    return CatalogueEntry("law", name, law.title, law.source, {}, law_text)
 
 
 def _workload_entries(name: str) -> dict[str, DescribedValue]:
@@ -268,8 +270,8 @@ def _workload_entries(name: str) -> dict[str, DescribedValue]:
     on.
     """
     built_workload = build_workload(Scalar(name, name, Mark("show", 1, 1), quoted=True), Library())
-    source = at(Library().load("workload", name), ["source"])
-    source_text = str(plain(source)) if source is not None else ""
+    source_node = at(Library().load("workload", name), ["source"])
+    source_text = str(plain(source_node)) if source_node is not None else ""
     return {
         path: DescribedValue(path, entry.given, entry.meaning, entry.source or source_text)
         for path, entry in built_workload.entries.items()

@@ -130,42 +130,44 @@ def _check_spec(path: Path) -> Iterator[str]:
     yield kind
     yield from notes
     default_variations = list(_default_variations(spec))
-    count_by_default = Counter(default for default in default_variations if default)
-    for default, count in count_by_default.items():
-        yield f"{count} of {len(default_variations)} times without an scv: {default}"
+    count_by_default = Counter(
+        default_variation for default_variation in default_variations if default_variation
+    )
+    for default_variation, count in count_by_default.items():
+        yield f"{count} of {len(default_variations)} times without an scv: {default_variation}"
 
 
 def _notes_on_model_of_fit(model: str, tree: Table, path: Path) -> list[str]:
-    """Refuse a fit of a model whose name is nearly one of the catalogue; note a model that is neither
-    there nor a file beside the fit or here, which may stand elsewhere.
+    """Refuse a fit of a model whose name is nearly one of the catalogue; note a model that is
+    neither there nor a file beside the fit or here, which may stand elsewhere.
     """
     from slipstick.schema.inputs import model_names
 
-    file = model if is_file_name(model) else f"{model}.yaml"
-    if model in model_names() or (path.parent / file).exists() or Path(file).exists():
+    model_file = model if is_file_name(model) else f"{model}.yaml"
+    if model in model_names() or (path.parent / model_file).exists() or Path(model_file).exists():
         return []
-    problem = f"there is no model {short(model)}, and no file {short(file)}"
+    problem_text = f"there is no model {short(model)}, and no file {short(model_file)}"
     hint = did_you_mean(model, model_names())
     # A fit may be moved without the file of its model, so only a near miss is an error.
     if "did you mean" in hint:
-        raise value_mark(tree, "model").error(f"{problem}{hint}", "model")
-    return [f"{problem} here: its parameters are not looked up"]
+        raise value_mark(tree, "model").error(f"{problem_text}{hint}", "model")
+    return [f"{problem_text} here: its parameters are not looked up"]
 
 
-def _default_variations(value: object) -> Iterator[str]:
+def _default_variations(spec_part: object) -> Iterator[str]:
     """Yield the default variation of each time in a spec; nothing for a time that has a
     distribution of its own.
     """
-    if isinstance(value, StepSpec | QueueSpec):
-        yield from value.spreads
-    if isinstance(value, Spec):
+    if isinstance(spec_part, StepSpec | QueueSpec):
+        yield from spec_part.spreads
+    if isinstance(spec_part, Spec):
         yield from (
             description
-            for name in type(value).model_fields
-            for description in _default_variations(getattr(value, name))
+            for name in type(spec_part).model_fields
+            for description in _default_variations(getattr(spec_part, name))
         )
-    elif isinstance(value, list | tuple | dict):
-        members = value.values() if isinstance(value, dict) else value
+    elif isinstance(spec_part, list | tuple | dict):
+        members = spec_part.values() if isinstance(spec_part, dict) else spec_part
         yield from (
             description for member in members for description in _default_variations(member)
         )

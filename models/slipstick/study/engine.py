@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 HERE, THREADS, PROCESSES, MPI = "here", "threads", "processes", "mpi"
 """The engines by name; any other is the address of a Dask scheduler, such as tcp://node1:8786."""
 
-TURN = 1.0
+TURN_SECONDS = 1.0
 """Seconds after which a group gives back what it has solved."""
 
 # Blocks sent to a worker at once, and compiled models that a worker keeps.
@@ -78,7 +78,7 @@ class Store(Protocol):
     ) -> None: ...
 
 
-_OWN_MEMORY = "/proc/self/statm"  # of Linux
+_MEMORY_FILE = "/proc/self/statm"  # of Linux
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,9 +152,10 @@ class Engine:
                 "this operating system cannot limit single processes; leave out --on processes and"
                 " the limits"
             )
-        if self.limits.memory is not None and not Path(_OWN_MEMORY).exists():
+        if self.limits.memory is not None and not Path(_MEMORY_FILE).exists():
             raise InputError(
-                f"this system does not say what memory a process has ({_OWN_MEMORY}); leave out the"
+                f"this system does not say what memory a process has ({_MEMORY_FILE}); leave"
+                " out the"
                 " limit of memory"
             )
 
@@ -196,37 +197,42 @@ class Engine:
         """
         all_blocks = list(blocks)
         result_by_number: dict[int, SolvedBlock] = {}
-        for number, block in enumerate(all_blocks if self.store else ()):
+        for block_number, block in enumerate(all_blocks if self.store else ()):
             assert self.store is not None
             if (stored_result := self.store.find(block, self.limits)) is not None:
-                result_by_number[number] = stored_result
+                result_by_number[block_number] = stored_result
                 progress(block.count)
-        remaining_numbers = [
-            number for number in range(len(all_blocks)) if number not in result_by_number
+        remaining_block_numbers = [
+            block_number
+            for block_number in range(len(all_blocks))
+            if block_number not in result_by_number
         ]
         # Points from the store took no time and would make the pace look faster.
         progress = _with_pace(
-            progress, sum(all_blocks[number].count for number in remaining_numbers)
+            progress,
+            sum(all_blocks[block_number].count for block_number in remaining_block_numbers),
         )
-        numbers_here = (
-            remaining_numbers
+        block_numbers_here = (
+            remaining_block_numbers
             if self.on == HERE
-            else self._numbers_to_split(all_blocks, remaining_numbers)
+            else self._block_numbers_to_split(all_blocks, remaining_block_numbers)
         )
         # A single point gains nothing from a thread of its own.
-        if len(remaining_numbers) == 1 and self.on == THREADS:
-            numbers_here = remaining_numbers
-        for number in numbers_here:
-            result_by_number[number] = self._solve_here(all_blocks[number])
-            progress(all_blocks[number].count)
-        if worker_numbers := [
-            number for number in remaining_numbers if number not in result_by_number
+        if len(remaining_block_numbers) == 1 and self.on == THREADS:
+            block_numbers_here = remaining_block_numbers
+        for block_number in block_numbers_here:
+            result_by_number[block_number] = self._solve_here(all_blocks[block_number])
+            progress(all_blocks[block_number].count)
+        if block_numbers_of_workers := [
+            block_number
+            for block_number in remaining_block_numbers
+            if block_number not in result_by_number
         ]:
-            self._solve_by_workers(all_blocks, worker_numbers, result_by_number, progress)
-        return [result_by_number[number] for number in range(len(all_blocks))]
+            self._solve_by_workers(all_blocks, block_numbers_of_workers, result_by_number, progress)
+        return [result_by_number[block_number] for block_number in range(len(all_blocks))]
 
-    def _numbers_to_split(
-        self, blocks: Sequence[Block], remaining_numbers: Sequence[int]
+    def _block_numbers_to_split(
+        self, blocks: Sequence[Block], remaining_block_numbers: Sequence[int]
     ) -> list[int]:
         """List the simulations to be split into replications, because too few points remain to keep
         all workers busy.
@@ -235,14 +241,14 @@ class Engine:
         """
         if (
             self.limits
-            or not remaining_numbers
-            or len(remaining_numbers) >= 2 * self._executor_and_workers()[1]
+            or not remaining_block_numbers
+            or len(remaining_block_numbers) >= 2 * self._executor_and_workers()[1]
         ):
             return []
         return [
-            number
-            for number in remaining_numbers
-            if isinstance(block := blocks[number], PointBlock) and block.replicable
+            block_number
+            for block_number in remaining_block_numbers
+            if isinstance(block := blocks[block_number], PointBlock) and block.replicable
         ]
 
     def _solve_here(self, block: Block) -> SolvedBlock:
@@ -252,7 +258,7 @@ class Engine:
         if self.on == HERE and not (
             self.store and isinstance(block, PointBlock) and block.replicated
         ):
-            return self._stored(block, *_timed_result(block))
+            return self._keep_result(block, *_timed_result(block))
         from slipstick.sim.run import SPREAD, Replication
 
         def replication_results(replications: Iterable[Replication]) -> Iterator[ReplicationResult]:
@@ -264,41 +270,44 @@ class Engine:
         # The simulation takes its replications from this engine, which solves them side by side.
         token = SPREAD.set(replication_results)
         try:
-            return self._stored(block, *_timed_result(block))
+            return self._keep_result(block, *_timed_result(block))
         except _ReplicationLostError as error:
-            return self._stored(block, SolvedBlock.without_answer(block, str(error)), 0.0)
+            return self._keep_result(block, SolvedBlock.without_answer(block, str(error)), 0.0)
         finally:
             SPREAD.reset(token)
 
     def _solve_by_workers(
         self,
         blocks: Sequence[Block],
-        numbers: Sequence[int],
+        block_numbers: Sequence[int],
         result_by_number: dict[int, SolvedBlock],
         progress: Progress,
     ) -> None:
         """Solve the remaining blocks, and keep every worker busy until all are solved."""
         executor, worker_count = self._executor_and_workers()
         # At least four groups for each worker, so that none is idle for long at the end.
-        most_blocks = (
+        most_blocks_in_group = (
             1
             if self.on == THREADS
-            else max(1, min(_MOST_TOGETHER, len(numbers) // (4 * worker_count)))
+            else max(1, min(_MOST_TOGETHER, len(block_numbers) // (4 * worker_count)))
         )
-        waiting_numbers = deque(numbers)
-        tries_by_number = dict[int, int]()
+        waiting_block_numbers = deque(block_numbers)
+        tries_by_block = dict[int, int]()
         group_by_future = dict[Future[Any], list[int]]()
-        while waiting_numbers or group_by_future:
+        while waiting_block_numbers or group_by_future:
             # Twice as many as workers, so that each finds its next group at once, and few are lost
             # when the run is interrupted.
-            while waiting_numbers and len(group_by_future) < 2 * worker_count:
+            while waiting_block_numbers and len(group_by_future) < 2 * worker_count:
                 # What was in a group that failed goes alone, so that it is known what fails.
-                group_size = 1 if waiting_numbers[0] in tries_by_number else most_blocks
-                group_numbers = [
-                    waiting_numbers.popleft() for _ in range(min(group_size, len(waiting_numbers)))
+                group_size = (
+                    1 if waiting_block_numbers[0] in tries_by_block else most_blocks_in_group
+                )
+                block_numbers_of_group = [
+                    waiting_block_numbers.popleft()
+                    for _ in range(min(group_size, len(waiting_block_numbers)))
                 ]
-                group_blocks = [blocks[number] for number in group_numbers]
-                turn_seconds = 0.0 if self.on == THREADS else TURN
+                group_blocks = [blocks[block_number] for block_number in block_numbers_of_group]
+                turn_seconds = 0.0 if self.on == THREADS else TURN_SECONDS
                 future = executor.submit(
                     _solved_group,
                     group_blocks,
@@ -307,40 +316,48 @@ class Engine:
                     engine_versions(),
                     turn_seconds,
                 )
-                group_by_future[future] = group_numbers
+                group_by_future[future] = block_numbers_of_group
                 self._futures.add(future)
             for future in wait(group_by_future, return_when=FIRST_COMPLETED).done:
-                group_numbers = group_by_future.pop(future)
+                block_numbers_of_group = group_by_future.pop(future)
                 self._futures.discard(future)
-                results = _results(future)
+                results = _group_results(future)
                 # The process died: its blocks are tried again, each alone.
                 if results is None:
-                    for number in group_numbers:
-                        tries_by_number[number] = tries_by_number.get(number, 0) + 1
+                    for block_number in block_numbers_of_group:
+                        tries_by_block[block_number] = tries_by_block.get(block_number, 0) + 1
                     reason = f"the process that solves it ended, {_MOST_TRIES} times"
-                    lost_numbers = [
-                        number for number in group_numbers if tries_by_number[number] >= _MOST_TRIES
+                    lost_block_numbers = [
+                        block_number
+                        for block_number in block_numbers_of_group
+                        if tries_by_block[block_number] >= _MOST_TRIES
                     ]
                     results = [
-                        (SolvedBlock.without_answer(blocks[number], reason), 0.0)
-                        for number in lost_numbers
+                        (SolvedBlock.without_answer(blocks[block_number], reason), 0.0)
+                        for block_number in lost_block_numbers
                     ]
-                    group_numbers = [
-                        *lost_numbers,
-                        *(number for number in group_numbers if number not in lost_numbers),
+                    block_numbers_of_group = [
+                        *lost_block_numbers,
+                        *(
+                            block_number
+                            for block_number in block_numbers_of_group
+                            if block_number not in lost_block_numbers
+                        ),
                     ]
-                for number, (result, seconds) in zip(group_numbers, results, strict=False):
-                    block = blocks[number]
+                for block_number, (result, seconds) in zip(
+                    block_numbers_of_group, results, strict=False
+                ):
+                    block = blocks[block_number]
                     # One point may have made a whole block fail.
                     all_failed = len(result.failed) == block.count > 1 and not result.columns
                     if all_failed and isinstance(block, PointBlock):
                         result = self._solve_halves(block)
                     else:
-                        result = self._stored(block, result, seconds)
-                    result_by_number[number] = result
+                        result = self._keep_result(block, result, seconds)
+                    result_by_number[block_number] = result
                     progress(block.count)
                 # What a group did not come to is next, in its order.
-                waiting_numbers.extendleft(reversed(group_numbers[len(results) :]))
+                waiting_block_numbers.extendleft(reversed(block_numbers_of_group[len(results) :]))
 
     def _solve_halves(self, block: PointBlock) -> SolvedBlock:
         """Solve the halves of a block that failed, recursively, until the point that fails is
@@ -351,7 +368,7 @@ class Engine:
             list(zip((half.count for half in halves), self.solve(halves), strict=True))
         )
 
-    def _stored(self, block: Block, result: SolvedBlock, seconds: float) -> SolvedBlock:
+    def _keep_result(self, block: Block, result: SolvedBlock, seconds: float) -> SolvedBlock:
         if self.store is not None:
             self.store.keep(block, result, seconds, self.limits)
         return result
@@ -390,20 +407,20 @@ def _with_pace(progress: Progress, point_count: int) -> Progress:
 
 
 def _mpi_executor() -> tuple[Executor, int]:
-    futures = need("mpi4py.futures", "solving points by MPI", "")
+    mpi_futures = need("mpi4py.futures", "solving points by MPI", "")
     rank_count: int = import_module("mpi4py.MPI").COMM_WORLD.Get_size()
     if rank_count < 2:
         command = "mpiexec -n 3 python -m mpi4py.futures -m slipstick run STUDY --on mpi"
         raise InputError(
             f"MPI has {rank_count} rank, and one is the master; start it as: {command}"
         )
-    return futures.MPIPoolExecutor(), rank_count - 1
+    return mpi_futures.MPIPoolExecutor(), rank_count - 1
 
 
 def _dask_executor(address: str) -> tuple[Executor, int, Callable[[], object]]:
-    library = need("distributed", "solving points on a Dask cluster", "cluster")
+    dask_library = need("distributed", "solving points on a Dask cluster", "cluster")
     try:
-        client = library.Client(address, timeout=10, set_as_default=False)
+        client = dask_library.Client(address, timeout=10, set_as_default=False)
     except (OSError, TimeoutError, ValueError) as error:
         message = (
             f"there is no Dask scheduler at {address} ({type(error).__name__}); start one, or leave"
@@ -421,7 +438,7 @@ def _dask_executor(address: str) -> tuple[Executor, int, Callable[[], object]]:
     return client.get_executor(pure=False), worker_count, client.close
 
 
-def _results(future: Future[Any]) -> list[tuple[SolvedBlock, float]] | None:
+def _group_results(future: Future[Any]) -> list[tuple[SolvedBlock, float]] | None:
     """Return the results of a group of blocks; None if the process that solved it died."""
     try:
         results: list[tuple[SolvedBlock, float]] = future.result()
@@ -455,10 +472,11 @@ def _solved_group(
             if versions_here.get(name) != version
         ]
         raise InputError(
-            f"a worker on {socket.gethostname()} has {', '.join(differing_versions)}; install the same on all"
+            f"a worker on {socket.gethostname()} has {', '.join(differing_versions)}; install"
+            " the same on all"
         )
     results: list[tuple[SolvedBlock, float]] = []
-    start = monotonic()
+    start_time = monotonic()
     for block in blocks:
         with limited(limits.costs):
             results.append(
@@ -467,7 +485,7 @@ def _solved_group(
                 else _timed_result(_with_known_model(block))
             )
         # The rest of a slow group goes back, where other workers can take it.
-        if monotonic() - start > turn_seconds:
+        if monotonic() - start_time > turn_seconds:
             break
     return results
 
@@ -490,12 +508,12 @@ def _with_known_model(block: Block) -> Block:
 
 def _timed_result(block: Block) -> tuple[SolvedBlock, float]:
     """Solve a block in this process; return its results and the seconds taken."""
-    start = monotonic()
+    start_time = monotonic()
     try:
         result = solved(block)
     except MemoryError:
         result = SolvedBlock.without_answer(block, "takes more memory than there is")
-    return result, monotonic() - start
+    return result, monotonic() - start_time
 
 
 # A process beside this one for each thread that solves under limits: it holds the limit of memory
@@ -503,7 +521,7 @@ def _timed_result(block: Block) -> tuple[SolvedBlock, float]:
 # however that ends.
 
 
-_SERVE = """
+_WORKER_PROGRAM = """
 import os, select, threading
 closed = select.poll()
 closed.register({handle}, 0)
@@ -524,16 +542,16 @@ class _Worker:
 
         own_socket, worker_socket = socket.socketpair()
         with worker_socket:
-            program = _SERVE.format(handle=worker_socket.fileno())
-            paths = os.pathsep.join(filter(None, sys.path))
+            worker_program = _WORKER_PROGRAM.format(handle=worker_socket.fileno())
+            module_paths = os.pathsep.join(filter(None, sys.path))
             self._messages = TemporaryFile()  # noqa: SIM115  # open as long as the process runs
             self.process = subprocess.Popen(
-                [sys.executable, "-c", program],
+                [sys.executable, "-c", worker_program],
                 pass_fds=[worker_socket.fileno()],
                 stderr=self._messages,
                 # There is a process for each job already: libraries with threads of their own would
                 # take more processors than there are.
-                env={**os.environ, "PYTHONPATH": paths, **ONE_THREAD},
+                env={**os.environ, "PYTHONPATH": module_paths, **ONE_THREAD},
             )
         self.pipe: Connection[Any, Any] = Connection(own_socket.detach())
 
@@ -550,25 +568,25 @@ class _Worker:
         return next((f": {line.strip()}" for line in reversed(lines) if line.strip()), "")
 
 
-_LOCAL = threading.local()
-_WORKERS: dict[int, _Worker] = {}
+_THREAD_STATE = threading.local()
+_WORKER_BY_THREAD: dict[int, _Worker] = {}
 
 
 def _solve_in_child(block: Block, limits: Limits) -> tuple[SolvedBlock, float]:
     """Solve a block in this thread's child process; the block has no answer if that process dies or
     exceeds the time limit.
     """
-    worker: _Worker | None = getattr(_LOCAL, "worker", None)
+    worker: _Worker | None = getattr(_THREAD_STATE, "worker", None)
     if worker is None or worker.process.poll() is not None:
         if worker is not None:
             worker.stop()
-        worker = _LOCAL.worker = _WORKERS[threading.get_ident()] = _Worker()
+        worker = _THREAD_STATE.worker = _WORKER_BY_THREAD[threading.get_ident()] = _Worker()
         # The imports of a new process do not count as time of the point.
         if not (worker.pipe.poll(_START_TIME) and worker.pipe.recv() == "ready"):
             reason = f"a process for the points cannot be started{worker.last_message()}"
             worker.stop()
             raise InputError(reason)
-    start = monotonic()
+    start_time = monotonic()
     try:
         worker.pipe.send((block, limits))
         # The limit is one of a point, so a block of several has their sum.
@@ -580,25 +598,29 @@ def _solve_in_child(block: Block, limits: Limits) -> tuple[SolvedBlock, float]:
                 ),
                 limits.time or 0.0,
             )
-        message = worker.pipe.recv()
+        reply = worker.pipe.recv()
     except (EOFError, OSError):
-        status = worker.process.wait()
-        ending = signal.Signals(-status).name if status < 0 else f"status {status}"
+        exit_status = worker.process.wait()
+        end_description = (
+            signal.Signals(-exit_status).name if exit_status < 0 else f"status {exit_status}"
+        )
         # Under a limit of memory a library may crash in any way; a kill comes from the system or
         # the user.
-        if limits.memory is not None and status != -signal.SIGKILL:
-            ending = f"{ending} under a limit of memory of {limits.memory / 1e9:g} GB"
-        elif status > 0:
-            ending += worker.last_message()
+        if limits.memory is not None and exit_status != -signal.SIGKILL:
+            end_description = (
+                f"{end_description} under a limit of memory of {limits.memory / 1e9:g} GB"
+            )
+        elif exit_status > 0:
+            end_description += worker.last_message()
         return SolvedBlock.without_answer(
-            block, f"its process ended by {ending}"
-        ), monotonic() - start
-    if isinstance(message, _OutOfMemoryError):
+            block, f"its process ended by {end_description}"
+        ), monotonic() - start_time
+    if isinstance(reply, _OutOfMemoryError):
         worker.stop()  # the next point begins with a new process
-        return message.result, monotonic() - start
-    if isinstance(message, BaseException):
-        raise message
-    result: tuple[SolvedBlock, float] = message
+        return reply.result, monotonic() - start_time
+    if isinstance(reply, BaseException):
+        raise reply
+    result: tuple[SolvedBlock, float] = reply
     return result
 
 
@@ -617,13 +639,13 @@ def serve(handle: int) -> None:
     tasks: SimpleQueue[tuple[Block, Limits]] = SimpleQueue()
 
     # A thread of its own notices at once, also amid a point, that the sending process is gone.
-    def listen() -> None:
+    def receive_tasks() -> None:
         with suppress(EOFError, OSError):
             while True:
                 tasks.put(pipe.recv())
         os._exit(0)
 
-    threading.Thread(target=listen, daemon=True).start()
+    threading.Thread(target=receive_tasks, daemon=True).start()
     pipe.send("ready")
     while True:
         block, limits = tasks.get()
@@ -634,27 +656,30 @@ def serve(handle: int) -> None:
             pipe.send(error)
 
 
-def _result_within_memory(block: Block, memory: float | None) -> tuple[SolvedBlock, float]:
+def _result_within_memory(block: Block, memory_limit: float | None) -> tuple[SolvedBlock, float]:
     """Solve a block with a limit on the memory that it may take beyond what the process already
     has.
     """
-    if memory is None:
+    if memory_limit is None:
         return _timed_result(block)
     _load_solvers()
     import resource
 
     soft_limit, hard_limit = resource.getrlimit(resource.RLIMIT_AS)
     address_space = (
-        int(Path(_OWN_MEMORY).read_text(encoding="ascii").split()[0]) * resource.getpagesize()
+        int(Path(_MEMORY_FILE).read_text(encoding="ascii").split()[0]) * resource.getpagesize()
     )
-    new_limit = int(address_space + memory * block.count)
+    address_space_limit = int(address_space + memory_limit * block.count)
     # The limit is on address space beyond what the process has now, so that libraries loaded before
     # do not count.
     resource.setrlimit(
         resource.RLIMIT_AS,
-        (new_limit if soft_limit < 0 else min(new_limit, soft_limit), hard_limit),
+        (
+            address_space_limit if soft_limit < 0 else min(address_space_limit, soft_limit),
+            hard_limit,
+        ),
     )
-    reason = f"takes more than its limit of memory, {memory / 1e9:g} GB"
+    reason = f"takes more than its limit of memory, {memory_limit / 1e9:g} GB"
     try:
         result, seconds = _timed_result(block)
     except (ImportError, SystemError, OSError, RuntimeError):
@@ -678,17 +703,17 @@ class _OutOfMemoryError(Exception):
 
 def _load_solvers() -> None:
     """Import the modules that most points need, so that limits of memory do not count them."""
-    for name in _SOLVERS:
-        import_module(name)
+    for module_name in _SOLVER_MODULES:
+        import_module(module_name)
 
 
-_SOLVERS = ("numpy", "scipy.linalg", "scipy.sparse.linalg", "slipstick.method.methods")
+_SOLVER_MODULES = ("numpy", "scipy.linalg", "scipy.sparse.linalg", "slipstick.method.methods")
 
 
 def _stop_workers(executor: Executor) -> None:
     """End the worker processes of an executor's threads."""
     for thread in getattr(executor, "_threads", ()):
-        if (worker := _WORKERS.pop(thread.ident, None)) is not None:
+        if (worker := _WORKER_BY_THREAD.pop(thread.ident, None)) is not None:
             worker.stop()
 
 

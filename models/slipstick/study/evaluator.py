@@ -109,7 +109,9 @@ class Evaluator:
     def columns(
         self, values: Mapping[str, Array], wanted_names: Collection[str] | None = None
     ) -> dict[str, Array]:
-        """Return the columns of answers at aligned points, without their provenance; see `solved`."""
+        """Return the columns of answers at aligned points, without their provenance; see
+        `solved`.
+        """
         return self.solved(values, wanted_names).columns
 
     def solved(
@@ -252,10 +254,13 @@ def unknown_value(name: str, names_by_case: Sequence[Mapping[str, str]], message
         name in names for names in names_by_case
     ):
         return ""
-    known = list(dict.fromkeys(name for case_names in names_by_case for name in case_names))
-    if name in ("efficiency", "speedup") and OVERHEAD in known:
-        return f"{message_start} the value {name}: no component is useful; write useful: [COMPONENT] in the activity"
-    return f"{message_start} the value {name}{did_you_mean(name, known)}"
+    known_names = list(dict.fromkeys(name for case_names in names_by_case for name in case_names))
+    if name in ("efficiency", "speedup") and OVERHEAD in known_names:
+        return (
+            f"{message_start} the value {name}: no component is useful; write useful:"
+            " [COMPONENT] in the activity"
+        )
+    return f"{message_start} the value {name}{did_you_mean(name, known_names)}"
 
 
 def evaluator(case: str, settings: Settings, library: Library) -> Evaluator:
@@ -281,14 +286,14 @@ def with_values(case: str, settings: Settings, values: Settings, library: Librar
     SpecError : something is wrong with its settings
     """
     case_evaluator = evaluator(case, settings, library)
-    paths = {canonical(case_evaluator.inputs.tree, path) for path in values}
+    canonical_paths = {canonical(case_evaluator.inputs.tree, path) for path in values}
     # A parameter of a file may be written in any unit, so whether its new one fits is known only
     # once it is built.
-    set_parameters = any(path.startswith("parameters.") for path in paths)
+    set_parameters = any(path.startswith("parameters.") for path in canonical_paths)
     if (
         not set_parameters
-        and paths <= case_evaluator.built.parameters.keys()
-        and case_evaluator.built.computed_from(paths)
+        and canonical_paths <= case_evaluator.built.parameters.keys()
+        and case_evaluator.built.computed_from(canonical_paths)
     ):
         return case_evaluator
     return evaluator(case, {**settings, **values}, library)
@@ -328,12 +333,17 @@ def _overhead(answer: Answer) -> Value | None:
     }
     for name, interval in answer.intervals.items():
         columns |= {
-            f"{end}[{name}]": np.array([bound])
-            for end, bound in zip(("low", "high"), interval, strict=True)
+            f"{end}[{name}]": np.array([end_value])
+            for end, end_value in zip(("low", "high"), interval, strict=True)
         }
-    values = {name: float(array[0]) for name, array in overhead(columns, answer.useful).items()}
+    overhead_by_name = {
+        name: float(array[0]) for name, array in overhead(columns, answer.useful).items()
+    }
     return Value(
-        values[OVERHEAD], "s", values.get(f"low[{OVERHEAD}]"), values.get(f"high[{OVERHEAD}]")
+        overhead_by_name[OVERHEAD],
+        "s",
+        overhead_by_name.get(f"low[{OVERHEAD}]"),
+        overhead_by_name.get(f"high[{OVERHEAD}]"),
     )
 
 

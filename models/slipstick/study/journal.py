@@ -32,13 +32,13 @@ LEAST_SECONDS = 1e-3
 MOST_BYTES = 2**30
 """Size of the file at which no more is kept; what is not, the next run solves again."""
 
-_TABLES = """
+_CREATE_TABLES = """
 begin;
 create table if not exists points (key blob primary key, points integer, failed integer, proof blob, body blob);
 create table if not exists about (name text primary key, value text);
 commit;
 """
-_ALLOWED = {
+_ALLOWED_CLASSES = {
     ("slipstick.answer", name) for name in ("Answer", "AskedValue", "Value", "Limit", "Takeover")
 } | {
     ("builtins", "dict"),  # deferred shares of an answer
@@ -58,7 +58,7 @@ class _PointReader(pickle.Unpickler):
     """Unpickler of results and of nothing else, so that a file from elsewhere runs no code."""
 
     def find_class(self, module: str, name: str) -> Any:
-        if (module, name) not in _ALLOWED:
+        if (module, name) not in _ALLOWED_CLASSES:
             raise pickle.UnpicklingError(f"{module}.{name} is no result")
         return super().find_class(module, name)
 
@@ -69,8 +69,8 @@ class Journal:
     Parameters
     ----------
     folder : of the report
-    about : what `slipstick status` says of the run: its command, where it was typed, the number of
-        its points
+    run_description : what `slipstick status` says of the run: its command, where it was typed, the
+        number of its points
     fresh : forget what an earlier run kept
 
     Raises
@@ -79,18 +79,18 @@ class Journal:
     InputError : the file is damaged
     """
 
-    def __init__(self, folder: Path, about: dict[str, str], fresh: bool = False) -> None:
+    def __init__(self, folder: Path, run_description: dict[str, str], fresh: bool = False) -> None:
         self.path = folder / NAME
-        self.about = about
+        self.run_description = run_description
         self.reused_points = 0
         self._requested_keys: set[bytes] = set()
         self._new_keys: set[bytes] = set()
-        self._damaged = False
-        self._file: sqlite3.Connection | None = None
-        self._lock: int | None = None
-        self._is_free = True
-        self._size = self.path.stat().st_size if self.path.exists() else 0
-        if self.path.exists() and self._open() and fresh:
+        self._is_damaged = False
+        self._database: sqlite3.Connection | None = None
+        self._lock_handle: int | None = None
+        self._is_file_free = True
+        self._file_size = self.path.stat().st_size if self.path.exists() else 0
+        if self.path.exists() and self._open_database() and fresh:
             self._execute("delete from points")
 
     def find(self, block: Block, limits: Limits) -> SolvedBlock | None:
@@ -100,18 +100,18 @@ class Journal:
         # A point that failed under other limits is tried again.
         for key in (block.key, _failure_key(block, limits)):
             if (result := self._stored_result(key)) is not None:
-                point_count = self._request(block, key)
+                point_count = self._mark_requested(block, key)
                 self.reused_points += 0 if key in self._new_keys else point_count
                 return result
         return None
 
     def _stored_result(self, key: bytes) -> SolvedBlock | None:
         """Read a row; None for a damaged row, so that its point is solved again."""
-        if self._file is None or self._damaged:
+        if self._database is None or self._is_damaged:
             return None
         try:
             command = "select proof, body from points where key = ?"
-            row = self._file.execute(command, (key,)).fetchone()
+            row = self._database.execute(command, (key,)).fetchone()
             # The hash finds rows damaged on the disk before they are unpickled; it is no protection
             # against forgery, which the reader's list of classes is.
             if row is None or sha256(row[1]).digest() != row[0]:
@@ -120,34 +120,36 @@ class Journal:
         except sqlite3.DatabaseError as error:
             # An operational error, such as a lock of another process, passes; the others mean a
             # damaged file.
-            self._damaged = not isinstance(error, sqlite3.OperationalError)
+            self._is_damaged = not isinstance(error, sqlite3.OperationalError)
             return None
         except Exception:  # noqa: BLE001  # what a forged row can raise when it is read has no end
             return None
         return result if isinstance(result, SolvedBlock) else None
 
     def keep(self, block: Block, solved_block: SolvedBlock, seconds: float, limits: Limits) -> None:
-        """Store a result that took at least `LEAST_SECONDS`, or a failure, as long as there is room."""
+        """Store a result that took at least `LEAST_SECONDS`, or a failure, as long as there is
+        room.
+        """
         # A failure is kept even if it came quickly: to find it again may take the whole limit of
         # time.
         failed = bool(solved_block.failed) and not solved_block.columns
         if (seconds < LEAST_SECONDS and not failed) or not (
-            self._file is not None or (self._is_free and self._open())
+            self._database is not None or (self._is_file_free and self._open_database())
         ):
             return
         key = _failure_key(block, limits) if failed else block.key
         body = pickle.dumps(solved_block, protocol=4)
-        self._size += len(body)
-        if self._size > MOST_BYTES or self._damaged:
+        self._file_size += len(body)
+        if self._file_size > MOST_BYTES or self._is_damaged:
             return
-        row = (key, self._request(block, key), int(failed), sha256(body).digest(), body)
+        row = (key, self._mark_requested(block, key), int(failed), sha256(body).digest(), body)
         self._new_keys.add(key)
         try:
             self._execute("insert or replace into points values (?, ?, ?, ?, ?)", *row)
         except InputError:
-            self._damaged = True  # the next run begins with a new file
+            self._is_damaged = True  # the next run begins with a new file
 
-    def _request(self, block: Block, key: bytes) -> int:
+    def _mark_requested(self, block: Block, key: bytes) -> int:
         """Mark a block as requested, so that its row stays in the file; return its number of
         points, which is 0 for a replication, stored only until its point is.
         """
@@ -158,39 +160,39 @@ class Journal:
 
     def close(self, finished: bool = False) -> None:
         """Close the file; if the study is `finished`, remove the points that it did not request."""
-        if self._file is not None:
+        if self._database is not None:
             # Only a finished study has asked for all of its points.
-            if finished and not self._damaged:
+            if finished and not self._is_damaged:
                 for (key,) in self._execute("select key from points").fetchall():
                     if key not in self._requested_keys:
                         self._execute("delete from points where key = ?", key)
-            self._file.close()
-            self._file = None
-        if self._damaged:
+            self._database.close()
+            self._database = None
+        if self._is_damaged:
             # SQLite keeps two further files beside its own.
             for suffix in ("", "-wal", "-shm"):
                 self.path.with_name(self.path.name + suffix).unlink(missing_ok=True)
-        if self._lock is not None:
-            os.close(self._lock)
-            self._lock = None
+        if self._lock_handle is not None:
+            os.close(self._lock_handle)
+            self._lock_handle = None
 
-    def _open(self) -> bool:
+    def _open_database(self) -> bool:
         """Open or create the file; false if another run is using it."""
         folder = self.path.parent
         folder.mkdir(parents=True, exist_ok=True)
-        handle = locked(folder)
-        self._is_free = handle != -1
-        if not self._is_free:
+        lock_handle = locked(folder)
+        self._is_file_free = lock_handle != -1
+        if not self._is_file_free:
             return False
-        self._lock = handle
+        self._lock_handle = lock_handle
         try:
-            self._file = sqlite3.connect(self.path, isolation_level=None, timeout=1)
+            self._database = sqlite3.connect(self.path, isolation_level=None, timeout=1)
             self._execute("pragma journal_mode = wal")
             # A power failure may lose the last points, which are then solved again; to flush after
             # each point would cost more than many points.
             self._execute("pragma synchronous = normal")
-            self._file.executescript(_TABLES)
-            for name, value in self.about.items():
+            self._database.executescript(_CREATE_TABLES)
+            for name, value in self.run_description.items():
                 self._execute("insert or replace into about values (?, ?)", name, value)
         except (sqlite3.Error, UnicodeDecodeError) as error:
             self.close()
@@ -201,9 +203,9 @@ class Journal:
         return True
 
     def _execute(self, command: str, *values: object) -> sqlite3.Cursor:
-        assert self._file is not None
+        assert self._database is not None
         try:
-            return self._file.execute(command, values)
+            return self._database.execute(command, values)
         except (sqlite3.Error, UnicodeDecodeError) as error:
             raise self._file_error(error) from None
 
@@ -230,7 +232,7 @@ class StoredPoints:
 
     points: int = 0
     failed: int = 0
-    about: Mapping[str, str] = field(default_factory=dict)
+    run_description: Mapping[str, str] = field(default_factory=dict)
     running: bool = False
 
 
@@ -256,16 +258,16 @@ def stored_points(folder: Path) -> StoredPoints:
             point_count, failed_count = file.execute(
                 "select coalesce(sum(points), 0), coalesce(sum(failed), 0) from points"
             ).fetchone()
-            about = dict(file.execute("select name, value from about").fetchall())
+            run_description = dict(file.execute("select name, value from about").fetchall())
     except (sqlite3.Error, UnicodeDecodeError) as error:
         if getattr(error, "sqlite_errorname", "") != "SQLITE_READONLY_ROLLBACK":
             raise InputError(f"{path} cannot be read: {error}") from None
-        point_count, failed_count, about = (
+        point_count, failed_count, run_description = (
             0,
             0,
             {},
         )  # a run was killed while it made the file; the next one rolls that back
-    handle = locked(folder)
-    if handle is not None and handle >= 0:
-        os.close(handle)
-    return StoredPoints(point_count, failed_count, about, handle == -1)
+    lock_handle = locked(folder)
+    if lock_handle is not None and lock_handle >= 0:
+        os.close(lock_handle)
+    return StoredPoints(point_count, failed_count, run_description, lock_handle == -1)

@@ -44,7 +44,7 @@ def silent(points: int) -> None:
     """Ignore progress."""
 
 
-_QUANTILE = ("response_time_quantile[", "within_target[")
+_QUANTILE_PREFIXES = ("response_time_quantile[", "within_target[")
 _LIBRARIES = ("numpy", "scipy", "numba")
 
 
@@ -228,9 +228,9 @@ class SolvedBlock(PointTable):
     def in_turn(cls, counts_and_blocks: Sequence[tuple[int, SolvedBlock]]) -> SolvedBlock:
         """Join the results of blocks, one after the other, each with its number of points."""
         block_ends = list(accumulate((count for count, _ in counts_and_blocks), initial=0))
-        row_arrays = (np.arange(*span) for span in pairwise(block_ends))
+        indices_by_block = (np.arange(*span) for span in pairwise(block_ends))
         blocks = [solved_block for _, solved_block in counts_and_blocks]
-        table = PointTable.joined(block_ends[-1], zip(row_arrays, blocks, strict=True))
+        table = PointTable.joined(block_ends[-1], zip(indices_by_block, blocks, strict=True))
         answers = tuple(answer for solved_block in blocks for answer in solved_block.answers)
         return cls(table.columns, table.provenance, table.failed, table.limits, answers)
 
@@ -244,10 +244,10 @@ def solved(block: Block) -> SolvedBlock:
     SlipstickError : the method cannot solve such a model
     """
     if isinstance(block, ReplicationBlock):
-        run = block.replication.run()
-        if run.stopped == "interrupted":
+        replication_result = block.replication.run()
+        if replication_result.stopped == "interrupted":
             raise KeyboardInterrupt
-        return SolvedBlock(run=run)
+        return SolvedBlock(run=replication_result)
     if block.asked == WHOLE:
         return _whole_answers(block.solvable, block.wanted or ())
     form = block.solvable.form
@@ -311,11 +311,11 @@ def _derived_columns(
     single_point_names = [
         name
         for name in names
-        if name not in columns and (name.startswith(_QUANTILE) or is_transient(name))
+        if name not in columns and (name.startswith(_QUANTILE_PREFIXES) or is_transient(name))
     ]
     if single_point_names:
-        available = names_of(model, block.solvable.method)
-        single_point_names = [name for name in single_point_names if name in available]
+        available_names = names_of(model, block.solvable.method)
+        single_point_names = [name for name in single_point_names if name in available_names]
         added_columns |= _quantile_columns(
             points, single_point_names, block.count
         ) | _transient_columns(block, single_point_names)
@@ -326,7 +326,7 @@ def _quantile_columns(points: Answers, names: Sequence[str], point_count: int) -
     """Return the requested quantiles and their intervals, which exact methods compute point by
     point only [points].
     """
-    names = [name for name in names if name.startswith(_QUANTILE)]
+    names = [name for name in names if name.startswith(_QUANTILE_PREFIXES)]
     # Only methods that keep the details of a solution compute these point by point.
     if not names or points.solution.detail is None:
         return {}
@@ -355,20 +355,24 @@ def _transient_columns(block: PointBlock, names: Sequence[str]) -> dict[str, Arr
     if not any(map(is_transient, names)):
         return {}
     transient_values = FUNCTIONS["transient values"]
-    point_values = (
+    values_of_points = (
         {path: float(values[row % len(values)]) for path, values in varied_values.items()}
         for row in range(block.count)
     )
     values_by_point = [
-        transient_values(solvable.model, names, {**solvable.own_values, **point})
-        for point in point_values
+        transient_values(solvable.model, names, {**solvable.own_values, **point_values})
+        for point_values in values_of_points
     ]
     columns = {}
     for name in values_by_point[0]:
-        cells = (answer[name] for answer in values_by_point)
-        columns[name] = np.array([np.nan if isinstance(cell, str) else cell for cell in cells])
-    ends = ("low", "high") if solvable.form.estimated else ()
-    return columns | {f"{end}[{name}]": column for end in ends for name, column in columns.items()}
+        values_at_points = (value_by_name[name] for value_by_name in values_by_point)
+        columns[name] = np.array(
+            [np.nan if isinstance(value, str) else value for value in values_at_points]
+        )
+    end_names = ("low", "high") if solvable.form.estimated else ()
+    return columns | {
+        f"{end}[{name}]": column for end in end_names for name, column in columns.items()
+    }
 
 
 def overhead(columns: Mapping[str, Array], useful_components: Collection[str]) -> dict[str, Array]:
@@ -400,7 +404,7 @@ def overhead(columns: Mapping[str, Array], useful_components: Collection[str]) -
             sum(columns[f"{end}[{name}]"] - columns[name] for name in other_parts)
             for end in ("low", "high")
         )
-        low, high = (overhead_columns[OVERHEAD] + end for end in offset_sums)
+        low, high = (overhead_columns[OVERHEAD] + offset for offset in offset_sums)
         overhead_columns |= {
             # Overhead is not negative, so its interval ends at 0 unless its value lies below by
             # rounding.
@@ -420,10 +424,10 @@ def _digest(value_tree: object) -> bytes:
     def digest(value: object) -> bytes:
         if type(value) is str:
             if value not in digest_by_text:
-                digest_by_text[value] = _hashed("str", repr(value).encode())
+                digest_by_text[value] = _hash_of("str", repr(value).encode())
             return digest_by_text[value]
         if value is None or isinstance(value, bool | int | float | complex | str | bytes):
-            return _hashed(type(value).__name__, repr(value).encode())
+            return _hash_of(type(value).__name__, repr(value).encode())
         if id(value) not in digest_by_id:
             # The value is kept too, so that no other object gets its id.
             digest_by_id[id(value)] = content_digest(value), value
@@ -433,29 +437,32 @@ def _digest(value_tree: object) -> bytes:
         value_type: Any = type(value)
         type_name, field_names = _type_and_fields(value_type)
         if field_names is not None:
-            return _hashed(
+            return _hash_of(
                 type_name, *[digest(getattr(value, field_name)) for field_name in field_names]
             )
         if isinstance(value, tuple | list):
-            return _hashed("sequence", *map(digest, value))
+            return _hash_of("sequence", *map(digest, value))
         # The order of a set differs from process to process.
         if isinstance(value, set | frozenset):
-            return _hashed("set", *sorted(map(digest, value)))
+            return _hash_of("set", *sorted(map(digest, value)))
         if isinstance(value, Mapping):
-            return _hashed(
+            return _hash_of(
                 "mapping", *(digest(item_part) for item in value.items() for item_part in item)
             )
         if isinstance(value, np.ndarray):
-            return _hashed(f"{value.dtype} {value.shape}", np.ascontiguousarray(value).tobytes())
+            return _hash_of(f"{value.dtype} {value.shape}", np.ascontiguousarray(value).tobytes())
         if isinstance(value, type) or (callable(value) and hasattr(value, "__qualname__")):
-            return _hashed(f"{value.__module__}.{value.__qualname__}")
-        reduction: Any = value.__reduce_ex__(4)
-        return _hashed(
+            return _hash_of(f"{value.__module__}.{value.__qualname__}")
+        reduced_state: Any = value.__reduce_ex__(4)
+        return _hash_of(
             type_name,
             digest(
-                reduction
-                if isinstance(reduction, str)
-                else (*reduction[:3], *(tuple(state_part or ()) for state_part in reduction[3:5]))
+                reduced_state
+                if isinstance(reduced_state, str)
+                else (
+                    *reduced_state[:3],
+                    *(tuple(state_part or ()) for state_part in reduced_state[3:5]),
+                )
             ),
         )
 
@@ -480,7 +487,7 @@ def _type_and_fields(value_type: type) -> tuple[str, tuple[str, ...] | None]:
     )
 
 
-def _hashed(type_name: str, *pieces: bytes) -> bytes:
+def _hash_of(type_name: str, *pieces: bytes) -> bytes:
     # The length before each piece keeps ("ab", "c") apart from ("a", "bc").
     lengths_and_pieces = [
         chunk for piece in pieces for chunk in (len(piece).to_bytes(8, "big"), piece)

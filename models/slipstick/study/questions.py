@@ -76,18 +76,18 @@ class Question:
     pictures: Sequence[Any] = ()
 
 
-def read_question(name: str, asked: Any, study: StudyContext) -> Question:
+def read_question(name: str, question_spec: Any, study: StudyContext) -> Question:
     """Read one question of a study.
 
     Parameters
     ----------
     name : its key
-    asked : what the study says at the key, checked
+    question_spec : what the study says at the key, checked
     study : the study
 
     Raises
     ------
     SpecError : everything that is wrong with it
     """
-    question: Question = imported(QUESTIONS[name].answered_by)(asked, study)
+    question: Question = imported(QUESTIONS[name].answered_by)(question_spec, study)
     return question

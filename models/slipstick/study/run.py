@@ -128,7 +128,9 @@ class PreparedStudy:
 
     @property
     def simulated(self) -> tuple[str, ...]:
-        """Descriptions of how many points of each sweep are simulated though no method was named."""
+        """Descriptions of how many points of each sweep are simulated though no method was
+        named.
+        """
         from slipstick.method.ladder import LadderForm
         from slipstick.method.methods import SIMULATED
 
@@ -250,7 +252,7 @@ def read_study(
         if fitted:  # all of them, before anything is solved
             added_answers = {key: dict(names) for key, names in added_answers.items()}
         check_answer_names(study, added_answers)
-        _check_values(study, evaluators, evaluators_by_sweep, added_answers, questions)
+        _check_value_names(study, evaluators, evaluators_by_sweep, added_answers, questions)
         problems += values_without_method(study, evaluators)
         problems += values_of_first_group(study, evaluators)
     if problems:
@@ -277,13 +279,13 @@ def _case_evaluator(name: str, settings: Settings, study: StudyContext) -> Evalu
         # A value that fits the base's model may have no place in the model of the case.
         references = " and ".join(changed_references)
         hint = f" (case {name} takes it from the base, but has another {references})"
-        from_base = [
+        are_from_base = [
             changed_references
             and problem.path in base_settings
             and settings[problem.path] is base_settings[problem.path]
             for problem in error.problems
         ]
-        problems_with_origin = zip(error.problems, from_base, strict=True)
+        problems_with_origin = zip(error.problems, are_from_base, strict=True)
         raise SpecError(
             [
                 replace(problem, message=problem.message + hint) if is_from_base else problem
@@ -318,38 +320,41 @@ def _sweep_models(
     return evaluators_by_sweep, axes_by_sweep
 
 
-def _check_values(
+def _check_value_names(
     study: StudyContext,
     cases: Mapping[str, Evaluator],
     evaluators_by_sweep: Mapping[str, Sequence[Evaluator]],
-    added: Mapping[str, ValueNames],
+    names_by_added_answer: Mapping[str, ValueNames],
     questions: Mapping[str, Question],
 ) -> None:
     """Refuse names of values that no requested answer can have."""
-    names_by_answer = {**{name: case.names for name, case in cases.items()}, **added}
+    names_by_answer = {
+        **{name: case.names for name, case in cases.items()},
+        **names_by_added_answer,
+    }
     names_by_sweep = {
-        name: [evaluator_of_point.names for evaluator_of_point in built]
-        for name, built in evaluators_by_sweep.items()
+        name: [point_evaluator.names for point_evaluator in sweep_evaluators]
+        for name, sweep_evaluators in evaluators_by_sweep.items()
     }
     problems: list[Problem] = []
 
-    def check(
+    def check_value_name(
         path: Place,
         name: str,
-        names_by_case: Sequence[ValueNames],
-        no_value_words: str = "no answer has",
+        possible_names: Sequence[ValueNames],
+        message_start: str = "no answer has",
     ) -> None:
-        if names_by_case and (message := unknown_value(name, names_by_case, no_value_words)):
+        if possible_names and (message := unknown_value(name, possible_names, message_start)):
             problems.append(study.problem(path, message))
 
     if "answer" in study.spec.model_fields_set:
         all_value_names = [names_by_answer[name] for name in cases] + [
-            evaluator_of_point
-            for several in names_by_sweep.values()
-            for evaluator_of_point in several
+            point_names
+            for names_of_sweep in names_by_sweep.values()
+            for point_names in names_of_sweep
         ]
         for index, name in enumerate(study.spec.answer):
-            check(("answer", index), name, all_value_names)
+            check_value_name(("answer", index), name, all_value_names)
     for index, picture in enumerate(study.spec.pictures):
         path: Place = ("pictures", index)
         if isinstance(picture, TimelineSpec):
@@ -358,21 +363,21 @@ def _check_values(
             except ModelError as error:
                 problems.append(study.problem((*path, "case"), str(error)))
             continue
-        picture_names: Sequence[ValueNames]
+        names_in_picture: Sequence[ValueNames]
         if isinstance(picture, BarsSpec):
-            picture_names = [names_by_answer[case] for case in picture.cases]
-            no_value_words = "no case of this picture has"
+            names_in_picture = [names_by_answer[case] for case in picture.cases]
+            message_start = "no case of this picture has"
         elif isinstance(picture, LinesSpec | MapSpec):
-            picture_names = names_by_sweep[picture.sweep]
-            no_value_words = f"no point of {picture.sweep} has"
+            names_in_picture = names_by_sweep[picture.sweep]
+            message_start = f"no point of {picture.sweep} has"
         else:
-            values = questions[picture.question].values or study.spec.answer
-            picture_names = [dict.fromkeys(values, "")]
-            no_value_words = f"{picture.question} does not ask for"
+            value_names = questions[picture.question].values or study.spec.answer
+            names_in_picture = [dict.fromkeys(value_names, "")]
+            message_start = f"{picture.question} does not ask for"
         for keys, name in columns_in(picture):
             # A stack of labels, component or technology, is no value.
             if keys != ("stack",):
-                check((*path, *keys), name, picture_names, no_value_words)
+                check_value_name((*path, *keys), name, names_in_picture, message_start)
     for key, question in questions.items():
         problems += _misnamed_columns(key, question, study, cases, names_by_answer)
     if problems:
@@ -429,10 +434,10 @@ def run(
     SpecError : a question names what is not there
     """
     with limited(study.spec.limits.costs), engine or nullcontext():
-        return _results(study, whole, progress)
+        return _solve_study(study, whole, progress)
 
 
-def _results(study: PreparedStudy, with_answers: bool, progress: Progress) -> Results:
+def _solve_study(study: PreparedStudy, with_answers: bool, progress: Progress) -> Results:
     spec = study.spec
     cases = study.cases
     base_settings = cases.get(BASE, {})
@@ -476,7 +481,7 @@ def _results(study: PreparedStudy, with_answers: bool, progress: Progress) -> Re
         # One after the other, because a question may read the answers that those before it added.
         results = replace(results, questions={**results.questions, name: result})
         progress(question.points)
-    return _in_order(study, results)
+    return _order_questions(study, results)
 
 
 def _run_notes(
@@ -496,20 +501,20 @@ def _run_notes(
     yield from _absent_value_notes(study, answers, sweeps)
 
 
-def _in_order(study: PreparedStudy, results: Results) -> Results:
+def _order_questions(study: PreparedStudy, results: Results) -> Results:
     """Put the questions in the order of display: those that the study's title asks first, then as
     written.
     """
     spec = study.spec
-    keys = list(study.context.tree.entries)
+    study_keys = list(study.context.tree.entries)
     title_questions = _title_questions(spec.title)
-    ordered_keys = [key for key in keys if key in results.questions]
+    ordered_keys = [key for key in study_keys if key in results.questions]
     ordered_keys.sort(key=lambda key: key not in title_questions)  # which keeps their order
     only_base = all(
         {*cases_of(question_spec)} <= {BASE} for question_spec in spec.questions.values()
     )
-    cases_before = "cases" in keys and all(
-        keys.index("cases") < keys.index(key) for key in ordered_keys
+    cases_before = "cases" in study_keys and all(
+        study_keys.index("cases") < study_keys.index(key) for key in ordered_keys
     )
     questions = {key: results.questions[key] for key in ordered_keys}
     return replace(
@@ -526,7 +531,7 @@ def _named_columns(spec: StudySpec) -> Iterator[str]:
             yield from (name for _, name in columns_in(question_spec))
 
 
-_TITLES = {
+_QUESTIONS_BY_TITLE_PATTERN = {
     r"\bhow (many|often|far|large|much)\b|\bwhich (share|size|number)\b": (
         "choose",
         "seek",
@@ -548,7 +553,9 @@ def _title_questions(title: str) -> tuple[str, ...]:
     ('project', 'seek')
     """
     matching_keys = (
-        keys for pattern, keys in _TITLES.items() if re.search(pattern, title, re.IGNORECASE)
+        keys
+        for pattern, keys in _QUESTIONS_BY_TITLE_PATTERN.items()
+        if re.search(pattern, title, re.IGNORECASE)
     )
     return next(matching_keys, ())
 
@@ -568,13 +575,13 @@ def _solved_case(
         path: node for path, node in settings.items() if base_settings.get(path) is not node
     }
     try:
-        new_answer = case_evaluator.answer(ALL_SHARES if needs_shares else 0, wanted_names)
+        solved_answer = case_evaluator.answer(ALL_SHARES if needs_shares else 0, wanted_names)
     except NoAnswerError as error:
         raise NoAnswerError(f"case {name}: {error}", error.other_method) from error
     if case_evaluator.built.uncertain.paths:
-        new_answer = with_intervals(new_answer, case_evaluator)
+        solved_answer = with_intervals(solved_answer, case_evaluator)
     answer = replace(
-        new_answer,
+        solved_answer,
         given=given_values(changed_settings, case_evaluator.inputs, case_evaluator.built),
         described=case_evaluator.built.entries,
     )
@@ -612,20 +619,26 @@ def _solved_sweep(study: PreparedStudy, name: str, plan: SweepPlan, **options: A
     sweep = solve_plan(
         name, plan, list(dict.fromkeys([*study.spec.answer, *drawn_names])), **options
     )
-    stages = [split_name(name)[1] for name in drawn_names if split_name(name)[0] == "limit"]
+    pipelines = [
+        split_name(drawn_name)[1]
+        for drawn_name in drawn_names
+        if split_name(drawn_name)[0] == "limit"
+    ]
     # A picture of a value that no point has is drawn empty rather than refused after hours of
     # solving.
-    missing_values = [
-        name for name in drawn_names if split_name(name)[0] != "limit" and name not in sweep.columns
+    missing_names = [
+        drawn_name
+        for drawn_name in drawn_names
+        if split_name(drawn_name)[0] != "limit" and drawn_name not in sweep.columns
     ]
-    columns = {value: np.full(len(sweep), np.nan) for value in missing_values}
-    units = {value: unit_of(value) for value in missing_values}
-    limits = {stage: [""] * len(sweep) for stage in stages}
+    empty_columns = {missing_name: np.full(len(sweep), np.nan) for missing_name in missing_names}
+    missing_units = {missing_name: unit_of(missing_name) for missing_name in missing_names}
+    empty_limits = {pipeline: [""] * len(sweep) for pipeline in pipelines}
     return replace(
         sweep,
-        columns={**sweep.columns, **columns},
-        units={**sweep.units, **units},
-        limits={**limits, **sweep.limits},
+        columns={**sweep.columns, **empty_columns},
+        units={**sweep.units, **missing_units},
+        limits={**empty_limits, **sweep.limits},
     )
 
 
@@ -642,8 +655,10 @@ def _absent_value_notes(
     known_names |= {f"limit[{pipeline}]" for sweep in sweeps for pipeline in sweep.limits}
     has_answer = any(not answer.failed for answer in answers.values())
     # Where every case failed, the reasons of the failures say more.
-    absent = [name for name in study.spec.answer if name not in known_names] if has_answer else []
-    notes = [f"{ABSENT} {name}{_way_to_value(name, answers)}" for name in absent]
+    absent_names = (
+        [name for name in study.spec.answer if name not in known_names] if has_answer else []
+    )
+    notes = [f"{ABSENT} {name}{_way_to_value(name, answers)}" for name in absent_names]
     return [*notes, *_missing_value_notes(study.spec.answer, sweeps)]
 
 
@@ -662,17 +677,20 @@ def _missing_value_notes(names: Sequence[str], sweeps: Sequence[Sweep]) -> Itera
             if missing_count:
                 yield (
                     f"{ABSENT} {' or '.join(missing_names)} at {missing_count} of"
-                    f" {len(solved_rows)} points of {sweep.name}; solve one of them alone to see why"
+                    f" {len(solved_rows)} points of {sweep.name}; solve one of them alone to"
+                    " see why"
                 )
 
 
 def _way_to_value(name: str, answers: Mapping[str, Answer]) -> str:
     """Return the reason why no case has a value, and how to obtain it."""
-    states = (answer.asked[name] for answer in answers.values() if name in answer.asked)
-    state = next((state for state in states if state.state != ANSWERED), None)
-    if state is None:
+    asked_values = (answer.asked[name] for answer in answers.values() if name in answer.asked)
+    asked_value = next(
+        (asked_value for asked_value in asked_values if asked_value.state != ANSWERED), None
+    )
+    if asked_value is None:
         return ""
-    return f": {state.way}"
+    return f": {asked_value.way}"
 
 
 def versions() -> dict[str, str]:

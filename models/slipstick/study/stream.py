@@ -19,14 +19,14 @@ from slipstick.study.points import Progress, SolvableModel, silent
 
 Array = NDArray[Any]
 
-TOGETHER = 1 << 17
+ROWS_PER_GROUP = 1 << 17
 """Points in memory at a time, which are a group of rows of the file."""
 
 
 MOST_REASONS = 1000
 """Points of a block whose reason is written, each some 10 us; the others say that they are more."""
 
-MORE = "no answer; run the study at this point for its reason"
+NO_REASON = "no answer; run the study at this point for its reason"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,13 +56,13 @@ class StreamedPoints:
         lengths = [len(values) for values in self.axes.values()]
         return lengths[0] if self.together else math.prod(lengths)
 
-    def at(self, numbers: Array) -> dict[str, Array]:
+    def at(self, point_numbers: Array) -> dict[str, Array]:
         """Return the values of the axes at the points with the given numbers."""
         if self.together:
-            return {path: values[numbers] for path, values in self.axes.items()}
-        places = np.unravel_index(numbers, tuple(map(len, self.axes.values())))
-        pairs = zip(self.axes.items(), places, strict=True)
-        return {path: values[place] for (path, values), place in pairs}
+            return {path: values[point_numbers] for path, values in self.axes.items()}
+        value_indices = np.unravel_index(point_numbers, tuple(map(len, self.axes.values())))
+        axes_and_indices = zip(self.axes.items(), value_indices, strict=True)
+        return {path: values[value_index] for (path, values), value_index in axes_and_indices}
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,8 +110,8 @@ def streamed(
 ) -> StreamedSweep:
     """Solve models at many points, and write the points to a file, the last axis moving fastest.
 
-    Memory holds `TOGETHER` points at a time, whatever their number. The file appears when it is
-    complete.
+    Memory holds `ROWS_PER_GROUP` points at a time, whatever their number. The file appears when it
+    is complete.
 
     Parameters
     ----------
@@ -130,18 +130,19 @@ def streamed(
     polars = need("polars", "writing Parquet", "frames")
     notes: dict[str, tuple[str, ...]] = {}
     columns = list[str]()
-    for part in parts:
-        _check(part)
+    for case_points in parts:
+        _refuse_uncomputable(case_points)
         # The first point tells the columns, which the writer has to know before any row.
         first_point = np.zeros(1, dtype=np.int64)
-        first_values, *_ = _solved(part, names, first_point)
+        first_values, *_ = _solve_points(case_points, names, first_point)
         if absent := [name for name in names if name not in first_values]:
             raise ModelError(
-                f"{absent[0]} is no value that {first_values['method'][0]} computes for arrays of points;"
+                f"{absent[0]} is no value that {first_values['method'][0]} computes for arrays"
+                " of points;"
                 " leave it out, or run the study with fewer points"
             )
-        answers = part.solvable.form.points(_values(part, first_point))
-        notes[part.case] = answers.answer(0).notes
+        answers = case_points.solvable.form.points(_values_at_points(case_points, first_point))
+        notes[case_points.case] = answers.answer(0).notes
         columns += first_values
     # Texts that few points have: as strings, empty ones would take most of the time to write.
     text_types = dict.fromkeys(("outside", "reason"), polars.Categorical)
@@ -156,27 +157,27 @@ def streamed(
         if name not in (*axes, *other_types)
     }
     unit_by_column = {**{path: str(solvable.parameters[path].dimension) for path in axes}, **units}
-    written = failed = outside = 0
+    written_count = failed_count = outside_count = 0
     reasons = Counter[str]()
 
-    def tables(*_: object) -> Iterator[Any]:
-        nonlocal written, failed, outside
-        for part, point_numbers in _blocks(parts):
-            solved, *texts = _solved(part, names, point_numbers)
+    def data_frames(*_: object) -> Iterator[Any]:
+        nonlocal written_count, failed_count, outside_count
+        for case_points, point_numbers in _point_number_blocks(parts):
+            solved_columns, *texts = _solve_points(case_points, names, point_numbers)
             outside_by_row, reason_by_row = texts
-            written += len(point_numbers)
-            failed += len(reason_by_row)
+            written_count += len(point_numbers)
+            failed_count += len(reason_by_row)
             reasons.update(reason_by_row.values())
-            outside += len(outside_by_row)
+            outside_count += len(outside_by_row)
             # A value that only other cases have is NaN in the rows of this case: columns of
             # numbers have no other sign of a missing one.
             nan_column = np.full(len(point_numbers), np.nan)
             number_columns = {
-                name: solved.get(name, nan_column)
+                name: solved_columns.get(name, nan_column)
                 for name in type_by_column
-                if name in solved or name in columns
+                if name in solved_columns or name in columns
             }
-            columns_of_texts = {"case": polars.lit(part.case)}
+            columns_of_texts = {"case": polars.lit(case_points.case)}
             for name, text_by_row in zip(text_types, texts, strict=True):
                 # A literal takes no time for each row.
                 columns_of_texts[name] = polars.lit("")
@@ -192,78 +193,95 @@ def streamed(
             progress(len(point_numbers))
 
     # Polars takes one group of rows after the other from this source, so that memory holds no more.
-    table = polars.io.plugins.register_io_source(tables, schema=type_by_column)
-    about = {"units": json.dumps(unit_by_column), "notes": json.dumps(notes)}
-    with whole_file(path) as work:
-        table.sink_parquet(work, row_group_size=TOGETHER, metadata=about)
-    return StreamedSweep(path, written, failed, outside, units, reasons, notes)
+    table = polars.io.plugins.register_io_source(data_frames, schema=type_by_column)
+    metadata = {"units": json.dumps(unit_by_column), "notes": json.dumps(notes)}
+    with whole_file(path) as temporary_path:
+        table.sink_parquet(temporary_path, row_group_size=ROWS_PER_GROUP, metadata=metadata)
+    return StreamedSweep(path, written_count, failed_count, outside_count, units, reasons, notes)
 
 
-def _blocks(parts: Sequence[StreamedPoints]) -> Iterator[tuple[StreamedPoints, Array]]:
+def _point_number_blocks(
+    points_of_cases: Sequence[StreamedPoints],
+) -> Iterator[tuple[StreamedPoints, Array]]:
     """Yield the numbers of the points of each group of rows."""
-    for part in parts:
-        for start in range(0, part.count, TOGETHER):
-            numbers = np.arange(start, min(start + TOGETHER, part.count))
-            yield part, numbers if part.keep is None else numbers[part.keep(part.at(numbers))]
+    for case_points in points_of_cases:
+        for start in range(0, case_points.count, ROWS_PER_GROUP):
+            point_numbers = np.arange(start, min(start + ROWS_PER_GROUP, case_points.count))
+            yield (
+                case_points,
+                point_numbers
+                if case_points.keep is None
+                else point_numbers[case_points.keep(case_points.at(point_numbers))],
+            )
 
 
-def _check(part: StreamedPoints) -> None:
+def _refuse_uncomputable(case_points: StreamedPoints) -> None:
     """Refuse axes and values that cannot be computed as arrays."""
-    form = part.solvable.form
+    form = case_points.solvable.form
     if form.estimated:
         raise ModelError(
             "simulation takes too long for a file of points; write another method, such as"
             " closed-form"
         )
-    paths = (*part.axes, *part.fixed)
+    paths = (*case_points.axes, *case_points.fixed)
     if unknown_paths := [path for path in paths if path not in form.parameters]:
         raise ModelError(
-            f"{unknown_paths[0]} is no number that time is computed from, so it cannot be varied within"
+            f"{unknown_paths[0]} is no number that time is computed from, so it cannot be"
+            " varied within"
             " one file of points; write a file for each of its values"
         )
 
 
-def _values(part: StreamedPoints, numbers: Array) -> dict[str, Array]:
+def _values_at_points(case_points: StreamedPoints, point_numbers: Array) -> dict[str, Array]:
     """Return the values of axes and fixed quantities at the points with the given numbers."""
-    fixed = {path: np.full(len(numbers), value) for path, value in part.fixed.items()}
-    return part.at(numbers) | fixed
+    fixed_columns = {
+        path: np.full(len(point_numbers), value) for path, value in case_points.fixed.items()
+    }
+    return case_points.at(point_numbers) | fixed_columns
 
 
-def _solved(
-    part: StreamedPoints, names: Collection[str], numbers: Array
+def _solve_points(
+    case_points: StreamedPoints, names: Collection[str], point_numbers: Array
 ) -> tuple[dict[str, Any], dict[int, str], dict[int, str]]:
     """Solve the points with the given numbers; return the columns of the file, and by row where an
     answer is outside of its bounds, and why there is none.
     """
-    form = part.solvable.form
-    count = len(numbers)
-    values_given = _values(part, numbers)
-    table: dict[str, Array] = {form.quantity: np.full(count, np.nan)}
-    methods = np.full(count, "", dtype=object)
+    form = case_points.solvable.form
+    point_count = len(point_numbers)
+    columns_by_path = _values_at_points(case_points, point_numbers)
+    value_columns: dict[str, Array] = {form.quantity: np.full(point_count, np.nan)}
+    methods = np.full(point_count, "", dtype=object)
     outside_by_row: dict[int, str] = {}
     reason_by_row: dict[int, str] = {}
-    exact = np.zeros(count, dtype=bool)
-    for cut in form.blocks(values_given, count):
-        values = {path: column[cut] for path, column in values_given.items()}
+    is_exact = np.zeros(point_count, dtype=bool)
+    for block_rows in form.blocks(columns_by_path, point_count):
+        values = {path: column[block_rows] for path, column in columns_by_path.items()}
         answers = form.points(values) if names else form.brief_points(values)
         solution = answers.solution
         columns = answers.columns()
-        outside_by_row |= {int(cut[index]): bound for index, bound in answers.outside.items()}
+        outside_by_row |= {
+            int(block_rows[index]): outside_text for index, outside_text in answers.outside.items()
+        }
         for name in dict.fromkeys((form.quantity, *names)):
             if name in columns:
-                table.setdefault(name, np.full(count, np.nan))[cut] = columns[name]
-        methods[cut], exact[cut] = solution.methods or solution.method, solution.exact
-        lost_here = cut[~np.isfinite(table[form.quantity][cut])]
-        reason_by_row |= dict.fromkeys(lost_here.tolist(), MORE)
+                value_columns.setdefault(name, np.full(point_count, np.nan))[block_rows] = columns[
+                    name
+                ]
+        methods[block_rows], is_exact[block_rows] = (
+            solution.methods or solution.method,
+            solution.exact,
+        )
+        rows_without_answer = block_rows[~np.isfinite(value_columns[form.quantity][block_rows])]
+        reason_by_row |= dict.fromkeys(rows_without_answer.tolist(), NO_REASON)
         # A brief solution has no remarks.
-        explained = lost_here[:MOST_REASONS]
-        if len(explained):
-            values = {path: column[explained] for path, column in values_given.items()}
-            full = form.points(values).solution
-            for index, row in enumerate(explained.tolist()):
-                reason_by_row[row] = full.remarks_at(index).failed or MORE
+        explained_rows = rows_without_answer[:MOST_REASONS]
+        if len(explained_rows):
+            values = {path: column[explained_rows] for path, column in columns_by_path.items()}
+            full_solution = form.points(values).solution
+            for index, row in enumerate(explained_rows.tolist()):
+                reason_by_row[row] = full_solution.remarks_at(index).failed or NO_REASON
     # Parts of an answer without its time would look like an answer.
-    for column in table.values():
+    for column in value_columns.values():
         column[[*reason_by_row]] = np.nan
-    columns = {path: values_given[path] for path in part.axes} | table
-    return columns | {"method": methods, "exact": exact}, outside_by_row, reason_by_row
+    columns = {path: columns_by_path[path] for path in case_points.axes} | value_columns
+    return columns | {"method": methods, "exact": is_exact}, outside_by_row, reason_by_row

@@ -263,15 +263,15 @@ def _checked_axis(path: str, nodes: Sequence[Node], inputs: Inputs) -> Axis:
         return _axis_of_names(path, nodes)
     sample_indices = indices_to_check(nodes)
     problems: list[Problem] = []
-    quantities: list[Given | None] = []
+    sample_quantities: list[Given | None] = []
     for index in sample_indices:
         try:
-            quantities.append(_quantity_of(path, nodes[index], inputs))
+            sample_quantities.append(_parse_axis_value(path, nodes[index], inputs))
         except SpecError as error:
             problems += error.problems
     if problems:
         raise SpecError(problems)
-    numeric_quantities = [quantity for quantity in quantities if quantity is not None]
+    numeric_quantities = [quantity for quantity in sample_quantities if quantity is not None]
     path = canonical(inputs.tree, path)
     if len(numeric_quantities) < len(sample_indices):
         return _axis_of_names(path, nodes)
@@ -297,13 +297,13 @@ def _axis_of_names(path: str, nodes: Sequence[Node]) -> Axis:
     )
 
 
-def _quantity_of(path: str, node: Node, inputs: Inputs) -> Given | None:
+def _parse_axis_value(path: str, node: Node, inputs: Inputs) -> Given | None:
     """Parse one value of an axis as if it stood at `path`, cached in the library; None if it is not
     a number.
     """
-    key = ("value", id(inputs), path, node if isinstance(node, Scalar) else id(node))
+    cache_key = ("value", id(inputs), path, node if isinstance(node, Scalar) else id(node))
     return inputs.library.once(
-        key, lambda: inputs.with_value(path, node).given(path), (inputs, node)
+        cache_key, lambda: inputs.with_value(path, node).given(path), (inputs, node)
     )
 
 
@@ -338,7 +338,7 @@ def _point_groups(
     point_groups: list[PointGroup] = []
     row_arrays: list[NDArray[np.intp]] = []
     for rows in (
-        _rows_by(indices_by_axis[rebuilding_axes])
+        _rows_by_values(indices_by_axis[rebuilding_axes])
         if rebuilding_axes
         else [np.arange(indices_by_axis.shape[1])]
     ):
@@ -400,8 +400,10 @@ def _axes_that_rebuild(
     return rebuilding_axes
 
 
-def _rows_by(indices_by_axis: NDArray[np.intp]) -> Iterator[NDArray[np.intp]]:
-    """Yield the rows of points with equal values of all given axes, in order of first appearance."""
+def _rows_by_values(indices_by_axis: NDArray[np.intp]) -> Iterator[NDArray[np.intp]]:
+    """Yield the rows of points with equal values of all given axes, in order of first
+    appearance.
+    """
     _, first_rows, combination_by_row = np.unique(
         indices_by_axis, axis=1, return_index=True, return_inverse=True
     )
@@ -412,14 +414,14 @@ def _rows_by(indices_by_axis: NDArray[np.intp]) -> Iterator[NDArray[np.intp]]:
 def _condition_mask(
     definition: SweepDefinition, built: BuiltModel, values: Mapping[str, Array], point_count: int
 ) -> NDArray[np.bool_]:
-    mask = np.ones(point_count, dtype=bool)
+    condition_holds = np.ones(point_count, dtype=bool)
     if definition.spec.where:
         try:
             for condition in read_condition(definition.spec.where, built.parameters):
-                mask &= condition.holds(values)
+                condition_holds &= condition.holds(values)
         except FormulaError as error:
             raise definition.problem(str(error), "where") from None
-    return mask
+    return condition_holds
 
 
 MOST_REASONS = 1000
@@ -485,10 +487,12 @@ def _with_bands(sweep: Sweep, plan: SweepPlan, value_names: Sequence[str]) -> Sw
             band_columns[column_name] = np.where(
                 np.isnan(column), sweep.columns[column_name], column
             )
-    estimates = np.isin(np.arange(len(sweep)), np.concatenate([rows for rows, _ in rows_and_bands]))
+    is_estimate = np.isin(
+        np.arange(len(sweep)), np.concatenate([rows for rows, _ in rows_and_bands])
+    )
     provenance = sweep.provenance
     units = {column_name: unit_of_end(sweep, column_name) for column_name in band_columns}
-    exact = np.asarray(provenance.exact, dtype=bool) & ~estimates
+    exact = np.asarray(provenance.exact, dtype=bool) & ~is_estimate
     return replace(
         sweep,
         columns={**sweep.columns, **band_columns},
@@ -527,7 +531,7 @@ def _group_blocks(
         list(value_names) == [form.quantity]
         and not as_answers
         and len(index_blocks) > 1
-        and all(len(whole_group) > 1 for whole_group in index_blocks)
+        and all(len(indices) > 1 for indices in index_blocks)
     ):
         # Many points are solved for the time alone: many times faster than asking for everything.
         whole_group = replace(whole_group, asked=BRIEF)
@@ -572,8 +576,8 @@ def _sweep_of_blocks(
             for quantity in solved_block.columns
             if quantity not in form_by_quantity
         )
-        for row, answer_found in zip(rows.tolist(), solved_block.answers, strict=False):
-            answer_by_row[row] = _with_coordinates(plan, row, answer_found, group.notes)
+        for row, point_answer in zip(rows.tolist(), solved_block.answers, strict=False):
+            answer_by_row[row] = _with_coordinates(plan, row, point_answer, group.notes)
     row_arrays = (rows for _, rows, _ in group_blocks)
     table = PointTable.joined(point_count, zip(row_arrays, solved_blocks, strict=True))
     columns = {
@@ -667,10 +671,10 @@ def _has_effect(path: str, plan: SweepPlan, columns: Mapping[str, Array]) -> boo
     )
     # Sorted by the values of the other axes, points that differ in this axis only are neighbours:
     # one pass compares them instead of all pairs.
-    order = np.argsort(combination_by_row.reshape(-1), kind="stable")
-    same_combination = np.diff(combination_by_row.reshape(-1)[order]) == 0
+    row_order = np.argsort(combination_by_row.reshape(-1), kind="stable")
+    same_combination = np.diff(combination_by_row.reshape(-1)[row_order]) == 0
     for column in columns.values():
-        sorted_column = column[order]
+        sorted_column = column[row_order]
         # NaN differs from itself, but two points without a value are alike.
         both_missing = np.isnan(sorted_column[1:]) & np.isnan(sorted_column[:-1])
         if np.any(same_combination & (sorted_column[1:] != sorted_column[:-1]) & ~both_missing):

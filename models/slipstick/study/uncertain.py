@@ -20,9 +20,9 @@ POINTS = 512
 BAND_DRAWS = 64
 """Draws at each of many points: ends of intervals are then those of three draws."""
 
-LOW_PART = 0.05
-HIGH_PART = 0.95
-NEAR_ENDS = (0.02, LOW_PART, HIGH_PART, 0.98)
+LOW_PROBABILITY = 0.05
+HIGH_PROBABILITY = 0.95
+PROBABILITIES_NEAR_ENDS = (0.02, LOW_PROBABILITY, HIGH_PROBABILITY, 0.98)
 NO_CORRECTION = 0.03
 CORRECTING_DRAWS = 16
 """Parts of the draws below those that are run to test values taken as quadratic, the difference of
@@ -62,9 +62,9 @@ def _settings_at(uncertain: UncertainValues, normal_draws: Array) -> dict[str, A
     """Return the settings at standard normal values, (points, settings)."""
     # Not by Cholesky: settings that determine each other have a singular covariance.
     eigenvalues, eigenvectors = np.linalg.eigh(np.array(uncertain.covariance))
-    factor = eigenvectors * np.sqrt(np.maximum(eigenvalues, 0.0))
+    covariance_root = eigenvectors * np.sqrt(np.maximum(eigenvalues, 0.0))
     # Settings are lognormal: rates and times are positive, and their ranges are given by factors.
-    log_settings = np.array(uncertain.centre) + normal_draws @ factor.T
+    log_settings = np.array(uncertain.centre) + normal_draws @ covariance_root.T
     return dict(zip(uncertain.paths, np.exp(log_settings).T, strict=True))
 
 
@@ -101,7 +101,7 @@ def columns_of_draws(
     normal_draws = _normal_draws(uncertain, draw_count)
     setting_count = len(uncertain.paths)
 
-    def solved(normal_values: Array) -> dict[str, Array]:
+    def solve_draws(normal_values: Array) -> dict[str, Array]:
         # Draws vary slowest: the order in which the columns are reshaped below.
         varied_columns = {
             path: np.tile(column, len(normal_values)) for path, column in (varied or {}).items()
@@ -119,18 +119,22 @@ def columns_of_draws(
     if quadratic is None:
         quadratic = quick_case.form.estimated and 2 * setting_count + 1 < draw_count
     if not quadratic:
-        return solved(normal_draws)
-    middle_and_sides = np.vstack(
+        return solve_draws(normal_draws)
+    support_points = np.vstack(
         [np.zeros(setting_count), np.eye(setting_count), -np.eye(setting_count)]
     )
-    columns = solved(middle_and_sides)
+    columns = solve_draws(support_points)
     if not all(np.isfinite(column).all() for column in columns.values()):
-        return solved(normal_draws)
-    between = {name: _quadratic_values(column, normal_draws) for name, column in columns.items()}
+        return solve_draws(normal_draws)
+    quadratic_values = {
+        name: _quadratic_values(column, normal_draws) for name, column in columns.items()
+    }
     first_name = quick_case.form.quantity
-    if point_count > 1 or first_name not in between:
-        return between
-    return _corrected(between, between[first_name], normal_draws, middle_and_sides, solved)
+    if point_count > 1 or first_name not in quadratic_values:
+        return quadratic_values
+    return _corrected(
+        quadratic_values, quadratic_values[first_name], normal_draws, support_points, solve_draws
+    )
 
 
 def _quick_case(case: Evaluator) -> Evaluator:
@@ -146,17 +150,20 @@ def _quick_case(case: Evaluator) -> Evaluator:
 
 
 def _quadratic_values(column: Array, normal_draws: Array) -> Array:
-    """Return values at draws from those at the middle and on both sides of it, (draws, points)."""
-    positive = bool((column > 0).all())
-    middle, above, below = np.split(
-        np.log(column) if positive else column, [1, 1 + normal_draws.shape[1]]
+    """Return values at draws by a quadratic in each setting, (draws, points), from the column of
+    values where all settings are at their median, then each is one standard deviation above it,
+    then below; positive values are quadratic in logarithms.
+    """
+    is_positive = bool((column > 0).all())
+    middle_values, values_above, values_below = np.split(
+        np.log(column) if is_positive else column, [1, 1 + normal_draws.shape[1]]
     )
-    values = (
-        middle
-        + normal_draws @ (above - below) / 2
-        + normal_draws**2 @ ((above + below) / 2 - middle)
+    draw_values = (
+        middle_values
+        + normal_draws @ (values_above - values_below) / 2
+        + normal_draws**2 @ ((values_above + values_below) / 2 - middle_values)
     )
-    return np.asarray(np.exp(values) if positive else values)
+    return np.asarray(np.exp(draw_values) if is_positive else draw_values)
 
 
 def _corrected(
@@ -164,7 +171,7 @@ def _corrected(
     first_value: Array,
     normal_draws: Array,
     support_points: Array,
-    solved: Callable[[Array], dict[str, Array]],
+    solve_draws: Callable[[Array], dict[str, Array]],
 ) -> dict[str, Array]:
     """Return values at draws, corrected by draws that are solved, where those near the ends of the
     first value's interval disagree.
@@ -175,12 +182,12 @@ def _corrected(
     first_value : of them, the value whose ends choose draws
     normal_draws : the draws, (draws, settings)
     support_points : the points between which values are taken as quadratic
-    solved : the values at points
+    solve_draws : the values at points
     """
     from scipy.interpolate import RBFInterpolator
 
     def log_ratios(rows: NDArray[np.intp]) -> dict[str, Array]:
-        values = solved(normal_draws[rows])
+        values = solve_draws(normal_draws[rows])
         with np.errstate(all="ignore"):
             return {
                 name: np.log(column / interpolated_values[name][rows])
@@ -188,24 +195,30 @@ def _corrected(
             }
 
     ascending = np.argsort(first_value[:, 0])
-    near_ends = ascending[[int(part * len(ascending)) for part in NEAR_ENDS]]
-    ratios_at_ends = log_ratios(near_ends)
-    if not any((np.abs(ratio) > NO_CORRECTION).any() for ratio in ratios_at_ends.values()):
+    near_ends = ascending[
+        [int(probability * len(ascending)) for probability in PROBABILITIES_NEAR_ENDS]
+    ]
+    log_ratios_at_ends = log_ratios(near_ends)
+    if not any(
+        (np.abs(log_ratio) > NO_CORRECTION).any() for log_ratio in log_ratios_at_ends.values()
+    ):
         return interpolated_values
     # Quasi-random draws fill the space of the settings from the first ones on.
     draws = np.setdiff1d(np.arange(CORRECTING_DRAWS), near_ends)
-    ratios_at_draws = log_ratios(draws)
-    points = np.vstack([support_points, normal_draws[near_ends], normal_draws[draws]])
-    corrected = dict(interpolated_values)
-    for name, ratio in ratios_at_ends.items():
+    log_ratios_at_draws = log_ratios(draws)
+    solved_points = np.vstack([support_points, normal_draws[near_ends], normal_draws[draws]])
+    corrected_values = dict(interpolated_values)
+    for name, log_ratio in log_ratios_at_ends.items():
         # At the support points the quadratic is the simulated value itself, so its ratio is 1 there.
-        logs = np.vstack([np.zeros((len(support_points), 1)), ratio, ratios_at_draws[name]])
+        log_ratios_at_points = np.vstack(
+            [np.zeros((len(support_points), 1)), log_ratio, log_ratios_at_draws[name]]
+        )
         # Values of two signs, or of 0, stay quadratic.
-        if np.isfinite(logs).all():
-            corrected[name] = interpolated_values[name] * np.exp(
-                RBFInterpolator(points, logs)(normal_draws)
+        if np.isfinite(log_ratios_at_points).all():
+            corrected_values[name] = interpolated_values[name] * np.exp(
+                RBFInterpolator(solved_points, log_ratios_at_points)(normal_draws)
             )
-    return corrected
+    return corrected_values
 
 
 def with_intervals(answer: Answer, case: Evaluator) -> Answer:
@@ -227,7 +240,7 @@ def with_intervals(answer: Answer, case: Evaluator) -> Answer:
     uncertain = case.built.uncertain
     if not uncertain.paths or answer.failed:
         return answer
-    _check(case.built, uncertain)
+    _refuse_shaping_settings(case.built, uncertain)
     setting_draws = drawn_settings(uncertain)
     # A simulation at each draw would take hours and add its own noise to the interval.
     quick_case = _quick_case(case)
@@ -262,7 +275,7 @@ def drawn_columns(
     ------
     NoAnswerError : a setting shapes the model
     """
-    _check(case.built, case.built.uncertain)
+    _refuse_shaping_settings(case.built, case.built.uncertain)
     return columns_of_draws(case, names, BAND_DRAWS, values, count)
 
 
@@ -294,13 +307,16 @@ def bands(
         noise = uncertain.noise.get(name, 0.0)
         has_answer = np.isfinite(draws)
         answered_draws = np.where(has_answer, draws, np.nan)
-        has_band = has_answer.mean(axis=0) > HIGH_PART
+        has_band = has_answer.mean(axis=0) > HIGH_PROBABILITY
         # Any number will do: these points get no band, and a column of NaN would warn.
         answered_draws[:, ~has_band] = 0.0
         # The width is that of the method that solved the draws, relative to its own value, and so
         # fits an answer by another method.
         scale_factor = column / np.where(own_columns[name] == 0.0, 1.0, own_columns[name])
-        for end, quantile, sign in (("low", LOW_PART, -1.0), ("high", HIGH_PART, 1.0)):
+        for end, quantile, sign in (
+            ("low", LOW_PROBABILITY, -1.0),
+            ("high", HIGH_PROBABILITY, 1.0),
+        ):
             draw_distance = (
                 np.maximum(
                     sign * (np.nanquantile(answered_draws, quantile, axis=0) - own_columns[name]),
@@ -340,14 +356,14 @@ def paired_saving(case: Evaluator, changed_case: Evaluator, path: str, factor: f
     values_before = np.asarray(case.columns(setting_draws, [quantity])[quantity])
     values_after = np.asarray(changed_case.columns(changed_draws, [quantity])[quantity])
     with np.errstate(all="ignore"):
-        saved_parts = 1 - values_after / values_before
-    if not np.isfinite(saved_parts).all():
+        saved_shares = 1 - values_after / values_before
+    if not np.isfinite(saved_shares).all():
         return Value(None, "1")
-    low, high = np.quantile(saved_parts, [LOW_PART, HIGH_PART])
+    low, high = np.quantile(saved_shares, [LOW_PROBABILITY, HIGH_PROBABILITY])
     return Value(None, "1", float(low), float(high))
 
 
-def _check(built: BuiltModel, uncertain: UncertainValues) -> None:
+def _refuse_shaping_settings(built: BuiltModel, uncertain: UncertainValues) -> None:
     for path in uncertain.paths:
         if path not in built.parameters or not built.can_vary([path]):
             raise NoAnswerError(
@@ -355,35 +371,37 @@ def _check(built: BuiltModel, uncertain: UncertainValues) -> None:
             )
 
 
-def _widened(value: Value, column: Array | None, own_column: Array | None, noise: float) -> Value:
+def _widened(
+    value: Value, draw_values: Array | None, own_column: Array | None, noise: float
+) -> Value:
     if (
-        column is None
+        draw_values is None
         or own_column is None
         or not value.value
         or not np.isfinite(own_column[0])
         or not own_column[0]
     ):
         return value
-    ratios = np.asarray(column) / float(own_column[0])
+    ratios = np.asarray(draw_values) / float(own_column[0])
     # Logarithms need a positive value at every draw.
     if not np.isfinite(ratios).all() or (ratios <= 0).any():
         return value
     # On a logarithmic scale, where factors of settings add up.
     log_ratios = np.log(ratios)
-    log_ratio_low, log_ratio_high = np.quantile(log_ratios, [LOW_PART, HIGH_PART])
+    log_ratio_low, log_ratio_high = np.quantile(log_ratios, [LOW_PROBABILITY, HIGH_PROBABILITY])
     noise_width = NORMAL_90 * noise
-    size = abs(value.value)
-    log_low = np.log(value.low / size) if value.low and value.low > 0 else 0.0
-    log_high = np.log(value.high / size) if value.high and value.high > 0 else 0.0
-    lower = -np.sqrt(min(log_ratio_low, 0.0) ** 2 + log_low**2 + noise_width**2)
-    upper = np.sqrt(max(log_ratio_high, 0.0) ** 2 + log_high**2 + noise_width**2)
+    magnitude = abs(value.value)
+    log_low = np.log(value.low / magnitude) if value.low and value.low > 0 else 0.0
+    log_high = np.log(value.high / magnitude) if value.high and value.high > 0 else 0.0
+    lower_log_distance = -np.sqrt(min(log_ratio_low, 0.0) ** 2 + log_low**2 + noise_width**2)
+    upper_log_distance = np.sqrt(max(log_ratio_high, 0.0) ** 2 + log_high**2 + noise_width**2)
     # Nothing of the settings matters to this value, so it keeps the interval that it has.
-    if upper - lower < 1e-9:
+    if upper_log_distance - lower_log_distance < 1e-9:
         return value
     return replace(
         value,
-        low=float(value.value * np.exp(lower)),
-        high=float(value.value * np.exp(upper)),
+        low=float(value.value * np.exp(lower_log_distance)),
+        high=float(value.value * np.exp(upper_log_distance)),
     )
 
 
@@ -397,24 +415,32 @@ def _range_notes(
     solved.
     """
     quantity = case.form.quantity
-    column = np.asarray(columns[quantity])
-    finite = np.isfinite(column)
-    if not finite.all():
-        missing_count = int((~finite).sum())
-        yield f"{missing_count} of {len(column)} points of the ranges have no answer"
-    shares = width_shares(setting_draws, column) if finite.all() and (column > 0).all() else {}
+    draw_values = np.asarray(columns[quantity])
+    is_finite = np.isfinite(draw_values)
+    if not is_finite.all():
+        missing_count = int((~is_finite).sum())
+        yield f"{missing_count} of {len(draw_values)} points of the ranges have no answer"
+    shares = (
+        width_shares(setting_draws, draw_values)
+        if is_finite.all() and (draw_values > 0).all()
+        else {}
+    )
     shares_in_words = [
         f"{path} {share:.0%}"
         for path, share in list(shares.items())[:MOST_SHARES]
         if share >= LEAST_SHARE
     ]
     if shares_in_words:
-        yield f"ranges hold 9 of 10 values; of the width of {quantity}: {', '.join(shares_in_words)}"
-    if case.form.estimated and 2 * len(uncertain.paths) + 1 < POINTS:
-        runs = 2 * len(uncertain.paths) + 1
         yield (
-            f"by {runs} simulations and {len(NEAR_ENDS)} near the ends; where those are over"
-            f" {NO_CORRECTION:.0%} off a quadratic in each range, {CORRECTING_DRAWS} more correct it;"
+            f"ranges hold 9 of 10 values; of the width of {quantity}: {', '.join(shares_in_words)}"
+        )
+    if case.form.estimated and 2 * len(uncertain.paths) + 1 < POINTS:
+        run_count = 2 * len(uncertain.paths) + 1
+        yield (
+            f"by {run_count} simulations and {len(PROBABILITIES_NEAR_ENDS)} near the ends;"
+            " where those are over"
+            f" {NO_CORRECTION:.0%} off a quadratic in each range, {CORRECTING_DRAWS} more"
+            " correct it;"
             " ends move by about a percent, by up to 17 % with ranges of a factor of 3"
         )
     if uncertain.source:

@@ -22,7 +22,7 @@ from slipstick.study.cases import StudyContext, case_titles, derived_titles
 from slipstick.study.evaluator import Evaluator, evaluator
 from slipstick.units import parse
 
-_LIMIT = re.compile(r"([a-z_]+(?:\[[^\]]*\])?)\s*(?:<=|>=|<|>)\s*([^\s*+/-].*)")
+_BOUND_PATTERN = re.compile(r"([a-z_]+(?:\[[^\]]*\])?)\s*(?:<=|>=|<|>)\s*([^\s*+/-].*)")
 
 
 def words_of(study: StudyContext, answers: Mapping[str, Answer]) -> Words:
@@ -35,9 +35,9 @@ def words_of(study: StudyContext, answers: Mapping[str, Answer]) -> Words:
     """
     meanings = meanings_of(answers.values())
     bound_by_name = dict(
-        name_and_bound for text in _conditions(study.spec) for name_and_bound in _bounds(text)
+        name_and_bound for text in _conditions_in(study.spec) for name_and_bound in _bounds_in(text)
     )
-    member_noun, noun_by_resource = _population(study)
+    member_noun, noun_by_resource = _population_nouns(study)
     # A title that is written wins over one that is made.
     titles = {**derived_titles(study.tree), **case_titles(study.tree)}
     return Words(
@@ -117,22 +117,24 @@ def pictures_wanted(
     spec : of the study, with the values that it asks for
     axes_by_sweep, evaluators_by_sweep : the axes and the models of its sweeps, by name
     """
-    limited_values = [name for text in _conditions(spec) for name, _ in _bounds(text)]
+    limited_names = [name for text in _conditions_in(spec) for name, _ in _bounds_in(text)]
     for sweep, sweep_axes in axes_by_sweep.items():
         # The axis with the most numbers makes the smoothest curve.
         path = max(sweep_axes, key=_number_count).path
         # A limit may be on a cost, which no point has.
-        values = [
+        possible_names = [
             name
-            for name in (*limited_values, *spec.answer)
+            for name in (*limited_names, *spec.answer)
             if any(name in model.names for model in evaluators_by_sweep[sweep])
         ]
-        if values and max(map(_number_count, sweep_axes)) >= _FEWEST_POINTS:
-            value = values[0]
-            subject = NO_WORDS.value(value)
+        if possible_names and max(map(_number_count, sweep_axes)) >= _FEWEST_POINTS:
+            value_name = possible_names[0]
+            subject = NO_WORDS.value(value_name)
             title = f"{subject[0].upper()}{subject[1:]} against {NO_WORDS.quantity(path)}"
             return [
-                LinesSpec(kind="lines", name="curve", title=title, sweep=sweep, x=path, y=[value])
+                LinesSpec(
+                    kind="lines", name="curve", title=title, sweep=sweep, x=path, y=[value_name]
+                )
             ]
     return []
 
@@ -142,7 +144,7 @@ def _number_count(axis: Axis) -> int:
     return 0 if axis.named else len(axis.values)
 
 
-def _population(study: StudyContext) -> tuple[str, dict[str, str]]:
+def _population_nouns(study: StudyContext) -> tuple[str, dict[str, str]]:
     """Return the noun for a member of the first case's population, and a noun for each of its
     resources.
     """
@@ -153,8 +155,8 @@ def _population(study: StudyContext) -> tuple[str, dict[str, str]]:
     model = case_evaluator.built.sample.model
     if isinstance(model, QueueingNetwork):
         # The class names the customers only where there is one.
-        member = singular(spelt(next(iter(model.classes)))) if len(model.classes) == 1 else ""
-        return member or "customer", dict.fromkeys(model.stations, "a station")
+        member_noun = singular(spelt(next(iter(model.classes)))) if len(model.classes) == 1 else ""
+        return member_noun or "customer", dict.fromkeys(model.stations, "a station")
     if not isinstance(model, Model):
         return "processor", {}
     noun_by_resource = {name: resource.noun for name, resource in model.resources.items()}
@@ -166,7 +168,7 @@ def _population(study: StudyContext) -> tuple[str, dict[str, str]]:
     ) else "processor", noun_by_resource
 
 
-def _conditions(spec: StudySpec) -> Iterator[str]:
+def _conditions_in(spec: StudySpec) -> Iterator[str]:
     """Yield the conditions on answers in the questions of a study."""
     for question in spec.questions.values():
         for question_spec in question.values() if isinstance(question, Mapping) else [question]:
@@ -176,11 +178,11 @@ def _conditions(spec: StudySpec) -> Iterator[str]:
             yield from (getattr(condition, "that", condition) for condition in conditions)
 
 
-def _bounds(condition: str) -> Iterator[tuple[str, float]]:
+def _bounds_in(condition: str) -> Iterator[tuple[str, float]]:
     """Yield the bounds that a condition sets, each as the name of the value and the bound in base
     units.
     """
     for clause in re.split(r"(?<!\s)\s++and\s+", condition.strip()):
-        if match := _LIMIT.fullmatch(clause.strip()):
+        if match := _BOUND_PATTERN.fullmatch(clause.strip()):
             with suppress(UnitError):
                 yield match[1], parse(match[2])[0]

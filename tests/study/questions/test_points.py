@@ -39,7 +39,7 @@ def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 def test_a_file_has_the_points_of_the_sweep(
     study: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("slipstick.study.stream.TOGETHER", 2)  # 9 combinations in 5 blocks
+    monkeypatch.setattr("slipstick.study.stream.ROWS_PER_GROUP", 2)  # 9 combinations in 5 blocks
     assert main(["points", study, "--sweep", "grid", "--out", "p.parquet"]) == 0
     assert capsys.readouterr().out == "p.parquet: 8 points, each with time, efficiency\n"
     table, (sweep, *_) = polars.read_parquet("p.parquet"), run(study).sweeps
