@@ -278,7 +278,7 @@ def test_a_failure_holds_for_its_limits_only(tmp_path: Path) -> None:
 def test_points_of_questions_are_not_counted_against_those_of_sweeps(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    _print_points(StoredPoints(points=74, about={"points": "10"}), None)
+    _print_points(StoredPoints(points=74, run_description={"points": "10"}), None)
     assert capsys.readouterr().out.startswith("74 points are kept, those of questions included;")
     _print_points(StoredPoints(points=9, failed=1), 10)
     assert capsys.readouterr().out.startswith("9 of 10 points are kept, 1 of them without")
