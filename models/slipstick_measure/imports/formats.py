@@ -49,7 +49,8 @@ IMPORTS: Mapping[str, ImportFormat] = Registry(
             _has(r"^Function\s+(?:Best Rate MB/s|Mi?Bytes/sec)|^function,num_times,"), stream_spec
         ),
         "hpcg": ImportFormat(
-            _has("^(Final|GFLOP/s|Machine) Summary::|^HPCG-Benchmark-[0-9.]+:"), hpcg_spec
+            _has("^(Final|GFLOP/s|Machine) Summary::|^HPCG-Benchmark-[0-9.]+:|^final = [0-9.]+ GF"),
+            hpcg_spec,
         ),
         "mlc": ImportFormat(_has("^Measuring (idle latencies|Loaded Latencies)"), mlc_spec),
         "perf-stat": ImportFormat(perf.is_perf_stat, lambda reading, base: counters_spec(reading)),

@@ -12,6 +12,7 @@ in 10^6 B/s.
 from __future__ import annotations
 
 import re
+from math import prod
 from typing import Any
 
 from slipstick.errors import SpecError
@@ -20,9 +21,12 @@ from slipstick.schema.kinds.shared_memory import SharedMemorySpec
 from slipstick.schema.library import Library, spec_model
 from slipstick_measure.imports.imported import ImportedSpec, quantity
 from slipstick_measure.readers.rated import (
+    HPCG_FINAL,
+    HPCG_GRID,
     HPCG_ON_GPUS,
     STREAM_BINARY,
     STREAM_DEVICE,
+    STREAM_HOST,
     STREAM_LINE,
     STREAM_THREADS,
 )
@@ -49,7 +53,8 @@ def stream_spec(reading: Reading, base: str | None) -> ImportedSpec:
         if match := STREAM_THREADS.fullmatch(text):
             threads = reading.processors(line, "threads", match[1])
         elif match := STREAM_DEVICE.fullmatch(text):
-            device, threads = match["device"].rstrip(), 1
+            if not STREAM_HOST.search(match["device"]):
+                device, threads = match["device"].rstrip(), 1
         elif STREAM_BINARY.search(text):
             scale = 2**20 / 1e6
         elif (match := STREAM_LINE.fullmatch(text)) and (
@@ -105,7 +110,14 @@ def hpcg_spec(reading: Reading, base: str | None) -> ImportedSpec:
     SpecError : processes or rating missing, or no machine to extend
     """
     results: dict[str, tuple[int, float]] = {}
+    on_gpus = any(map(HPCG_ON_GPUS.match, reading.lines))
     for line, text in enumerate(reading.lines, 1):
+        if grid := HPCG_GRID.fullmatch(text):
+            results["processes"] = line, float(prod(map(int, grid.groups())))
+        if final := HPCG_FINAL.match(text):
+            on_gpus = True
+            results["rating"] = line, float(final[1])
+            results["bandwidth"] = line, float(final[2] or 0)
         result = _HPCG_LINE.match(text)
         name = _HPCG.get(result["key"].strip()) if result else None
         if name in results:
@@ -127,7 +139,7 @@ def hpcg_spec(reading: Reading, base: str | None) -> ImportedSpec:
         or 1
     )
     threads = max(1.0, results.get("threads", (0, 1.0))[1])
-    if any(map(HPCG_ON_GPUS.match, reading.lines)):
+    if on_gpus:
         threads = 1.0
 
     def quantity_share(name: str, scale: float, unit: str) -> dict[str, Any]:

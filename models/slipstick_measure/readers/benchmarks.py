@@ -46,11 +46,18 @@ def _place(
     p = hints.processors
     n = hints.size
     other_arguments = list[str]()
+    counted_by = dict[str, str]()
     for name, value in parameters.items():
         word = plain_words(name)
         role = roles.get(name.casefold()) or (
             "p" if word in (*PROCESSORS, *LOADS) else "n" if word in SIZES else ""
         )
+        if role in hints.columns and name.casefold() not in roles:
+            role = ""
+        if role and counted_by.setdefault(role, name) != name:
+            what = "processors" if role == "p" else "the size"
+            why = f"{counted_by[role]} and {name} both name {what}; say which: --column {role}="
+            reading.refuse(line, "", f"{why}{name}")
         if role == "p":
             p = reading.processors(line, name, str(value))
             if p is None:
@@ -252,6 +259,8 @@ def _read_functions(
     )
     repetitions: dict[Coordinates, int] = {}
     multiplied = False
+    # Threads that the function starts itself are an argument; the library then counts one.
+    threaded = any(str(row.get("threads", "1")) != "1" for row in rows)
     for row in rows:
         line = _line(row) or 1
         arguments = {
@@ -261,6 +270,8 @@ def _read_functions(
         }
         if "threads" in row:
             arguments["threads"] = row["threads"]
+        if not threaded and sum(plain_words(name) in PROCESSORS for name in arguments) > 1:
+            del arguments["threads"]
         if (size := _lone_number(row)) is not None:
             arguments["n"] = size
         where = _place(reading, line, arguments, _base(row) if len(names) > 1 else "")

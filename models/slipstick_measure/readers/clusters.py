@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 from slipstick_measure.measurements import Measurements
 from slipstick_measure.readers.reading import Coordinates, FileFormat, Reading
@@ -42,34 +42,60 @@ def _is_nccl(reading: Reading) -> bool:
 
 
 def _read_nccl(reading: Reading) -> Measurements:
-    """Read the out-of-place and in-place times and bus bandwidths."""
-    name = ""
-    ranks = set[int]()
-    least = 0
-    columns: list[str] = []
-    shares: list[float] = []
+    """Read the out-of-place and in-place times and bus bandwidths of each test in the file; each
+    operation is a region.
+    """
+    tests = list[_NcclTest]()
+    test = _NcclTest()
     for line, text in enumerate(reading.lines, 1):
-        if settings := _SETTINGS.match(text):
-            least = int(settings[1]) * int(settings[2])
-        elif operation := _OPERATION.fullmatch(text):
-            name = operation[1]
-        elif rank := _RANK.fullmatch(text):
-            ranks.add(int(rank[1]))
+        settings = _SETTINGS.match(text)
+        operation = _OPERATION.fullmatch(text)
+        rank = _RANK.fullmatch(text)
+        if test.shares and (settings or operation or rank):
+            test = _NcclTest()
+        if settings:
+            test.least = int(settings[1]) * int(settings[2])
+        elif operation:
+            test.operation = operation[1]
+        elif rank:
+            test.ranks.add(int(rank[1]))
         elif _NCCL_HEAD.match(text):
-            columns = text.lstrip("# ").split()
-        elif columns and _NCCL_ROW.fullmatch(text):
-            count = _ranks(reading, ranks, least) or reading.hints.processors
-            if count is None:
+            test.columns = text.lstrip("# ").split()
+        elif test.columns and _NCCL_ROW.fullmatch(text):
+            if not tests or tests[-1] is not test:
+                test.count = _ranks(reading, test.ranks, test.least) or reading.hints.processors
+                tests.append(test)
+            if test.count is None:
                 reading.refuse(
                     line, "", "the ranks are not listed in it; say how many with --processors"
                 )
-            _read_nccl_row(reading, line, text.split(), columns, count, shares)
+            _read_nccl_row(reading, line, text.split(), test, str(len(tests) - 1))
     measurements = reading.finished()
-    words = name or _operation(shares, measurements.records[0].p)
-    records = [replace(run, region=words) for run in measurements.records]
-    return replace(
-        measurements, records=tuple(records), title=words, source=f"nccl-tests {reading.name}"
-    )
+    names = [test.operation or _operation(test.shares, test.count or 0) for test in tests]
+    records = [replace(run, region=names[int(run.region)]) for run in measurements.records]
+    title = ", ".join(dict.fromkeys(names))
+    source = f"nccl-tests {reading.name}"
+    return replace(measurements, records=tuple(records), title=title, source=source)
+
+
+@dataclass
+class _NcclTest:
+    """A test of nccl-tests while it is read; a file may hold several, each with its ranks.
+
+    Attributes
+    ----------
+    operation : its name, empty where the output does not say it
+    least : least number of ranks, by threads and GPUs a process
+    shares : bus bandwidth over algorithm bandwidth of each row
+    count : ranks, None where neither the output nor an option says how many
+    """
+
+    operation: str = ""
+    ranks: set[int] = field(default_factory=set)
+    least: int = 0
+    columns: Sequence[str] = ()
+    shares: list[float] = field(default_factory=list)
+    count: int | None = None
 
 
 def _ranks(reading: Reading, ranks: set[int], least: int) -> int:
@@ -87,11 +113,11 @@ def _read_nccl_row(
     reading: Reading,
     line: int,
     words: Sequence[str],
-    columns: Sequence[str],
-    count: int,
-    shares: list[float],
+    test: _NcclTest,
+    region: str,
 ) -> None:
     """Read one row: the out-of-place values, then the in-place values."""
+    columns = test.columns
     left_out = [name for name in ("redop", "root") if name in columns]
     if 0 < len(columns) - len(words) <= len(left_out):  # of operations that reduce nothing
         blank = left_out[: len(columns) - len(words)]
@@ -106,14 +132,14 @@ def _read_nccl_row(
         return
     starts = [index for index, column in enumerate(columns) if column == "time"]
     for start, way in zip(starts, ("time", "in place"), strict=False):
-        where = Coordinates(count, size)
+        where = Coordinates(test.count or 1, size, region)
         cells = [words[start + index] for index in _AFTER_SIZE.values()]
         reading.add(line, where, way, cells[0], "us")
         if way == "time":
             reading.add(line, where, "throughput", cells[2], "GB/s")
         rates = [reading.number(line, "bandwidth", cell) for cell in cells[1:]]
         if rates[0] and rates[1]:
-            shares.append(rates[1] / rates[0])
+            test.shares.append(rates[1] / rates[0])
 
 
 def _operation(shares: Sequence[float], count: int) -> str:

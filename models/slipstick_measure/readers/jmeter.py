@@ -10,18 +10,20 @@ Formats: JMeter's user manual, sections "CSV Log format", "XML Log format" and "
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from itertools import pairwise
+from math import inf
 from statistics import median
 from typing import NamedTuple
 
 from slipstick_measure.loads import LoadRow
 from slipstick_measure.readers.elements import parsed
 from slipstick_measure.readers.grid import grid_of
-from slipstick_measure.readers.reading import NUMBER, Reading
+from slipstick_measure.readers.reading import NUMBER, Reading, parse_json
 
 JTL_HEAD = re.compile(
     r"\ufeff?(?=[^\n]*\blabel\b)timeStamp[,;\t](?:[^\n]*[,;\t])?elapsed\b"
@@ -81,8 +83,12 @@ def read_jtl(reading: Reading) -> list[LoadRow]:
     samples = list[_Sample]()
     failed = transactions = 0
     line = 1
-    for number, cells in rows(reading):
-        if _TRANSACTION in cells.get("responseMessage", ""):
+    samples_of_file = list(rows(reading))
+    parts = _parts(samples_of_file)
+    for number, cells in samples_of_file:
+        if number in parts:
+            pass
+        elif _TRANSACTION in cells.get("responseMessage", ""):
             transactions += 1
         elif cells.get("success", "true").casefold() != "true":
             failed += 1
@@ -95,6 +101,9 @@ def read_jtl(reading: Reading) -> list[LoadRow]:
         reading.odd(1, "success", f"{failed} samples failed, and are left out")
     if transactions:
         reading.odd(1, "", f"{transactions} samples of transactions are left out")
+    if parts:
+        why = f"{len(parts)} samples are parts of others, as of a request that was redirected, and"
+        reading.odd(min(parts), "label", f"{why} are left out")
     if not samples:
         counts = f"{failed} samples failed, and {transactions} are sums of a transaction"
         reading.refuse(line, "", f"no request succeeded, so there is no load: {counts}")
@@ -103,6 +112,45 @@ def read_jtl(reading: Reading) -> list[LoadRow]:
     if failed <= FEW_FAILED * (failed + len(samples)):
         return rows_found
     return [replace(row, unsteady=f"{failed} requests failed") for row in rows_found]
+
+
+_PART = re.compile(r"(?P<whole>.+)-[0-9]{1,4}")
+
+
+def _parts(rows: Sequence[tuple[int, Mapping[str, str]]]) -> set[int]:
+    """Return the lines of samples that are parts of another: requests of redirections and embedded
+    resources, whose label is that of the whole with a number, within its time in the same thread.
+    """
+    intervals: dict[tuple[str, str], list[tuple[float, float]]] = defaultdict(list)
+    timed = [
+        (line, cells.get("threadName", ""), cells.get("label", ""), *interval)
+        for line, cells in rows
+        if (interval := _interval(cells)) is not None
+    ]
+    for _, thread, label, start, end in timed:
+        intervals[thread, label].append((start, end))
+    for spans in intervals.values():
+        spans.sort()
+    parts = set[int]()
+    for line, thread, label, start, end in timed:
+        named = _PART.fullmatch(label)
+        spans = intervals.get((thread, named["whole"]), []) if named else []
+        index = bisect_right(spans, (start, inf)) - 1
+        if index >= 0 and end <= spans[index][1] + _CLOCK_STEP:
+            parts.add(line)
+    return parts
+
+
+_CLOCK_STEP = 1.0
+"""By which a part may end after its whole [ms]: times are rounded to it."""
+
+
+def _interval(cells: Mapping[str, str]) -> tuple[float, float] | None:
+    """Return the start and end of a sample [ms]; None where they are no plain numbers."""
+    start, elapsed = cells.get("timeStamp", "").strip(), cells.get("elapsed", "").strip()
+    if not NUMBER.fullmatch(start) or not NUMBER.fullmatch(elapsed):
+        return None
+    return float(start), float(start) + float(elapsed)
 
 
 def _of_table(reading: Reading) -> Iterator[tuple[int, Mapping[str, str]]]:
@@ -218,6 +266,66 @@ def _rows(samples: Sequence[_Sample], pauses: set[int]) -> list[LoadRow]:
         for users, times in sorted(elapsed_of.items())
         if users >= 1 and len(times) >= LEAST_PART * len(samples)
     ]
+
+
+K6_POINTS = re.compile(
+    r'\A\s*\{"(?:type|metric)":"[^\n]*"type":"(?:Point|Metric)"|\A\s*\{"type":"Metric",'
+)
+"""What ``k6 run --out json=FILE`` writes: an object a line, of a metric or of one of its points."""
+
+
+def read_k6_points(reading: Reading) -> list[LoadRow]:
+    """Read the requests of k6, one by one, into a row for each number of virtual users; requests
+    that failed are left out. A point stands at the end of its request.
+
+    Raises
+    ------
+    SpecError : what is wrong with it, by line
+    """
+    ends = list[tuple[float, float]]()
+    users = list[tuple[float, float]]()
+    failed = 0
+    for line, text in reading.content:
+        point = parse_json(reading, text, line)
+        if not isinstance(point, dict) or point.get("type") != "Point":
+            continue
+        metric, data = point.get("metric"), point.get("data") or {}
+        if metric not in ("http_req_duration", "vus"):
+            continue
+        instant = _instant(reading, line, str(data.get("time", "")))
+        value = reading.number(line, str(metric), str(data.get("value", "")))
+        if instant is None or value is None:
+            continue
+        if metric == "vus":
+            users.append((instant, value))
+        elif (data.get("tags") or {}).get("expected_response") == "false":
+            failed += 1
+        else:
+            ends.append((instant, value))
+    if reading.problems:
+        reading.finished()
+    if not ends:
+        reading.refuse(1, "", f"no request succeeded, so there is no load; {failed} failed")
+    if failed:
+        reading.odd(1, "", f"{failed} requests failed, and are left out")
+    samples = [
+        _Sample(end - elapsed, elapsed, _users_at(sorted(users), end), "") for end, elapsed in ends
+    ]
+    counted = sorted(_with_users(reading, samples), key=lambda sample: sample.start)
+    rows = _rows(counted, _pauses(reading, counted))
+    if failed <= FEW_FAILED * (failed + len(ends)):
+        return rows
+    return [replace(row, unsteady=f"{failed} requests failed") for row in rows]
+
+
+def _users_at(counts: Sequence[tuple[float, float]], instant: float) -> float | None:
+    """Return the virtual users at a point in time: those of the last count that is not 0, or of the
+    first after it; None without counts.
+    """
+    running = [count for count in counts if count[1]]
+    if not running:
+        return None
+    return running[max(bisect_right(running, (instant, inf)) - 1, 0)][1]
 
 
 _SUMMED = re.compile(

@@ -32,9 +32,11 @@ from slipstick_measure.readers.grid import JUDGED, CellGrid, grid_of, with_point
 from slipstick_measure.readers.jmeter import (
     FEW_FAILED,
     JTL_HEAD,
+    K6_POINTS,
     LEAST_PART,
     SUMMARY,
     read_jtl,
+    read_k6_points,
     read_summary,
 )
 from slipstick_measure.readers.names import LOADS, RATES, rate_unit
@@ -727,6 +729,7 @@ GENERATORS: Mapping[str, LoadFormat] = {
         header=_lines("execution: (?:local|cloud)"),
         failures=re.compile(rf"^{_MARKED}http_req_failed\.+:\s+(?!0\.00%)[0-9.]+%.*", re.MULTILINE),
     ),
+    "k6-points": LoadFormat(K6_POINTS, read_k6_points),
     "k6-json": LoadFormat(re.compile(r'\A\s*\{.*"http_req_duration"', re.DOTALL), _read_k6_json),
     "locust-text": LoadFormat(
         _LOCUST_ROW,
@@ -845,6 +848,12 @@ def _read_locust_history(reading: Reading) -> list[LoadRow]:
     ]
 
 
+_ADDRESS = re.compile(
+    r"^[ \t]*(?:Running [0-9]+[smh] test @|Document Path:)[ \t]+(\S+)", re.MULTILINE
+)
+"""What wrk or ab asked for: runs of several addresses are no curve over the load."""
+
+
 def _rows_of_parts(reading: Reading, name: str) -> list[LoadRow]:
     """Read all tests in a file, which may contain runs at several loads."""
     generator = GENERATORS[name]
@@ -855,6 +864,9 @@ def _rows_of_parts(reading: Reading, name: str) -> list[LoadRow]:
     if len(starts) < 2 or reading.text.lstrip()[:1] == "{":
         starts = [0]
     rows = list[LoadRow]()
+    if len(addresses := list(dict.fromkeys(_ADDRESS.findall(reading.text)))) > 1:
+        named = ", ".join(short(address) for address in addresses)
+        reading.odd(1, "", f"the runs are of {len(addresses)} addresses, in this order: {named}")
     line = 1
     before = 0
     for start, end in zip(starts, [*starts[1:], len(reading.text)], strict=True):

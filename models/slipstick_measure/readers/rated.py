@@ -16,6 +16,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from math import prod
 from typing import NamedTuple
 
 from slipstick_measure.measurements import Measurements
@@ -113,8 +114,13 @@ _HPCG_MIXED = re.compile(r"\s*Start of application \(GPU\+Grace\)")
 _HPCG_COUNT = re.compile(r"(Distributed Processes|Threads per processes)\s*[:=]\s*([0-9]+)\s*")
 
 
+HPCG_GRID = re.compile(r"\s*([0-9]+)x([0-9]+)x([0-9]+) process grid\s*")
+HPCG_FINAL = re.compile(r"final\s*=\s*([0-9.]+) GF\b(?:\s*\(([0-9.]+) GB/s Effective\))?.*")
+"""The rating as NVIDIA's HPCG prints it that runs on GPUs alone, until 2022."""
+
+
 def _is_hpcg(reading: Reading) -> bool:
-    return any(_HPCG_RATING.search(line) for line in reading.lines)
+    return any(_HPCG_RATING.search(line) or HPCG_FINAL.match(line) for line in reading.lines)
 
 
 def _read_hpcg(reading: Reading) -> Measurements:
@@ -130,9 +136,13 @@ def _read_hpcg(reading: Reading) -> Measurements:
             reading.refuse(line, "", why)
         if HPCG_ON_GPUS.match(text):
             reading.odd(line, "", "each process has a GPU, which counts as one processor")
+        if grid := HPCG_GRID.fullmatch(text):
+            counts["Distributed Processes"] = prod(map(int, grid.groups()))
+        if final := HPCG_FINAL.match(text):
+            reading.odd(line, "", "each process has a GPU, which counts as one processor")
         if count := _HPCG_COUNT.search(text):
             counts[count[1]] = reading.processors(line, count[1], count[2]) or 1
-        elif rating := _HPCG_RATING.search(text):
+        elif rating := final or _HPCG_RATING.search(text):
             processes = counts.get("Distributed Processes", reading.hints.processors)
             if processes is None:
                 why = "the number of processes is not printed before it; say --processors N"
@@ -147,8 +157,11 @@ def _read_hpcg(reading: Reading) -> Measurements:
 
 
 STREAM_THREADS = re.compile(r"\s*Number of Threads (?:counted|requested) = ([0-9]+)\s*")
-STREAM_DEVICE = re.compile(r"\s*Using \S+ device (?P<device>\S.*)")
+STREAM_DEVICE = re.compile(r"\s*Using \S+ device\s++(?P<device>\S.*)")
 """The line of BabelStream that names the GPU: it runs on one device."""
+
+STREAM_HOST = re.compile(r"\bCPU|CPU\b|Xeon|EPYC|Opteron|ThunderX|\bhost\b", re.IGNORECASE)
+"""A device of SYCL or OpenCL that is the processors of the host, whose number is not printed."""
 
 STREAM_LINE = re.compile(
     r"\s*(?P<kernel>Copy|Scale|Mul|Add|Triad)"
@@ -174,7 +187,10 @@ def _read_stream(reading: Reading) -> Measurements:
         if count := STREAM_THREADS.fullmatch(text):
             threads = reading.processors(line, "threads", count[1])
         elif device := STREAM_DEVICE.fullmatch(text):
-            threads = reading.hints.processors or 1
+            threads = reading.hints.processors
+            if STREAM_HOST.search(device["device"]):
+                continue
+            threads = threads or 1
             reading.odd(line, device["device"].rstrip(), "is one device, taken for one processor")
         elif STREAM_BINARY.search(text):
             unit = "MiB/s"

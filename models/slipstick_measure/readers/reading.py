@@ -30,6 +30,8 @@ LONGEST_NAME = 1000
 NUMBER = re.compile(r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]{1,4})?")
 _NOT_FINITE = re.compile(r"[-+]?(?:nan|inf|infinity)", re.IGNORECASE)
 _CONTROL = re.compile("[\x00-\x08\x0e-\x1f\x7f]")
+_COLOUR = re.compile("\x1b\\[[0-9;]*[mK]")
+"""What colours a terminal; programs write it into files, too."""
 _UNIT = re.compile(r"(?P<name>[^\[(]*+)[\[(](?P<unit>[^\])]*+)[\])]\s*+")
 _LINE_END = re.compile("\r\n|\n|\r")
 _MANY_DIGITS = re.compile(r"(?<![0-9])[0-9]{1001}")
@@ -295,7 +297,7 @@ def open_file(path: Path | str, hints: Hints) -> Reading:
     if binary := known_bytes(path):
         raise SpecError([Problem(shown_name(path), 1, 1, "", binary)])
     text = file_text(path, "data_bytes", "keep what you need of it, or split it")
-    text = _without_labels(text)
+    text = _without_labels(_COLOUR.sub("", text))
     reading = Reading(shown_name(path), text.removeprefix("\ufeff"), hints)
     if not text.strip("\ufeff \t\r\n"):
         reading.refuse(1, "", "the file is empty; a measurement may have failed to write it")
