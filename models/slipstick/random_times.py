@@ -347,7 +347,7 @@ def _of_exponentials(means: Sequence[Array]) -> RandomTime:
 def _integrated(
     times: Sequence[RandomTime], counts: Sequence[Array], lower_end: Array
 ) -> RandomTime:
-    """Integrate P(maximum > t) from `least` on, by Gauss's rule with 12 points per panel.
+    """Integrate P(maximum > t) from `lower_end` on, by Gauss's rule with 12 points per panel.
 
     Panels end where the distribution of one of the times begins, ends, or has its largest values.
     Of up to 30 times the mean errs by up to 3e-4 and the variance by up to 0.3 %, of 1000 by up to

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from slipstick.errors import MissingExtraError
 from slipstick.late import Array
 from slipstick.sim.deadlock import Wait
-from slipstick.sim.estimate import Layout, chunk
+from slipstick.sim.estimate import Layout, cycles_per_row
 from slipstick.sim.plan.plan import BLOCKS, COUNTER, Op, Plan
 from slipstick.vocabulary import ARRIVAL, DISCIPLINES, RANDOM, REVERSE, SHARED
 from slipstick_compiled.tables import (
@@ -138,14 +138,14 @@ class CompiledKernel:
         return int(self.state.run[0].events)
 
     @property
-    def sent(self) -> int:
+    def unawaited_branches(self) -> int:
         """Number of branches so far that their parent does not wait for."""
-        return int(self.state.run[0].sent)
+        return int(self.state.run[0].unawaited_branches)
 
     @property
-    def beside(self) -> int:
+    def unended_branches(self) -> int:
         """Number of the branches without a waiting parent that have not ended."""
-        return int(self.state.run[0].beside)
+        return int(self.state.run[0].unended_branches)
 
     def run(self, events: int) -> bool:
         """Simulate a number of events; return False when no event is left."""
@@ -228,7 +228,7 @@ def _state(plan: Plan, traced: int) -> State:
     width = BLOCKS[-1] if any(not draw.distribution.constant for draw in draws) else 1
     run = np.zeros(1, RUN)
     run[0].free = run[0].running = -1
-    run[0].chunk = run[0].chunk_left = chunk(plan)
+    run[0].cycles_per_row = run[0].cycles_to_row = cycles_per_row(plan)
     run[0].alive = plan.population
     run[0].locks = len(plan.stations)
     run[0].tallies, run[0].pipelines = (

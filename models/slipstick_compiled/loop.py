@@ -535,14 +535,14 @@ def leave(s: State, token: int, now: float) -> None:
             t.waited = now - t.since - t.requested / s.rates[r.rates_from]
             s.stats[r.waits] += t.waited
         else:
-            t.waited = stretched(t, now)
+            t.waited = time_beyond_service(t, now)
     else:
         take_out(s, r.serving, token)
         if s.queue[r.queue, 0] < 0:
             r.busy -= 1
         else:
             begin_ordered(s, r, take_first(s, r.queue), now)
-        t.waited = stretched(t, now) if t.delayed else 0.0
+        t.waited = time_beyond_service(t, now) if t.delayed else 0.0
         if r.rates > 0:
             pace_anew(s, r, now)
             t.waited = now - t.since - t.requested / s.rates[r.rates_from]
@@ -554,7 +554,7 @@ def leave(s: State, token: int, now: float) -> None:
 
 
 @inlined
-def stretched(t: Row, now: float) -> float:
+def time_beyond_service(t: Row, now: float) -> float:
     """Return the time present beyond the service requested; 0 where it is only rounding."""
     total = now - t.since
     waited: float = total - t.requested
@@ -715,7 +715,7 @@ def serve(s: State, token: int, code: Row, value: float, now: float) -> bool:
 
 
 @inlined
-def whole(count: float, value: float) -> int:
+def whole_count(count: float, value: float) -> int:
     """Return a whole number of rounds or items; the fraction of the count is the probability of one
     more.
     """
@@ -738,7 +738,7 @@ def branch(s: State, token: int, code: Row, op: int, value: float) -> bool:
     elif op == Op.JUMP:
         t.pc = code[1]
     elif op == Op.SET_COUNT:
-        s.registers[token, code[1]] = whole(s.counts[code[2]], value)
+        s.registers[token, code[1]] = whole_count(s.counts[code[2]], value)
     elif op == Op.LOOP:
         if s.registers[token, code[1]] <= 0:
             t.pc = code[2]
@@ -850,9 +850,9 @@ def end(s: State, token: int, code: Row, now: float) -> bool:
         if run.alive == 0:
             write_row(s, now)
     elif is_kept:
-        run.chunk_left -= 1
-        if run.chunk_left == 0:
-            run.chunk_left = run.chunk
+        run.cycles_to_row -= 1
+        if run.cycles_to_row == 0:
+            run.cycles_to_row = run.cycles_per_row
             write_row(s, now)
     if g.kind == GroupKind.OPEN:
         free_token(s, token)
@@ -896,7 +896,7 @@ def begin_branches(s: State, token: int, code: Row, value: float, now: float) ->
     """Execute FORK and PIPELINE: start the branches, or the items of a pipeline."""
     t = s.token[token]
     items = code[0] == Op.PIPELINE
-    count = whole(s.counts[code[1]], value) if items else code[2]
+    count = whole_count(s.counts[code[1]], value) if items else code[2]
     t.pc = code[4] if items else code[3]
     if count == 0:
         return True
@@ -938,8 +938,8 @@ def reply(s: State, token: int, code: Row, now: float) -> bool:
     s.token[body].parent = -1
     s.token[customer].child = -1
     s.token[customer].since = now
-    s.run[0].sent += 1
-    s.run[0].beside += 1
+    s.run[0].unawaited_branches += 1
+    s.run[0].unended_branches += 1
     insert_at(s, READY, customer, 0)
     append(s, READY, token)
     return False
@@ -953,8 +953,8 @@ def spawn(s: State, token: int, code: Row, now: float) -> bool:
     s.token[beside].pc = code[1]
     s.token[beside].destination = t.destination
     if code[2] < 0:
-        s.run[0].sent += 1
-        s.run[0].beside += 1
+        s.run[0].unawaited_branches += 1
+        s.run[0].unended_branches += 1
     else:
         taken = s.resource[s.run[0].locks + code[2]]
         for place in range(taken.holders_from, taken.holders_from + taken.busy):
@@ -971,7 +971,7 @@ def join(s: State, token: int, code: Row, now: float) -> None:
     labels = s.booked.shape[1]
     parent = t.parent
     if parent < 0:
-        s.run[0].beside -= 1
+        s.run[0].unended_branches -= 1
         free_token(s, token)
         return
     t.parent = -1
@@ -1000,8 +1000,8 @@ def join(s: State, token: int, code: Row, now: float) -> None:
             free_token(s, child)
         else:
             s.token[child].parent = -1
-            s.run[0].sent += 1
-            s.run[0].beside += 1
+            s.run[0].unawaited_branches += 1
+            s.run[0].unended_branches += 1
         child = s.token[child].sibling
     p.child = -1
     append(s, READY, parent)

@@ -265,7 +265,7 @@ class BatchServerSimulation(BatchServerForm):
                 add(f"unit_rate[{name.removeprefix(_UNITS)}]", sums, time)
                 continue
             add(name, sums, visits)
-            quantiles = Quantiles(section=max(int(visits.sum()) // len(parts), 1))
+            quantiles = Quantiles(section_size=max(int(visits.sum()) // len(parts), 1))
             for part in parts:
                 quantiles.add(part.visits[name])
             for quantile in QUANTILES:

@@ -43,7 +43,7 @@ from slipstick.sim.second_look import (
     UNDECIDED,
     UNSETTLED,
     Expected,
-    _estimated,
+    _controlled_ratio,
     second_look,
 )
 
@@ -284,7 +284,7 @@ def test_the_interval_of_a_short_run_is_that_of_what_a_control_leaves() -> None:
     left = np.array([1.0, -1.0] * 4)
     sums = np.stack([10 + control + left, np.ones(8), control], axis=1)
     weights = np.eye(3)
-    found = _estimated(sums, weights[0], weights[1], [weights[2]], successive=False)
+    found = _controlled_ratio(sums, weights[0], weights[1], [weights[2]], in_one_run=False)
     assert found.mean == pytest.approx(10.0)
     assert found.half_width == pytest.approx(1.3 * 2.4469 * math.sqrt(8 * 8 / 6) / 8, rel=1e-3)
 

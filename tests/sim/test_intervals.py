@@ -27,9 +27,9 @@ def test_the_interval_of_successive_batches_is_wider_by_their_correlation() -> N
     # Products of neighbours: 2 + 0 + 0, so r = 2 / 14 and (1 + r) / (1 - r) = 4 / 3.
     batches = np.array([1.0, 2.0, 3.0, 6.0]), np.ones(4)
     alone = ratio(*batches).half_width
-    assert ratio(*batches, successive=True).half_width == pytest.approx(alone * math.sqrt(4 / 3))
+    assert ratio(*batches, in_one_run=True).half_width == pytest.approx(alone * math.sqrt(4 / 3))
     opposed = np.array([1.0, 5.0, 1.0, 5.0]), np.ones(4)  # a negative correlation narrows nothing
-    assert ratio(*opposed, successive=True) == ratio(*opposed)
+    assert ratio(*opposed, in_one_run=True) == ratio(*opposed)
 
 
 def test_the_quantile_is_that_of_the_degrees_of_freedom() -> None:
@@ -43,7 +43,7 @@ def test_half_of_a_bin_is_below_a_quantile() -> None:
     # 2.365 x 0.134 / sqrt(8) = 0.112, and 0.612 of all values are at most 2. With whole bins the
     # fraction would err by twice as much, and 0.723 of all values are at most 3.
     rest = iter([2.0] * 5 + [3.0] * 11)
-    seen = Quantiles(section=4)
+    seen = Quantiles(section_size=4)
     for ones in (3, 1) * 4:
         seen.add(np.array([1.0] * ones + [next(rest) for _ in range(4 - ones)]))
     found = seen.estimate(0.5)

@@ -12,7 +12,7 @@ import pytest
 from slipstick import Simulation, solve
 from slipstick.extensions import PACKAGES
 from slipstick.sim import kept_looks
-from slipstick.sim.kept_looks import DECIDING, cache_folder, kept_look
+from slipstick.sim.kept_looks import DECIDING_CODE, cache_folder, kept_look
 from slipstick.sim.plan.builder import Builder
 from slipstick.sim.plan.distributions import ServiceTime
 from slipstick.sim.plan.plan import Plan
@@ -86,7 +86,7 @@ SAYING_ONLY = {"arguments", "display", "errors", "extensions", "files", "late", 
 
 def test_all_code_that_the_simulator_imports_is_in_the_key() -> None:
     """A change of any module that draws or follows events makes a new look."""
-    hashed = {path for place in DECIDING for path in _modules(PACKAGES / place)}
+    hashed = {path for place in DECIDING_CODE for path in _modules(PACKAGES / place)}
     imported = {
         PACKAGES / "slipstick" / match[1]
         for path in hashed
@@ -123,7 +123,7 @@ def test_a_damaged_file_is_looked_at_again(looks: list[Plan], damage: str) -> No
 def test_keys_that_share_a_file_take_it_over(
     looks: list[Plan], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(kept_looks, "_NAMED_BY", 0)
+    monkeypatch.setattr(kept_looks, "_NAME_DIGITS", 0)
     for service_time in (2.0, 2.5, 2.0):
         kept_look(three_customers(service_time), EXPECTED, 10_000, PARTS)
     assert len(looks) == 3

@@ -35,7 +35,7 @@ def test_without_numba_the_plain_kernel_runs_even_where_the_loop_was_imported(
 class Rows:
     """A kernel that has ended cycles of given times, one a row."""
 
-    now, events, sent, beside = 1e9, 0, 0, 0
+    now, events, unawaited_branches, unended_branches = 1e9, 0, 0, 0
 
     def __init__(self, times: list[float]) -> None:
         self.rows = np.zeros((len(times), LAYOUT.width))
@@ -81,7 +81,7 @@ def test_the_warm_up_is_left_out_where_enough_is_left(
     record = Record(one_delay())
     record.take(Rows([9.0] * slow + [1.0, 1.5] * (steady // 2) + [1.0] * (steady % 2)))
     record.add(slow + steady, 10**9)
-    result = run._estimated(one_delay(), Simulation(), [run._without_warm_up(record)])
+    result = run._combined_result(one_delay(), Simulation(), [run._without_warm_up(record)])
     assert result.trusted == trusted
     assert result.dropped == dropped
     assert result.batches[:, LAYOUT.cycles[0]].sum() == result.cycles - dropped
@@ -97,7 +97,7 @@ def test_many_customers_are_compiled_from_the_start(monkeypatch: pytest.MonkeyPa
         chosen.append(given.settings.kernel)
         return ended
 
-    monkeypatch.setattr(run, "_steady_run", steady)
+    monkeypatch.setattr(run, "_run_steady", steady)
     for customers in (10, 1_000_000):
         builder = Builder()
         builder.delay(ServiceTime("exponential", 2.0))
@@ -195,7 +195,7 @@ def test_intervals_of_successive_batches_count_their_correlation(
     for at in range(1, noise.shape[1]):
         noise[:, at] += correlation * noise[:, at - 1]
     for follow, (low, high) in ((False, apart), (True, successive)):
-        found = [ratio(10 + each, np.ones(32), successive=follow) for each in noise[:, 100:]]
+        found = [ratio(10 + each, np.ones(32), in_one_run=follow) for each in noise[:, 100:]]
         assert low <= np.mean([abs(each.mean - 10) <= each.half_width for each in found]) <= high
 
 
@@ -245,7 +245,7 @@ def test_a_program_simulates_no_more_events_than_allowed(monkeypatch: pytest.Mon
         return going
 
     monkeypatch.setattr(Kernel, "run", counted)
-    monkeypatch.setattr(run, "_STRETCH", 8)
+    monkeypatch.setattr(run, "_EVENTS_AT_A_TIME", 8)
     found = run.simulate(program(100), Simulation(seed=1, events=24, kernel="plain"))
     assert seen == [8, 16, 24]
     assert (found.stopped, found.cycles, found.events) == ("events", 0, 0)
@@ -255,10 +255,10 @@ def test_a_run_may_use_all_events_that_it_is_allowed() -> None:
     kernel, wished = Kernel(one_delay(), 1), Simulation(events=2)
     for events in (1, 2):
         kernel.events = events
-        run._check_alive(one_delay(), kernel, True, wished)
+        run._refuse_deadlock(one_delay(), kernel, True, wished)
     kernel.events = 3
     with pytest.raises(NoAnswerError) as told:
-        run._check_alive(one_delay(), kernel, True, wished)
+        run._refuse_deadlock(one_delay(), kernel, True, wished)
     assert (
         str(told.value) == "no time has passed after 3 events, at 0 s: there is nothing to estimate"
     )

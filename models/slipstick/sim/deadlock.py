@@ -61,7 +61,7 @@ def lock_cycle(waits: Sequence[Wait]) -> list[Wait]:
     is found by following the first holder of each.
 
     >>> waits = [Wait(5, "lock c", (0,)), Wait(0, "lock a", (1,)), Wait(1, "lock b", (0,))]
-    >>> [each.customer for each in lock_cycle(waits)]
+    >>> [wait.customer for wait in lock_cycle(waits)]
     [0, 1]
     >>> lock_cycle([Wait(0, "permits a", (1, 2)), Wait(1, "lock b", (0,))])
     []

@@ -22,11 +22,11 @@ from slipstick.sim.deadlock import Wait
 from slipstick.sim.plan.plan import Plan
 from slipstick.sim.settings import Simulation
 
-CHUNK = 40
+LEAST_CYCLES_PER_ROW = 40
 """Cycles between two rows, at least; a multiple of 5, for MSER-5."""
 
 
-def chunk(plan: Plan) -> int:
+def cycles_per_row(plan: Plan) -> int:
     """Return the number of cycles between two rows: a multiple of the population.
 
     Members in step then end their cycles together just before a row. Where nothing is random, one
@@ -35,7 +35,7 @@ def chunk(plan: Plan) -> int:
     customers = max(plan.population, 1)
     if not plan.random:
         return customers
-    return customers * -(-CHUNK // customers)
+    return customers * -(-LEAST_CYCLES_PER_ROW // customers)
 
 
 class Layout:
@@ -66,18 +66,21 @@ class Layout:
         self.booked = booked_columns[0] if booked_columns else [self.width] * len(plan.groups)
         self.tried, self.refused = self._add(2, len(plan.tallies))
         self.taken, self.waited, self.squares = self._add(3, len(plan.locks))
-        rated_stations = [number for number, station in enumerate(plan.stations) if station.rates]
+        rated_stations = [
+            station_index for station_index, station in enumerate(plan.stations) if station.rates
+        ]
         self.beyond = dict(zip(rated_stations, self._add(1, len(rated_stations))[0], strict=True))
         self.passes, self.spans = self._add(2, len(plan.pipelines))
 
-    def _add(self, columns: int, owner_count: int) -> list[list[int]]:
-        """Reserve `columns` columns for each of `owner_count` groups or resources; return the
+    def _add(self, columns_per_owner: int, owner_count: int) -> list[list[int]]:
+        """Reserve `columns_per_owner` columns for each of `owner_count` groups or resources; return the
         column numbers, one list for each kind of column.
         """
         first_column = self.width
-        self.width = self.width + columns * owner_count
+        self.width = self.width + columns_per_owner * owner_count
         return [
-            list(range(first_column + column, self.width, columns)) for column in range(columns)
+            list(range(first_column + column_kind, self.width, columns_per_owner))
+            for column_kind in range(columns_per_owner)
         ]
 
     def column(self, index: int) -> Array:
@@ -142,35 +145,35 @@ def warm_up(series: Array) -> int:
     >>> warm_up(np.array([9.0, 5.0, 1.0, 1.5, 1.0, 1.5, 1.0, 1.5, 1.0, 1.5]))
     2
     """
-    count = len(series)
-    if count < 4:
+    value_count = len(series)
+    if value_count < 4:
         return 0
     # Centring keeps the difference of squares exact where values are nearly equal.
-    centred = series - series[count // 2 :].mean()
-    remaining = np.arange(count, 0, -1)
+    centred = series - series[value_count // 2 :].mean()
+    remaining = np.arange(value_count, 0, -1)
     remaining_sums = np.cumsum(centred[::-1])[::-1]
     remaining_squares = np.cumsum((centred**2)[::-1])[::-1]
-    error = (
+    squared_error = (
         np.maximum(remaining_squares - remaining_sums**2 / remaining, 0.0)
         / remaining.astype(np.float64) ** 2
     )
     # At most half: a minimum further on only says that few values are left (White, 1997).
-    return int(np.argmin(error[: count // 2 + 1]))
+    return int(np.argmin(squared_error[: value_count // 2 + 1]))
 
 
-def batch_sums(sums: Array, batches: int = BATCHES) -> Array:
+def batch_sums(row_sums: Array, batch_count: int = BATCHES) -> Array:
     """Add rows up to equally long batches; rows at the beginning that fill no batch are dropped."""
-    rows_per_batch = len(sums) // batches
+    rows_per_batch = len(row_sums) // batch_count
     sums_by_batch: Array = (
-        sums[len(sums) - rows_per_batch * batches :]
-        .reshape(batches, rows_per_batch, -1)
+        row_sums[len(row_sums) - rows_per_batch * batch_count :]
+        .reshape(batch_count, rows_per_batch, -1)
         .sum(axis=1)
     )
     return sums_by_batch
 
 
 def ratio(
-    numerator: Array, denominator: Array, level: float = 0.95, successive: bool = False
+    numerator: Array, denominator: Array, level: float = 0.95, in_one_run: bool = False
 ) -> Estimate:
     """Estimate a ratio of means from batches: sum of `numerator` / sum of `denominator`.
 
@@ -189,7 +192,7 @@ def ratio(
     ----------
     numerator, denominator : sums of each batch [batches]
     level : of the interval [1]
-    successive : the batches follow one another in one run
+    in_one_run : the batches follow one another in one run
 
     >>> ratio(np.array([2.0, 2.0, 2.0]), np.array([1.0, 1.0, 1.0]))
     Estimate(mean=2.0, low=2.0, high=2.0)
@@ -209,7 +212,7 @@ def ratio(
     squared_residuals = float((residual**2).sum())
     autocorrelation = (
         float((residual[1:] * residual[:-1]).sum()) / squared_residuals
-        if successive and squared_residuals
+        if in_one_run and squared_residuals
         else 0.0
     )
     inflation = (1 + autocorrelation) / (1 - autocorrelation) if autocorrelation > 0 else 1.0
@@ -222,7 +225,7 @@ def ratio(
     return Estimate(mean, mean - half_width, mean + half_width)
 
 
-def correlated(batches: Array, negligible: float = 1e-12) -> bool:
+def correlated(batch_means: Array, negligible_difference: float = 1e-12) -> bool:
     """Return whether successive batches are clearly correlated, so that they are too short for an
     interval.
 
@@ -231,21 +234,21 @@ def correlated(batches: Array, negligible: float = 1e-12) -> bool:
 
     Parameters
     ----------
-    batches : means, one behind the other [..., batches]; what is beside a run is independent of it
-    negligible : differences from their mean, relative to it, up to which they are taken as equal
+    batch_means : means, one behind the other [..., batches]; what is beside a run is independent of it
+    negligible_difference : differences from their mean, relative to it, up to which they are taken as equal
         [1]
 
     >>> correlated(np.linspace(1.0, 2.0, 32)), correlated(np.linspace(1.0, 1.0001, 32), 0.001)
     (True, False)
     """
-    mean = batches.mean()
-    centred = batches - mean
+    mean = batch_means.mean()
+    centred = batch_means - mean
     squared_sum = float((centred**2).sum())
     # A constant series would be judged by its rounding.
-    if float(np.abs(centred).max()) <= negligible * abs(float(mean)):
+    if float(np.abs(centred).max()) <= negligible_difference * abs(float(mean)):
         return False
     return float((centred[..., 1:] * centred[..., :-1]).sum()) / squared_sum > 1.645 / math.sqrt(
-        batches.size
+        batch_means.size
     )
 
 
@@ -262,9 +265,9 @@ class Quantiles:
 
     Parameters
     ----------
-    section : values in a section at first; it doubles whenever there are 64
+    section_size : values in a section at first; it doubles whenever there are 64
 
-    >>> seen = Quantiles(section=2)
+    >>> seen = Quantiles(section_size=2)
     >>> seen.add(np.array([1.0, 2.0, 3.0, 4.0, 5.0]))
     >>> seen.estimate(0.5).mean
     3.0
@@ -272,8 +275,8 @@ class Quantiles:
 
     SECTIONS = 64
 
-    def __init__(self, section: int = 256) -> None:
-        self.section = section
+    def __init__(self, section_size: int = 256) -> None:
+        self.section_size = section_size
         self._full_sections: list[tuple[NDArray[np.int64], Array]] = []
         self._section_parts: list[Array] = []
         self._part_length = 0
@@ -281,11 +284,11 @@ class Quantiles:
     def add(self, values: Array) -> None:
         """Add more values."""
         while len(values):
-            free_size = self.section - self._part_length
+            free_size = self.section_size - self._part_length
             self._section_parts.append(values[:free_size])
             self._part_length += len(self._section_parts[-1])
             values = values[free_size:]
-            if self._part_length == self.section:
+            if self._part_length == self.section_size:
                 self._full_sections.append(_histogram(np.concatenate(self._section_parts)))
                 self._section_parts = []
                 self._part_length = 0
@@ -293,30 +296,32 @@ class Quantiles:
                 # stays nearly independent of its neighbours.
                 if len(self._full_sections) == self.SECTIONS:
                     section_pairs = (
-                        _aligned(self._full_sections[section : section + 2])
-                        for section in range(0, self.SECTIONS, 2)
+                        _counts_and_sums(self._full_sections[first_section : first_section + 2])
+                        for first_section in range(0, self.SECTIONS, 2)
                     )
                     self._full_sections = [
                         (counts.sum(axis=0), sums) for counts, sums in section_pairs
                     ]
-                    self.section *= 2
+                    self.section_size *= 2
 
-    def join(self, later: Quantiles, dropped_count: int) -> None:
+    def join(self, later_quantiles: Quantiles, dropped_count: int) -> None:
         """Add the sections of another run, leaving out about its first `dropped_count` values, the
         warm-up.
         """
-        self._full_sections += later._full_sections[later._first_section(dropped_count) :]
+        self._full_sections += later_quantiles._full_sections[
+            later_quantiles._first_section(dropped_count) :
+        ]
         # Nothing is added behind joined sections, so neither an overfull part nor sections of
         # another length matter.
-        self._section_parts += later._section_parts
-        self._part_length += later._part_length
+        self._section_parts += later_quantiles._section_parts
+        self._part_length += later_quantiles._part_length
 
     def _first_section(self, dropped_count: int) -> int:
         """Return the index of the first section that begins after `dropped_count` values, at most
         that of the last section.
         """
         # The last full section stays whatever is dropped, so that there is a quantile.
-        return min(-(-dropped_count // self.section), max(len(self._full_sections) - 1, 0))
+        return min(-(-dropped_count // self.section_size), max(len(self._full_sections) - 1, 0))
 
     def _sections(self, dropped_count: int) -> list[tuple[NDArray[np.int64], Array]]:
         """List the sections without the first `dropped_count` values; the last one may not be
@@ -330,7 +335,7 @@ class Quantiles:
         `dropped_count` values [1]. Half of the values in the bin of that time count, or all if
         their mean is at most the time.
 
-        >>> seen = Quantiles(section=2)
+        >>> seen = Quantiles(section_size=2)
         >>> seen.add(np.array([1.0, 2.0, 3.0, 4.0]))
         >>> seen.share_within(3.0).mean
         0.75
@@ -338,22 +343,29 @@ class Quantiles:
         sections = self._sections(dropped_count)
         if not sections:
             return Estimate(math.nan)
-        counts, sums = _aligned(sections)
-        bin_index = _bin_of(np.array([time]))[0]
-        counts_by_bin = counts.sum(axis=0)
+        counts_by_section, sums_by_bin = _counts_and_sums(sections)
+        bin_index = _bin_numbers(np.array([time]))[0]
+        counts_by_bin = counts_by_section.sum(axis=0)
         if bin_index >= len(counts_by_bin):
             return Estimate(1.0, 1.0, 1.0)
-        mean = sums[bin_index] / counts_by_bin[bin_index] if counts_by_bin[bin_index] else time
+        bin_mean = (
+            sums_by_bin[bin_index] / counts_by_bin[bin_index] if counts_by_bin[bin_index] else time
+        )
         # Inside a bin the values are not known apart; their mean tells on which side of the time
         # most of them lie.
-        share_of_bin = 1.0 if mean <= time * (1 + 1e-12) else 0.5
-        counts_within = counts[:, :bin_index].sum(axis=1) + share_of_bin * counts[:, bin_index]
+        share_of_bin = 1.0 if bin_mean <= time * (1 + 1e-12) else 0.5
+        counts_within = (
+            counts_by_section[:, :bin_index].sum(axis=1)
+            + share_of_bin * counts_by_section[:, bin_index]
+        )
         share = float(counts_within.sum() / counts_by_bin.sum())
         full_sections = len(sections) - bool(self._part_length)
         if full_sections < 8:  # too few sections for the error of a share
             return Estimate(share)
         share_deviation = float(
-            (counts_within[:full_sections] / counts[:full_sections].sum(axis=1)).std(ddof=1)
+            (counts_within[:full_sections] / counts_by_section[:full_sections].sum(axis=1)).std(
+                ddof=1
+            )
         )
         half_width = (
             t_quantile(level, full_sections - 1) * share_deviation / math.sqrt(full_sections)
@@ -369,9 +381,9 @@ class Quantiles:
         sections = self._sections(dropped_count)
         if not sections:
             return Estimate(math.nan)
-        counts, sums = _aligned(sections)
-        cumulative_counts = np.cumsum(counts.sum(axis=0))
-        bin_mean = _bin_mean(cumulative_counts, sums, p)
+        counts_by_section, sums_by_bin = _counts_and_sums(sections)
+        cumulative_counts = np.cumsum(counts_by_section.sum(axis=0))
+        bin_mean = _bin_mean(cumulative_counts, sums_by_bin, p)
         full_sections = len(sections) - bool(self._part_length)
         if full_sections < 8:  # too few sections for the error of a fraction
             return Estimate(bin_mean)
@@ -381,7 +393,7 @@ class Quantiles:
         fractions = np.array(
             [
                 [_fraction_below(section_counts, p, cumulative_counts)]
-                for section_counts in counts[:full_sections]
+                for section_counts in counts_by_section[:full_sections]
             ]
         ).ravel()
         share_error = (
@@ -391,12 +403,12 @@ class Quantiles:
         )
         return Estimate(
             bin_mean,
-            _bin_mean(cumulative_counts, sums, max(p - share_error, 0.0)),
-            _bin_mean(cumulative_counts, sums, min(p + share_error, 1.0)),
+            _bin_mean(cumulative_counts, sums_by_bin, max(p - share_error, 0.0)),
+            _bin_mean(cumulative_counts, sums_by_bin, min(p + share_error, 1.0)),
         )
 
 
-def _bin_of(values: Array) -> NDArray[np.int64]:
+def _bin_numbers(values: Array) -> NDArray[np.int64]:
     """Return the number of the bin of each value."""
     # Bins of equal ratios: a quantile is known to 0.2 %, whatever its size, and the mean of its bin
     # is closer.
@@ -405,12 +417,12 @@ def _bin_of(values: Array) -> NDArray[np.int64]:
 
 
 def _histogram(values: Array) -> tuple[NDArray[np.int64], Array]:
-    bin_numbers = _bin_of(values)
-    sums: Array = np.bincount(bin_numbers, weights=values).astype(np.float64)
-    return np.bincount(bin_numbers).astype(np.int64), sums
+    bin_numbers = _bin_numbers(values)
+    sums_by_bin: Array = np.bincount(bin_numbers, weights=values).astype(np.float64)
+    return np.bincount(bin_numbers).astype(np.int64), sums_by_bin
 
 
-def _aligned(
+def _counts_and_sums(
     sections: Sequence[tuple[NDArray[np.int64], Array]],
 ) -> tuple[NDArray[np.int64], Array]:
     """Return the counts of several sections by bin [sections, bins], and the sums of the values of
@@ -429,17 +441,17 @@ def _aligned(
     return counts, sums.sum(axis=0)
 
 
-def _bin_mean(cumulative_counts: NDArray[np.int64], sums: Array, p: float) -> float:
+def _bin_mean(cumulative_counts: NDArray[np.int64], sums_by_bin: Array, p: float) -> float:
     """Return the mean of the bin that holds the p-quantile."""
     # The p-quantile is the smallest value that at least the fraction p of the values do not exceed.
     rank = max(math.ceil(p * cumulative_counts[-1]), 1)
     bin_index = int(np.searchsorted(cumulative_counts, rank))
     bin_size = cumulative_counts[bin_index] - (cumulative_counts[bin_index - 1] if bin_index else 0)
-    return float(sums[bin_index] / bin_size)
+    return float(sums_by_bin[bin_index] / bin_size)
 
 
 def _fraction_below(
-    counts: NDArray[np.int64], p: float, cumulative_counts: NDArray[np.int64]
+    counts_by_bin: NDArray[np.int64], p: float, cumulative_counts: NDArray[np.int64]
 ) -> float:
     """Return the fraction of a section's values that lie below the overall p-quantile, counting
     half of the values in the quantile's own bin.
@@ -447,7 +459,9 @@ def _fraction_below(
     bin_index = int(
         np.searchsorted(cumulative_counts, max(math.ceil(p * cumulative_counts[-1]), 1))
     )
-    return float(counts[:bin_index].sum() + 0.5 * counts[bin_index]) / float(counts.sum())
+    return float(counts_by_bin[:bin_index].sum() + 0.5 * counts_by_bin[bin_index]) / float(
+        counts_by_bin.sum()
+    )
 
 
 FEWEST_REPLICATIONS = 10
@@ -510,35 +524,35 @@ class Result(ReplicationResult):
             self.batches @ denominator,
             self.settings.level,
             # Replications of a program are independent; successive batches of one run are not.
-            successive=not self.plan.once,
+            in_one_run=not self.plan.once,
         )
         if self.stopped == "complete":
             return Estimate(estimate.mean, estimate.mean, estimate.mean)
         return estimate if self.trusted else Estimate(estimate.mean)
 
-    def mean_time(self, group: int = 0) -> Estimate:
+    def mean_time(self, group_index: int = 0) -> Estimate:
         """Estimate the mean time of a cycle of a group, or of a program [s].
 
         Of a closed group it is the time of all its customers over the cycles that they ended, by
-        Little's law; see `time_spent`. A group that ended no cycle has none.
+        Little's law; see `weights_of_time`. A group that ended no cycle has none.
         """
         sums = self.batches
         layout = self.layout
-        cycle_weights = layout.column(layout.cycles[group])
+        cycle_weights = layout.column(layout.cycles[group_index])
         if len(sums) and not (sums @ cycle_weights).any():
             return Estimate(math.nan)
-        return self.ratio(time_spent(self.plan, sums, group), cycle_weights)
+        return self.ratio(weights_of_time(self.plan, sums, group_index), cycle_weights)
 
-    def unended(self, group: int = 0) -> float:
+    def unended(self, group_index: int = 0) -> float:
         """Return the share of a closed group's time that belongs to unfinished cycles [1].
 
         It is 0 where it is so small that the cycles under way at both ends explain it.
         """
-        return unended(self.plan, self.batches, group)
+        return unended(self.plan, self.batches, group_index)
 
-    def counts_unended(self, group: int = 0) -> bool:
+    def counts_unended(self, group_index: int = 0) -> bool:
         """Return whether the mean time of a closed group includes the time of unfinished cycles."""
-        return bool(self.unended(group)) or hardly_ended(self.plan, self.batches, group)
+        return bool(self.unended(group_index)) or hardly_ended(self.plan, self.batches, group_index)
 
     def with_convergence(self) -> Result:
         """Return this result with the decision whether the mean time of a program is as precise as
@@ -554,29 +568,33 @@ class Result(ReplicationResult):
             converged=is_trusted and is_precise and self.stopped != "interrupted",
         )
 
-    def cycle_time(self, group: int = 0) -> Estimate:
+    def cycle_time(self, group_index: int = 0) -> Estimate:
         """Estimate the mean time of a cycle of a closed group, thinking included [s]."""
-        cycle_weights = self.layout.column(self.layout.cycles[group])
-        return self.ratio(cycle_spent(self.plan, self.batches, group), cycle_weights)
+        cycle_weights = self.layout.column(self.layout.cycles[group_index])
+        return self.ratio(
+            weights_of_cycle_time(self.plan, self.batches, group_index), cycle_weights
+        )
 
-    def share_within(self, time: float, group: int = 0) -> Estimate:
+    def share_within(self, time: float, group_index: int = 0) -> Estimate:
         """Estimate the share of the cycles that take at most a time, in seconds [1]."""
-        dropped = 0 if self.pooled else dropped_of(self, self.layout, group)
-        estimate = self.quantiles[group].share_within(time, dropped, self.settings.level)
+        dropped_cycles = 0 if self.pooled else dropped_of(self, self.layout, group_index)
+        estimate = self.quantiles[group_index].share_within(
+            time, dropped_cycles, self.settings.level
+        )
         if self.stopped == "complete":
             return Estimate(estimate.mean, estimate.mean, estimate.mean)
         return estimate if self.trusted else Estimate(estimate.mean)
 
-    def time_quantile(self, p: float, group: int = 0) -> Estimate:
+    def time_quantile(self, p: float, group_index: int = 0) -> Estimate:
         """Estimate a quantile of the time of a cycle [s]."""
-        dropped = 0 if self.pooled else dropped_of(self, self.layout, group)
-        estimate = self.quantiles[group].estimate(p, dropped, self.settings.level)
+        dropped_cycles = 0 if self.pooled else dropped_of(self, self.layout, group_index)
+        estimate = self.quantiles[group_index].estimate(p, dropped_cycles, self.settings.level)
         if self.stopped == "complete":
             return Estimate(estimate.mean, estimate.mean, estimate.mean)
         return estimate if self.trusted else Estimate(estimate.mean)
 
 
-def time_spent(plan: Plan, sums: Array, group: int) -> Array:
+def weights_of_time(plan: Plan, sums: Array, group_index: int) -> Array:
     """Return the weights with which the columns of a row add up to the time that a group spends
     [s].
 
@@ -592,112 +610,118 @@ def time_spent(plan: Plan, sums: Array, group: int) -> Array:
     ----------
     plan : what was run
     sums : rows of statistics, each over a stretch of the run [rows, columns]
-    group : its number
+    group_index : its number
     """
     layout = Layout(plan)
-    time_of_ended = layout.column(layout.cycle_time[group])
-    if plan.groups[group].kind != "closed":
+    time_of_ended = layout.column(layout.cycle_time[group_index])
+    if plan.groups[group_index].kind != "closed":
         return time_of_ended
-    thinks_outside = _thinks_outside(plan, sums, group)
-    if (thinks_outside or not plan.random) and not unended(plan, sums, group):
+    has_uncounted_time = _has_uncounted_time(plan, sums, group_index)
+    if (has_uncounted_time or not plan.random) and not unended(plan, sums, group_index):
         return time_of_ended
-    weights: Array = time_of_ended + unbooked(plan, group)
+    weights: Array = time_of_ended + weights_of_unbooked_time(plan, group_index)
     return weights
 
 
-def cycle_spent(plan: Plan, sums: Array, group: int) -> Array:
+def weights_of_cycle_time(plan: Plan, sums: Array, group_index: int) -> Array:
     """Return the weights with which the columns of a row add up to the whole cycles of a closed
     group, think time included [s]: N times the elapsed time or, in a plan without anything random,
     the time of the cycles that ended.
     """
-    if plan.groups[group].kind != "closed":
-        return time_spent(plan, sums, group)
-    booked_weights = _booked(plan, group)
-    return booked_weights if not plan.random else booked_weights + unbooked(plan, group)
+    if plan.groups[group_index].kind != "closed":
+        return weights_of_time(plan, sums, group_index)
+    booked_weights = _weights_of_booked_time(plan, group_index)
+    return (
+        booked_weights
+        if not plan.random
+        else booked_weights + weights_of_unbooked_time(plan, group_index)
+    )
 
 
-def unbooked(plan: Plan, group: int) -> Array:
+def weights_of_unbooked_time(plan: Plan, group_index: int) -> Array:
     """Return weights of the simulator's counters, whose weighted sum is the time that the customers
     of a closed group spend outside of finished cycles [s].
     """
     layout = Layout(plan)
-    elapsed_weights: Array = len(plan.groups[group].starts) * layout.column(layout.time)
-    return elapsed_weights - _booked(plan, group)
+    elapsed_weights: Array = len(plan.groups[group_index].starts) * layout.column(layout.time)
+    return elapsed_weights - _weights_of_booked_time(plan, group_index)
 
 
-def _thinks_outside(plan: Plan, sums: Array, group: int) -> bool:
+def _has_uncounted_time(plan: Plan, sums: Array, group_index: int) -> bool:
     """Return whether the cycles of a closed group contain time, such as think time, that its
     response time leaves out.
     """
     layout = Layout(plan)
-    totals = sums.sum(axis=0)
-    booked_weights = _booked(plan, group)
-    outside_weights = booked_weights - layout.column(layout.cycle_time[group])
+    column_sums = sums.sum(axis=0)
+    booked_weights = _weights_of_booked_time(plan, group_index)
+    uncounted_weights = booked_weights - layout.column(layout.cycle_time[group_index])
     # Both add up the same times in another order, and differ by rounding.
-    return float(totals @ outside_weights) > 1e-9 * float(totals @ booked_weights)
+    return float(column_sums @ uncounted_weights) > 1e-9 * float(column_sums @ booked_weights)
 
 
-ENDS = 4.0
+CYCLES_AT_ENDS = 4.0
 """Cycles of each customer that are taken as explained by the ends of a run, at most."""
 
 
-def unended(plan: Plan, sums: Array, group: int) -> float:
+def unended(plan: Plan, sums: Array, group_index: int) -> float:
     """Return the share of a closed group's time that belongs to unfinished cycles; 0 if it is at
     most 1 %, or if the start and the end of the run can explain it [1].
 
     Parameters
     ----------
-    plan, sums, group : as for `time_spent`
+    plan, sums, group_index : as for `weights_of_time`
     """
-    if plan.groups[group].kind != "closed" or not len(sums):
+    if plan.groups[group_index].kind != "closed" or not len(sums):
         return 0.0
     layout = Layout(plan)
-    totals = sums.sum(axis=0)
-    customers = len(plan.groups[group].starts)
-    cycles = float(totals[layout.cycles[group]])
-    time_of_customers = customers * float(totals[layout.time])
-    share = (
-        float(totals @ unbooked(plan, group)) / time_of_customers if time_of_customers > 0 else 0.0
+    column_sums = sums.sum(axis=0)
+    customers = len(plan.groups[group_index].starts)
+    ended_cycles = float(column_sums[layout.cycles[group_index]])
+    time_of_customers = customers * float(column_sums[layout.time])
+    unended_share = (
+        float(column_sums @ weights_of_unbooked_time(plan, group_index)) / time_of_customers
+        if time_of_customers > 0
+        else 0.0
     )
-    explained_by_ends = ENDS * customers / cycles if cycles else 0.0
+    explained_by_ends = CYCLES_AT_ENDS * customers / ended_cycles if ended_cycles else 0.0
     # Up to 1 % the unfinished cycles matter less than the precision that runs have by default.
-    return share if share > max(0.01, explained_by_ends) else 0.0
+    return unended_share if unended_share > max(0.01, explained_by_ends) else 0.0
 
 
-def hardly_ended(plan: Plan, sums: Array, group: int) -> bool:
+def hardly_ended(plan: Plan, sums: Array, group_index: int) -> bool:
     """Return whether a closed group without think time ended so few cycles that all time of
     unfinished cycles may be due to the start and the end of the run; Little's law then gives the
     mean time.
 
     Parameters
     ----------
-    plan, sums, group : as for `time_spent`
+    plan, sums, group_index : as for `weights_of_time`
     """
-    if plan.groups[group].kind != "closed" or not plan.random or not len(sums):
+    if plan.groups[group_index].kind != "closed" or not plan.random or not len(sums):
         return False
-    cycles = float(sums.sum(axis=0)[Layout(plan).cycles[group]])
-    few_cycles = cycles <= ENDS * len(plan.groups[group].starts)
-    return few_cycles and not _thinks_outside(plan, sums, group)
+    ended_cycles = float(sums.sum(axis=0)[Layout(plan).cycles[group_index]])
+    has_few_cycles = ended_cycles <= CYCLES_AT_ENDS * len(plan.groups[group_index].starts)
+    return has_few_cycles and not _has_uncounted_time(plan, sums, group_index)
 
 
-def _booked(plan: Plan, group: int) -> Array:
+def _weights_of_booked_time(plan: Plan, group_index: int) -> Array:
     """Return the weights with which the columns of a row add up to the time of the ended cycles of
     a group [s].
     """
     layout = Layout(plan)
     weights = np.zeros(Layout(plan).width)
-    first_column = layout.booked[group]
+    first_column = layout.booked[group_index]
     weights[first_column : first_column + layout.labels] = 1.0
     return weights
 
 
-def dropped_of(run: Result | ReplicationResult, layout: Layout, group: int) -> int:
+def dropped_of(run: Result | ReplicationResult, layout: Layout, group_index: int) -> int:
     """Return how many of the cycles dropped as warm-up belong to a group, in proportion to the
     cycles that each group ended.
     """
     cycles_by_group = run.batches[:, layout.cycles].sum(axis=0)
     return (
-        round(run.dropped * cycles_by_group[group] / cycles_by_group.sum())
+        round(run.dropped * cycles_by_group[group_index] / cycles_by_group.sum())
         if cycles_by_group.sum()
         else run.dropped
     )
@@ -723,9 +747,9 @@ class AnyKernel(Protocol):
     @property
     def events(self) -> int: ...
     @property
-    def sent(self) -> int: ...
+    def unawaited_branches(self) -> int: ...
     @property
-    def beside(self) -> int: ...
+    def unended_branches(self) -> int: ...
     def run(self, events: int) -> bool: ...
     def waits(self) -> list[Wait]: ...
     def take_rows(self) -> Array: ...
@@ -767,17 +791,19 @@ class Record:
         """Take over the rows and response times that a kernel wrote."""
         self._pending_rows = np.concatenate([self._pending_rows, kernel.take_rows()])
         self._pending_times = [
-            np.concatenate([times, kernel.take_responses(group)])
-            for group, times in enumerate(self._pending_times)
+            np.concatenate([pending_times, kernel.take_responses(group_index)])
+            for group_index, pending_times in enumerate(self._pending_times)
         ]
 
-    def add(self, rows: int, events: int) -> Array:
-        """Add the next `rows` pending rows, or fewer up to the first one at which `events` events
+    def add(self, row_count: int, event_limit: int) -> Array:
+        """Add the next `row_count` pending rows, or fewer up to the first one at which `event_limit` events
         were planned; return the last row added.
         """
-        rows_beyond = np.flatnonzero(self._pending_rows[:rows, self.layout.order] >= events)
+        rows_beyond = np.flatnonzero(
+            self._pending_rows[:row_count, self.layout.order] >= event_limit
+        )
         added_count = (
-            int(rows_beyond[0]) + 1 if len(rows_beyond) else min(rows, len(self._pending_rows))
+            int(rows_beyond[0]) + 1 if len(rows_beyond) else min(row_count, len(self._pending_rows))
         )
         added_rows = self._pending_rows[:added_count]
         self._pending_rows = self._pending_rows[added_count:]
@@ -790,12 +816,13 @@ class Record:
         while len(self._rows) > MOST_ROWS:
             self._rows = self._rows[::2]
             self._row_step *= 2
-        for group, quantiles in enumerate(self.quantiles):
+        for group_index, quantiles in enumerate(self.quantiles):
             ended_cycles = int(
-                added_rows[-1][self.layout.cycles[group]] - self.last[self.layout.cycles[group]]
+                added_rows[-1][self.layout.cycles[group_index]]
+                - self.last[self.layout.cycles[group_index]]
             )
-            quantiles.add(self._pending_times[group][:ended_cycles])
-            self._pending_times[group] = self._pending_times[group][ended_cycles:]
+            quantiles.add(self._pending_times[group_index][:ended_cycles])
+            self._pending_times[group_index] = self._pending_times[group_index][ended_cycles:]
         self.seen += added_count
         self.last = added_rows[-1]
         return self.last

@@ -26,7 +26,7 @@ from slipstick.sim.estimate import Estimate
 from slipstick.sim.plan.plan import Plan
 from slipstick.sim.second_look import Expected, Look, second_look
 
-DECIDING = (
+DECIDING_CODE = (
     "slipstick/sim",
     "slipstick/phases.py",
     "slipstick/time_distributions.py",
@@ -36,14 +36,14 @@ DECIDING = (
 )
 """The code that decides a look."""
 
-_NAMED_BY = 3
+_NAME_DIGITS = 3
 """Hexadecimal digits of a key that name its file: 4,096 files of some 500 B at most."""
 
 
 def kept_look(
     plan: Plan,
-    expected: Mapping[int, Expected],
-    events: int,
+    expected_by_group: Mapping[int, Expected],
+    event_limit: int,
     waits_and_utilizations: Mapping[str, float],
 ) -> Look:
     """Return the result of a check by simulation from the cache folder, or simulate now and store
@@ -51,21 +51,29 @@ def kept_look(
 
     Parameters
     ----------
-    plan, expected, events, waits_and_utilizations : as of `second_look`
+    plan, expected_by_group, event_limit, waits_and_utilizations : as of `second_look`
     """
     folder = cache_folder()
     # Equal plans that were built in another way may have other bytes: they are simulated again.
     content = pickle.dumps(
-        (code_hash(*DECIDING), np.__version__, plan, expected, events, waits_and_utilizations), 4
+        (
+            code_hash(*DECIDING_CODE),
+            np.__version__,
+            plan,
+            expected_by_group,
+            event_limit,
+            waits_and_utilizations,
+        ),
+        4,
     )
     key = sha256(content).hexdigest()
     if folder is None:
-        return second_look(plan, expected, events, waits_and_utilizations)
-    file = folder / f"look-{key[:_NAMED_BY]}.json"
-    look = _read(file, key)
+        return second_look(plan, expected_by_group, event_limit, waits_and_utilizations)
+    look_file = folder / f"look-{key[:_NAME_DIGITS]}.json"
+    look = _read(look_file, key)
     if look is None:
-        look = second_look(plan, expected, events, waits_and_utilizations)
-        _write(file, key, look)
+        look = second_look(plan, expected_by_group, event_limit, waits_and_utilizations)
+        _write(look_file, key, look)
     return look
 
 
@@ -82,27 +90,27 @@ def cache_folder() -> Path | None:
     return None
 
 
-def _read(file: Path, key: str) -> Look | None:
+def _read(look_file: Path, key: str) -> Look | None:
     with suppress(OSError, UnicodeDecodeError):
-        first_line, _, body = file.read_text(encoding="utf-8").partition("\n")
-        if first_line == _seal(key, body):
-            fields = json.loads(body)
+        first_line, _, look_text = look_file.read_text(encoding="utf-8").partition("\n")
+        if first_line == _checksum(key, look_text):
+            fields = json.loads(look_text)
             return Look(**{**fields, "seen": Estimate(**fields["seen"])})
     return None
 
 
-def _write(file: Path, key: str, look: Look) -> None:
-    body = json.dumps(asdict(look))
-    temporary_file = file.with_name(f".look-{uuid4().hex}")
+def _write(look_file: Path, key: str, look: Look) -> None:
+    look_text = json.dumps(asdict(look))
+    temporary_file = look_file.with_name(f".look-{uuid4().hex}")
     with suppress(OSError):
-        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        look_file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         try:
             # Not stored on the disk at once: a damaged file costs one look.
-            temporary_file.write_text(f"{_seal(key, body)}\n{body}", encoding="utf-8")
-            os.replace(temporary_file, file)
+            temporary_file.write_text(f"{_checksum(key, look_text)}\n{look_text}", encoding="utf-8")
+            os.replace(temporary_file, look_file)
         finally:
             temporary_file.unlink(missing_ok=True)
 
 
-def _seal(key: str, body: str) -> str:
-    return sha256(f"{key}\n{body}".encode()).hexdigest()
+def _checksum(key: str, look_text: str) -> str:
+    return sha256(f"{key}\n{look_text}".encode()).hexdigest()

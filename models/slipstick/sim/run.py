@@ -33,13 +33,13 @@ from slipstick.sim.estimate import (
     ReplicationResult,
     Result,
     batch_sums,
-    chunk,
     correlated,
+    cycles_per_row,
     dropped_of,
     precise_enough,
     ratio,
-    time_spent,
     warm_up,
+    weights_of_time,
 )
 from slipstick.sim.plain.kernel import Kernel
 from slipstick.sim.plan.distributions import BatchTimes, BurstyTimes
@@ -70,7 +70,7 @@ _NEGLIGIBLE = 0.01
 alike: it does not matter.
 """
 
-_STRETCH = 16_384
+_EVENTS_AT_A_TIME = 16_384
 """Events between two reads of the rows of a kernel."""
 
 OPEN = "open"
@@ -89,21 +89,21 @@ _AT_MOST = "the simulation takes at most {:,} events"
 _REPLICATIONS = 30
 """Replications of a program that are run at least."""
 
-_GROWTH = (1.5, 8.0)
+_LENGTH_FACTORS = (1.5, 8.0)
 """Least and largest factor by which replications that are not precise enough are made longer;
 they start again.
 """
 
-_MARGIN = 1.1
+_LENGTH_MARGIN = 1.1
 """Factor beyond the length by which the interval would just be narrow enough, so that the next
 round is usually the last.
 """
 
-_SPACING = 1.25
+_LOOK_SPACING = 1.25
 """Factor between the lengths at which a run is judged: at most a quarter of it is more than needed,
 and the judgements, each one more chance to stop at an interval that is narrow by luck, are few."""
 
-FEW_BESIDE, PART_BESIDE, MOST_BESIDE = 100, 0.02, 200_000
+FEW_UNENDED, PART_UNENDED, MOST_UNENDED = 100, 0.02, 200_000
 """Branches without a waiting processor that have not ended: a run has no steady state where they are
 more than the first and this part of all that were begun; the last is looked at within a run, because
 each takes 0.5 KB or more. A load of 1.02 of their resource leaves one of 50."""
@@ -137,7 +137,7 @@ class Replication:
 
     def run(self) -> ReplicationResult:
         """Run the replication in this process."""
-        return _program_run(self) if self.plan.once else _steady_run(self)
+        return _run_program(self) if self.plan.once else _run_steady(self)
 
 
 Spread = Callable[[Iterable[Replication]], Iterable[ReplicationResult]]
@@ -177,14 +177,14 @@ def simulate(plan: Plan, simulation: Simulation | None = None) -> Result:
         )
     settings = replace(settings, least=max(settings.least, _customers_of_bursts(plan)))
     if plan.once:
-        return _with_kernel(plan, settings, _program_runs)
+        return _with_kernel(plan, settings, _run_programs)
     if settings.replications > 1 and plan.random:
-        return _with_kernel(plan, settings, _replicated)
+        return _with_kernel(plan, settings, _run_replications)
     return _with_kernel(
         plan,
         settings,
-        lambda plan, settings_of_run: _estimated(
-            plan, settings_of_run, [_steady_run(Replication(plan, settings_of_run, 0))]
+        lambda plan, run_settings: _combined_result(
+            plan, run_settings, [_run_steady(Replication(plan, run_settings, 0))]
         ),
     )
 
@@ -197,35 +197,37 @@ def _customers_of_bursts(plan: Plan) -> int:
         plan.draws[group.arrivals].distribution for group in plan.groups if group.kind == OPEN
     ]
     customers_by_period = [
-        times.customers_of_period
-        for times in arrival_times
-        if isinstance(times, BurstyTimes | BatchTimes)
+        arrival_distribution.customers_of_period
+        for arrival_distribution in arrival_times
+        if isinstance(arrival_distribution, BurstyTimes | BatchTimes)
     ]
     return min(math.ceil(BURSTS * max(customers_by_period, default=0.0)), _MOST_LEAST)
 
 
 def _with_kernel(
-    plan: Plan, settings: Simulation, run: Callable[[Plan, Simulation], Result]
+    plan: Plan, settings: Simulation, run_plan: Callable[[Plan, Simulation], Result]
 ) -> Result:
     """Run by a suitable kernel: both kernels simulate the same events, so a run that turns out long
     is started again with the compiled one.
     """
-    kernel = settings.kernel
+    kernel_name = settings.kernel
     # A row of statistics waits for a cycle of every customer, so that a short run of many has none.
     is_long = is_loaded() or 10 * plan.population > PLAIN_EVENTS
     has_compiled = can_compile()
     compiled_settings = replace(settings, kernel=COMPILED)
-    if kernel == COMPILED or (kernel == "auto" and has_compiled and is_long):
-        return replace(run(plan, compiled_settings), settings=settings)
+    if kernel_name == COMPILED or (kernel_name == "auto" and has_compiled and is_long):
+        return replace(run_plan(plan, compiled_settings), settings=settings)
     short_settings = replace(settings, events=min(settings.events, PLAIN_EVENTS), kernel=PLAIN)
-    plain_only = kernel == PLAIN or not has_compiled or short_settings.events == settings.events
-    result = run(plan, replace(settings, kernel=PLAIN) if plain_only else short_settings)
+    plain_only = (
+        kernel_name == PLAIN or not has_compiled or short_settings.events == settings.events
+    )
+    result = run_plan(plan, replace(settings, kernel=PLAIN) if plain_only else short_settings)
     if not plain_only and result.stopped == "events":
-        result = run(plan, compiled_settings)
+        result = run_plan(plan, compiled_settings)
     return replace(result, settings=settings)
 
 
-def _replicated(plan: Plan, settings: Simulation) -> Result:
+def _run_replications(plan: Plan, settings: Simulation) -> Result:
     """Run independent replications of equal length, then longer ones, until the mean times are
     known.
 
@@ -237,7 +239,7 @@ def _replicated(plan: Plan, settings: Simulation) -> Result:
     replication_count = settings.replications
     run_replications = SPREAD.get()
     least_cycles = settings.cycles or max(
-        settings.least, 2 * BATCHES * chunk(plan) * replication_count
+        settings.least, 2 * BATCHES * cycles_per_row(plan) * replication_count
     )
     while True:
         # Rounded up, so that all replications together have at least the cycles asked for.
@@ -246,33 +248,34 @@ def _replicated(plan: Plan, settings: Simulation) -> Result:
             cycles=-(-least_cycles // replication_count),
             events=-(-settings.events // replication_count),
         )
-        runs: list[ReplicationResult] = []
-        for run in run_replications(
+        replication_results: list[ReplicationResult] = []
+        for replication_result in run_replications(
             [Replication(plan, replication_settings, number) for number in range(replication_count)]
         ):
-            runs.append(run)
-            if run.stopped == "interrupted":
-                return _estimated(plan, settings, runs)
-        result = _estimated(plan, settings, runs)
+            replication_results.append(replication_result)
+            if replication_result.stopped == "interrupted":
+                return _combined_result(plan, settings, replication_results)
+        result = _combined_result(plan, settings, replication_results)
         if result.stopped == "events" or settings.cycles is not None:
             return result
         if result.converged:
             return replace(result, stopped="precision")
-        growth_factor = _GROWTH[0]
+        growth_factor = _LENGTH_FACTORS[0]
         if result.trusted:
             greatest_error = max(
                 estimate.half_width / estimate.mean
                 for estimate in map(result.mean_time, range(len(plan.groups)))
             )
             growth_factor = min(
-                max(_MARGIN * (greatest_error / settings.precision) ** 2, growth_factor), _GROWTH[1]
+                max(_LENGTH_MARGIN * (greatest_error / settings.precision) ** 2, growth_factor),
+                _LENGTH_FACTORS[1],
             )
         # A round whose intervals cannot be trusted says nothing of the length that is needed: it
         # grows by the least factor.
         least_cycles = math.ceil(least_cycles * growth_factor)
 
 
-def _steady_run(replication: Replication) -> ReplicationResult:
+def _run_steady(replication: Replication) -> ReplicationResult:
     """Run one replication; unless its number of cycles is given, estimate after growing numbers of
     rows until the mean times are known.
     """
@@ -281,55 +284,57 @@ def _steady_run(replication: Replication) -> ReplicationResult:
     record = Record(plan)
     layout = Layout(plan)
     kernel = KERNELS[settings.kernel](plan, settings.seed, replication.number)
-    last_row = -(-(settings.cycles or 2**60) // chunk(plan))
-    next_look = max(-(-settings.least // chunk(plan)), 2 * BATCHES)
+    last_row = -(-(settings.cycles or 2**60) // cycles_per_row(plan))
+    next_look = max(-(-settings.least // cycles_per_row(plan)), 2 * BATCHES)
     stopped = ""
     work_pace = WorkPace()
     try:
         while not stopped:
             # Short stretches at first, so that a run which soon is precise is not simulated far
             # beyond its end.
-            goes_on = kernel.run(min(kernel.events + 64, _STRETCH))
+            has_next_event = kernel.run(min(kernel.events + 64, _EVENTS_AT_A_TIME))
             work_pace.check(kernel.events, settings.events, _AT_MOST.format(settings.events))
             record.take(kernel)
-            if kernel.beside > MOST_BESIDE:
-                _check_beside(kernel)
-            if not goes_on or (not record.pending and record.seen == 0):
-                _check_alive(plan, kernel, goes_on, settings)
+            if kernel.unended_branches > MOST_UNENDED:
+                _refuse_growing_branches(kernel)
+            if not has_next_event or (not record.pending and record.seen == 0):
+                _refuse_deadlock(plan, kernel, has_next_event, settings)
             while record.pending and not stopped:
                 # Decisions are made at the same rows, whatever number of events the kernel
                 # simulates at a time.
-                last_added = record.add(min(next_look, last_row) - record.seen, settings.events)
+                latest_row = record.add(min(next_look, last_row) - record.seen, settings.events)
                 if record.seen >= last_row:
                     stopped = "cycles"
-                elif last_added[layout.order] >= settings.events:
+                elif latest_row[layout.order] >= settings.events:
                     stopped = "events"
                 elif record.seen >= next_look:
-                    next_look = int(next_look * _SPACING) + 1
+                    next_look = int(next_look * _LOOK_SPACING) + 1
                     if (
                         settings.cycles is None
-                        and _estimated(plan, settings, [_without_warm_up(record)]).converged
+                        and _combined_result(plan, settings, [_without_warm_up(record)]).converged
                     ):
                         stopped = "precision"
     except KeyboardInterrupt:
         stopped = "interrupted"
-    _check_beside(kernel)
+    _refuse_growing_branches(kernel)
     return _without_warm_up(record, settings.replications, stopped)
 
 
-def _check_beside(kernel: AnyKernel) -> None:
+def _refuse_growing_branches(kernel: AnyKernel) -> None:
     """Raise an error if branches that no customer waits for begin faster than they end."""
-    if kernel.beside > FEW_BESIDE + PART_BESIDE * kernel.sent:
+    if kernel.unended_branches > FEW_UNENDED + PART_UNENDED * kernel.unawaited_branches:
         raise NoAnswerError(
-            f"of {kernel.sent:,} branches that continued without their processors,"
-            f" {kernel.beside:,} have not ended after {kernel.now:.4g} s: they are begun faster"
+            f"of {kernel.unawaited_branches:,} branches that continued without their processors,"
+            f" {kernel.unended_branches:,} have not ended after {kernel.now:.4g} s: they are begun faster"
             " than"
             " their resources serve them, or last longer than the run; begin fewer, shorten them, or"
             " simulate longer"
         )
 
 
-def _check_alive(plan: Plan, kernel: AnyKernel, goes_on: bool, settings: Simulation) -> None:
+def _refuse_deadlock(
+    plan: Plan, kernel: AnyKernel, has_next_event: bool, settings: Simulation
+) -> None:
     """Raise an error for a deadlock, or where no cycle can end."""
     most_events = (
         _MOST_EVENTS_WITHOUT_ROW // 2
@@ -337,11 +342,11 @@ def _check_alive(plan: Plan, kernel: AnyKernel, goes_on: bool, settings: Simulat
         else _MOST_EVENTS_WITHOUT_ROW
     )
     # A large population needs some events of each member before the first cycle can end.
-    if goes_on and kernel.events <= min(settings.events, most_events + 10 * plan.population):
+    if has_next_event and kernel.events <= min(settings.events, most_events + 10 * plan.population):
         return
     waits = kernel.waits()
-    if not goes_on or lock_cycle(waits):
-        raise deadlock(plan, kernel.now, waits if not goes_on else lock_cycle(waits))
+    if not has_next_event or lock_cycle(waits):
+        raise deadlock(plan, kernel.now, waits if not has_next_event else lock_cycle(waits))
     progress_text = "no cycle has ended" if kernel.now > 0 else "no time has passed"
     raise NoAnswerError(
         f"{progress_text} after {kernel.events} events, at {kernel.now:g} s: {NOTHING_TO_ESTIMATE}"
@@ -351,25 +356,29 @@ def _check_alive(plan: Plan, kernel: AnyKernel, goes_on: bool, settings: Simulat
 def _without_warm_up(record: Record, replications: int = 1, stopped: str = "") -> ReplicationResult:
     """Return the rows of a replication without its warm-up, added up to the number of batches."""
     layout = record.layout
-    sums = record.sums()
-    cycles = sums[:, layout.cycles].sum(axis=1)
-    dropped = 0
-    is_trusted = len(sums) >= 2 * BATCHES
+    row_sums = record.sums()
+    cycles_by_row = row_sums[:, layout.cycles].sum(axis=1)
+    dropped_rows = 0
+    is_trusted = len(row_sums) >= 2 * BATCHES
     if is_trusted:
-        mean_times = sums[:, layout.cycle_time].sum(axis=1) / cycles
-        dropped = warm_up(mean_times)
+        mean_times = row_sums[:, layout.cycle_time].sum(axis=1) / cycles_by_row
+        dropped_rows = warm_up(mean_times)
         # A warm-up that reaches the middle of the run may be longer.
-        is_trusted = len(sums) - dropped >= 2 * BATCHES and dropped < len(sums) // 2
+        is_trusted = (
+            len(row_sums) - dropped_rows >= 2 * BATCHES and dropped_rows < len(row_sums) // 2
+        )
     batch_count = max(BATCHES // replications, 1)
     # Rows that fill no batch are dropped with the warm-up.
-    kept_rows = (len(sums) - dropped) // batch_count * batch_count if is_trusted else len(sums)
+    kept_rows = (
+        (len(row_sums) - dropped_rows) // batch_count * batch_count if is_trusted else len(row_sums)
+    )
     return ReplicationResult(
-        batches=batch_sums(sums[dropped:], batch_count) if is_trusted else sums,
+        batches=batch_sums(row_sums[dropped_rows:], batch_count) if is_trusted else row_sums,
         quantiles=record.quantiles,
         stopped=stopped,
         trusted=is_trusted,
-        dropped=int(cycles[: len(sums) - kept_rows].sum()),
-        cycles=int(cycles.sum()),
+        dropped=int(cycles_by_row[: len(row_sums) - kept_rows].sum()),
+        cycles=int(cycles_by_row.sum()),
         events=int(record.last[layout.order]),
     )
 
@@ -404,65 +413,74 @@ def _may_bury_customers(plan: Plan, batches: Array) -> bool:
     if len(plan.groups) < 2 or not len(batches):
         return False
     layout = Layout(plan)
-    totals = batches.sum(axis=0)
+    column_sums = batches.sum(axis=0)
     last_come_stations = [
         station for station in plan.stations if DISCIPLINES[station.discipline].order == REVERSE
     ]
     servers_by_name = {station.name: station.servers for station in last_come_stations}
     return any(
-        totals[layout.use[index]] > ALWAYS_BUSY * servers_by_name[name] * totals[layout.time]
-        and _groups_that_wait(plan, layout, totals, name) > 1
-        for index, name in enumerate(plan.resources)
-        if name in servers_by_name
+        column_sums[layout.use[resource_index]]
+        > ALWAYS_BUSY * servers_by_name[resource_name] * column_sums[layout.time]
+        and _groups_that_wait(plan, layout, column_sums, resource_name) > 1
+        for resource_index, resource_name in enumerate(plan.resources)
+        if resource_name in servers_by_name
     )
 
 
-def _groups_that_wait(plan: Plan, layout: Layout, totals: Array, resource: str) -> int:
+def _groups_that_wait(plan: Plan, layout: Layout, column_sums: Array, resource_name: str) -> int:
     """Return the number of groups that waited for a resource; all groups where waits for it are
     booked by another label, as in networks.
     """
-    if (label := f"wait:{resource}") not in plan.labels:
+    if (label := f"wait:{resource_name}") not in plan.labels:
         return len(plan.groups)
-    number = plan.labels.index(label)
-    return sum(totals[first_label + number] > 0 for first_label in layout.booked)
+    label_index = plan.labels.index(label)
+    return sum(column_sums[first_column + label_index] > 0 for first_column in layout.booked)
 
 
-def _estimated(plan: Plan, settings: Simulation, runs: Sequence[ReplicationResult]) -> Result:
+def _combined_result(
+    plan: Plan, settings: Simulation, replication_results: Sequence[ReplicationResult]
+) -> Result:
     """Estimate the mean times from the batches of all replications."""
     layout = Layout(plan)
-    first_run = runs[0]
-    stop_reasons = {run.stopped for run in runs}
+    first_result = replication_results[0]
+    stop_reasons = {replication_result.stopped for replication_result in replication_results}
     stopped = next(
         (reason for reason in ("interrupted", "events") if reason in stop_reasons),
-        first_run.stopped,
+        first_result.stopped,
     )
-    is_single = len(runs) == 1
+    is_single = len(replication_results) == 1
     result = Result(
-        batches=first_run.batches if is_single else np.concatenate([run.batches for run in runs]),
-        quantiles=first_run.quantiles if is_single else _pooled_quantiles(plan, runs),
+        batches=first_result.batches
+        if is_single
+        else np.concatenate(
+            [replication_result.batches for replication_result in replication_results]
+        ),
+        quantiles=first_result.quantiles
+        if is_single
+        else _pooled_quantiles(plan, replication_results),
         stopped=stopped,
-        trusted=all(run.trusted for run in runs),
-        dropped=sum(run.dropped for run in runs),
-        cycles=sum(run.cycles for run in runs),
-        events=sum(run.events for run in runs),
+        trusted=all(replication_result.trusted for replication_result in replication_results),
+        dropped=sum(replication_result.dropped for replication_result in replication_results),
+        cycles=sum(replication_result.cycles for replication_result in replication_results),
+        events=sum(replication_result.events for replication_result in replication_results),
         plan=plan,
         settings=settings,
         pooled=not is_single,
     )
     if not result.trusted:
         return result
-    groups = range(len(plan.groups))
-    batches = result.batches.reshape(len(runs), -1, layout.width)
+    group_indexes = range(len(plan.groups))
+    batch_table = result.batches.reshape(len(replication_results), -1, layout.width)
     # A batch in which a group ended no cycle is divided by 1: it matters for the test of
     # correlation only.
     batch_means = [
-        batches
-        @ time_spent(plan, result.batches, group)
-        / np.maximum(batches[..., layout.cycles[group]], 1)
-        for group in groups
+        batch_table
+        @ weights_of_time(plan, result.batches, group_index)
+        / np.maximum(batch_table[..., layout.cycles[group_index]], 1)
+        for group_index in group_indexes
     ]
     negligible_difference = settings.precision * _NEGLIGIBLE
-    unended_shares = [result.unended(group) for group in groups]
+    unended_shares = [result.unended(group_index) for group_index in group_indexes]
     is_starved = (
         max(unended_shares) > STARVED
         or sum(share > STARVED_TOGETHER for share in unended_shares) > 1
@@ -476,29 +494,35 @@ def _estimated(plan: Plan, settings: Simulation, runs: Sequence[ReplicationResul
         ),
     )
     is_precise = all(
-        precise_enough(result.mean_time(group), settings.precision) for group in groups
+        precise_enough(result.mean_time(group_index), settings.precision)
+        for group_index in group_indexes
     )
     return replace(result, converged=is_precise and result.trusted and stopped != "interrupted")
 
 
-def _pooled_quantiles(plan: Plan, runs: Sequence[ReplicationResult]) -> tuple[Quantiles, ...]:
+def _pooled_quantiles(
+    plan: Plan, replication_results: Sequence[ReplicationResult]
+) -> tuple[Quantiles, ...]:
     """Join the response times of several replications, without their warm-ups."""
     layout = Layout(plan)
     pooled_quantiles = tuple(Quantiles() for _ in plan.groups)
-    for run in runs:
-        for group, quantiles in enumerate(pooled_quantiles):
-            quantiles.join(run.quantiles[group], dropped_of(run, layout, group))
+    for replication_result in replication_results:
+        for group_index, quantiles in enumerate(pooled_quantiles):
+            quantiles.join(
+                replication_result.quantiles[group_index],
+                dropped_of(replication_result, layout, group_index),
+            )
     return pooled_quantiles
 
 
-def _program_runs(plan: Plan, settings: Simulation) -> Result:
+def _run_programs(plan: Plan, settings: Simulation) -> Result:
     """Run replications of a program; a single one if nothing in it is random."""
     final_rows: list[Array] = []
-    quantiles_by_group = tuple(Quantiles(section=1) for _ in plan.groups)
+    quantiles_by_group = tuple(Quantiles(section_size=1) for _ in plan.groups)
     layout = Layout(plan)
     least_count = settings.cycles or (min(settings.least, _REPLICATIONS) if plan.random else 1)
     next_look = least_count
-    events = 0
+    events_used = 0
     stopped = ""
     work_pace = WorkPace()
 
@@ -506,39 +530,51 @@ def _program_runs(plan: Plan, settings: Simulation) -> Result:
         # One after the other each has what is left of the budget; side by side, what was left when
         # they began.
         for number in range(len(final_rows), next_look):
-            yield Replication(plan, replace(settings, events=settings.events - events), number)
+            yield Replication(plan, replace(settings, events=settings.events - events_used), number)
 
     try:
         while not stopped:
-            for run in SPREAD.get()(next_replications()):
-                events += run.events
-                work_pace.check(max(events, 1), settings.events, _AT_MOST.format(settings.events))
-                if not len(run.batches) or events > settings.events:
+            for replication_result in SPREAD.get()(next_replications()):
+                events_used += replication_result.events
+                work_pace.check(
+                    max(events_used, 1), settings.events, _AT_MOST.format(settings.events)
+                )
+                if not len(replication_result.batches) or events_used > settings.events:
                     stopped = "events"
                     break
-                final_rows.append(run.batches[-1])
+                final_rows.append(replication_result.batches[-1])
                 for quantiles in quantiles_by_group:
                     quantiles.add(final_rows[-1][[layout.time]])
-                stopped = _program_stops(plan, settings, final_rows, events, next_look, least_count)
+                stopped = _stop_reason_of_program(
+                    plan, settings, final_rows, events_used, next_look, least_count
+                )
                 if stopped:
                     break
-            next_look = int(next_look * _SPACING) + 1
+            next_look = int(next_look * _LOOK_SPACING) + 1
     except KeyboardInterrupt:
         stopped = "interrupted"
     batches = np.array(final_rows) if final_rows else np.zeros((0, layout.width))
     is_trusted = len(final_rows) >= FEWEST_REPLICATIONS
     return Result(
-        batches, quantiles_by_group, stopped, is_trusted, 0, len(final_rows), events, plan, settings
+        batches,
+        quantiles_by_group,
+        stopped,
+        is_trusted,
+        0,
+        len(final_rows),
+        events_used,
+        plan,
+        settings,
     ).with_convergence()
 
 
-def _program_run(replication: Replication) -> ReplicationResult:
+def _run_program(replication: Replication) -> ReplicationResult:
     """Run a program once, or as far as the budget of events reaches."""
     plan = replication.plan
     settings = replication.settings
     kernel = KERNELS[settings.kernel](plan, settings.seed, replication.number)
     work_pace = WorkPace()
-    while kernel.run(_STRETCH) and kernel.events < settings.events:
+    while kernel.run(_EVENTS_AT_A_TIME) and kernel.events < settings.events:
         work_pace.check(kernel.events, settings.events, _AT_MOST.format(settings.events))
     rows = kernel.take_rows()
     if not len(rows):
@@ -551,25 +587,26 @@ def _program_run(replication: Replication) -> ReplicationResult:
     return ReplicationResult(rows[-1:], (), "complete", False, 0, 1, events)
 
 
-def _program_stops(
+def _stop_reason_of_program(
     plan: Plan,
     settings: Simulation,
-    rows: list[Array],
-    events: int,
+    final_rows: list[Array],
+    events_used: int,
     next_look: int,
     least_count: int,
 ) -> str:
     if not plan.random:
         return "complete"
-    if len(rows) >= least_count and settings.cycles is not None:
+    if len(final_rows) >= least_count and settings.cycles is not None:
         return "cycles"
-    if events >= settings.events:
+    if events_used >= settings.events:
         return "events"
-    if len(rows) >= max(next_look, FEWEST_REPLICATIONS):
+    if len(final_rows) >= max(next_look, FEWEST_REPLICATIONS):
         layout = Layout(plan)
-        row_table = np.array(rows)
+        row_table = np.array(final_rows)
         if precise_enough(
-            ratio(row_table[:, layout.time], np.ones(len(rows)), settings.level), settings.precision
+            ratio(row_table[:, layout.time], np.ones(len(final_rows)), settings.level),
+            settings.precision,
         ):
             return "precision"
     return ""

@@ -25,8 +25,8 @@ from slipstick.sim.estimate import (
     batch_sums,
     ratio,
     t_quantile,
-    time_spent,
     unended,
+    weights_of_time,
 )
 from slipstick.sim.plain.kernel import Kernel
 from slipstick.sim.plan.plan import Plan
@@ -51,10 +51,10 @@ FIRST_LOOK = 2_500
 FEWEST_EVENTS = 20_000
 """Events before a mean that is called exact is contradicted."""
 
-WIDER = 1.3
+WIDENING = 1.3
 """Factor by which the interval of so short a run is taken wider."""
 
-WIDEST = 0.25
+WIDEST_INTERVAL = 0.25
 """Half-width, relative to the mean, above which nothing is contradicted [1]."""
 
 CERTAIN_WIDTH = 0.03
@@ -65,14 +65,14 @@ MOST_UNLIKE = 0.3
 step, from which a run says nothing [1].
 """
 
-OF_PARTS = 0.05
+PART_TOLERANCE = 0.05
 """Part of the time of a cycle by which a wait at a resource may be off, or all of a cycle, and part
 of its servers by which its utilization may be, where the time agrees [1]."""
 
 _FEWEST_VISITS = 300
 """Visits from which the mean of their waits is looked at: of fewer, none may have waited yet."""
 
-_DROPPED = 5
+_WARM_UP_PART = 5
 """The first of so many parts of a run is its warm-up."""
 
 # Rows are joined into so many batches, so that neighbours are hardly correlated. With 15 degrees
@@ -135,8 +135,8 @@ class Look:
 
 def second_look(
     plan: Plan,
-    expected: Mapping[int, Expected],
-    events: int,
+    expected_by_group: Mapping[int, Expected],
+    event_limit: int,
     waits_and_utilizations: Mapping[str, float] | None = None,
 ) -> Look:
     """Simulate a plan until it is decided whether the mean times of its groups, as another method
@@ -145,8 +145,8 @@ def second_look(
     Parameters
     ----------
     plan : what is run
-    expected : the mean time of each group by the other method, by the number of the group
-    events : at most
+    expected_by_group : the mean time of each group by the other method, by the number of the group
+    event_limit : at most
     waits_and_utilizations : of a visit and of resources, by names such as ``wait[bus]``, which are
         held against the run as well [s, 1]
 
@@ -162,20 +162,20 @@ def second_look(
     >>> second_look(plan, {0: Expected(5.0, 0.01)}, 10_000).verdict
     'differs'
     """
-    run: _Steady | _Programs = _Programs(plan, events) if plan.once else _Steady(plan)
+    run: _Steady | _Programs = _Programs(plan, event_limit) if plan.once else _Steady(plan)
     look = Look(UNSETTLED, reason="nothing was simulated")
     events_of_look = FIRST_LOOK
-    most_events = max(events, FIRST_LOOK)
+    most_events = max(event_limit, FIRST_LOOK)
     while events_of_look <= most_events:
         verdict_before = look.verdict
         # Each look is at twice as many events, so that all looks together cost at most twice the
         # last one.
-        goes_on = run.until(events_of_look)
-        look = replace(_judged(run, expected, events), events=run.events)
+        can_continue = run.until(events_of_look)
+        look = replace(_worst_look(run, expected_by_group, event_limit), events=run.events)
         is_confirmed = look.verdict == DIFFERS and (verdict_before == DIFFERS or not plan.random)
-        if look.verdict == AGREES or is_confirmed or not goes_on:
+        if look.verdict == AGREES or is_confirmed or not can_continue:
             break
-        if look.reason and run.hopeless(expected, events):
+        if look.reason and run.hopeless(expected_by_group, event_limit):
             break
         events_of_look *= 2
         if look.verdict == DIFFERS:  # one look may differ by chance, so the next has to as well
@@ -183,7 +183,7 @@ def second_look(
     if look.verdict not in (AGREES, UNDECIDED) or not waits_and_utilizations:
         return look
     last_look = events_of_look if look.verdict == AGREES else events_of_look // 2
-    return _with_parts(look, run, waits_and_utilizations, last_look, most_events)
+    return _with_waits_and_utilizations(look, run, waits_and_utilizations, last_look, most_events)
 
 
 class _Steady:
@@ -202,26 +202,29 @@ class _Steady:
         """Events simulated so far."""
         return self._kernel.events
 
-    def until(self, events: int) -> bool:
+    def until(self, event_count: int) -> bool:
         """Continue to a number of events; return False at a deadlock."""
-        goes_on = self._kernel.run(events - self._kernel.events)
+        has_next_event = self._kernel.run(event_count - self._kernel.events)
         self._rows.append(self._kernel.take_rows())
-        for group in range(len(self.plan.groups)):
-            self._kernel.take_responses(group)
-        return goes_on
+        for group_index in range(len(self.plan.groups)):
+            self._kernel.take_responses(group_index)
+        return has_next_event
 
     def sums(self) -> Array:
         """Return the sums over stretches of the run, without its first fifth."""
         self._rows = [np.concatenate(self._rows)]
         stretches: Array = np.diff(self._rows[0], axis=0)
-        return stretches[max(1, len(stretches) // _DROPPED) :] if self.plan.random else stretches
+        return (
+            stretches[max(1, len(stretches) // _WARM_UP_PART) :] if self.plan.random else stretches
+        )
 
-    def hopeless(self, expected: Mapping[int, Expected], events: int) -> bool:
-        """Return whether a run of `events` events would end fewer cycles than a verdict needs."""
+    def hopeless(self, expected_by_group: Mapping[int, Expected], event_limit: int) -> bool:
+        """Return whether a run of `event_limit` events would end fewer cycles than a verdict needs."""
         last_row = self._rows[0][-1]
         return any(
-            last_row[self.layout.cycles[group]] * events < answer.cycles * self.events
-            for group, answer in expected.items()
+            last_row[self.layout.cycles[group_index]] * event_limit
+            < expected_time.cycles * self.events
+            for group_index, expected_time in expected_by_group.items()
         )
 
 
@@ -233,29 +236,29 @@ class _Programs:
     PART = 4
     """Part of the events of a steady run: an event costs so many times as much."""
 
-    def __init__(self, plan: Plan, events: int) -> None:
+    def __init__(self, plan: Plan, event_limit: int) -> None:
         self.plan = plan
         self.layout = Layout(plan)
         self.events = 0
-        self._most_events = events
+        self._most_events = event_limit
         self._rows = list[Array]()
 
-    def until(self, events: int) -> bool:
+    def until(self, event_count: int) -> bool:
         """Run replications up to a number of events, and at the last look until there are enough
         replications; return False if one replication tells all, or takes all events.
         """
-        is_last_look = 2 * events > self._most_events
-        while self.events < max(events // self.PART, FIRST_LOOK) or (
+        is_last_look = 2 * event_count > self._most_events
+        while self.events < max(event_count // self.PART, FIRST_LOOK) or (
             is_last_look and len(self._rows) < _FEWEST_ROWS and self.events < self._most_events
         ):
             kernel = Kernel(self.plan, SEED, len(self._rows))
             while kernel.run(min(1024, self._most_events)) and kernel.events < self._most_events:
                 pass
-            rows = kernel.take_rows()
+            statistics_rows = kernel.take_rows()
             self.events += max(kernel.events, 1)
-            if not len(rows):
+            if not len(statistics_rows):
                 return False
-            self._rows.append(rows[-1:])
+            self._rows.append(statistics_rows[-1:])
             if not self.plan.random:
                 return False
         return True
@@ -265,40 +268,44 @@ class _Programs:
         no_rows = np.zeros((0, self.layout.width))
         return np.concatenate([no_rows, *self._rows])
 
-    def hopeless(self, expected: Mapping[int, Expected], events: int) -> bool:
+    def hopeless(self, expected_by_group: Mapping[int, Expected], event_limit: int) -> bool:
         """Return False: more replications always add information."""
         return False
 
 
-def _judged(run: _Steady | _Programs, expected: Mapping[int, Expected], events: int) -> Look:
+def _worst_look(
+    run: _Steady | _Programs, expected_by_group: Mapping[int, Expected], event_limit: int
+) -> Look:
     """Compare the mean time of each group with the expected one, and return the worst verdict."""
     looks = []
-    sums = run.sums()
-    totals = sums.sum(axis=0, keepdims=True)
-    for group, expected_time in expected.items():
-        estimate, reason = _simulated_time(run.plan, sums, totals, group, expected_time)
+    row_sums = run.sums()
+    column_sums = row_sums.sum(axis=0, keepdims=True)
+    for group_index, expected_time in expected_by_group.items():
+        estimate, reason = _simulated_time(
+            run.plan, row_sums, column_sums, group_index, expected_time
+        )
         if reason:
-            looks.append(Look(UNSETTLED, group, estimate, reason=reason))
+            looks.append(Look(UNSETTLED, group_index, estimate, reason=reason))
             continue
-        half_width = estimate.half_width / estimate.mean
-        difference = expected_time.mean / estimate.mean - 1
+        relative_half_width = estimate.half_width / estimate.mean
+        relative_error = expected_time.mean / estimate.mean - 1
         verdict = _verdict(
-            abs(difference),
-            half_width,
+            abs(relative_error),
+            relative_half_width,
             expected_time,
             run.plan.random and run.events < FEWEST_EVENTS,
         )
-        is_last_look = 2 * run.events > events
+        is_last_look = 2 * run.events > event_limit
         # At the last look an exact mean within twice the interval is confirmed by an interval twice
         # as wide as usual.
         if (
             expected_time.certain
             and verdict == UNDECIDED
             and is_last_look
-            and abs(difference) <= 2 * half_width
+            and abs(relative_error) <= 2 * relative_half_width
         ):
-            verdict = AGREES if half_width <= 2 * CERTAIN_WIDTH else UNDECIDED
-        looks.append(Look(verdict, group, estimate, difference))
+            verdict = AGREES if relative_half_width <= 2 * CERTAIN_WIDTH else UNDECIDED
+        looks.append(Look(verdict, group_index, estimate, relative_error))
     verdict_order = [DIFFERS, UNSETTLED, UNDECIDED, AGREES]
     worst_index = min(verdict_order.index(look.verdict) for look in looks)
     return max(
@@ -307,11 +314,11 @@ def _judged(run: _Steady | _Programs, expected: Mapping[int, Expected], events: 
     )
 
 
-def _with_parts(
+def _with_waits_and_utilizations(
     look: Look,
     run: _Steady | _Programs,
     waits_and_utilizations: Mapping[str, float],
-    events_of_look: int,
+    events_at_look: int,
     most_events: int,
 ) -> Look:
     """Continue a run whose mean times do not contradict the expected ones until waits and
@@ -319,22 +326,28 @@ def _with_parts(
 
     Parameters
     ----------
-    events_of_look : of the look at the times
+    events_at_look : of the look at the times
     most_events : up to which the run is continued for what is undecided
     """
     differing_before: list[str] = []
     while True:
         differences = _differences(run, waits_and_utilizations)
         verdict_by_name = {
-            name: _part_verdict(difference) for name, difference in differences.items()
+            value_name: _part_verdict(difference) for value_name, difference in differences.items()
         }
-        differing_names = [name for name, verdict in verdict_by_name.items() if verdict == DIFFERS]
+        differing_names = [
+            value_name for value_name, verdict in verdict_by_name.items() if verdict == DIFFERS
+        ]
         look = replace(look, events=run.events, parts=verdict_by_name)
         confirmed_names = [
-            name for name in differing_names if name in differing_before or not run.plan.random
+            value_name
+            for value_name in differing_names
+            if value_name in differing_before or not run.plan.random
         ]
         if confirmed_names:
-            worst_name = max(confirmed_names, key=lambda name: abs(differences[name].mean))
+            worst_name = max(
+                confirmed_names, key=lambda value_name: abs(differences[value_name].mean)
+            )
             simulated_value = _simulated_part(run, worst_name)
             expected_value = waits_and_utilizations[worst_name]
             relative_error = (
@@ -343,23 +356,23 @@ def _with_parts(
             return replace(
                 look, verdict=DIFFERS, seen=simulated_value, off=relative_error, value=worst_name
             )
-        events_of_look *= 2
+        events_at_look *= 2
         is_open = differing_names or UNDECIDED in verdict_by_name.values()
         # One look may differ by chance, so the next has to as well, whatever it costs.
-        has_looked_enough = events_of_look > most_events and (
+        has_looked_enough = events_at_look > most_events and (
             differing_before or not differing_names
         )
-        if not is_open or has_looked_enough or not run.until(events_of_look):
-            undecided = dict.fromkeys(differing_names, UNDECIDED)
-            return replace(look, parts={**verdict_by_name, **undecided})
+        if not is_open or has_looked_enough or not run.until(events_at_look):
+            undecided_parts = dict.fromkeys(differing_names, UNDECIDED)
+            return replace(look, parts={**verdict_by_name, **undecided_parts})
         differing_before = differing_names
 
 
 def _part_verdict(difference: Estimate) -> str:
     """Return the verdict on a wait or a utilization from its difference."""
-    if abs(difference.mean) > OF_PARTS + difference.half_width:
+    if abs(difference.mean) > PART_TOLERANCE + difference.half_width:
         return DIFFERS
-    return AGREES if abs(difference.mean) + difference.half_width <= OF_PARTS else UNDECIDED
+    return AGREES if abs(difference.mean) + difference.half_width <= PART_TOLERANCE else UNDECIDED
 
 
 def _differences(
@@ -377,178 +390,219 @@ def _differences(
     waits_and_utilizations : what is expected, by names such as ``wait[bus]`` [s, 1]
     """
     plan = run.plan
-    sums = run.sums()
-    totals = sums.sum(axis=0, keepdims=True)
+    row_sums = run.sums()
+    column_sums = row_sums.sum(axis=0, keepdims=True)
     layout = Layout(plan)
-    groups = range(len(plan.groups))
-    time_of_customers = sum((time_spent(plan, totals, group) for group in groups), np.zeros(1))
-    cycles = sum(float(totals[0, layout.cycles[group]]) for group in groups)
+    group_indexes = range(len(plan.groups))
+    customer_time_weights = sum(
+        (weights_of_time(plan, column_sums, group_index) for group_index in group_indexes),
+        np.zeros(1),
+    )
+    ended_cycles = sum(
+        float(column_sums[0, layout.cycles[group_index]]) for group_index in group_indexes
+    )
     differences = {}
-    for name, expected_value in waits_and_utilizations.items():
-        value_kind, _, resource_name = name.partition("[")
-        numerator, visits_or_servers = _part_columns(
+    for value_name, expected_value in waits_and_utilizations.items():
+        value_kind, _, resource_name = value_name.partition("[")
+        numerator_weights, visit_or_server_weights = _part_weights(
             plan, value_kind, resource_name.removesuffix("]")
         )
-        denominator_amount = float((totals @ visits_or_servers)[0])
-        if not denominator_amount:
+        visits_or_server_time = float((column_sums @ visit_or_server_weights)[0])
+        if not visits_or_server_time:
             continue
-        denominator = visits_or_servers
+        denominator_weights = visit_or_server_weights
         if value_kind == WAIT:
-            mean_time = float((totals @ time_of_customers)[0]) / max(cycles, 1.0)
-            denominator = (
-                time_of_customers if denominator_amount > cycles else mean_time * visits_or_servers
+            mean_time = float((column_sums @ customer_time_weights)[0]) / max(ended_cycles, 1.0)
+            denominator_weights = (
+                customer_time_weights
+                if visits_or_server_time > ended_cycles
+                else mean_time * visit_or_server_weights
             )
-        if value_kind == WAIT and plan.random and denominator_amount < _FEWEST_VISITS:
-            differences[name] = Estimate(0.0, -math.inf, math.inf)
+        if value_kind == WAIT and plan.random and visits_or_server_time < _FEWEST_VISITS:
+            differences[value_name] = Estimate(0.0, -math.inf, math.inf)
             continue
-        differences[name] = _estimated(
-            sums,
-            expected_value * visits_or_servers - numerator,
-            denominator,
+        differences[value_name] = _controlled_ratio(
+            row_sums,
+            expected_value * visit_or_server_weights - numerator_weights,
+            denominator_weights,
             [],
-            successive=not plan.once,
+            in_one_run=not plan.once,
         )
     return differences
 
 
-def _simulated_part(run: _Steady | _Programs, name: str) -> Estimate:
+def _simulated_part(run: _Steady | _Programs, value_name: str) -> Estimate:
     """Estimate a wait or a utilization from a run."""
-    value_kind, _, resource_name = name.partition("[")
-    numerator, denominator = _part_columns(run.plan, value_kind, resource_name.removesuffix("]"))
-    return _estimated(run.sums(), numerator, denominator, [], successive=not run.plan.once)
+    value_kind, _, resource_name = value_name.partition("[")
+    numerator_weights, denominator_weights = _part_weights(
+        run.plan, value_kind, resource_name.removesuffix("]")
+    )
+    return _controlled_ratio(
+        run.sums(), numerator_weights, denominator_weights, [], in_one_run=not run.plan.once
+    )
 
 
-def _part_columns(plan: Plan, value_kind: str, resource_name: str) -> tuple[Array, Array]:
+def _part_weights(plan: Plan, value_kind: str, resource_name: str) -> tuple[Array, Array]:
     """Return the weights of numerator and denominator of a resource's wait, waiting time over
     visits, or of its utilization, busy servers over all servers; all copies of the resource count.
     """
     layout = Layout(plan)
-    servers = {station.name: station.servers for station in plan.stations}
-    servers |= {lock.name: lock.permits for lock in plan.locks}
-    numerator = np.zeros(layout.width)
-    denominator = np.zeros(layout.width)
-    for index in (index for index, name in enumerate(plan.resources) if name == resource_name):
+    servers_by_name = {station.name: station.servers for station in plan.stations}
+    servers_by_name |= {lock.name: lock.permits for lock in plan.locks}
+    numerator_weights = np.zeros(layout.width)
+    denominator_weights = np.zeros(layout.width)
+    for resource_index in (
+        resource_index
+        for resource_index, candidate_name in enumerate(plan.resources)
+        if candidate_name == resource_name
+    ):
         if value_kind == WAIT:
             # All customers present less those in service: the integral of both is the time that
             # customers wait.
-            numerator[layout.area[index]], numerator[layout.use[index]] = 1.0, -1.0
-            denominator[layout.done[index]] = 1.0
+            (
+                numerator_weights[layout.area[resource_index]],
+                numerator_weights[layout.use[resource_index]],
+            ) = 1.0, -1.0
+            denominator_weights[layout.done[resource_index]] = 1.0
         else:
-            numerator[layout.use[index]] = 1.0
-            denominator[layout.time] += servers[resource_name]
-    return numerator, denominator
+            numerator_weights[layout.use[resource_index]] = 1.0
+            denominator_weights[layout.time] += servers_by_name[resource_name]
+    return numerator_weights, denominator_weights
 
 
-def _verdict(difference: float, half_width: float, expected: Expected, is_early: bool) -> str:
+def _verdict(difference: float, half_width: float, expected_time: Expected, is_early: bool) -> str:
     """Return whether an answer agrees with a simulation, differs from it, or is undecided, from
     their relative difference and the relative half-width of the simulation's interval.
     """
-    if expected.certain:
+    if expected_time.certain:
         # An answer called exact is contradicted only by twice the interval, and by no short run.
         if (
-            difference > expected.tolerance + 2 * half_width
+            difference > expected_time.tolerance + 2 * half_width
             and not is_early
-            and half_width <= WIDEST
+            and half_width <= WIDEST_INTERVAL
         ):
             return DIFFERS
         return (
             AGREES
             if difference <= half_width <= CERTAIN_WIDTH
-            or difference + half_width <= expected.tolerance
+            or difference + half_width <= expected_time.tolerance
             else UNDECIDED
         )
-    if difference > expected.tolerance + half_width and half_width <= WIDEST:
+    if difference > expected_time.tolerance + half_width and half_width <= WIDEST_INTERVAL:
         return DIFFERS
-    return AGREES if difference + half_width <= expected.tolerance else UNDECIDED
+    return AGREES if difference + half_width <= expected_time.tolerance else UNDECIDED
 
 
 def _simulated_time(
-    plan: Plan, sums: Array, totals: Array, group: int, expected: Expected
+    plan: Plan, row_sums: Array, column_sums: Array, group_index: int, expected_time: Expected
 ) -> tuple[Estimate, str]:
     """Estimate the mean time of a group and its interval, or return the reason why there is none.
 
     Parameters
     ----------
-    sums, totals : rows over stretches of the run, and all of them added up to one row
+    row_sums, column_sums : rows over stretches of the run, and all of them added up to one row
     """
     layout = Layout(plan)
-    name = plan.groups[group].name
-    cycles = float(totals[0, layout.cycles[group]])
+    group_name = plan.groups[group_index].name
+    ended_cycles = float(column_sums[0, layout.cycles[group_index]])
     no_estimate = Estimate(math.nan)
-    if plan.once and not plan.random and len(sums):
-        mean = float(sums[0, layout.cycle_time[group]] / max(sums[0, layout.cycles[group]], 1.0))
+    if plan.once and not plan.random and len(row_sums):
+        mean = float(
+            row_sums[0, layout.cycle_time[group_index]]
+            / max(row_sums[0, layout.cycles[group_index]], 1.0)
+        )
         return Estimate(mean, mean, mean), ""
-    if not cycles:
-        return no_estimate, f"no cycle of {name} ended"
-    if len(sums) < _FEWEST_ROWS:
+    if not ended_cycles:
+        return no_estimate, f"no cycle of {group_name} ended"
+    if len(row_sums) < _FEWEST_ROWS:
         return no_estimate, "too few cycles ended"
-    if cycles < expected.cycles:
-        return no_estimate, f"near saturation it takes {expected.cycles:,.0f} cycles to settle"
-    if _unlike_the_model(plan, totals, group, expected):
+    if ended_cycles < expected_time.cycles:
+        return no_estimate, f"near saturation it takes {expected_time.cycles:,.0f} cycles to settle"
+    if _is_unlike_the_model(plan, column_sums, group_index, expected_time):
         return no_estimate, "what was drawn is still far from its mean times"
-    weights = [time_spent(plan, totals, group), layout.column(layout.cycles[group])]
-    weights += _controls(plan, totals, group, expected)
+    weight_vectors = [
+        weights_of_time(plan, column_sums, group_index),
+        layout.column(layout.cycles[group_index]),
+    ]
+    weight_vectors += _control_weights(plan, column_sums, group_index, expected_time)
     # Of many groups each reads few columns of a row.
-    used_columns = np.flatnonzero(np.any(weights, axis=0))
-    sums = sums[:, used_columns]
-    numerator, denominator, *controls = (weight[used_columns] for weight in weights)
-    controls = [weight for weight in controls if np.ptp(sums @ weight) > 0]
-    estimate = _estimated(sums, numerator, denominator, controls, successive=not plan.once)
+    used_columns = np.flatnonzero(np.any(weight_vectors, axis=0))
+    row_sums = row_sums[:, used_columns]
+    numerator_weights, denominator_weights, *control_weights = (
+        weight_vector[used_columns] for weight_vector in weight_vectors
+    )
+    control_weights = [
+        weight_vector for weight_vector in control_weights if np.ptp(row_sums @ weight_vector) > 0
+    ]
+    estimate = _controlled_ratio(
+        row_sums, numerator_weights, denominator_weights, control_weights, in_one_run=not plan.once
+    )
     if not (math.isfinite(estimate.half_width) and estimate.mean > 0):
-        return no_estimate, f"no interval of the time of {name} can be trusted"
+        return no_estimate, f"no interval of the time of {group_name} can be trusted"
     if (
         not plan.once
-        and plan.groups[group].kind == "open"
-        and _drifts(sums, numerator, denominator, controls)
+        and plan.groups[group_index].kind == "open"
+        and _drifts(row_sums, numerator_weights, denominator_weights, control_weights)
     ):
         return no_estimate, "the run has not settled"
     return estimate, ""
 
 
-def _unlike_the_model(plan: Plan, totals: Array, group: int, expected: Expected) -> bool:
+def _is_unlike_the_model(
+    plan: Plan, column_sums: Array, group_index: int, expected_time: Expected
+) -> bool:
     """Return whether the drawn times of the steps are far from their means, for example because a
     rare long step has not happened yet; neither mean nor interval is reliable then.
     """
-    if unended(plan, totals, group):
+    if unended(plan, column_sums, group_index):
         return False
     layout = Layout(plan)
-    cycles = float(totals[0, layout.cycles[group]])
+    ended_cycles = float(column_sums[0, layout.cycles[group_index]])
     weighted_difference = 0.0
     total_weight = 0.0
-    for label, mean_time in expected.steps.items():
+    for label, mean_time in expected_time.steps.items():
         if label in plan.labels and mean_time > 0:
-            booked_time = float(totals[0, layout.booked[group] + plan.labels.index(label)])
+            booked_time = float(
+                column_sums[0, layout.booked[group_index] + plan.labels.index(label)]
+            )
             # A long step delays the others by its time, so that it matters by its square.
-            weight = mean_time * expected.once[label]
+            weight = mean_time * expected_time.once[label]
             total_weight += weight
-            weighted_difference += weight * abs(booked_time / (mean_time * cycles) - 1.0)
+            weighted_difference += weight * abs(booked_time / (mean_time * ended_cycles) - 1.0)
     return weighted_difference > MOST_UNLIKE * total_weight
 
 
-def _controls(plan: Plan, totals: Array, group: int, expected: Expected) -> list[Array]:
+def _control_weights(
+    plan: Plan, column_sums: Array, group_index: int, expected_time: Expected
+) -> list[Array]:
     """Return the weights of control variates, sums of known mean 0: the time of a step in the ended
     cycles, less its known mean.
     """
-    if unended(plan, totals, group):
+    if unended(plan, column_sums, group_index):
         return []
     layout = Layout(plan)
-    cycles = layout.column(layout.cycles[group])
+    cycle_weights = layout.column(layout.cycles[group_index])
     return [
-        layout.column(layout.booked[group] + plan.labels.index(label)) - mean_time * cycles
-        for label, mean_time in expected.steps.items()
+        layout.column(layout.booked[group_index] + plan.labels.index(label))
+        - mean_time * cycle_weights
+        for label, mean_time in expected_time.steps.items()
         if label in plan.labels and mean_time > 0
     ]
 
 
-def _estimated(
-    sums: Array, numerator: Array, denominator: Array, controls: list[Array], successive: bool
+def _controlled_ratio(
+    row_sums: Array,
+    numerator_weights: Array,
+    denominator_weights: Array,
+    control_weights: list[Array],
+    in_one_run: bool,
 ) -> Estimate:
     """Estimate a ratio of sums with the control variates that explain most of its variation; the
     interval is widened as `_widened` does.
 
     Source: Lavenberg and Welch, Management Science 27(3), 1981, 322-335.
     """
-    row_count = len(sums)
+    row_count = len(row_sums)
     batch_count = (
         _BATCHES
         if row_count >= 2 * _BATCHES
@@ -556,24 +610,26 @@ def _estimated(
         if row_count >= 2 * _FEWEST_ROWS
         else row_count
     )
-    batches = batch_sums(sums, batch_count)
-    without_controls = ratio(batches @ numerator, batches @ denominator, successive=successive)
-    denominator_sum = float((batches @ denominator).sum())
-    residual = batches @ numerator - without_controls.mean * (batches @ denominator)
-    control_batches = np.array([batches @ weights for weights in controls]).reshape(
-        len(controls), batch_count
+    batches = batch_sums(row_sums, batch_count)
+    without_controls = ratio(
+        batches @ numerator_weights, batches @ denominator_weights, in_one_run=in_one_run
     )
+    denominator_sum = float((batches @ denominator_weights).sum())
+    residual = batches @ numerator_weights - without_controls.mean * (batches @ denominator_weights)
+    control_batches = np.array(
+        [batches @ weight_vector for weight_vector in control_weights]
+    ).reshape(len(control_weights), batch_count)
     chosen_controls = _chosen_controls(residual, control_batches)
     if not len(chosen_controls) or not without_controls.half_width:
         return _widened(without_controls)
-    centred = chosen_controls - chosen_controls.mean(axis=1, keepdims=True)
-    slopes = np.linalg.lstsq(centred.T, residual, rcond=None)[0]
+    centred_controls = chosen_controls - chosen_controls.mean(axis=1, keepdims=True)
+    slopes = np.linalg.lstsq(centred_controls.T, residual, rcond=None)[0]
     mean = without_controls.mean - float(slopes @ chosen_controls.sum(axis=1)) / denominator_sum
-    residual_left = residual - slopes @ centred
+    residual_left = residual - slopes @ centred_controls
     squared_residuals = float(residual_left @ residual_left)
     autocorrelation = (
         float(residual_left[1:] @ residual_left[:-1]) / squared_residuals
-        if successive and squared_residuals
+        if in_one_run and squared_residuals
         else 0.0
     )
     inflation = (1 + autocorrelation) / (1 - autocorrelation) if autocorrelation > 0 else 1.0
@@ -595,35 +651,42 @@ def _chosen_controls(residual: Array, control_batches: Array) -> Array:
     # At least three batches are left for each control variate.
     most_controls = min(_CONTROLS, (len(residual) - 3) // 3)
     for _ in range(min(most_controls, len(control_batches))):
-        centred = control_batches - control_batches.mean(axis=1, keepdims=True)
-        norms = np.maximum((centred**2).sum(axis=1) * float(residual_left @ residual_left), 1e-300)
-        explained = (centred @ residual_left) ** 2 / norms
-        explained[chosen_indices] = 0.0
-        best_index = int(np.argmax(explained))
+        centred_controls = control_batches - control_batches.mean(axis=1, keepdims=True)
+        norms = np.maximum(
+            (centred_controls**2).sum(axis=1) * float(residual_left @ residual_left), 1e-300
+        )
+        explained_parts = (centred_controls @ residual_left) ** 2 / norms
+        explained_parts[chosen_indices] = 0.0
+        best_index = int(np.argmax(explained_parts))
         # One that explains less narrows the interval by less than 5 %, and takes a degree of
         # freedom.
-        if explained[best_index] < 0.1:
+        if explained_parts[best_index] < 0.1:
             break
         chosen_indices.append(best_index)
-        basis = centred[chosen_indices].T
+        basis = centred_controls[chosen_indices].T
         residual_left = residual - basis @ np.linalg.lstsq(basis, residual, rcond=None)[0]
     chosen_controls: Array = control_batches[chosen_indices]
     return chosen_controls
 
 
 def _widened(estimate: Estimate) -> Estimate:
-    half_width = WIDER * estimate.half_width
+    half_width = WIDENING * estimate.half_width
     return Estimate(estimate.mean, estimate.mean - half_width, estimate.mean + half_width)
 
 
-def _drifts(sums: Array, numerator: Array, denominator: Array, controls: list[Array]) -> bool:
+def _drifts(
+    row_sums: Array,
+    numerator_weights: Array,
+    denominator_weights: Array,
+    control_weights: list[Array],
+) -> bool:
     """Return whether the two halves of a run differ by more than their intervals explain."""
-    half_length = len(sums) // 2
+    half_length = len(row_sums) // 2
     if half_length < _FEWEST_ROWS:
         return True
     first_half, second_half = (
-        _estimated(half_sums, numerator, denominator, [], successive=True)
-        for half_sums in (sums[:half_length], sums[-half_length:])
+        _controlled_ratio(half_sums, numerator_weights, denominator_weights, [], in_one_run=True)
+        for half_sums in (row_sums[:half_length], row_sums[-half_length:])
     )
     return abs(first_half.mean - second_half.mean) > math.hypot(
         first_half.half_width, second_half.half_width

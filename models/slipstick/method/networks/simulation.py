@@ -28,7 +28,7 @@ from slipstick.method.simulation.form import (
 from slipstick.model.network import Chain, ClosedClass, OpenClass, Place, QueueingNetwork, Region
 from slipstick.queueing.mixed_classes import check_some_time
 from slipstick.queueing.network import ABANDONMENT
-from slipstick.sim.estimate import Estimate, Layout, Result, unbooked
+from slipstick.sim.estimate import Estimate, Layout, Result, weights_of_unbooked_time
 from slipstick.sim.plan.builder import Builder
 from slipstick.sim.plan.distributions import (
     BatchTimes,
@@ -1052,7 +1052,9 @@ class _NetworkEstimates:
         if not unbooked_part or self.result is None:
             return booked_weights
         group_index = self.planned_network.groups[self.chain_by_class[place[0]]]
-        return booked_weights + unbooked_part * unbooked(self.planned_network.plan, group_index)
+        return booked_weights + unbooked_part * weights_of_unbooked_time(
+            self.planned_network.plan, group_index
+        )
 
     @cached_property
     def _unbooked_share_by_place(self) -> dict[Place, float]:

@@ -33,7 +33,13 @@ from slipstick.method.simulation.flatten import ALL, Flat, flatten
 from slipstick.model.activity import thinking
 from slipstick.model.steps import side_by_side, steps
 from slipstick.model.system import IDLE, IDLE_PROCESSORS, Labels, Model, SingleProcessor
-from slipstick.sim.estimate import Estimate, Result, cycle_spent, t_quantile, time_spent
+from slipstick.sim.estimate import (
+    Estimate,
+    Result,
+    t_quantile,
+    weights_of_cycle_time,
+    weights_of_time,
+)
 from slipstick.sim.plan.builder import ACCESSES, GIVEN_UP, TRIES
 from slipstick.sim.plan.plan import COUNTER
 from slipstick.sim.run import simulate
@@ -489,7 +495,7 @@ class _SimulatedAccount:
     """The account of a run: the seconds of a cycle by label; labels without time are left out.
 
     It adds up to the mean time. The cycles that ended are booked, and are scaled to the time of all
-    customers (`slipstick.sim.estimate.time_spent`). Where a part of that time is in cycles that
+    customers (`slipstick.sim.estimate.weights_of_time`). Where a part of that time is in cycles that
     have not ended, it is spent in queues: it is booked to the waits of the resources, in proportion
     to the time waited there beyond what is booked.
     """
@@ -598,8 +604,8 @@ def _cycle_time_weights(model: Model, result: Result) -> Array:
     """Return the weights of the statistics that add up to the time of the cycles of the first
     group, thinking included [s].
     """
-    weights_of_time = cycle_spent if thinking(model.bodies[0]) else time_spent
-    return weights_of_time(result.plan, result.batches, 0)
+    weights_of_cycles = weights_of_cycle_time if thinking(model.bodies[0]) else weights_of_time
+    return weights_of_cycles(result.plan, result.batches, 0)
 
 
 def _response_estimates(

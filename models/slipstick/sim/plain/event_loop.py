@@ -31,7 +31,7 @@ class Token:
     label, wait, rank : of the visit or wait under way
     waited, work, requested, finish : at a station, time waited, service left and requested, and its
         end [s]
-    key, order, place, delayed, ticket : at a station or lock, the place in the order of service,
+    key, order, place, delayed, event_cell : at a station or lock, the place in the order of service,
         and the planned end
     patience, elsewhere : at a station, how long a queue is waited in (-1: without a limit) [s], and
         the instruction after that
@@ -67,7 +67,7 @@ class Token:
     order: int = 0
     place: float = 0.0
     delayed: bool = False
-    ticket: list[Token | None] = field(default_factory=list)
+    event_cell: list[Token | None] = field(default_factory=list)
     patience: float = -1.0
     weight: float = 1.0
     elsewhere: int = 0

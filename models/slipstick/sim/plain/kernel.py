@@ -23,7 +23,7 @@ from typing import Any
 
 from slipstick.late import Array, np
 from slipstick.sim.deadlock import Wait
-from slipstick.sim.estimate import Layout, chunk
+from slipstick.sim.estimate import Layout, cycles_per_row
 from slipstick.sim.plain.event_loop import Action, EventLoop, LogTime, ObserveResource, Token
 from slipstick.sim.plain.stations import (
     QueueStatistics,
@@ -60,12 +60,12 @@ class Kernel(EventLoop):
     rows : cumulative statistics, see `slipstick.sim.estimate`, until they are taken
     responses : times of the cycles ended, by group, until they are taken [s]
     draws : values of each random quantity
-    pools : tokens of open groups that have left, to be used again
+    free_tokens : of customers of open groups that have left, to be used again, by group
     tried, refused : by tally, number of arrivals, and of arrivals turned away
     passes, spans : by pipeline, number of executions, and their times added up [s]
     alive : customers of a program that have not ended
-    sent, beside : number of branches that were left behind or not waited for, and of those that
-        have not ended
+    unawaited_branches, unended_branches : number of branches that were left behind or not waited
+        for, and of those that have not ended
     """
 
     def __init__(
@@ -81,16 +81,16 @@ class Kernel(EventLoop):
         super().__init__(log, observe)
         self.plan = plan
         self.layout = Layout(plan)
-        self.chunk = self.chunk_left = chunk(plan)
+        self.cycles_per_row = self.cycles_to_row = cycles_per_row(plan)
         self.rows: list[list[float]] = []
         self.responses: list[list[float]] = [[] for _ in plan.groups]
         self.cycles = [0] * len(plan.groups)
         self.cycle_time = [0.0] * len(plan.groups)
         self.totals = [[0.0] * len(plan.labels) for _ in plan.groups]
         self.alive = plan.population
-        self.sent = self.beside = 0
-        self.pools: list[list[Token]] = [[] for _ in plan.groups]
-        self.draws = [self._values(draw, seed, replication) for draw in range(len(plan.draws))]
+        self.unawaited_branches = self.unended_branches = 0
+        self.free_tokens: list[list[Token]] = [[] for _ in plan.groups]
+        self.draws = [self._draw_values(draw, seed, replication) for draw in range(len(plan.draws))]
         self.stations = [make_station(self, station) for station in plan.stations]
         self.locks = [SimulatedLock(self, lock) for lock in plan.locks]
         self.resources: list[QueueStatistics] = [*self.stations, *self.locks]
@@ -104,52 +104,52 @@ class Kernel(EventLoop):
             "draw": self.draws,
             # Operand 0 stands for a queue without a random order, and below for no lock that is
             # passed on; -1 finds the None at the end.
-            "place": [None, *self.draws],
-            **dict.fromkeys(("rounds", "base", "most_pause"), plan.counts),
+            "place_draw": [None, *self.draws],
+            **dict.fromkeys(("rounds", "first_pause", "longest_pause"), plan.counts),
             **dict.fromkeys(("lock", "counter"), self.locks),
-            **{name: [*self.locks, None] for name in ("monitor", "notified", "taken")},
-            "passed": [None, *self.locks],
-            "barrier": self.barriers,
+            **{name: [*self.locks, None] for name in ("monitor", "notifying_lock", "taken_lock")},
+            "passed_lock": [None, *self.locks],
+            "waiting_tokens": self.barriers,
             "pool": self.task_pools,
         }
-        for pc, (op, *operands) in enumerate(plan.code):
-            instruction = getattr(Kernel, Op(op).name.lower())
-            parameter_names = instruction.__code__.co_varnames[
-                1 : instruction.__code__.co_argcount - 2
+        for instruction_number, (op, *operands) in enumerate(plan.code):
+            instruction_method = getattr(Kernel, Op(op).name.lower())
+            parameter_names = instruction_method.__code__.co_varnames[
+                1 : instruction_method.__code__.co_argcount - 2
             ]
             # Rows of a plan are filled up with zeros to one length.
             bound_operands = [
-                self.tables[name][operand] if name in self.tables else operand
-                for name, operand in zip(parameter_names, operands, strict=False)
+                self.tables[parameter_name][operand] if parameter_name in self.tables else operand
+                for parameter_name, operand in zip(parameter_names, operands, strict=False)
             ]
             # Operands are bound once, so that an event looks nothing up. The names of the
             # parameters of an instruction say which table an operand is a number of.
-            action = partial(instruction, self, *bound_operands)
-            self.code.append(action if trace is None else traced(action, pc, trace))
-        self._start()
+            action = partial(instruction_method, self, *bound_operands)
+            self.code.append(action if trace is None else traced(action, instruction_number, trace))
+        self._start_customers()
 
-    def _values(self, draw_number: int, seed: int, replication: int) -> Draws:
-        draw_plan = self.plan.draws[draw_number]
-        if draw_plan.distribution.constant:
-            return itertools.repeat(draw_plan.distribution.mean)
+    def _draw_values(self, draw_number: int, seed: int, replication: int) -> Draws:
+        drawn_quantity = self.plan.draws[draw_number]
+        if drawn_quantity.distribution.constant:
+            return itertools.repeat(drawn_quantity.distribution.mean)
         return itertools.chain.from_iterable(
-            block.tolist() for block in draw_plan.blocks(seed, replication)
+            block.tolist() for block in drawn_quantity.blocks(seed, replication)
         )
 
-    def _start(self) -> None:
+    def _start_customers(self) -> None:
         customer_numbers = itertools.count()
-        for group, customer_group in enumerate(self.plan.groups):
+        for group_index, customer_group in enumerate(self.plan.groups):
             if customer_group.kind == "open":
-                self._open(group, customer_group)
+                self._plan_arrivals(group_index, customer_group)
                 continue
             for first_instruction in customer_group.starts:
-                token = self.token(next(customer_numbers), group)
+                token = self.token(next(customer_numbers), group_index)
                 token.pc = first_instruction
                 self.ready.append(token)
 
-    def _open(self, group: int, customer_group: CustomerGroup) -> None:
+    def _plan_arrivals(self, group_index: int, customer_group: CustomerGroup) -> None:
         """Plan the arrivals of an open group; tokens of customers that have left are used again."""
-        free_tokens = self.pools[group]
+        free_tokens = self.free_tokens[group_index]
         times_between = self.draws[customer_group.arrivals]
         first_instruction = customer_group.starts[0]
         order = self.order
@@ -159,7 +159,7 @@ class Kernel(EventLoop):
         def arrive(_: None, now: float) -> bool:
             heappush(heap, (now + next(times_between), order(), arrive, None))
             # A token has an account of all labels: those of customers that have left are used again.
-            token = free_tokens.pop() if free_tokens else self.token(0, group)
+            token = free_tokens.pop() if free_tokens else self.token(0, group_index)
             token.customer = next(customer_numbers)
             token.pc = first_instruction
             token.begun = now
@@ -169,7 +169,7 @@ class Kernel(EventLoop):
         heappush(heap, (next(times_between), order(), arrive, None))
 
     def token(
-        self, customer: int, group: int = 0, parent: Token | None = None, index: int = 0
+        self, customer: int, group_index: int = 0, parent: Token | None = None, index: int = 0
     ) -> Token:
         """Make a token that begins now."""
         time_by_label = [0.0] * len(self.plan.labels)
@@ -177,7 +177,7 @@ class Kernel(EventLoop):
         destination = 0 if parent is None else parent.destination
         return Token(
             customer,
-            group,
+            group_index,
             time_by_label,
             registers,
             parent,
@@ -212,12 +212,12 @@ class Kernel(EventLoop):
         self.rows.clear()
         return rows
 
-    def take_responses(self, group: int) -> Array:
+    def take_responses(self, group_index: int) -> Array:
         """Return the response times of the cycles of a group that ended since the last call, and
         remove them here [s].
         """
-        response_times = np.array(self.responses[group])
-        self.responses[group].clear()
+        response_times = np.array(self.responses[group_index])
+        self.responses[group_index].clear()
         return response_times
 
     def waits(self) -> list[Wait]:
@@ -229,8 +229,8 @@ class Kernel(EventLoop):
                 Wait(waiter.customer, f"{lock_plan.noun} {lock_plan.name}", holders)
                 for waiter in (*lock.queue, *lock.spinning)
             ]
-        for name, waiting_tokens in zip(self.plan.barriers, self.barriers, strict=True):
-            waits += [Wait(token.customer, f"barrier {name}") for token in waiting_tokens]
+        for barrier_name, waiting_tokens in zip(self.plan.barriers, self.barriers, strict=True):
+            waits += [Wait(token.customer, f"barrier {barrier_name}") for token in waiting_tokens]
         return waits
 
     def delay(self, draw: Draws, label: int, token: Token, now: float) -> bool:
@@ -241,13 +241,13 @@ class Kernel(EventLoop):
 
     def serve(
         self,
-        station: int,
+        station_number: int,
         draw: Draws,
         label: int,
-        wait: int,
+        wait_label: int,
         where: int,
         rank: int,
-        place: Draws | None,
+        place_draw: Draws | None,
         token: Token,
         now: float,
     ) -> bool:
@@ -255,19 +255,19 @@ class Kernel(EventLoop):
         the queue.
         """
         token.label = label
-        token.wait = wait
+        token.wait = wait_label
         token.rank = rank
-        if place is not None:
-            token.place = next(place)
+        if place_draw is not None:
+            token.place = next(place_draw)
         if where:
-            station += token.customer if where == Where.OWN else token.destination
-        self.stations[station].enter(token, next(draw), now)
+            station_number += token.customer if where == Where.OWN else token.destination
+        self.stations[station_number].enter(token, next(draw), now)
         return False
 
-    def patience(self, draw: Draws, elsewhere: int, token: Token, now: float) -> bool:
+    def patience(self, draw: Draws, abandonment_instruction: int, token: Token, now: float) -> bool:
         """Set the patience of the customer in the queue of its next visit."""
         token.patience = next(draw)
-        token.elsewhere = elsewhere
+        token.elsewhere = abandonment_instruction
         return True
 
     def weight(self, weight_index: int, token: Token, now: float) -> bool:
@@ -328,17 +328,21 @@ class Kernel(EventLoop):
         random_number = next(draw)
         targets = self.plan.targets
         present_by_option = [
-            self.resources[number].present
-            for number in targets[first_target + option_count : first_target + 2 * option_count]
+            self.resources[resource_number].present
+            for resource_number in targets[
+                first_target + option_count : first_target + 2 * option_count
+            ]
         ]
         if rule == PickRule.IN_TURN:
             option = self.tried[tally] % option_count
         elif rule == PickRule.SHORTEST:
             fewest = min(present_by_option)
             tie_number = int(random_number * present_by_option.count(fewest))
-            option = [index for index, number in enumerate(present_by_option) if number == fewest][
-                tie_number
-            ]
+            option = [
+                option_index
+                for option_index, present_number in enumerate(present_by_option)
+                if present_number == fewest
+            ][tie_number]
         else:
             # One random number selects one of the n (n - 1) ordered pairs of different resources.
             option, second_option = divmod(
@@ -363,7 +367,7 @@ class Kernel(EventLoop):
         self, register: int, rounds: float, draw: Draws, token: Token, now: float
     ) -> bool:
         """Set the remaining rounds of a loop."""
-        token.registers[register] = whole(rounds, draw)
+        token.registers[register] = whole_count(rounds, draw)
         return True
 
     def loop(self, register: int, next_instruction: int, token: Token, now: float) -> bool:
@@ -380,24 +384,35 @@ class Kernel(EventLoop):
         return True
 
     def admit(
-        self, tally: int, station: int, capacity: int, elsewhere: int, token: Token, now: float
+        self,
+        tally: int,
+        resource_number: int,
+        capacity: int,
+        refusal_instruction: int,
+        token: Token,
+        now: float,
     ) -> bool:
         """Count an arrival, and turn it away where the station is full."""
         self.tried[tally] += 1
-        if capacity and self.resources[station].present >= capacity:
+        if capacity and self.resources[resource_number].present >= capacity:
             self.refused[tally] += 1
-            token.pc = elsewhere
+            token.pc = refusal_instruction
         return True
 
     def count_access(
-        self, tally: int, home: int, notified: SimulatedLock | None, token: Token, now: float
+        self,
+        tally: int,
+        local_customer: int,
+        notifying_lock: SimulatedLock | None,
+        token: Token,
+        now: float,
     ) -> bool:
         """Count an access to the word or flag of a lock, and count it as refused too if it is
         local; the flag of a next holder that waits is never local.
         """
         self.tried[tally] += 1
-        has_waiting = notified is not None and notified.queue
-        self.refused[tally] += not has_waiting and home in (-1, token.customer)
+        next_holder_waits = notifying_lock is not None and notifying_lock.queue
+        self.refused[tally] += not next_holder_waits and local_customer in (-1, token.customer)
         return True
 
     def start_response(self, token: Token, now: float) -> bool:
@@ -405,21 +420,21 @@ class Kernel(EventLoop):
         token.begun = now
         return True
 
-    def end(self, onward: int, lost: int, token: Token, now: float) -> bool:
+    def end(self, goes_onward: int, is_lost: int, token: Token, now: float) -> bool:
         """Record the end of a cycle: a closed customer begins another cycle, an open one leaves,
         and a customer of a program is finished.
 
         The time of a cycle that was lost does not count, but its account does.
         """
-        group = token.group
+        group_index = token.group
         cycle_start = token.begun
         time_by_label = token.booked
-        group_kind = self.plan.groups[group].kind
-        total_by_label = self.totals[group]
-        if not lost:
-            self.responses[group].append(now - cycle_start)
-            self.cycle_time[group] += now - cycle_start
-            self.cycles[group] += 1
+        group_kind = self.plan.groups[group_index].kind
+        total_by_label = self.totals[group_index]
+        if not is_lost:
+            self.responses[group_index].append(now - cycle_start)
+            self.cycle_time[group_index] += now - cycle_start
+            self.cycles[group_index] += 1
         for label, booked_time in enumerate(time_by_label):
             if booked_time:
                 total_by_label[label] += booked_time
@@ -431,15 +446,15 @@ class Kernel(EventLoop):
             return False
         if group_kind == "closed":
             token.begun = now
-            if not onward:
-                token.pc = self.plan.groups[group].starts[0]
-        if not lost:
-            self.chunk_left -= 1
-            if not self.chunk_left:
-                self.chunk_left = self.chunk
+            if not goes_onward:
+                token.pc = self.plan.groups[group_index].starts[0]
+        if not is_lost:
+            self.cycles_to_row -= 1
+            if not self.cycles_to_row:
+                self.cycles_to_row = self.cycles_per_row
                 self.snapshot(now)
         if group_kind == "open":
-            self.pools[group].append(token)
+            self.free_tokens[group_index].append(token)
             return False
         if cycle_start == now:
             # Through the event list, so that a cycle that takes no time does not exclude the other
@@ -452,69 +467,75 @@ class Kernel(EventLoop):
         first_target: int,
         branch_count: int,
         next_instruction: int,
-        join: int,
-        passed: SimulatedLock | None,
+        awaited_branches: int,
+        passed_lock: SimulatedLock | None,
         token: Token,
         now: float,
     ) -> bool:
-        """Start one token for each branch, and suspend the parent. Where a lock is in `passed`,
+        """Start one token for each branch, and suspend the parent. Where a lock is in `passed_lock`,
         there is one branch: its token takes over the lock and the number of the parent.
         """
         token.pc = next_instruction
-        token.left = join
+        token.left = awaited_branches
         token.last = -1.0
         token.branches = []
-        for index in range(branch_count):
-            branch = self.token(token.customer, token.group, token, index)
+        for branch_index in range(branch_count):
+            branch = self.token(token.customer, token.group, token, branch_index)
             branch.since = now
-            branch.pc = self.plan.targets[first_target + index]
+            branch.pc = self.plan.targets[first_target + branch_index]
             token.branches.append(branch)
             self.ready.append(branch)
-        if passed is not None:
+        if passed_lock is not None:
             (branch,) = token.branches
             # It goes on where this token would, before others that are ready.
             self.ready.rotate(1)
             branch.index = token.index
-            passed.holders = [branch if holder is token else holder for holder in passed.holders]
+            passed_lock.holders = [
+                branch if holder is token else holder for holder in passed_lock.holders
+            ]
         return False
 
-    def reply(self, forks: int, token: Token, now: float) -> bool:
+    def reply(self, fork_count: int, token: Token, now: float) -> bool:
         """Resume the customer of a hold before all tokens that are ready, and this token after
-        them. The body of the hold is executed by the token `forks` levels above this one; the
+        them. The body of the hold is executed by the token `fork_count` levels above this one; the
         account of the customer gets the times of both, and of the tokens between them.
         """
         tokens_upwards = [token]
-        for _ in range(forks):
+        for _ in range(fork_count):
             parent = tokens_upwards[-1].parent
             assert parent is not None
             tokens_upwards.append(parent)
-        body = tokens_upwards[-1]
+        body_token = tokens_upwards[-1]
         customer = tokens_upwards[-1].parent
         assert customer is not None
-        for member in tokens_upwards:
-            for label, booked_time in enumerate(member.booked):
+        for ended_token in tokens_upwards:
+            for label, booked_time in enumerate(ended_token.booked):
                 customer.booked[label] += booked_time
-        body.parent = None
+        body_token.parent = None
         customer.since = now
-        self.sent += 1
-        self.beside += 1
+        self.unawaited_branches += 1
+        self.unended_branches += 1
         self.ready.appendleft(customer)
         self.ready.append(token)
         return False
 
-    def spawn(self, target: int, taken: SimulatedLock | None, token: Token, now: float) -> bool:
-        """Start another token beside this one; a lock in `taken`, which this token holds, passes to
+    def spawn(
+        self, first_instruction: int, taken_lock: SimulatedLock | None, token: Token, now: float
+    ) -> bool:
+        """Start another token beside this one; a lock in `taken_lock`, which this token holds, passes to
         it.
         """
         new_token = self.token(token.customer, token.group)
         new_token.since = now
-        new_token.pc = target
+        new_token.pc = first_instruction
         new_token.destination = token.destination
-        if taken is None:
-            self.sent += 1
-            self.beside += 1
+        if taken_lock is None:
+            self.unawaited_branches += 1
+            self.unended_branches += 1
         else:
-            taken.holders = [new_token if holder is token else holder for holder in taken.holders]
+            taken_lock.holders = [
+                new_token if holder is token else holder for holder in taken_lock.holders
+            ]
         self.ready.append(new_token)
         return True
 
@@ -531,7 +552,7 @@ class Kernel(EventLoop):
         """
         parent = token.parent
         if parent is None:
-            self.beside -= 1
+            self.unended_branches -= 1
             return False
         token.parent = None
         if now > parent.last or token.index < parent.latest:
@@ -550,8 +571,8 @@ class Kernel(EventLoop):
             for branch in parent.branches:
                 if branch.parent is not None:
                     branch.parent = None
-                    self.sent += 1
-                    self.beside += 1
+                    self.unawaited_branches += 1
+                    self.unended_branches += 1
             self.ready.append(parent)
         return False
 
@@ -566,14 +587,14 @@ class Kernel(EventLoop):
     ) -> bool:
         """Start one token for each item."""
         token.pc = next_instruction
-        item_count = whole(rounds, draw)
+        item_count = whole_count(rounds, draw)
         if not item_count:
             return True
         token.left = item_count
         token.last = -1.0
         previous_item = None
-        for index in range(item_count):
-            item = self.token(token.customer, token.group, token, index)
+        for item_index in range(item_count):
+            item = self.token(token.customer, token.group, token, item_index)
             item.since = now
             item.pc = first_instruction
             item.before = previous_item
@@ -637,12 +658,17 @@ class Kernel(EventLoop):
         return True
 
     def attempt(
-        self, lock: SimulatedLock, elsewhere: int, looks: int, token: Token, now: float
+        self,
+        lock: SimulatedLock,
+        failure_instruction: int,
+        only_tests: int,
+        token: Token,
+        now: float,
     ) -> bool:
-        """Take the lock if it is free, or only test it if `looks`; jump elsewhere if it is held."""
+        """Take the lock if it is free, or only test it if `only_tests`; jump to another instruction if it is held."""
         if not lock.free:
-            token.pc = elsewhere
-        elif not looks:
+            token.pc = failure_instruction
+        elif not only_tests:
             lock.accumulate(now)
             lock.grant(token, now)
         return True
@@ -660,15 +686,15 @@ class Kernel(EventLoop):
         draw: Draws,
         label: int,
         register: int,
-        base: float,
-        most_pause: float,
+        first_pause: float,
+        longest_pause: float,
         token: Token,
         now: float,
     ) -> bool:
         """Pause before the next attempt; the mean pause doubles up to a limit."""
         token.label = label
         doublings = token.registers[register]
-        pause = min(base * float(1 << doublings), most_pause) * next(draw)
+        pause = min(first_pause * float(1 << doublings), longest_pause) * next(draw)
         # A larger shift would overflow in the compiled loop; no run reaches as many pauses.
         token.registers[register] = min(doublings + 1, 60)
         heappush(self.heap, (now + pause, self.order(), self.resume, token))
@@ -688,7 +714,7 @@ class Kernel(EventLoop):
         label: int,
         register: int,
         draw: Draws,
-        look: int,
+        reading_instruction: int,
         token: Token,
         now: float,
     ) -> bool:
@@ -703,24 +729,24 @@ class Kernel(EventLoop):
             lock.accumulate(now)
             lock.grant(token, now)
             return True
-        token.pc = look
+        token.pc = reading_instruction
         token.label = label
         put_in_order(lock.spinning, token)
         return False
 
     def barrier(
-        self, barrier: list[Token], parties: int, label: int, token: Token, now: float
+        self, waiting_tokens: list[Token], parties: int, label: int, token: Token, now: float
     ) -> bool:
         """Wait until `parties` have arrived; the last arrival wakes the others in the order of
         arrival.
         """
-        if len(barrier) + 1 < parties:
+        if len(waiting_tokens) + 1 < parties:
             token.label = label
-            barrier.append(token)
+            waiting_tokens.append(token)
             return False
-        for member in barrier:
-            self.wake(member, now)
-        barrier.clear()
+        for waiting_token in waiting_tokens:
+            self.wake(waiting_token, now)
+        waiting_tokens.clear()
         return True
 
     def wait(
@@ -750,7 +776,7 @@ class Kernel(EventLoop):
         self,
         counter: SimulatedLock,
         monitor: SimulatedLock | None,
-        behind: int,
+        next_instruction: int,
         token: Token,
         now: float,
     ) -> bool:
@@ -763,7 +789,7 @@ class Kernel(EventLoop):
         elif monitor is None:
             self.wake(counter.first_waiting(now), now)
         else:
-            token.pc = behind
+            token.pc = next_instruction
             monitor.hand_over(token, counter.first_waiting(now), now)
         return True
 
@@ -774,17 +800,19 @@ class Kernel(EventLoop):
         next queue that has a task.
         """
         pool.begin(now)
-        token.registers[register] = queue = pool.queue_with_task(token.customer % pool.plan.queues)
-        return pool.enter(queue, token, label, now)
+        token.registers[register] = queue_number = pool.queue_with_task(
+            token.customer % pool.plan.queues
+        )
+        return pool.enter(queue_number, token, label, now)
 
     def take_task(
         self,
         pool: SimulatedPool,
         register: int,
         label: int,
-        ending: int,
-        entry: int,
-        behind: int,
+        ending_label: int,
+        entry_instruction: int,
+        next_instruction: int,
         parties: int,
         token: Token,
         now: float,
@@ -792,27 +820,29 @@ class Kernel(EventLoop):
         """Take a task and leave the monitor; if there is none, wait outside for one, or end the
         problem if all other customers wait already.
         """
-        queue = token.registers[register]
-        if pool.queues[queue]:
-            token.registers[register + 1] = pool.take(queue, token.customer % pool.plan.queues, now)
-            pool.leave(queue, token, register, label, now)
+        queue_number = token.registers[register]
+        if pool.queues[queue_number]:
+            token.registers[register + 1] = pool.take(
+                queue_number, token.customer % pool.plan.queues, now
+            )
+            pool.leave(queue_number, token, register, label, now)
             return True
         must_wait = not pool.tasks.busy and pool.tasks.present + 1 < parties
         if pool.tasks.busy:
-            token.pc = entry
+            token.pc = entry_instruction
         elif must_wait:
-            token.pc = entry + 1
+            token.pc = entry_instruction + 1
             pool.tasks.request(token, now)
             pool.tasks.queue.append(token)
         else:
-            token.pc = behind
+            token.pc = next_instruction
             pool.open = False
             while pool.tasks.queue:
                 waiter = pool.tasks.first_waiting(now)
-                waiter.label = ending
-                waiter.pc = behind
+                waiter.label = ending_label
+                waiter.pc = next_instruction
                 self.wake(waiter, now)
-        pool.monitors[queue].release(token, now)
+        pool.monitors[queue_number].release(token, now)
         return not must_wait
 
     def work(
@@ -829,8 +859,8 @@ class Kernel(EventLoop):
         pool: SimulatedPool,
         register: int,
         label: int,
-        entry_point: int,
-        entry: int,
+        work_instruction: int,
+        entry_instruction: int,
         token: Token,
         now: float,
     ) -> bool:
@@ -841,15 +871,15 @@ class Kernel(EventLoop):
         if pool.plan.added[current_part] >= 0:
             return pool.enter(token.customer % pool.plan.queues, token, label, now)
         token.registers[register + 1] += 1
-        token.pc = entry if current_part in pool.last else entry_point
+        token.pc = entry_instruction if current_part in pool.last_parts else work_instruction
         return True
 
     def add_task(
         self,
         pool: SimulatedPool,
         register: int,
-        entry_point: int,
-        entry: int,
+        work_instruction: int,
+        entry_instruction: int,
         label: int,
         token: Token,
         now: float,
@@ -858,25 +888,25 @@ class Kernel(EventLoop):
         part of the present task, or ask for another task after its last part.
         """
         current_part = token.registers[register + 1]
-        queue = token.customer % pool.plan.queues
-        pool.add(queue, pool.plan.added[current_part], now)
+        queue_number = token.customer % pool.plan.queues
+        pool.add(queue_number, pool.plan.added[current_part], now)
         token.registers[register + 1] += 1
-        token.pc = entry if current_part in pool.last else entry_point
-        pool.leave(queue, token, register, label, now)
+        token.pc = entry_instruction if current_part in pool.last_parts else work_instruction
+        pool.leave(queue_number, token, register, label, now)
         return True
 
 
-def whole(count: float, draw: Draws) -> int:
+def whole_count(count: float, draw: Draws) -> int:
     """Return a whole number of rounds or items; the fraction is the probability of one more."""
-    whole_rounds = int(count)
-    return whole_rounds + (next(draw) < count - whole_rounds)
+    least_count = int(count)
+    return least_count + (next(draw) < count - least_count)
 
 
-def traced(action: Action, pc: int, trace: Trace) -> Action:
+def traced(action: Action, instruction_number: int, trace: Trace) -> Action:
     """Return an action that first appends the execution of its instruction to a trace."""
 
-    def run(token: Token, now: float) -> bool:
-        trace.append((now, token.customer, token.index, pc))
+    def run_traced(token: Token, now: float) -> bool:
+        trace.append((now, token.customer, token.index, instruction_number))
         return action(token, now)
 
-    return run
+    return run_traced

@@ -24,7 +24,7 @@ class QueueStatistics:
 
     Parameters
     ----------
-    clock : event loop of the run
+    event_loop : event loop of the run
     name : in answers
 
     Attributes
@@ -33,10 +33,10 @@ class QueueStatistics:
     done : visits that ended
     """
 
-    __slots__ = ("area", "busy", "clock", "done", "last", "name", "present", "use")
+    __slots__ = ("area", "busy", "done", "event_loop", "last", "name", "present", "use")
 
-    def __init__(self, clock: EventLoop, name: str) -> None:
-        self.clock = clock
+    def __init__(self, event_loop: EventLoop, name: str) -> None:
+        self.event_loop = event_loop
         self.name = name
         self.present = self.busy = self.done = 0
         self.area = self.use = self.last = 0.0
@@ -46,8 +46,8 @@ class QueueStatistics:
         elapsed = now - self.last
         self.area += self.present * elapsed
         self.use += self.busy * elapsed
-        if self.clock.observe is not None and elapsed:
-            self.clock.observe(self.name, self.last, now, self.present, self.busy)
+        if self.event_loop.observe is not None and elapsed:
+            self.event_loop.observe(self.name, self.last, now, self.present, self.busy)
         self.last = now
 
 
@@ -57,19 +57,20 @@ class PatientQueue(QueueStatistics):
     __slots__ = ()
 
     def await_service(self, token: Token, now: float) -> None:
-        """Plan when a customer abandons the queue; the ticket becomes void when its service
+        """Plan when a customer abandons the queue; the event_cell becomes void when its service
         begins.
         """
-        token.ticket = [token]
+        token.event_cell = [token]
         heappush(
-            self.clock.heap, (now + token.patience, self.clock.order(), self._abandon, token.ticket)
+            self.event_loop.heap,
+            (now + token.patience, self.event_loop.order(), self._abandon, token.event_cell),
         )
 
-    def _abandon(self, ticket: list[Token | None], now: float) -> bool:
+    def _abandon(self, event_cell: list[Token | None], now: float) -> bool:
         """Remove a customer from the queue and let it go on elsewhere; its time in the queue is
         booked as waiting time.
         """
-        token = ticket[0]
+        token = event_cell[0]
         if token is None:
             return False
         self.accumulate(now)
@@ -78,7 +79,7 @@ class PatientQueue(QueueStatistics):
         token.label = token.wait
         token.pc = token.elsewhere
         token.patience = -1.0
-        return self.clock.resume(token, now)
+        return self.event_loop.resume(token, now)
 
     def leave_queue(self, token: Token, now: float) -> None:
         """Take a customer out of the queue."""
@@ -90,8 +91,8 @@ class SimulatedStation(PatientQueue):
 
     __slots__ = ("beyond", "servers")
 
-    def __init__(self, clock: EventLoop, plan: StationPlan) -> None:
-        super().__init__(clock, plan.name)
+    def __init__(self, event_loop: EventLoop, plan: StationPlan) -> None:
+        super().__init__(event_loop, plan.name)
         self.servers = plan.servers
         self.beyond = 0.0
 
@@ -105,8 +106,8 @@ class Fcfs(SimulatedStation):
 
     __slots__ = ("leave_later", "queue")
 
-    def __init__(self, clock: EventLoop, plan: StationPlan) -> None:
-        super().__init__(clock, plan)
+    def __init__(self, event_loop: EventLoop, plan: StationPlan) -> None:
+        super().__init__(event_loop, plan)
         self.queue: deque[Token] = deque()
         self.leave_later = self.leave
 
@@ -118,7 +119,9 @@ class Fcfs(SimulatedStation):
             self.busy += 1
             token.waited = 0.0
             token.patience = -1.0
-            heappush(self.clock.heap, (now + work, self.clock.order(), self.leave_later, token))
+            heappush(
+                self.event_loop.heap, (now + work, self.event_loop.order(), self.leave_later, token)
+            )
         else:
             token.work = work
             self.queue.append(token)
@@ -140,14 +143,14 @@ class Fcfs(SimulatedStation):
             next_token.cause = token.customer
             if next_token.patience >= 0:
                 next_token.patience = -1.0
-                next_token.ticket[0] = None
+                next_token.event_cell[0] = None
             heappush(
-                self.clock.heap,
-                (now + next_token.work, self.clock.order(), self.leave_later, next_token),
+                self.event_loop.heap,
+                (now + next_token.work, self.event_loop.order(), self.leave_later, next_token),
             )
         else:
             self.busy -= 1
-        return self.clock.served(token, now)
+        return self.event_loop.served(token, now)
 
 
 class Ordered(SimulatedStation):
@@ -159,8 +162,8 @@ class Ordered(SimulatedStation):
 
     __slots__ = ("arrived", "last_first", "preempts", "queue", "serving")
 
-    def __init__(self, clock: EventLoop, plan: StationPlan) -> None:
-        super().__init__(clock, plan)
+    def __init__(self, event_loop: EventLoop, plan: StationPlan) -> None:
+        super().__init__(event_loop, plan)
         discipline = DISCIPLINES[plan.discipline]
         self.last_first = discipline.order == REVERSE
         self.preempts = discipline.preemptive
@@ -201,9 +204,9 @@ class Ordered(SimulatedStation):
         self.queue.remove((token.key, token.order, token))
 
     def _begin_service(self, token: Token, now: float) -> None:
-        # The ticket is still that of the planned abandonment, which the service prevents.
+        # The event_cell is still that of the planned abandonment, which the service prevents.
         if token.patience >= 0 and token.delayed:
-            token.ticket[0] = None
+            token.event_cell[0] = None
         token.patience = -1.0
         self.serving.append(token)
         self._plan_end(token, now)
@@ -211,14 +214,17 @@ class Ordered(SimulatedStation):
     def _plan_end(self, token: Token, now: float) -> None:
         """Plan the end of a service that begins or goes on."""
         token.finish = now + token.work
-        token.ticket = [token]
-        heappush(self.clock.heap, (token.finish, self.clock.order(), self._end, token.ticket))
+        token.event_cell = [token]
+        heappush(
+            self.event_loop.heap,
+            (token.finish, self.event_loop.order(), self._end, token.event_cell),
+        )
 
     def _interrupt(self, token: Token, now: float) -> None:
         """Interrupt a service, whose work left is done later."""
         # The end of the service stays in the event list; without its token it is passed over when
         # its time comes.
-        token.ticket[0] = None
+        token.event_cell[0] = None
         token.work = token.finish - now
 
     def _add_to_queue(self, token: Token) -> None:
@@ -227,10 +233,10 @@ class Ordered(SimulatedStation):
 
     def _waiting_time(self, token: Token, now: float) -> float:
         """Return the wait of a visit that has ended [s]."""
-        return stretched(token, now) if token.delayed else 0.0
+        return time_beyond_service(token, now) if token.delayed else 0.0
 
-    def _end(self, ticket: list[Token | None], now: float) -> bool:
-        token = ticket[0]
+    def _end(self, event_cell: list[Token | None], now: float) -> bool:
+        token = event_cell[0]
         if token is None:
             return False
         self.accumulate(now)
@@ -244,7 +250,7 @@ class Ordered(SimulatedStation):
         else:
             self.busy -= 1
         token.waited = self._waiting_time(token, now)
-        return self.clock.served(token, now)
+        return self.event_loop.served(token, now)
 
 
 class Paced(Ordered):
@@ -257,8 +263,8 @@ class Paced(Ordered):
 
     __slots__ = ("at_random", "rates")
 
-    def __init__(self, clock: EventLoop, plan: StationPlan) -> None:
-        super().__init__(clock, plan)
+    def __init__(self, event_loop: EventLoop, plan: StationPlan) -> None:
+        super().__init__(event_loop, plan)
         self.rates = plan.rates
         self.at_random = DISCIPLINES[plan.discipline].order == RANDOM
 
@@ -281,7 +287,7 @@ class Paced(Ordered):
 
     def _interrupt(self, token: Token, now: float) -> None:
         """Interrupt a service, whose work left is up to date."""
-        token.ticket[:] = [None]
+        token.event_cell[:] = [None]
 
     def _add_to_queue(self, token: Token) -> None:
         if not self.at_random:
@@ -293,10 +299,13 @@ class Paced(Ordered):
         """Plan the end of the service under way anew."""
         if self.serving:
             token = self.serving[0]
-            token.ticket[:] = [None]
-            token.ticket = [token]
+            token.event_cell[:] = [None]
+            token.event_cell = [token]
             end_time = now + max(token.work, 0.0) / self._speed()
-            heappush(self.clock.heap, (end_time, self.clock.order(), self._end, token.ticket))
+            heappush(
+                self.event_loop.heap,
+                (end_time, self.event_loop.order(), self._end, token.event_cell),
+            )
 
     def _waiting_time(self, token: Token, now: float) -> float:
         self._plan_departure(now)
@@ -339,24 +348,24 @@ class Sharing(SimulatedStation):
 
     __slots__ = (
         "arrivals",
+        "event_cell",
         "in_turn",
         "last_finish",
         "present_tokens",
         "progress",
         "rates",
-        "ticket",
         "weight",
     )
 
-    def __init__(self, clock: EventLoop, plan: StationPlan) -> None:
-        super().__init__(clock, plan)
+    def __init__(self, event_loop: EventLoop, plan: StationPlan) -> None:
+        super().__init__(event_loop, plan)
         self.weight = 0.0
         self.present_tokens: list[tuple[float, int, Token]] = []
         self.progress = self.last_finish = 0.0
         self.arrivals = 0
         self.rates = plan.rates
         self.in_turn = DISCIPLINES[plan.discipline].order == ARRIVAL
-        self.ticket: list[Token | None] = [None]
+        self.event_cell: list[Token | None] = [None]
 
     def accumulate(self, now: float) -> None:
         """Bring the integrals and the progress up to date."""
@@ -395,16 +404,19 @@ class Sharing(SimulatedStation):
         """Plan the next departure again after the number present has changed."""
         self.present = len(self.present_tokens)
         self.busy = min(self.present, self.servers)
-        self.ticket[0] = None
+        self.event_cell[0] = None
         if self.present:
             next_to_leave = self.present_tokens[0][-1]
-            self.ticket = [next_to_leave]
+            self.event_cell = [next_to_leave]
             # Rounding may have carried the progress slightly beyond the end of a service.
             end_time = now + max(next_to_leave.finish - self.progress, 0.0) / self._rate()
-            heappush(self.clock.heap, (end_time, self.clock.order(), self._end, self.ticket))
+            heappush(
+                self.event_loop.heap,
+                (end_time, self.event_loop.order(), self._end, self.event_cell),
+            )
 
-    def _end(self, ticket: list[Token | None], now: float) -> bool:
-        token = ticket[0]
+    def _end(self, event_cell: list[Token | None], now: float) -> bool:
+        token = event_cell[0]
         if token is None:
             return False
         self.accumulate(now)
@@ -420,30 +432,30 @@ class Sharing(SimulatedStation):
             token.waited = now - token.since - token.requested / self.rates[0]
             self.beyond += token.waited
         else:
-            token.waited = stretched(token, now)
-        return self.clock.served(token, now)
+            token.waited = time_beyond_service(token, now)
+        return self.event_loop.served(token, now)
 
 
-def stretched(token: Token, now: float) -> float:
+def time_beyond_service(token: Token, now: float) -> float:
     """Return the waiting time: the time present beyond the service requested [s]."""
     time_present = now - token.since
     waiting_time = time_present - token.requested
     return waiting_time if waiting_time > NEVER_WAITED * time_present else 0.0
 
 
-def make_station(clock: EventLoop, plan: StationPlan) -> SimulatedStation:
+def make_station(event_loop: EventLoop, plan: StationPlan) -> SimulatedStation:
     """Make the station of a discipline."""
     order = DISCIPLINES[plan.discipline].order
     # Where the speed depends on the number present, services change their pace also in order of
     # arrival.
     if plan.rates:
-        return (Sharing if order in (ARRIVAL, SHARED) else Paced)(clock, plan)
+        return (Sharing if order in (ARRIVAL, SHARED) else Paced)(event_loop, plan)
     station_types: dict[str, type[SimulatedStation]] = {
         ARRIVAL: Fcfs,
         RANDOM: RandomOrder,
         SHARED: Sharing,
     }
-    return station_types.get(order, Ordered)(clock, plan)
+    return station_types.get(order, Ordered)(event_loop, plan)
 
 
 def put_in_order(queue: deque[Token], token: Token) -> None:
@@ -484,8 +496,8 @@ class SimulatedLock(PatientQueue):
         "waited",
     )
 
-    def __init__(self, clock: EventLoop, plan: LockPlan) -> None:
-        super().__init__(clock, plan.name)
+    def __init__(self, event_loop: EventLoop, plan: LockPlan) -> None:
+        super().__init__(event_loop, plan.name)
         self.permits = plan.permits
         self.exclusive = False
         self.busy = plan.permits if plan.noun == COUNTER else 0
@@ -545,7 +557,7 @@ class SimulatedLock(PatientQueue):
         self.exclusive = token.excludes
         if token.patience >= 0:
             token.patience = -1.0
-            token.ticket[0] = None
+            token.event_cell[0] = None
         self.count_wait(token, now)
 
     def count_wait(self, token: Token, now: float) -> None:
@@ -578,7 +590,7 @@ class SimulatedLock(PatientQueue):
         # between.
         next_token.since_request = now
         self.grant(next_token, now)
-        self.clock.wake(next_token, now)
+        self.event_loop.wake(next_token, now)
 
     def grant_waiting(self, now: float) -> None:
         """Grant the lock to waiting tokens in their order, as long as it is free for the first of
@@ -587,7 +599,7 @@ class SimulatedLock(PatientQueue):
         while self.queue and self.fits(self.queue[0]):
             next_token = self.queue.popleft()
             self.grant(next_token, now)
-            self.clock.wake(next_token, now)
+            self.event_loop.wake(next_token, now)
 
     def release(self, token: Token, now: float, permits: int = 1) -> None:
         """Hand the lock to the first in the queue; with an empty queue, free it and wake all
@@ -604,7 +616,7 @@ class SimulatedLock(PatientQueue):
             self.grant_waiting(now)
             return
         while self.spinning:
-            self.clock.wake(self.spinning.popleft(), now)
+            self.event_loop.wake(self.spinning.popleft(), now)
 
 
 class SimulatedPool:
@@ -616,19 +628,19 @@ class SimulatedPool:
     tasks : counts the tasks in all queues; the tokens that found none wait there
     monitors : of the queues
     queues : tasks to be taken, the oldest first
-    last : parts that are the last of their tasks
+    last_parts : parts that are the last of their tasks
     open : the tasks of a problem are being executed
     problem : the number of the problem that comes next
     """
 
-    __slots__ = ("last", "monitors", "open", "plan", "problem", "queues", "tasks")
+    __slots__ = ("last_parts", "monitors", "open", "plan", "problem", "queues", "tasks")
 
     def __init__(self, plan: PoolPlan, locks: list[SimulatedLock]) -> None:
         self.plan = plan
         self.tasks = locks[plan.tasks]
         self.monitors = locks[plan.monitor : plan.monitor + plan.queues]
         self.queues: list[deque[int]] = [deque() for _ in range(plan.queues)]
-        self.last = {end - 1 for end in plan.first}
+        self.last_parts = {end - 1 for end in plan.first}
         self.open = False
         self.problem = 0
 
@@ -638,57 +650,61 @@ class SimulatedPool:
         """
         if not self.open:
             self.open = True
-            for index, task in enumerate(self.plan.roots[self.problem]):
-                self.add(index % self.plan.queues, task, now)
+            for root_index, task_number in enumerate(self.plan.roots[self.problem]):
+                self.add(root_index % self.plan.queues, task_number, now)
             self.problem = (self.problem + 1) % len(self.plan.roots)
 
     def queue_with_task(self, own_queue: int) -> int:
         """Return the first queue that has a task, beginning with the own queue; the own queue if
         none has.
         """
-        count = self.plan.queues
+        queue_count = self.plan.queues
         return next(
             (
                 queue_number
-                for queue_number in ((own_queue + distance) % count for distance in range(count))
+                for queue_number in (
+                    (own_queue + distance) % queue_count for distance in range(queue_count)
+                )
                 if self.queues[queue_number]
             ),
             own_queue,
         )
 
-    def add(self, queue: int, task: int, now: float) -> None:
+    def add(self, queue_number: int, task_number: int, now: float) -> None:
         """Put a task into a queue."""
         self.tasks.accumulate(now)
         self.tasks.busy += 1
-        self.queues[queue].append(task)
+        self.queues[queue_number].append(task_number)
 
-    def take(self, queue: int, own_queue: int, now: float) -> int:
+    def take(self, queue_number: int, own_queue: int, now: float) -> int:
         """Remove a task from a queue, and return its first part."""
         self.tasks.accumulate(now)
         self.tasks.busy -= 1
         # The usual order of work stealing: the own youngest task keeps queues short, and the oldest
         # of another queue is likely to have many tasks behind it.
-        takes_youngest = self.plan.last_first and queue == own_queue
+        takes_youngest = self.plan.last_first and queue_number == own_queue
         return self.plan.first[
-            self.queues[queue].pop() if takes_youngest else self.queues[queue].popleft()
+            self.queues[queue_number].pop()
+            if takes_youngest
+            else self.queues[queue_number].popleft()
         ]
 
-    def enter(self, queue: int, token: Token, label: int, now: float) -> bool:
+    def enter(self, queue_number: int, token: Token, label: int, now: float) -> bool:
         """Ask to enter the monitor of a queue."""
         token.label = label
         token.rank = 0
         token.excludes = False
         token.permits = 1
-        return self.monitors[queue].ask(token, now)
+        return self.monitors[queue_number].ask(token, now)
 
-    def leave(self, queue: int, token: Token, register: int, label: int, now: float) -> None:
+    def leave(self, queue_number: int, token: Token, register: int, label: int, now: float) -> None:
         """Leave the monitor of a queue; where it has tasks, hand it over to the token that has
         waited longest for one.
         """
-        if self.queues[queue] and self.tasks.queue:
+        if self.queues[queue_number] and self.tasks.queue:
             next_token = self.tasks.first_waiting(now)
             next_token.label = label
-            next_token.registers[register] = queue
-            self.monitors[queue].hand_over(token, next_token, now)
+            next_token.registers[register] = queue_number
+            self.monitors[queue_number].hand_over(token, next_token, now)
         else:
-            self.monitors[queue].release(token, now)
+            self.monitors[queue_number].release(token, now)

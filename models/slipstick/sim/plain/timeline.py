@@ -32,7 +32,9 @@ def record(plan: Plan, seed: int = 0, cycles: int = 3, events: int = 20_000) -> 
             f"a time line has at most {events:,} events, too few for {plan.population:,} processors"
         )
     intervals: list[TimelineInterval] = []
-    changes_by_resource: dict[str, dict[float, list[int]]] = {name: {} for name in plan.resources}
+    changes_by_resource: dict[str, dict[float, list[int]]] = {
+        resource_name: {} for resource_name in plan.resources
+    }
 
     def log(
         customer: int, branch: int, label: int, start: float, end: float, cause: int | None
@@ -42,10 +44,10 @@ def record(plan: Plan, seed: int = 0, cycles: int = 3, events: int = 20_000) -> 
                 TimelineInterval(customer, branch, plan.labels[label], start, end, cause)
             )
 
-    def observe(name: str, start: float, end: float, present: int, busy: int) -> None:
+    def observe(resource_name: str, start: float, end: float, present: int, busy: int) -> None:
         # Several stations may go by one name, as processors do: their numbers add up.
         for time, sign in ((start, 1), (end, -1)):
-            changes_at_time = changes_by_resource[name].setdefault(time, [0, 0])
+            changes_at_time = changes_by_resource[resource_name].setdefault(time, [0, 0])
             changes_at_time[0] += sign * present
             changes_at_time[1] += sign * busy
 
@@ -59,7 +61,8 @@ def record(plan: Plan, seed: int = 0, cycles: int = 3, events: int = 20_000) -> 
     for resource in (*kernel.stations, *kernel.locks):
         resource.accumulate(kernel.now)
     levels_by_resource = {
-        name: _levels_over_time(times) for name, times in changes_by_resource.items()
+        resource_name: _levels_over_time(changes_by_time)
+        for resource_name, changes_by_time in changes_by_resource.items()
     }
     has_ended = plan.once and kernel.events < events
     return Timeline(
@@ -87,12 +90,14 @@ def _station_visits(plan: Plan, trace: Trace) -> Iterator[tuple[int, str, float]
     )
 
 
-def _levels_over_time(changes: Mapping[float, Sequence[int]]) -> tuple[tuple[float, int, int], ...]:
+def _levels_over_time(
+    changes_by_time: Mapping[float, Sequence[int]],
+) -> tuple[tuple[float, int, int], ...]:
     """Return the numbers present and busy from each time on, by adding up their changes."""
     levels: list[tuple[float, int, int]] = []
     present = busy = 0
-    for time in sorted(changes):
-        present_change, busy_change = changes[time]
+    for time in sorted(changes_by_time):
+        present_change, busy_change = changes_by_time[time]
         if present_change or busy_change:
             present = present + present_change
             busy = busy + busy_change

@@ -84,13 +84,13 @@ class LockImplementation:
     own_flags: int = 0
 
     def __post_init__(self) -> None:
-        for field_name, value, allowed in (
+        for field_name, value, allowed_values in (
             ("lock", self.kind, LOCKS),
             ("back-off", self.back_off, BACK_OFFS),
         ):
-            if value not in allowed:
+            if value not in allowed_values:
                 raise ModelError(
-                    f"no kernel knows the {field_name} {value!r}{did_you_mean(value, allowed)}"
+                    f"no kernel knows the {field_name} {value!r}{did_you_mean(value, allowed_values)}"
                 )
         tries_at_once = self.kind == "tas" and (self.back_off == "none" or self.base == 0)
         if tries_at_once and (self.word is None or self.access.mean == 0):
@@ -199,13 +199,13 @@ class Builder:
         """
         self.permits(f"{name}.tasks", 0, COUNTER)
         first_monitor = len(self._locks)
-        for index in range(queues):
-            self._locks[f"{name} {index}"] = (
-                first_monitor + index,
+        for queue_index in range(queues):
+            self._locks[f"{name} {queue_index}"] = (
+                first_monitor + queue_index,
                 LockPlan(name, noun="monitor"),
                 LockImplementation(),
             )
-        times, added_tasks = zip(*(row for task in tasks for row in task), strict=True)
+        part_times, added_tasks = zip(*(part for task in tasks for part in task), strict=True)
         first_part_by_task = tuple(accumulate((len(task) for task in tasks), initial=0))
         self._pools[name] = PoolPlan(
             first_monitor - 1,
@@ -214,7 +214,7 @@ class Builder:
             last_first,
             tuple(map(tuple, problems)),
             first_part_by_task,
-            times,
+            part_times,
             added_tasks,
         )
 
@@ -256,9 +256,9 @@ class Builder:
         of equal stations, and `weight` is the part of a shared server.
         """
         station_number = self._station_number(station) + offset
-        self._check_weight(station, weight)
+        self._refuse_unequal_weights(station, weight)
         if weight != 1.0:
-            self.emit(Op.WEIGHT, self._constant(weight))
+            self.emit(Op.WEIGHT, self._index_of_constant(weight))
         service_label = label or station
         time_draw = self.draw(stream or service_label, time)
         wait_label = self.label(wait or f"wait:{station}")
@@ -275,15 +275,15 @@ class Builder:
             order_draw,
         )
 
-    def _check_weight(self, station: str, weight: float) -> None:
+    def _refuse_unequal_weights(self, station_name: str, weight: float) -> None:
         """Raise if a visit has a weight that differs too much from another one at the station."""
-        least_weight, greatest_weight = self._weights.get(station, (weight, weight))
+        least_weight, greatest_weight = self._weights.get(station_name, (weight, weight))
         least_weight = min(least_weight, weight)
         greatest_weight = max(greatest_weight, weight)
-        self._weights[station] = least_weight, greatest_weight
+        self._weights[station_name] = least_weight, greatest_weight
         if greatest_weight > MOST_WEIGHT * least_weight:
             raise NoAnswerError(
-                f"the weights of visits to {station} go from {least_weight:g} to"
+                f"the weights of visits to {station_name} go from {least_weight:g} to"
                 f" {greatest_weight:g}; of those that are"
                 f" simulated none is over {MOST_WEIGHT:g} times another: where one visit has nearly"
                 " all of the server, give the station the discipline priority-preemptive"
@@ -311,7 +311,7 @@ class Builder:
         if tally in self._tallies:
             raise ModelError(f"two tallies are called {tally}")
         self._tallies.append(tally)
-        resource_number = self._resource(station)[0] if station else 0
+        resource_number = self._resource_and_servers(station)[0] if station else 0
         instruction = self.emit(Op.ADMIT, len(self._tallies) - 1, resource_number, capacity, -1)
         # A mark may lie behind: its instruction is known when the plan is complete.
         if capacity:
@@ -328,11 +328,11 @@ class Builder:
         """Write the instruction that takes a permit, which `leave` returns; the wait is booked to
         the label.
         """
-        self.emit(Op.ACQUIRE, self._lock(permits)[0], self.label(label), 0, 0, 1)
+        self.emit(Op.ACQUIRE, self._lock_row(permits)[0], self.label(label), 0, 0, 1)
 
     def leave(self, permits: str) -> None:
         """Write the instruction that returns a permit taken by `enter`."""
-        self.emit(Op.RELEASE, self._lock(permits)[0], 1)
+        self.emit(Op.RELEASE, self._lock_row(permits)[0], 1)
 
     def jump(self, mark: str) -> None:
         """Write a jump to a mark."""
@@ -353,39 +353,40 @@ class Builder:
         draw_number = (
             self.draw(stream, UNIFORM) if len(marks) > 1 else self.draw("whole", _CONSTANT_HALF)
         )
-        first_target = self._choice([probability for probability, _ in marks], draw_number)
+        first_target = self._write_choice([probability for probability, _ in marks], draw_number)
         self._open_targets += [
-            (self._targets, index, mark) for index, (_, mark) in enumerate(marks, first_target)
+            (self._targets, target_index, mark)
+            for target_index, (_, mark) in enumerate(marks, first_target)
         ]
 
     def choose(self, options: Sequence[tuple[float, Body]], stream: str) -> None:
         """Write a choice of one of several bodies of instructions, by their probabilities."""
-        first_target = self._choice(
+        first_target = self._write_choice(
             [probability for probability, _ in options], self.draw(stream, UNIFORM)
         )
-        self._alternatives(first_target, [body for _, body in options])
+        self._write_alternatives(first_target, [body for _, body in options])
 
     def pick(self, options: Sequence[tuple[str, Body]], by: str, pick_label: str) -> None:
         """Write a choice of one of several bodies of instructions by a rule of `ROUTES`: in turn,
         or by the number of customers present at the resource named with each.
         """
-        first_target = self._reserve(2 * len(options))
+        first_target = self._reserve_targets(2 * len(options))
         option_count = len(options)
         self._targets[first_target + option_count :] = [
-            self._resource(name)[0] for name, _ in options
+            self._resource_and_servers(name)[0] for name, _ in options
         ]
         draw_number = self.draw(f"pick-{pick_label}", UNIFORM)
         tally_number = self._tally_number(f"picks:{pick_label}")
         self.emit(
             Op.PICK, draw_number, tally_number, list(ROUTES).index(by), first_target, option_count
         )
-        self._alternatives(first_target, [body for _, body in options])
+        self._write_alternatives(first_target, [body for _, body in options])
 
     def repeat(self, count: float, body: Body, stream: str) -> None:
         """Write a loop that executes a body `count` times; a fraction of the count is the
         probability of one more round.
         """
-        with self._register() as register:
+        with self._reserved_register() as register:
             self.emit(Op.SET_COUNT, register, *self._count_operands(count, stream))
             loop_instruction = self.emit(Op.LOOP, register, -1)
             body()
@@ -402,7 +403,9 @@ class Builder:
         `mean`.
         """
         first_instruction = self.next_instruction
-        first_target = self._choice([mean / (1 + mean), 1 / (1 + mean)], self.draw(stream, UNIFORM))
+        first_target = self._write_choice(
+            [mean / (1 + mean), 1 / (1 + mean)], self.draw(stream, UNIFORM)
+        )
         self._targets[first_target] = self.next_instruction
         body()
         self.emit(Op.JUMP, first_instruction)
@@ -412,7 +415,9 @@ class Builder:
         """Write a body that is repeated with a probability after each execution."""
         first_instruction = self.next_instruction
         body()
-        first_target = self._choice([probability, 1 - probability], self.draw(stream, UNIFORM))
+        first_target = self._write_choice(
+            [probability, 1 - probability], self.draw(stream, UNIFORM)
+        )
         self._targets[first_target:] = [first_instruction, self.next_instruction]
 
     def fork(self, branches: Sequence[Body], join: int | None = None) -> None:
@@ -420,19 +425,19 @@ class Builder:
         or for the first `join` that end.
         """
         if join == 0:
-            self._fork_beside(branches)
+            self._write_unawaited_branches(branches)
             return
-        first_target = self._reserve(len(branches))
+        first_target = self._reserve_targets(len(branches))
         fork_instruction = self.emit(
             Op.FORK, first_target, len(branches), -1, join or len(branches)
         )
-        for index, body in enumerate(branches):
-            self._targets[first_target + index] = self.next_instruction
+        for branch_index, body in enumerate(branches):
+            self._targets[first_target + branch_index] = self.next_instruction
             body()
             self.emit(Op.JOIN, -1)
         self.patch(fork_instruction, 2)
 
-    def _fork_beside(self, branches: Sequence[Body]) -> None:
+    def _write_unawaited_branches(self, branches: Sequence[Body]) -> None:
         """Write branches that are executed beside the customer, which does not wait for them."""
         # The customer jumps over the bodies, whose first instructions are filled in once they are
         # written.
@@ -464,9 +469,9 @@ class Builder:
             if len(bodies) == 1:
                 bodies[0]()
             else:
-                first_target = self._reserve(len(bodies))
+                first_target = self._reserve_targets(len(bodies))
                 self.emit(Op.SWITCH, first_target)
-                self._alternatives(first_target, bodies)
+                self._write_alternatives(first_target, bodies)
             if is_serial:
                 self.emit(Op.LEAVE_STAGE, stage_number)
                 stage_number += 1
@@ -502,17 +507,20 @@ class Builder:
         doubling : each further pause is twice as long
         queue : how many wait at most; None: any number
         """
-        tries = f"{TRIES}:{name}"
-        attempts = f"{GIVEN_UP}:{name}"
+        tries_tally = f"{TRIES}:{name}"
+        attempts_tally = f"{GIVEN_UP}:{name}"
         # The number makes the name of the mark unique.
         back_off_label = f"back-off:{name}"
         late_mark = f"attempt at {self.next_instruction} is late"
-        with self._register() as retries_left, self._register() as pauses:
-            self.emit(Op.SET_COUNT, retries_left, *self._count_operands(retries, ""))
-            self.emit(Op.SET_COUNT, pauses, *self._count_operands(0, ""))
+        with (
+            self._reserved_register() as retry_register,
+            self._reserved_register() as pause_register,
+        ):
+            self.emit(Op.SET_COUNT, retry_register, *self._count_operands(retries, ""))
+            self.emit(Op.SET_COUNT, pause_register, *self._count_operands(0, ""))
             first_instruction = self.next_instruction
             if queue is not None:
-                resource_number, place_count = self._resource(name)
+                resource_number, place_count = self._resource_and_servers(name)
                 full_tally = self._tally_number(f"{PRESENT}:{name}")
                 admit_instruction = self.emit(
                     Op.ADMIT, full_tally, resource_number, place_count + queue, -1
@@ -521,46 +529,52 @@ class Builder:
             if limit is not None:
                 self.patience(limit, late_mark, f"attempt {number} at {name}")
             visit()
-            self._tally(tries)
-            self._tally(attempts)
+            self._write_tally(tries_tally)
+            self._write_tally(attempts_tally)
             jump_to_end = self.emit(Op.JUMP, -1)
             self.mark(late_mark)
-            self._tally(tries, refused=True)
-            retry_loop = self.emit(Op.LOOP, retries_left, -1)
+            self._write_tally(tries_tally, is_refused=True)
+            retry_loop = self.emit(Op.LOOP, retry_register, -1)
             if back_off is not None:
                 # Of mean 1, because the instruction multiplies it by a pause that may double.
                 draw_number = self.draw(f"{back_off_label} {number}", replace(back_off, mean=1.0))
                 longest_pause = math.inf if doubling else back_off.mean
-                constants = map(self._constant, (back_off.mean, longest_pause))
-                self.emit(Op.BACK_OFF, draw_number, self.label(back_off_label), pauses, *constants)
+                pause_constants = map(self._index_of_constant, (back_off.mean, longest_pause))
+                self.emit(
+                    Op.BACK_OFF,
+                    draw_number,
+                    self.label(back_off_label),
+                    pause_register,
+                    *pause_constants,
+                )
             self.emit(Op.JUMP, first_instruction)
             self.patch(retry_loop, 1)
-            self._tally(attempts, refused=True)
+            self._write_tally(attempts_tally, is_refused=True)
             otherwise()
             self.patch(jump_to_end, 0)
 
-    def _resource(self, name: str) -> tuple[int, int]:
+    def _resource_and_servers(self, resource_name: str) -> tuple[int, int]:
         """Return the number of a resource, stations numbered before locks, and its number of
         servers or permits.
         """
-        if name in self._locks:
-            resource_number, plan, _ = self._locks[name]
-            return len(self._stations) + resource_number, plan.permits
-        resource_number = self._station_number(name)
+        if resource_name in self._locks:
+            resource_number, lock_plan, _ = self._locks[resource_name]
+            return len(self._stations) + resource_number, lock_plan.permits
+        resource_number = self._station_number(resource_name)
         return resource_number, self._stations[resource_number].servers
 
-    def _tally_number(self, name: str) -> int:
+    def _tally_number(self, tally_name: str) -> int:
         """Return the number of a tally, which is added if it is new."""
-        if name not in self._tallies:
-            self._tallies.append(name)
-        return self._tallies.index(name)
+        if tally_name not in self._tallies:
+            self._tallies.append(tally_name)
+        return self._tallies.index(tally_name)
 
-    def _tally(self, name: str, refused: bool = False) -> None:
+    def _write_tally(self, name: str, is_refused: bool = False) -> None:
         """Write an instruction that counts at a tally; a refused customer also counts as turned
         away.
         """
         tally_number = self._tally_number(name)
-        if refused:
+        if is_refused:
             self.emit(Op.COUNT_ACCESS, tally_number, -1, -1)
         else:
             self.emit(Op.ADMIT, tally_number, 0, 0, -1)
@@ -587,19 +601,21 @@ class Builder:
         permits : how many permits are taken at once
         replies : the customer goes on at a `reply` inside the body
         """
-        lock_number, plan, implementation = self._lock(lock)
+        lock_number, lock_plan, implementation = self._lock_row(lock)
         if implementation.kind in ("fifo", "queue"):
             if implementation.kind == "queue":
-                self._access(plan, implementation)
-            self.emit(Op.ACQUIRE, lock_number, self.label(plan.label), rank, excludes, permits)
+                self._write_access(lock_plan, implementation)
+            self.emit(Op.ACQUIRE, lock_number, self.label(lock_plan.label), rank, excludes, permits)
         else:
-            with self._register() as register:
+            with self._reserved_register() as register:
                 write_acquisition = (
-                    self._take_turns if implementation.kind == "ticket" else self._spin
+                    self._write_ticket_taking
+                    if implementation.kind == "ticket"
+                    else self._write_spinning
                 )
-                write_acquisition(lock_number, plan, implementation, register)
+                write_acquisition(lock_number, lock_plan, implementation, register)
         if replies:
-            self._hold_with_reply(lock_number, body, permits)
+            self._write_hold_with_reply(lock_number, body, permits)
             return
         body()
         if after is not None:
@@ -612,21 +628,21 @@ class Builder:
             self.patch(jump_over, 0)
             return
         if implementation.kind != "fifo":
-            self._access(
-                plan, implementation, lock_number if implementation.kind == "queue" else -1
+            self._write_access(
+                lock_plan, implementation, lock_number if implementation.kind == "queue" else -1
             )
         self.emit(Op.RELEASE, lock_number, permits)
         # The member that hands a monitor over has left it.
         for give_instruction in self._handing_over.pop(lock_number, ()):
             self.patch(give_instruction, 2)
 
-    def _hold_with_reply(self, lock: int, body: Body, permits: int) -> None:
+    def _write_hold_with_reply(self, lock_number: int, body: Body, permits: int) -> None:
         """Write a body as the only branch of a fork, which takes the lock over and releases it."""
-        first_target = self._reserve(1)
-        fork_instruction = self.emit(Op.FORK, first_target, 1, -1, 1, lock + 1)
+        first_target = self._reserve_targets(1)
+        fork_instruction = self.emit(Op.FORK, first_target, 1, -1, 1, lock_number + 1)
         self._targets[first_target] = self.next_instruction
         body()
-        self.emit(Op.RELEASE, lock, permits)
+        self.emit(Op.RELEASE, lock_number, permits)
         self.emit(Op.JOIN, -1)
         self.patch(fork_instruction, 2)
 
@@ -642,8 +658,8 @@ class Builder:
         Where one of them is held, none is acquired; all are tried again after the back-off of that
         one.
         """
-        lock_rows = [self._lock(name) for name in locks]
-        with self._register() as register:
+        lock_rows = [self._lock_row(lock_name) for lock_name in locks]
+        with self._reserved_register() as register:
             for lock_number, _, _ in lock_rows:
                 self.emit(Op.REQUEST, lock_number)
             self.emit(Op.SET_COUNT, register, *self._count_operands(0, ""))
@@ -657,36 +673,36 @@ class Builder:
         for lock_number, _, _ in reversed(lock_rows):
             self.emit(Op.RELEASE, lock_number, 1)
         jump_to_end = self.emit(Op.JUMP, -1)
-        for attempt_instruction, (_, plan, implementation) in zip(
+        for attempt_instruction, (_, lock_plan, implementation) in zip(
             attempt_instructions, lock_rows, strict=True
         ):
             self.patch(attempt_instruction, 1)
-            self._back_off(plan, implementation, register)
+            self._write_back_off(lock_plan, implementation, register)
             self.emit(Op.JUMP, first_attempt)
         self.patch(jump_to_end, 0)
 
-    def _lock(self, name: str) -> tuple[int, LockPlan, LockImplementation]:
-        return look_up("lock", name, self._locks)
+    def _lock_row(self, lock_name: str) -> tuple[int, LockPlan, LockImplementation]:
+        return look_up("lock", lock_name, self._locks)
 
     def wait(self, counter: str, monitor: str | None = None) -> None:
         """Write the instruction that takes a unit of a counter; a customer that has to wait for one
         leaves the monitor meanwhile.
         """
-        counter_number, plan, _ = self._lock(counter)
+        counter_number, counter_plan, _ = self._lock_row(counter)
         self.emit(
             Op.WAIT,
             counter_number,
-            self.label(plan.label),
-            -1 if monitor is None else self._lock(monitor)[0],
+            self.label(counter_plan.label),
+            -1 if monitor is None else self._lock_row(monitor)[0],
         )
 
     def give(self, counter: str, monitor: str | None = None) -> None:
         """Write the instruction that returns a unit to a counter; a member that waited for the unit
         gets the monitor too, so that nothing may follow inside the monitor.
         """
-        monitor_number = -1 if monitor is None else self._lock(monitor)[0]
+        monitor_number = -1 if monitor is None else self._lock_row(monitor)[0]
         self._handing_over.setdefault(monitor_number, []).append(
-            self.emit(Op.GIVE, self._lock(counter)[0], monitor_number, -1)
+            self.emit(Op.GIVE, self._lock_row(counter)[0], monitor_number, -1)
         )
 
     def ask(self, pool: str, parties: int, time_inside: ServiceTime, label: str, cost: str) -> None:
@@ -703,9 +719,9 @@ class Builder:
         entry_label, task_label, barrier_label = (
             self.label(f"{prefix}:{pool}") for prefix in ("entry", "task", "barrier")
         )
-        with self._register() as register, self._register():
+        with self._reserved_register() as register, self._reserved_register():
             entry_instruction = self.emit(Op.ENTER_POOL, pool_number, entry_label, register)
-            self._pass_time(time_inside, cost)
+            self._write_constant_time(time_inside, cost)
             take_instruction = self.emit(
                 Op.TAKE_TASK,
                 pool_number,
@@ -725,18 +741,22 @@ class Builder:
                 work_instruction,
                 entry_instruction,
             )
-            self._pass_time(time_inside, cost)
+            self._write_constant_time(time_inside, cost)
             self.emit(
                 Op.ADD_TASK, pool_number, register, work_instruction, entry_instruction, task_label
             )
             self.patch(take_instruction, 5)
 
-    def _pass_time(self, time: ServiceTime, label: str) -> None:
-        if time.mean:
-            self.delay(time, label)
+    def _write_constant_time(self, constant_time: ServiceTime, label: str) -> None:
+        if constant_time.mean:
+            self.delay(constant_time, label)
 
-    def _spin(
-        self, lock_number: int, lock: LockPlan, implementation: LockImplementation, register: int
+    def _write_spinning(
+        self,
+        lock_number: int,
+        lock_plan: LockPlan,
+        implementation: LockImplementation,
+        register: int,
     ) -> None:
         """Write the test and set of the word, repeated until the lock is held."""
         self.emit(Op.REQUEST, lock_number)
@@ -745,64 +765,82 @@ class Builder:
         if implementation.kind == "ttas":
             # A processor that reads a held lock spins on its cached copy, and reads the word anew
             # after the release.
-            self._access(lock, implementation)
-            self.emit(Op.AWAIT_FREE, lock_number, self.label(lock.label))
-        self._access(lock, implementation)
-        attempt = self.emit(Op.ATTEMPT, lock_number, -1)
-        jump = self.emit(Op.JUMP, -1)
-        self.patch(attempt, 1)
+            self._write_access(lock_plan, implementation)
+            self.emit(Op.AWAIT_FREE, lock_number, self.label(lock_plan.label))
+        self._write_access(lock_plan, implementation)
+        attempt_instruction = self.emit(Op.ATTEMPT, lock_number, -1)
+        jump_to_end = self.emit(Op.JUMP, -1)
+        self.patch(attempt_instruction, 1)
         if implementation.back_off != "none":
-            self._back_off(lock, implementation, register)
+            self._write_back_off(lock_plan, implementation, register)
         self.emit(Op.JUMP, first_attempt)
-        self.patch(jump, 0)
+        self.patch(jump_to_end, 0)
 
-    def _back_off(self, lock: LockPlan, implementation: LockImplementation, register: int) -> None:
+    def _write_back_off(
+        self, lock_plan: LockPlan, implementation: LockImplementation, register: int
+    ) -> None:
         """Write the pause after a failed attempt."""
         is_exponential = implementation.back_off == "exponential"
         draw_number = self.draw(
-            f"{lock.label}:back-off", _UNIFORM_ABOUT_ONE if is_exponential else _CONSTANT_ONE
+            f"{lock_plan.label}:back-off", _UNIFORM_ABOUT_ONE if is_exponential else _CONSTANT_ONE
         )
-        pauses = (
+        pause_means = (
             implementation.base,
             implementation.most if is_exponential else implementation.base,
         )
         self.emit(
-            Op.BACK_OFF, draw_number, self.label(lock.label), register, *map(self._constant, pauses)
+            Op.BACK_OFF,
+            draw_number,
+            self.label(lock_plan.label),
+            register,
+            *map(self._index_of_constant, pause_means),
         )
 
-    def _take_turns(
-        self, lock_number: int, lock: LockPlan, implementation: LockImplementation, register: int
+    def _write_ticket_taking(
+        self,
+        lock_number: int,
+        lock_plan: LockPlan,
+        implementation: LockImplementation,
+        register: int,
     ) -> None:
         """Write the fetch and increment of the ticket counter, then the reading of the number
         called, once more after each release.
         """
-        self._access(lock, implementation)
+        self._write_access(lock_plan, implementation)
         self.emit(Op.TAKE_TICKET, lock_number, register)
         first_reading = self.next_instruction
-        self._access(lock, implementation)
-        draw_number = self.draw(f"{lock.label}:arbitration", UNIFORM)
+        self._write_access(lock_plan, implementation)
+        draw_number = self.draw(f"{lock_plan.label}:arbitration", UNIFORM)
         self.emit(
-            Op.AWAIT_TURN, lock_number, self.label(lock.label), register, draw_number, first_reading
+            Op.AWAIT_TURN,
+            lock_number,
+            self.label(lock_plan.label),
+            register,
+            draw_number,
+            first_reading,
         )
 
-    def _access(
-        self, lock: LockPlan, implementation: LockImplementation, notified: int = -1
+    def _write_access(
+        self, lock_plan: LockPlan, implementation: LockImplementation, notifying_lock: int = -1
     ) -> None:
         """Write an access to the lock's word or, where a lock is released to the next processor of
         its queue, to the flag of that processor.
         """
         if implementation.home is not None:
-            tally_number = self._tallies.index(f"{ACCESSES}:{lock.name}")
+            tally_number = self._tallies.index(f"{ACCESSES}:{lock_plan.name}")
             # A processor that releases an array for which none waits leaves its mark on its own
             # flag; a list has its end at the word.
-            is_own_flag = notified >= 0 and implementation.own_flags
+            is_own_flag = notifying_lock >= 0 and implementation.own_flags
             self.emit(
-                Op.COUNT_ACCESS, tally_number, -1 if is_own_flag else implementation.home, notified
+                Op.COUNT_ACCESS,
+                tally_number,
+                -1 if is_own_flag else implementation.home,
+                notifying_lock,
             )
             for _ in range(implementation.own_flags):
                 self.emit(Op.COUNT_ACCESS, tally_number, -1, -1)
         if implementation.word is not None:
-            label = lock.label
+            label = lock_plan.label
             self.serve(
                 implementation.word,
                 implementation.access,
@@ -860,8 +898,8 @@ class Builder:
 
     def plan(self) -> Plan:
         """Return the finished plan, with the targets of all jumps to marks filled in."""
-        for operand_table, index, mark in self._open_targets:
-            operand_table[index] = look_up("mark", mark, self._marks)
+        for operand_table, operand_index, mark in self._open_targets:
+            operand_table[operand_index] = look_up("mark", mark, self._marks)
         draws = tuple(draw for _, draw in self._draws.values())
         locks = tuple(plan for _, plan, _ in self._locks.values())
         return Plan(
@@ -881,10 +919,10 @@ class Builder:
             pipelines=tuple(self._pipelines),
         )
 
-    def _station_number(self, station: str) -> int:
-        return look_up("station", station, self._first_station)
+    def _station_number(self, station_name: str) -> int:
+        return look_up("station", station_name, self._first_station)
 
-    def _constant(self, value: float) -> int:
+    def _index_of_constant(self, value: float) -> int:
         """Add a number to the plan's table of numbers, and return its index."""
         self._counts.append(value)
         return len(self._counts) - 1
@@ -900,10 +938,10 @@ class Builder:
             if count == int(count)
             else self.draw(stream, UNIFORM)
         )
-        return self._constant(count), draw_number
+        return self._index_of_constant(count), draw_number
 
     @contextmanager
-    def _register(self) -> Iterator[int]:
+    def _reserved_register(self) -> Iterator[int]:
         """Reserve a loop counter."""
         # Loops one after the other share a counter; loops inside each other need one each.
         self._depth += 1
@@ -911,32 +949,32 @@ class Builder:
         yield self._depth - 1
         self._depth -= 1
 
-    def _reserve(self, count: int) -> int:
+    def _reserve_targets(self, target_count: int) -> int:
         """Reserve entries in the table of jump targets, and return the first of them."""
-        self._targets += [-1] * count
-        self._cumulative += [0.0] * count
-        return len(self._targets) - count
+        self._targets += [-1] * target_count
+        self._cumulative += [0.0] * target_count
+        return len(self._targets) - target_count
 
-    def _choice(self, probabilities: Sequence[float], draw_number: int) -> int:
+    def _write_choice(self, probabilities: Sequence[float], draw_number: int) -> int:
         """Write a random choice whose jump targets are filled in later, and return the entry of the
         first target.
         """
-        first_target = self._reserve(len(probabilities))
+        first_target = self._reserve_targets(len(probabilities))
         self._cumulative[first_target:] = accumulate(probabilities)
         self.emit(Op.CHOOSE, draw_number, first_target, len(probabilities))
         return first_target
 
-    def _alternatives(self, first_target: int, bodies: Sequence[Body]) -> None:
+    def _write_alternatives(self, first_target: int, bodies: Sequence[Body]) -> None:
         """Write the bodies of a choice as its targets in order; each continues behind the last
         body.
         """
-        jumps = []
+        jump_instructions = []
         for target_index, body in enumerate(bodies, first_target):
             self._targets[target_index] = self.next_instruction
             body()
-            jumps.append(self.emit(Op.JUMP, -1))
-        for jump in jumps:
-            self.patch(jump, 0)
+            jump_instructions.append(self.emit(Op.JUMP, -1))
+        for jump_instruction in jump_instructions:
+            self.patch(jump_instruction, 0)
 
     def _add_group(self, group: CustomerGroup) -> None:
         # A group that begins behind all that is written has a cycle of nothing, such as 0 rounds.

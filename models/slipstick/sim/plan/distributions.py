@@ -124,9 +124,9 @@ class ServiceTime:
         """Draw the next values [s]."""
         return self.mean * _KINDS[self.kind][2](self.scv, stream, sample_count)
 
-    def blocks(self, stream: Stream, sizes: Iterable[int]) -> Iterator[Array]:
+    def blocks(self, stream: Stream, block_sizes: Iterable[int]) -> Iterator[Array]:
         """Draw blocks of values [s]."""
-        return (self.sample(stream, size) for size in sizes)
+        return (self.sample(stream, block_size) for block_size in block_sizes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +162,7 @@ class BurstyTimes:
         """
         return sum(1 / change for change in self.changes) / self.mean
 
-    def blocks(self, stream: Stream, sizes: Iterable[int]) -> Iterator[Array]:
+    def blocks(self, stream: Stream, block_sizes: Iterable[int]) -> Iterator[Array]:
         """Draw blocks of values from the stationary process [s]; values beyond a block go into
         the next.
         """
@@ -178,8 +178,8 @@ class BurstyTimes:
         state = int(stream.uniforms(1)[0] * sum(self.changes) < self.changes[0])
         time_since_arrival = 0.0
         ready_times = list[float]()
-        for size in sizes:
-            while len(ready_times) < size:
+        for block_size in block_sizes:
+            while len(ready_times) < block_size:
                 uniform_draws, arrival_draws = stream.uniforms(2 * _DRAWN_AT_ONCE).reshape(
                     2, _DRAWN_AT_ONCE
                 )
@@ -192,8 +192,8 @@ class BurstyTimes:
                         time_since_arrival = 0.0
                     else:
                         state = 1 - state
-            yield np.array(ready_times[:size])
-            del ready_times[:size]
+            yield np.array(ready_times[:block_size])
+            del ready_times[:block_size]
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,17 +228,17 @@ class BatchTimes:
             return 0.0
         return self.between.customers_of_period * self.size
 
-    def blocks(self, stream: Stream, sizes: Iterable[int]) -> Iterator[Array]:
+    def blocks(self, stream: Stream, block_sizes: Iterable[int]) -> Iterator[Array]:
         """Draw blocks of values [s]."""
         blocks_drawn = self.between.blocks(stream, repeat(_DRAWN_AT_ONCE))
         ready_times = np.zeros(0)
-        for size in sizes:
-            while len(ready_times) < size:
+        for block_size in block_sizes:
+            while len(ready_times) < block_size:
                 next_batches = np.zeros((_DRAWN_AT_ONCE, self.size))
                 next_batches[:, 0] = next(blocks_drawn)
                 ready_times = np.concatenate([ready_times, next_batches.ravel()])
-            yield ready_times[:size].copy()
-            ready_times = ready_times[size:]
+            yield ready_times[:block_size].copy()
+            ready_times = ready_times[block_size:]
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,14 +258,16 @@ class TracedTimes:
     mean: float
     constant: ClassVar[bool] = False
 
-    def blocks(self, stream: Stream, sizes: Iterable[int]) -> Iterator[Array]:
+    def blocks(self, stream: Stream, block_sizes: Iterable[int]) -> Iterator[Array]:
         """Yield blocks of values [s]; nothing is drawn."""
-        gaps = np.array(self.gaps)
-        position = 0
-        gaps *= self.mean / gaps.mean()
-        for size in sizes:
-            yield gaps[np.arange(position, position + size) % len(gaps)]
-            position = (position + size) % len(gaps)
+        scaled_gaps = np.array(self.gaps)
+        next_position = 0
+        scaled_gaps *= self.mean / scaled_gaps.mean()
+        for block_size in block_sizes:
+            yield scaled_gaps[
+                np.arange(next_position, next_position + block_size) % len(scaled_gaps)
+            ]
+            next_position = (next_position + block_size) % len(scaled_gaps)
 
 
 @dataclass(frozen=True, slots=True)
@@ -305,9 +307,9 @@ class DistributedTime:
             self.distribution.numbers[0], stream, sample_count
         )
 
-    def blocks(self, stream: Stream, sizes: Iterable[int]) -> Iterator[Array]:
+    def blocks(self, stream: Stream, block_sizes: Iterable[int]) -> Iterator[Array]:
         """Draw blocks of values [s]."""
-        return (self.sample(stream, size) for size in sizes)
+        return (self.sample(stream, block_size) for block_size in block_sizes)
 
 
 def _phase_times(phases: PhaseType, stream: Stream, sample_count: int) -> Array:
@@ -410,10 +412,12 @@ def _exponential(scv: float, stream: Stream, sample_count: int) -> Array:
 
 
 def _erlang(scv: float, stream: Stream, sample_count: int) -> Array:
-    phases = round(1 / scv)
+    phase_count = round(1 / scv)
     times: Array = (
-        _exponential(1.0, stream, sample_count * phases).reshape(sample_count, phases).sum(axis=1)
-        / phases
+        _exponential(1.0, stream, sample_count * phase_count)
+        .reshape(sample_count, phase_count)
+        .sum(axis=1)
+        / phase_count
     )
     return times
 
@@ -477,15 +481,15 @@ def _gamma(scv: float, stream: Stream, sample_count: int) -> Array:
         uniforms = stream.uniforms(missing_count)
         cubes = (1 + normals / math.sqrt(9 * reduced_shape)) ** 3
         with np.errstate(invalid="ignore", divide="ignore"):
-            accepted = (cubes > 0) & (
+            is_accepted = (cubes > 0) & (
                 np.log(uniforms)
                 < 0.5 * normals * normals
                 + reduced_shape
                 - reduced_shape * cubes
                 + reduced_shape * np.log(np.where(cubes > 0, cubes, 1))
             )
-        samples_kept.append(reduced_shape * cubes[accepted])
-        missing_count -= int(accepted.sum())
+        samples_kept.append(reduced_shape * cubes[is_accepted])
+        missing_count -= int(is_accepted.sum())
     samples = np.concatenate(samples_kept)
     if shape < 1:
         samples = samples * stream.uniforms(sample_count) ** (1 / shape)
