@@ -232,28 +232,28 @@ class ArrivalState:
             )
         return ArrivalWaits(waits, {visit_pair: delay.time for visit_pair, delay in delays.items()})
 
-    def waits_in_a_row(self, row: InARow, waits: Mapping[int, RandomTime]) -> Array:
+    def waits_in_a_row(self, visits_in_row: InARow, waits: Mapping[int, RandomTime]) -> Array:
         """Return the mean wait at each place of the cycle where a queue is visited, for a queue
         whose visits immediately follow each other [s].
 
         Parameters
         ----------
-        row : the visits of the queue
+        visits_in_row : the visits of the queue
         waits : at visits that come at random moments, which are those after none
         """
         service_by_visit = {
-            visit_index: self.services[visit_index].mean for visit_index in row.visits
+            visit_index: self.services[visit_index].mean for visit_index in visits_in_row.visits
         }
         flow_by_visit = {
             visit_index: self.served[visit_index] / nonzero(service)
             for visit_index, service in service_by_visit.items()
         }
-        present_by_place = row.by_place(self.present)
-        return row.closed_waits(
-            waits[row.visits[0]].mean,
-            present_by_place * self.by_place.get(row.visits, row.parts),
-            row.by_place(service_by_visit),
-            row.by_place(flow_by_visit) * row.parts,
+        present_by_place = visits_in_row.by_place(self.present)
+        return visits_in_row.closed_waits(
+            waits[visits_in_row.visits[0]].mean,
+            present_by_place * self.by_place.get(visits_in_row.visits, visits_in_row.parts),
+            visits_in_row.by_place(service_by_visit),
+            visits_in_row.by_place(flow_by_visit) * visits_in_row.parts,
             self.other_processors,
         )
 
@@ -586,15 +586,17 @@ class ArrivalState:
             lock_utilization = largest(
                 [self.all_busy[lock_name] for lock_name in sorted(visit.held)]
             )
-            old_share = lock_utilization**4 * self.other_processors / (self.other_processors + 2)
+            earlier_share = (
+                lock_utilization**4 * self.other_processors / (self.other_processors + 2)
+            )
             for visit_pair, delay in delays.items():
                 if visit_pair[0] == visit.index and visit_pair in self.waiting_for:
                     flow = self.served[visit.index] / nonzero(self.services[visit.index].mean)
                     # By Little's law the number that waited at the step before, over the flow, is
                     # its wait.
-                    old_time = self.waiting_for[visit_pair] / nonzero(flow)
+                    earlier_time = self.waiting_for[visit_pair] / nonzero(flow)
                     delays[visit_pair] = replace(
-                        delay, time=(1 - old_share) * delay.time + old_share * old_time
+                        delay, time=(1 - earlier_share) * delay.time + earlier_share * earlier_time
                     )
 
     def _wait(self, queue: Queue, visit: Visit, delays: Sequence[_Delay]) -> RandomTime:

@@ -122,9 +122,9 @@ the state has settled [1]; and the relative change of the spread, from one windo
 which the iteration is a limit cycle [1]."""
 
 
-def at_points(numbers: Numbers, points: Sequence[int] | Array) -> dict[Expr, Array]:
+def at_points(value_by_expr: Numbers, point_indexes: Sequence[int] | Array) -> dict[Expr, Array]:
     """Select the value of each expression at some of the points."""
-    return {expr: column[points] for expr, column in numbers.items()}
+    return {expr: column[point_indexes] for expr, column in value_by_expr.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,58 +181,60 @@ class SolvedPopulation:
     Parameters
     ----------
     state : the state [rows]
-    numbers : every number of the model [rows]
+    value_by_expr : every number of the model [rows]
     points : numbers of the points
     rows : the row of each of these points
     curve : of a single group, times of a cycle of 1, 2, ... processors up to this population [s]
     """
 
     state: PopulationState
-    numbers: Numbers
+    value_by_expr: Numbers
     points: Array
     rows: Array
     curve: Sequence[Array] = ()
 
 
-def solve_closed(model: Model, numbers: Numbers, with_account: bool) -> ActivityTable:
+def solve_closed(model: Model, value_by_expr: Numbers, with_account: bool) -> ActivityTable:
     """Solve a closed population at all points; the time and the account of a model with several
     groups are those of its first group.
 
     Parameters
     ----------
     model : with a `ClosedPopulation`
-    numbers : every number of the model [points]
+    value_by_expr : every number of the model [points]
     with_account : also compute the account and the use of each queue
     """
     groups = model.population.groups
-    reasons_by_point = reasons_out_of_range(model, numbers)
+    reasons_by_point = reasons_out_of_range(model, value_by_expr)
     uses_shared_locks = any(node.mode for body in model.bodies for node in steps(body))
     most_processors = MOST_SHARING if uses_shared_locks else MOST_PROCESSORS
-    for index, group in enumerate(groups):
+    for group_index, group in enumerate(groups):
         number_in_words = (
             f"the processors of group {group.name}"
             if group.name
             else f"the population of {model.name}"
         )
         # A point keeps its first reason: a number out of its range goes before a count.
-        least = int(index == 0)
+        least_processors = int(group_index == 0)
         count_reasons = reasons_not_whole(
-            numbers[group.processors],
+            value_by_expr[group.processors],
             number_in_words,
-            least_count=least,
+            least_count=least_processors,
             most_count=most_processors,
         )
         reasons_by_point = {**count_reasons, **reasons_by_point}
     recursion = Recursion(model, model.bodies)
-    table = ActivityTable(np.array(numbers[groups[0].processors]), reasons_by_point)
-    processors_by_group = [np.rint(numbers[group.processors].real) for group in groups]
-    sizes = np.stack(processors_by_group, axis=-1)
-    in_product_form = product_form_points(model, recursion.trees, recursion.queues, numbers)[
+    table = ActivityTable(np.array(value_by_expr[groups[0].processors]), reasons_by_point)
+    processors_by_group = [np.rint(value_by_expr[group.processors].real) for group in groups]
+    processors_by_point = np.stack(processors_by_group, axis=-1)
+    in_product_form = product_form_points(model, recursion.trees, recursion.queues, value_by_expr)[
         table.answerable
     ]
     exact_points = table.answerable[in_product_form]
     approximate_points = table.answerable[~in_product_form]
-    for solved_population in _exact_populations(recursion, numbers, sizes, exact_points):
+    for solved_population in _exact_populations(
+        recursion, value_by_expr, processors_by_point, exact_points
+    ):
         _write_answers(
             table,
             solved_population,
@@ -241,7 +243,7 @@ def solve_closed(model: Model, numbers: Numbers, with_account: bool) -> Activity
             LumpedActivities(model.bodies),
             with_account,
         )
-    if len(groups) > 1 and len(approximate_points) and (reason := _refused_in_groups(model)):
+    if len(groups) > 1 and len(approximate_points) and (reason := _reason_against_groups(model)):
         table.refuse(dict.fromkeys(approximate_points.tolist(), reason), another_may_answer=True)
     elif len(approximate_points):
         lumping = lumped(model.bodies, model)
@@ -249,15 +251,15 @@ def solve_closed(model: Model, numbers: Numbers, with_account: bool) -> Activity
         if lumping.copies_by_resource:
             recursion = Recursion(model, lumping.activities, lumping.copies_by_resource)
             # An option that stands for alike ones has the probability of all of them.
-            numbers = {
-                **numbers,
+            value_by_expr = {
+                **value_by_expr,
                 **{
-                    expression: copies * numbers[probability]
-                    for expression, (probability, copies) in lumping.chances.items()
+                    expression: option_count * value_by_expr[probability]
+                    for expression, (probability, option_count) in lumping.chances.items()
                 },
             }
         for solved_population in recursion.solve(
-            numbers, sizes, approximate_points, model.population.counts
+            value_by_expr, processors_by_point, approximate_points, model.population.counts
         ):
             _write_answers(table, solved_population, recursion, unlumped, lumping, with_account)
     return table
@@ -304,7 +306,7 @@ def _write_answers(
     )
 
 
-def _refused_in_groups(model: Model) -> str:
+def _reason_against_groups(model: Model) -> str:
     """Return why mean value has no answer for several groups: the first barrier or overtaking
     station that they use; empty if they use none.
     """
@@ -347,7 +349,7 @@ class Recursion:
     ----------
     model : the system
     activities : the cycle of each group
-    copies : by resource, alike ones that it stands for
+    copies_by_resource : by resource, alike ones that it stands for
     trees : the visits of each activity; found from the activities by default
     """
 
@@ -355,12 +357,12 @@ class Recursion:
         self,
         model: Model,
         activities: Sequence[Activity],
-        copies: Mapping[str, Sequence[str]] | None = None,
+        copies_by_resource: Mapping[str, Sequence[str]] | None = None,
         trees: Sequence[VisitTree] | None = None,
     ) -> None:
         self.model = model
         self.activities = tuple(activities)
-        self._copies = copies
+        self._copies_by_resource = copies_by_resource
         self.trees = trees or visit_trees(activities, model)
         # Refused before any work: time and memory of a step grow with both counts.
         visit_count = sum(len(tree.visits) for tree in self.trees)
@@ -383,7 +385,7 @@ class Recursion:
             f"mean-value would join {branch_count} branches that use different resources",
             "simulate it",
         )
-        self.queues = queues_of(model, self.trees, copies or {})
+        self.queues = queues_of(model, self.trees, copies_by_resource or {})
         self.spin_locks = tuple(
             SpinLock(model, queue, self.queues) for queue in self.queues if queue.spin
         )
@@ -443,7 +445,9 @@ class Recursion:
                 )
                 root = Choice(tuple(options))
                 tree = VisitTree(root, tuple(visits_in(root)))
-                isolated_queues.append((queue, Recursion(self.model, (), self._copies, [tree])))
+                isolated_queues.append(
+                    (queue, Recursion(self.model, (), self._copies_by_resource, [tree]))
+                )
         return isolated_queues
 
     @property
@@ -467,10 +471,10 @@ class Recursion:
 
     def solve(
         self,
-        numbers: Numbers,
-        sizes: Array,
-        points: Array,
-        counts: Sequence[Expr],
+        value_by_expr: Numbers,
+        processors_by_point: Array,
+        point_indexes: Array,
+        count_exprs: Sequence[Expr],
         every_population: bool = False,
     ) -> Iterator[SolvedPopulation]:
         """Solve every population from one processor up to the largest that a point asks for, and
@@ -481,26 +485,26 @@ class Recursion:
 
         Parameters
         ----------
-        numbers : at all points
-        sizes : whole numbers of processors [points, groups]
-        points : numbers of the points to solve
-        counts : expressions of the sizes
+        value_by_expr : at all points
+        processors_by_point : whole numbers of processors [points, groups]
+        point_indexes : numbers of the points to solve
+        count_exprs : expressions of the sizes
         every_population : also compute the small populations that no point has, for the curve over all of them
         """
-        if not len(points):
+        if not len(point_indexes):
             return
-        numbers_at_points = at_points(numbers, points)
-        processor_counts = sizes[points].astype(int)
+        values_at_points = at_points(value_by_expr, point_indexes)
+        processor_counts = processors_by_point[point_indexes].astype(int)
         # Large populations begin at a fixed point, so that their smaller ones are not solved.
         is_large = processor_counts.max(axis=1) > MOST_ONE_BY_ONE
         if len(processor_counts[0]) == 1 and is_large.any() and not every_population:
             yield from self._solve_large(
-                numbers_at_points, processor_counts[is_large], points[is_large], counts
+                values_at_points, processor_counts[is_large], point_indexes[is_large], count_exprs
             )
-            numbers_at_points = at_points(numbers_at_points, np.flatnonzero(~is_large))
+            values_at_points = at_points(values_at_points, np.flatnonzero(~is_large))
             processor_counts = processor_counts[~is_large]
-            points = points[~is_large]
-            if not len(points):
+            point_indexes = point_indexes[~is_large]
+            if not len(point_indexes):
                 return
         largest_population: Population = tuple(map(int, processor_counts.max(axis=0)))
         counts_in_words = " x ".join(str(members + 1) for members in largest_population)
@@ -511,9 +515,11 @@ class Recursion:
         population_count = math.prod(members + 1 for members in largest_population)
         pace = WorkPace()
         check_cost("populations", population_count, count_in_words, "simulate it")
-        distinct_numbers, rows = self._without_duplicates(numbers_at_points, len(points), counts)
-        wanted_sizes = {tuple(map(int, processors)) for processors in processor_counts}
-        recursion_step = _RecursionStep(self, distinct_numbers)
+        distinct_values, row_by_point = self._without_duplicates(
+            values_at_points, len(point_indexes), count_exprs
+        )
+        wanted_populations = {tuple(map(int, processors)) for processors in processor_counts}
+        recursion_step = _RecursionStep(self, distinct_values)
         cycle_times = list[Array]()
         empty_state = PopulationState(0, (None,) * len(largest_population), ArrivalState())
         state_by_population = {(0,) * len(largest_population): empty_state}
@@ -526,7 +532,7 @@ class Recursion:
             pace.check(
                 population_index**2, population_count**2, count_in_words
             )  # larger populations take longer
-            if population[0] < omitted_processors and population not in wanted_sizes:
+            if population[0] < omitted_processors and population not in wanted_populations:
                 state_by_population[population] = empty_state
             elif any(population):
                 state_by_population[population] = state = recursion_step.state(
@@ -534,13 +540,13 @@ class Recursion:
                 )
                 if len(largest_population) == 1:
                     cycle_times.append(state.first.time.mean)
-                if population in wanted_sizes:
-                    point_indexes = np.flatnonzero(np.all(processor_counts == population, axis=1))
+                if population in wanted_populations:
+                    positions = np.flatnonzero(np.all(processor_counts == population, axis=1))
                     yield SolvedPopulation(
                         state,
-                        distinct_numbers,
-                        points[point_indexes],
-                        rows[point_indexes],
+                        distinct_values,
+                        point_indexes[positions],
+                        row_by_point[positions],
                         cycle_times,
                     )
             if population[0] > 1:
@@ -549,25 +555,25 @@ class Recursion:
                 state_by_population.pop((population[0] - 2, *population[1:]), None)
 
     def _without_duplicates(
-        self, numbers_at_points: Numbers, point_count: int, counts: Sequence[Expr]
+        self, values_at_points: Numbers, point_count: int, count_exprs: Sequence[Expr]
     ) -> tuple[Numbers, Array]:
         """Merge the points that differ only in the size of the population: return the numbers of
         the distinct points, and the row of each point among these.
         """
         columns_used = {
             expr: column
-            for expr, column in numbers_at_points.items()
-            if expr not in counts or expr in self._expressions_read
+            for expr, column in values_at_points.items()
+            if expr not in count_exprs or expr in self._expressions_read
         }
-        first_points, rows = _distinct_points(columns_used, point_count)
-        return at_points(numbers_at_points, first_points), rows
+        first_points, row_by_point = _distinct_points(columns_used, point_count)
+        return at_points(values_at_points, first_points), row_by_point
 
     def _solve_large(
         self,
-        numbers_at_points: Numbers,
+        values_at_points: Numbers,
         processor_counts: Array,
-        points: Array,
-        counts: Sequence[Expr],
+        point_indexes: Array,
+        count_exprs: Sequence[Expr],
     ) -> Iterator[SolvedPopulation]:
         """Solve populations too large for the whole recursion by its last 8 sqrt(N) steps, at most
         `LAST_ONE_BY_ONE`.
@@ -582,23 +588,25 @@ class Recursion:
         allows fewer than 8 sqrt(N) steps: 1,000 steps to 100,000 processors gave the time of 7,906
         steps within 8e-7.
         """
-        for size in np.unique(processor_counts[:, 0]).tolist():
-            point_indexes = np.flatnonzero(processor_counts[:, 0] == size)
-            distinct_numbers, rows = self._without_duplicates(
-                at_points(numbers_at_points, point_indexes), len(point_indexes), counts
+        for processor_count in np.unique(processor_counts[:, 0]).tolist():
+            positions = np.flatnonzero(processor_counts[:, 0] == processor_count)
+            distinct_values, row_by_point = self._without_duplicates(
+                at_points(values_at_points, positions), len(positions), count_exprs
             )
-            recursion_step = _RecursionStep(self, distinct_numbers)
-            first_size = size - min(math.ceil(8 * math.sqrt(size)), LAST_ONE_BY_ONE)
-            state = recursion_step.settled(first_size, size)
+            recursion_step = _RecursionStep(self, distinct_values)
+            first_count = processor_count - min(
+                math.ceil(8 * math.sqrt(processor_count)), LAST_ONE_BY_ONE
+            )
+            state = recursion_step.settled(first_count, processor_count)
             pace = WorkPace()
-            for processors in range(first_size + 1, size + 1):
+            for processors in range(first_count + 1, processor_count + 1):
                 state = recursion_step.state((processors,), {(processors - 1,): state})
                 step_in_words = (
-                    f"mean-value goes through the last {size - first_size} of {size} processors of"
+                    f"mean-value goes through the last {processor_count - first_count} of {processor_count} processors of"
                     f" {self.model.name}"
                 )
-                pace.check(processors - first_size, size - first_size, step_in_words)
-            yield SolvedPopulation(state, distinct_numbers, points[point_indexes], rows)
+                pace.check(processors - first_count, processor_count - first_count, step_in_words)
+            yield SolvedPopulation(state, distinct_values, point_indexes[positions], row_by_point)
 
     def _starts_together(self) -> bool:
         """Return whether all processors start each section at a barrier, so that small populations
@@ -633,7 +641,7 @@ class Recursion:
         So a maximum of random times R is split by R dE/dR, and the parts add up to the time
         (Euler's theorem).
         """
-        row_count = len(next(iter(solved_population.numbers.values())))
+        row_count = len(next(iter(solved_population.value_by_expr.values())))
         labels = self.labels
         seconds_by_label = dict[str, Array]()
         fixed_times = solved_population.state.first.visit_times
@@ -641,28 +649,30 @@ class Recursion:
         for first_label in range(0, len(labels), labels_at_once):
             label_block = labels[first_label : first_label + labels_at_once]
             imaginary_steps = 1j * COMPLEX_STEP * np.eye(len(label_block))
-            factors = {
-                label: (1 + imaginary_steps[:, index])[:, None]
-                for index, label in enumerate(label_block)
+            factor_by_label = {
+                label: (1 + imaginary_steps[:, label_index])[:, None]
+                for label_index, label in enumerate(label_block)
             }
             traversal = Traversal(
                 self.model,
-                solved_population.numbers,
+                solved_population.value_by_expr,
                 solved_population.state.processors,
                 {},
-                factors,
+                factor_by_label,
                 fixed_times,
             )
             shortfall_time = added(
-                shortfall * factors.get(name, 1.0)
+                shortfall * factor_by_label.get(name, 1.0)
                 for name, shortfall in fixed_times.shortfalls.items()
             )
-            slopes = (
+            seconds_of_block = (
                 np.imag(cycle_time(traversal, self.tree.root).mean + shortfall_time) / COMPLEX_STEP
             )
             seconds_by_label.update(
                 zip(
-                    label_block, np.broadcast_to(slopes, (len(label_block), row_count)), strict=True
+                    label_block,
+                    np.broadcast_to(seconds_of_block, (len(label_block), row_count)),
+                    strict=True,
                 )
             )
         return not_negative(seconds_by_label)
@@ -673,17 +683,19 @@ class Recursion:
         for tree, cycle in zip(self.trees, solved_population.state.cycles, strict=True):
             if cycle is not None:
                 mean_numbers.add(
-                    tree.visit_ratios(solved_population.numbers), cycle.rate, cycle.visit_times
+                    tree.visit_ratios(solved_population.value_by_expr),
+                    cycle.rate,
+                    cycle.visit_times,
                 )
         load_by_station: dict[str, Array] = {}
         # One processor finds every lock free, so it never spins.
         for spin_lock in self.spin_locks if solved_population.state.processors > 1 else ():
             if spin_lock.word is not None:
-                load = spin_lock.at(
-                    solved_population.state.arrivals, solved_population.numbers
+                spinning_loads = spin_lock.at(
+                    solved_population.state.arrivals, solved_population.value_by_expr
                 ).load()
                 load_by_station[spin_lock.word.name] = (
-                    load_by_station.get(spin_lock.word.name, np.zeros(1)) + load
+                    load_by_station.get(spin_lock.word.name, np.zeros(1)) + spinning_loads
                 )
         return mean_numbers.uses(self.queues, solved_population.state.processors, load_by_station)
 
@@ -737,16 +749,18 @@ class MeanNumbers:
         counts_items : whether items that wait for other items of their own pipeline count as
             present
         """
-        for index, ratio in visit_ratios.items():
-            flow = rate * ratio
-            service = visit_times.services[index].mean
+        for visit_index, visit_ratio in visit_ratios.items():
+            visit_rate = rate * visit_ratio
+            mean_service_time = visit_times.services[visit_index].mean
             time_at_visit = (
-                service + visit_times.waits[index].mean + visit_times.branch_waits.get(index, 0.0)
+                mean_service_time
+                + visit_times.waits[visit_index].mean
+                + visit_times.branch_waits.get(visit_index, 0.0)
             )
-            self.flows[index] = flow
-            self.served[index] = flow * service
-            self.present[index] = flow * (
-                time_at_visit + visit_times.item_waits.get(index, 0.0)
+            self.flows[visit_index] = visit_rate
+            self.served[visit_index] = visit_rate * mean_service_time
+            self.present[visit_index] = visit_rate * (
+                time_at_visit + visit_times.item_waits.get(visit_index, 0.0)
                 if counts_items
                 else time_at_visit
             )
@@ -809,16 +823,16 @@ Traversed = Sequence[tuple[RandomTime, VisitTimes] | None]
 class _RecursionStep:
     """Computes the state of a population from those with one processor fewer."""
 
-    def __init__(self, recursion: Recursion, numbers: Numbers) -> None:
+    def __init__(self, recursion: Recursion, value_by_expr: Numbers) -> None:
         self.recursion = recursion
-        self.numbers = numbers
+        self.value_by_expr = value_by_expr
         self._trees = recursion.trees
         self._queues = recursion.queues
         self._spin_locks = recursion.spin_locks
-        self._ratios = [tree.visit_ratios(numbers) for tree in recursion.trees]
+        self._ratios = [tree.visit_ratios(value_by_expr) for tree in recursion.trees]
         visits = [visit for tree in recursion.trees for visit in tree.visits]
         self._mean_services = {
-            visit.index: mean_service(visit.step, numbers)
+            visit.index: mean_service(visit.step, value_by_expr)
             for visit in visits
             if visit.step is not None
         }
@@ -827,22 +841,24 @@ class _RecursionStep:
             for group_index, tree in enumerate(recursion.trees)
             for visit in tree.visits
         }
-        traversals = [Traversal(recursion.model, numbers, 1, {}) for _ in recursion.trees]
+        traversals = [Traversal(recursion.model, value_by_expr, 1, {}) for _ in recursion.trees]
         self._single_cycles = [
             CycleState(1, cycle_time(traversal, tree.root), traversal.visit_times)
             for traversal, tree in zip(traversals, recursion.trees, strict=True)
         ]
         """The cycle of one processor of each group, without waits."""
         self._service_alone = {
-            index: service
+            visit_index: service
             for traversal in traversals
-            for index, service in traversal.visit_times.services.items()
+            for visit_index, service in traversal.visit_times.services.items()
         }
         self._in_step = len(recursion.trees) == 1 and _keeps_in_step(recursion)
-        self._rows_by_queue = self._visits_in_a_row()
+        self._repeated_visits_by_queue = self._visits_in_a_row()
         # A flow-equivalent server describes random states, in which processors in step never are.
         self._permit_servers = {
-            queue.name: FlowEquivalentServer(queue, holder_recursion, numbers, self._ratios[0])
+            queue.name: FlowEquivalentServer(
+                queue, holder_recursion, value_by_expr, self._ratios[0]
+            )
             for queue, holder_recursion in (() if self._in_step else recursion.isolated)
         }
         queues_inside = {
@@ -850,7 +866,9 @@ class _RecursionStep:
             for permit_server in self._permit_servers.values()
             for queue in permit_server.queues
         }
-        self._queues_outside = [queue for queue in self._queues if queue.name not in queues_inside]
+        self._queues_outside_permits = [
+            queue for queue in self._queues if queue.name not in queues_inside
+        ]
 
     def _visits_in_a_row(self) -> dict[str, InARow]:
         """Find the queues that a processor rejoins immediately after a service there, each with the
@@ -858,9 +876,13 @@ class _RecursionStep:
         """
         places = Places()
         for tree in self._trees:
-            places.add(tree.root, self.numbers, is_repeated=True)
-        row_by_queue = {queue.name: in_a_row(queue, places) for queue in self._queues}
-        return {name: row for name, row in row_by_queue.items() if row is not None}
+            places.add(tree.root, self.value_by_expr, is_repeated=True)
+        visits_in_row_by_queue = {queue.name: in_a_row(queue, places) for queue in self._queues}
+        return {
+            queue_name: visits_in_row
+            for queue_name, visits_in_row in visits_in_row_by_queue.items()
+            if visits_in_row is not None
+        }
 
     def state(
         self, population: Population, smaller_states: Mapping[Population, PopulationState]
@@ -889,11 +911,11 @@ class _RecursionStep:
             )
             waits_and_spinning = self._with_spinning(arrival_waits.waits, state_before.arrivals)
             traversal = Traversal(
-                self.recursion.model, self.numbers, sum(population), waits_and_spinning
+                self.recursion.model, self.value_by_expr, sum(population), waits_and_spinning
             )
-            time = cycle_time(traversal, tree.root)
+            time_of_cycle = cycle_time(traversal, tree.root)
             self._add_hand_overs(traversal.visit_times, state_before.arrivals)
-            traversed_cycles.append((time, traversal.visit_times))
+            traversed_cycles.append((time_of_cycle, traversal.visit_times))
             pairs_of_group = (
                 visit_pair
                 for visit_pair in arrival_waits.by_pair
@@ -905,19 +927,21 @@ class _RecursionStep:
             share_by_place |= arrival_waits.by_place if len(self._trees) == 1 else {}
         cycle_times = self._limit_utilization(population, traversed_cycles)
         cycles: list[CycleState | None] = []
-        for size, mean, cycle_before in zip(population, cycle_times, traversed_cycles, strict=True):
+        for members, mean_time, cycle_before in zip(
+            population, cycle_times, traversed_cycles, strict=True
+        ):
             if cycle_before is None:
                 cycles.append(None)
                 continue
             time_before, visit_times = cycle_before
-            longer_time = RandomTime(mean, time_before.variance, time_before.kind)
-            cycles.append(CycleState(size, longer_time, visit_times))
+            longer_time = RandomTime(mean_time, time_before.variance, time_before.kind)
+            cycles.append(CycleState(members, longer_time, visit_times))
         arrivals = self._arrival_state(population, cycles, wait_by_pair, share_by_place)
         return PopulationState(sum(population), tuple(cycles), arrivals)
 
-    def settled(self, size: int, processors: int) -> PopulationState:
+    def settled(self, members: int, wanted_processors: int) -> PopulationState:
         """Iterate the state of a large population of a single group to its fixed point, and return
-        it. The message of a NoAnswerError gives `processors` as the size.
+        it. The message of a NoAnswerError gives `wanted_processors` as their number.
 
         Some iterations oscillate permanently within 1e-5 of the time. So the state has settled when
         the last `WINDOW` times, and their derivatives, lie within `SETTLED` of each other. When
@@ -930,7 +954,7 @@ class _RecursionStep:
         iterations = 0
         while iterations < MOST_ITERATIONS:
             iterations += 1
-            state = self.state((size,), {(size - 1,): state})
+            state = self.state((members,), {(members - 1,): state})
             recent_times = [*recent_times[1 - WINDOW :], state.first.time.mean]
             if len(recent_times) == WINDOW:
                 time_table = np.stack(recent_times)
@@ -945,7 +969,7 @@ class _RecursionStep:
                 if len(spreads_before) == 3 and np.ptp(spreads_before) <= CYCLING * spread:
                     break
         raise NoAnswerError(
-            f"the state of {processors:,} processors does not settle within {iterations:,} steps; ask for"
+            f"the state of {wanted_processors:,} processors does not settle within {iterations:,} steps; ask for"
             " simulation or bounds"
         )
 
@@ -963,18 +987,21 @@ class _RecursionStep:
         ]
         rate_by_group = [cycle.rate / cycle.members for cycle in cycles]
         visit_ratios = dict(self._ratios[group_index])
-        for other_group, group_ratios in enumerate(self._ratios):
-            if other_group != group_index:
+        for met_group, group_ratios in enumerate(self._ratios):
+            if met_group != group_index:
                 relative_rate = (
-                    rate_by_group[other_group]
-                    * population[other_group]
+                    rate_by_group[met_group]
+                    * population[met_group]
                     / (rate_by_group[group_index] * population[group_index])
                 )
                 visit_ratios.update(
-                    {index: ratio * relative_rate for index, ratio in group_ratios.items()}
+                    {
+                        visit_index: visit_ratio * relative_rate
+                        for visit_index, visit_ratio in group_ratios.items()
+                    }
                 )
         arrival_waits = state_before.arrivals.waits(
-            self._queues_outside,
+            self._queues_outside_permits,
             visit_ratios,
             self._mean_services,
             self._ratios[group_index].keys(),
@@ -982,7 +1009,9 @@ class _RecursionStep:
         # Visits in a row find other numbers than visits at random moments, so that their waits
         # replace the first ones.
         for visits_in_row in (
-            self._rows_by_queue.values() if state_before.arrivals.other_processors else ()
+            self._repeated_visits_by_queue.values()
+            if state_before.arrivals.other_processors
+            else ()
         ):
             mean_waits = state_before.arrivals.waits_in_a_row(visits_in_row, arrival_waits.waits)
             arrival_waits.waits.update(
@@ -992,9 +1021,9 @@ class _RecursionStep:
                 mean_waits, visits_in_row.by_place(self._mean_services)
             )
         for queue in (
-            queue_outside
-            for queue_outside in self._queues_outside
-            if queue_outside.order and state_before.arrivals.other_processors
+            ordered_queue
+            for ordered_queue in self._queues_outside_permits
+            if ordered_queue.order and state_before.arrivals.other_processors
         ):
             arrival_waits.waits.update(
                 reader_writer_waits(
@@ -1014,7 +1043,7 @@ class _RecursionStep:
         waits_with_spinning = dict(waits)
         for spin_lock in self._spin_locks if arrivals.other_processors else ():
             for visit_index, spinning_delay in (
-                spin_lock.at(arrivals, self.numbers).waits(self._service_alone).items()
+                spin_lock.at(arrivals, self.value_by_expr).waits(self._service_alone).items()
             ):
                 wait = waits_with_spinning.get(visit_index, ZERO_TIME)
                 # An exponential time has the square of its mean as its variance.
@@ -1026,19 +1055,21 @@ class _RecursionStep:
     def _add_hand_overs(self, visit_times: VisitTimes, arrivals: ArrivalState) -> None:
         """Lengthen the time for which each spin lock is held by its hand-over."""
         for spin_lock in self._spin_locks if arrivals.other_processors else ():
-            spinning = spin_lock.at(arrivals, self.numbers)
+            spinning = spin_lock.at(arrivals, self.value_by_expr)
             hand_over = spinning.lock_use.utilization * spinning.hand_over(
                 spinning.lock_use.at_hand_over
             )
-            for index in (
+            for visit_index in (
                 visit.index
                 for visit in spin_lock.queue.visits
                 if visit.index in visit_times.services
             ):
                 # The time of this cycle has the hand-over as a wait already; the longer service is
                 # what later arrivals find.
-                service = visit_times.services[index]
-                visit_times.services[index] = RandomTime(service.mean + hand_over, service.variance)
+                service = visit_times.services[visit_index]
+                visit_times.services[visit_index] = RandomTime(
+                    service.mean + hand_over, service.variance
+                )
 
     def _limit_utilization(
         self, population: Population, traversed_cycles: Traversed
@@ -1049,7 +1080,7 @@ class _RecursionStep:
         sum_r n_r w_r / (T_r + v_r d) <= 1; the least wait d of each visit that satisfies it is
         added. With a single group T becomes N w.
         """
-        times_before = [
+        mean_times_before = [
             np.zeros(1) if traversed_cycle is None else traversed_cycle[0].mean
             for traversed_cycle in traversed_cycles
         ]
@@ -1065,8 +1096,8 @@ class _RecursionStep:
         # cycle [s, 1].
         work_by_queue = [
             [
-                size * queue_works[queue_index]
-                for size, queue_works in zip(population, works_of_groups, strict=True)
+                members * queue_works[queue_index]
+                for members, queue_works in zip(population, works_of_groups, strict=True)
             ]
             for queue_index in range(len(self._queues))
         ]
@@ -1075,35 +1106,38 @@ class _RecursionStep:
                 added(
                     visit_ratios[visit.index]
                     for visit in queue.visits
-                    if size and visit.index in visit_ratios
+                    if members and visit.index in visit_ratios
                 )
-                for size, visit_ratios in zip(population, self._ratios, strict=True)
+                for members, visit_ratios in zip(population, self._ratios, strict=True)
             ]
             for queue in self._queues
         ]
-        times = times_before
+        mean_times = mean_times_before
         for work_of_groups, visits_of_groups in zip(work_by_queue, visits_by_queue, strict=True):
-            wait = _missing_wait(times, work_of_groups, visits_of_groups)
-            if np.any(wait.real > 0):
-                times = [
-                    time + visits_of_group * wait
-                    for time, visits_of_group in zip(times, visits_of_groups, strict=True)
+            missing_wait = _missing_wait(mean_times, work_of_groups, visits_of_groups)
+            if np.any(missing_wait.real > 0):
+                mean_times = [
+                    mean_time + visits_of_group * missing_wait
+                    for mean_time, visits_of_group in zip(mean_times, visits_of_groups, strict=True)
                 ]
-        if times is not times_before:
+        if mean_times is not mean_times_before:
             utilization_by_queue = [
                 added(
-                    work_of_group / nonzero(time)
-                    for work_of_group, time in zip(work_of_groups, times_before, strict=True)
+                    work_of_group / nonzero(mean_time)
+                    for work_of_group, mean_time in zip(
+                        work_of_groups, mean_times_before, strict=True
+                    )
                 )
                 for work_of_groups in work_by_queue
             ]
             added_times = [
-                time - time_before for time, time_before in zip(times, times_before, strict=True)
+                mean_time - mean_time_before
+                for mean_time, mean_time_before in zip(mean_times, mean_times_before, strict=True)
             ]
             self._book_shortfalls(
                 population, added_times, utilization_by_queue, visits_by_queue, traversed_cycles
             )
-        return times
+        return mean_times
 
     def _book_shortfalls(
         self,
@@ -1158,13 +1192,13 @@ class _RecursionStep:
                 )
             ]
             total_weight = added(weight_by_queue)
-            for queue, weight, visits_of_groups in zip(
+            for queue, queue_weight, visits_of_groups in zip(
                 self._queues, weight_by_queue, visits_by_queue, strict=True
             ):
-                if np.any(weight.real > 0):
-                    wait = added_waits[group_index] * weight / nonzero(total_weight)
+                if np.any(queue_weight.real > 0):
+                    shortfall = added_waits[group_index] * queue_weight / nonzero(total_weight)
                     visit_times.shortfalls[queue.label] = (
-                        visit_times.shortfalls.get(queue.label, 0.0) + wait
+                        visit_times.shortfalls.get(queue.label, 0.0) + shortfall
                     )
                     for visit_index in (
                         visit.index
@@ -1173,7 +1207,7 @@ class _RecursionStep:
                     ):
                         visit_times.branch_waits[visit_index] = visit_times.branch_waits.get(
                             visit_index, 0.0
-                        ) + wait / nonzero(visits_of_groups[group_index])
+                        ) + shortfall / nonzero(visits_of_groups[group_index])
 
     def _arrival_state(
         self,
@@ -1220,9 +1254,15 @@ class _RecursionStep:
         }
         whole_service_weights: dict[str, Array] = {}
         for queue in self._queues:
-            weight = self._weight_of_whole_service(queue, sum(population), cycles, mean_numbers)
+            weight_without_repair = self._weight_of_whole_service(
+                queue, sum(population), cycles, mean_numbers
+            )
             whole_service_weights[queue.name] = _weight_by_machine_repair(
-                queue, members_by_queue[queue.name], mean_numbers, service_by_visit, weight
+                queue,
+                members_by_queue[queue.name],
+                mean_numbers,
+                service_by_visit,
+                weight_without_repair,
             )
         times_since_acquisition: dict[tuple[str, int], RandomTime] = {}
         for cycle in cycles:
@@ -1293,21 +1333,24 @@ class _RecursionStep:
                 if self._group_of_visit[visit.index] == group_index
             ]
             if cycle is not None and visit_indices:
-                weight = whole_service_weight(
+                weight_of_group = whole_service_weight(
                     utilization,
                     processors,
                     self._rest_scv(group_index, cycle, visit_indices, queue.copies),
                 )
                 weighted_services.append(
-                    (added(served_by_visit[index] for index in visit_indices), weight)
+                    (
+                        added(served_by_visit[visit_index] for visit_index in visit_indices),
+                        weight_of_group,
+                    )
                 )
         total_served = added(number_served for number_served, _ in weighted_services)
         return added(
-            number_served * weight for number_served, weight in weighted_services
+            number_served * weight_of_group for number_served, weight_of_group in weighted_services
         ) / nonzero(total_served)
 
     def _rest_scv(
-        self, group_index: int, cycle: CycleState, visit_indices: Sequence[int], copies: int
+        self, group_index: int, cycle: CycleState, visit_indices: Sequence[int], copy_count: int
     ) -> Array:
         """Return the squared coefficient of variation, between 0 and 1, of the time between visits
         to a queue [1].
@@ -1319,9 +1362,9 @@ class _RecursionStep:
         for visit_index in visit_indices:
             service = cycle.visit_times.services[visit_index]
             wait = cycle.visit_times.waits[visit_index]
-            ratio = self._ratios[group_index][visit_index] / copies
-            rest_mean = rest_mean - ratio * (service.mean + wait.mean)
-            rest_variance = rest_variance - ratio * (service.variance + wait.variance)
+            visit_ratio = self._ratios[group_index][visit_index] / copy_count
+            rest_mean = rest_mean - visit_ratio * (service.mean + wait.mean)
+            rest_variance = rest_variance - visit_ratio * (service.variance + wait.variance)
         scv = rest_variance / nonzero(rest_mean * rest_mean)
         # Where nothing but rounding is left between visits, the scv is not known; 1 is the neutral
         # value.
@@ -1353,7 +1396,7 @@ class FlowEquivalentServer:
         self,
         queue: Queue,
         recursion: Recursion,
-        numbers: Numbers,
+        value_by_expr: Numbers,
         visit_ratios: Mapping[int, Array],
     ) -> None:
         total_ratio = nonzero(added(visit_ratios[visit.index] for visit in queue.visits))
@@ -1363,8 +1406,8 @@ class FlowEquivalentServer:
         }
         self.queue = queue
         self.queues = recursion.queues
-        self._step = _RecursionStep(recursion, {**numbers, **share_by_parameter})
-        self._ratios = recursion.tree.visit_ratios({**numbers, **share_by_parameter})
+        self._step = _RecursionStep(recursion, {**value_by_expr, **share_by_parameter})
+        self._ratios = recursion.tree.visit_ratios({**value_by_expr, **share_by_parameter})
         self._states = [PopulationState(0, (None,), ArrivalState())]
         self._wait_moments: tuple[int, dict[int, tuple[Array, Array]]] = (0, {})
 
@@ -1422,32 +1465,36 @@ class FlowEquivalentServer:
         )
         return RandomTime(mean_time, scv * mean_time * mean_time)
 
-    def waits(self, holders: Array | None) -> dict[int, RandomTime]:
+    def waits(self, holder_probabilities: Array | None) -> dict[int, RandomTime]:
         """Return the waits of a processor that acquires a permit, at each visit in the body."""
-        if holders is None:
+        if holder_probabilities is None:
             return {}
-        holder_chances = holders[..., : self.queue.servers].copy()
+        probability_by_holders = holder_probabilities[..., : self.queue.servers].copy()
         waits_by_visit = {}
         # A processor that had to wait for a permit is one of c holders when it has it, like one
         # that found c - 1 permits held.
-        holder_chances[..., -1] += holders[..., self.queue.servers :].sum(axis=-1)
+        probability_by_holders[..., -1] += holder_probabilities[..., self.queue.servers :].sum(
+            axis=-1
+        )
         for visit_index, (means, mean_squares) in self._waits_alone(
-            number_of_chances := holder_chances.shape[-1]
+            number_of_chances := probability_by_holders.shape[-1]
         ).items():
             mean_wait, mean_square = (
-                np.einsum("...k,...k->...", holder_chances, moments[..., :number_of_chances])
+                np.einsum(
+                    "...k,...k->...", probability_by_holders, moments[..., :number_of_chances]
+                )
                 for moments in (means, mean_squares)
             )
             waits_by_visit[visit_index] = RandomTime(mean_wait, mean_square - mean_wait * mean_wait)
         return waits_by_visit
 
-    def _waits_alone(self, holders: int) -> dict[int, tuple[Array, Array]]:
+    def _waits_alone(self, holder_count: int) -> dict[int, tuple[Array, Array]]:
         """Return means and mean squares of the waits at each visit with 1, 2, ... holders, up to
-        `holders` at least [s, s^2].
+        `holder_count` at least [s, s^2].
         """
-        if self._wait_moments[0] < holders:
+        if self._wait_moments[0] < holder_count:
             # The recursion asks for one holder more at each step: doubling keeps stacking rare.
-            most_holders = min(2 * holders, self.queue.servers)
+            most_holders = min(2 * holder_count, self.queue.servers)
             waits_by_holders = [
                 cycle.visit_times.waits for cycle in self._cycles_of_holders(most_holders)
             ]
@@ -1501,7 +1548,7 @@ def _weight_by_machine_repair(
     members: int,
     mean_numbers: MeanNumbers,
     service_by_visit: Mapping[int, RandomTime],
-    weight: Array,
+    usual_weight: Array,
 ) -> Array:
     """Replace the weight of a whole service by that of the machine-repair model, where services
     have an scv above 1.
@@ -1527,7 +1574,7 @@ def _weight_by_machine_repair(
     is_varied = (scv.real > LEAST_VARIED) & (mean_service_time.real > 0)
     other_requests = members * queue.requests - queue.servers + 1
     if other_requests < 1 or not np.any(is_varied):
-        return weight
+        return usual_weight
     number_present = mean_numbers.at(queue)[1]
     requests_away = clamped(members * queue.requests - number_present)
     mean_service_time, flow = (
@@ -1547,7 +1594,7 @@ def _weight_by_machine_repair(
     )
     full_residual = residual_time(mean_service_time, scv)
     return np.where(
-        is_varied, (full_residual - residual) / (full_residual - mean_service_time), weight
+        is_varied, (full_residual - residual) / (full_residual - mean_service_time), usual_weight
     )
 
 
@@ -1569,23 +1616,27 @@ def not_negative(seconds_booked: dict[str, Array]) -> dict[str, Array]:
     return {label: seconds * factor for label, seconds in not_below_zero.items()}
 
 
-def _missing_wait(times: Sequence[Array], works: Sequence[Array], visits: Sequence[Array]) -> Array:
+def _missing_wait(
+    cycle_times: Sequence[Array], work_by_group: Sequence[Array], visits_by_group: Sequence[Array]
+) -> Array:
     """Solve sum a / (t + v d) = 1 for the added wait d of each visit, by Newton's method, over groups
     of work a, cycle time t and visits v; 0 if the sum is below 1. One step is exact for one group.
     """
-    wait = np.zeros(1)
+    missing_wait = np.zeros(1)
     for _ in range(NEWTON_STEPS):
         longer_times = [
-            time + visits_of_group * wait
-            for time, visits_of_group in zip(times, visits, strict=True)
+            cycle_time_before + visits_of_group * missing_wait
+            for cycle_time_before, visits_of_group in zip(cycle_times, visits_by_group, strict=True)
         ]
         utilization = added(
-            work / nonzero(longer_time)
-            for work, longer_time in zip(works, longer_times, strict=True)
+            work_of_group / nonzero(longer_time)
+            for work_of_group, longer_time in zip(work_by_group, longer_times, strict=True)
         )
         slope = added(
-            work * visits_of_group / nonzero(longer_time * longer_time)
-            for work, visits_of_group, longer_time in zip(works, visits, longer_times, strict=True)
+            work_of_group * visits_of_group / nonzero(longer_time * longer_time)
+            for work_of_group, visits_of_group, longer_time in zip(
+                work_by_group, visits_by_group, longer_times, strict=True
+            )
         )
         # To the last digit, so that derivatives, which lag a step behind, converge too.
         if not np.any(utilization.real > 1):
@@ -1595,8 +1646,8 @@ def _missing_wait(times: Sequence[Array], works: Sequence[Array], visits: Sequen
         newton_step = np.where(
             is_over, (utilization * utilization - utilization) / nonzero(slope), 0.0
         )
-        wait = wait + newton_step
-    return wait
+        missing_wait = missing_wait + newton_step
+    return missing_wait
 
 
 def _all_busy(queue: Queue, processors: int, mean_numbers: MeanNumbers) -> Array:
@@ -1625,30 +1676,34 @@ def _distinct_points(columns: Mapping[Expr, Array], point_count: int) -> tuple[A
     if not columns:
         return np.zeros(1, dtype=int), np.zeros(point_count, dtype=int)
     number_table = np.stack(list(columns.values()), axis=1)
-    _, first_points, rows = np.unique(number_table, axis=0, return_index=True, return_inverse=True)
-    return first_points, rows.reshape(-1)
+    _, first_points, group_by_point = np.unique(
+        number_table, axis=0, return_index=True, return_inverse=True
+    )
+    return first_points, group_by_point.reshape(-1)
 
 
 def _exact_populations(
-    recursion: Recursion, numbers: Numbers, sizes: Array, points: Array
+    recursion: Recursion, value_by_expr: Numbers, processors_by_point: Array, point_indexes: Array
 ) -> Iterator[SolvedPopulation]:
     """Solve all points of each population at once, in product form; groups are classes.
 
     Parameters
     ----------
-    numbers : at all points
-    sizes : whole numbers of processors [points, groups]
-    points : numbers of the points to solve
+    value_by_expr : at all points
+    processors_by_point : whole numbers of processors [points, groups]
+    point_indexes : numbers of the points to solve
     """
-    for size in np.unique(sizes[points], axis=0):
-        chosen_points = points[(sizes[points] == size).all(axis=1)]
-        members = tuple(map(int, size))
-        numbers_at_points = at_points(numbers, chosen_points)
-        cycles = _cycles_alone(recursion, numbers_at_points, members)
-        relative_waits = _relative_waits(recursion, numbers_at_points, cycles)
+    for processors_of_groups in np.unique(processors_by_point[point_indexes], axis=0):
+        chosen_indexes = point_indexes[
+            (processors_by_point[point_indexes] == processors_of_groups).all(axis=1)
+        ]
+        members = tuple(map(int, processors_of_groups))
+        values_at_points = at_points(value_by_expr, chosen_indexes)
+        cycles = _cycles_alone(recursion, values_at_points, members)
+        relative_waits = _relative_waits(recursion, values_at_points, cycles)
         cycles_with_waits: list[CycleState | None] = []
         for tree, cycle, wait_by_queue in zip(recursion.trees, cycles, relative_waits, strict=True):
-            visit_ratios = tree.visit_ratios(numbers_at_points)
+            visit_ratios = tree.visit_ratios(values_at_points)
             services = cycle.visit_times.services
             # No maximum is taken in product form, so that nothing reads the variance of a wait.
             waits = {}
@@ -1657,32 +1712,34 @@ def _exact_populations(
                     wait = services[visit.index].mean * wait_by_queue[visit.queue]
                     waits[visit.index] = RandomTime(wait, 0 * wait)
             mean_time = cycle.time.mean + added(
-                visit_ratios[index] * waits[index].mean for index in waits
+                visit_ratios[visit_index] * waits[visit_index].mean for visit_index in waits
             )
-            time = RandomTime(mean_time, cycle.time.variance)
+            time_of_cycle = RandomTime(mean_time, cycle.time.variance)
             visit_times = VisitTimes(waits, services)
             cycles_with_waits.append(
-                CycleState(cycle.members, time, visit_times) if cycle.members else None
+                CycleState(cycle.members, time_of_cycle, visit_times) if cycle.members else None
             )
         processors = sum(members)
         state = PopulationState(processors, tuple(cycles_with_waits), ArrivalState(processors))
         yield SolvedPopulation(
-            state, numbers_at_points, chosen_points, np.arange(len(chosen_points))
+            state, values_at_points, chosen_indexes, np.arange(len(chosen_indexes))
         )
 
 
-def _cycles_alone(recursion: Recursion, numbers: Numbers, members: Population) -> list[CycleState]:
+def _cycles_alone(
+    recursion: Recursion, value_by_expr: Numbers, members: Population
+) -> list[CycleState]:
     """Return the cycle of each group without waits."""
     cycles = []
-    for tree, size in zip(recursion.trees, members, strict=True):
-        traversal = Traversal(recursion.model, numbers, sum(members), {})
-        time = traversal.time(tree.root)
-        cycles.append(CycleState(size, time, traversal.visit_times))
+    for tree, group_members in zip(recursion.trees, members, strict=True):
+        traversal = Traversal(recursion.model, value_by_expr, sum(members), {})
+        time_of_cycle = traversal.time(tree.root)
+        cycles.append(CycleState(group_members, time_of_cycle, traversal.visit_times))
     return cycles
 
 
 def _relative_waits(
-    recursion: Recursion, numbers: Numbers, cycles: Sequence[CycleState]
+    recursion: Recursion, value_by_expr: Numbers, cycles: Sequence[CycleState]
 ) -> list[dict[str, Array]]:
     """Return for each group the wait at each queue as a multiple of its service demand there [1]."""
     queue_names = [queue.name for queue in recursion.queues]
@@ -1692,10 +1749,15 @@ def _relative_waits(
 
     times_and_services = []
     for cycle in cycles:
-        services = {index: time.mean for index, time in cycle.visit_times.services.items()}
+        services = {
+            visit_index: service_time.mean
+            for visit_index, service_time in cycle.visit_times.services.items()
+        }
         times_and_services.append((cycle.time.mean, services))
     members = [cycle.members for cycle in cycles]
-    network = as_arrays(recursion.trees, recursion.queues, numbers, members, times_and_services)
+    network = as_arrays(
+        recursion.trees, recursion.queues, value_by_expr, members, times_and_services
+    )
     has_customers = network.population.any(axis=1)
     relative_waits = np.zeros(network.demand.shape, dtype=network.demand.dtype)
     if has_customers.any():

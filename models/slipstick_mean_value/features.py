@@ -61,25 +61,25 @@ class Features:
     departing: tuple[str, ...]
 
 
-def features(model: Model, numbers: Mapping[Expr, Array]) -> Features:
+def features(model: Model, value_by_expr: Mapping[Expr, Array]) -> Features:
     """Compute the features of a model at one point.
 
     Parameters
     ----------
     model : the system
-    numbers : every number of the model [1 point]
+    value_by_expr : every number of the model [1 point]
     """
     trees = visit_trees(model.bodies, model)
     places = Places()
     for tree in trees:
         # A processor begins its next cycle at once; a customer of a stream leaves.
-        places.add(tree.root, numbers, is_repeated=not model.population.open)
+        places.add(tree.root, value_by_expr, is_repeated=not model.population.open)
     queues = [
         queue
         for queue in queues_of(model, trees, {})
         if isinstance(model.resources.get(queue.name), Station)
     ]
-    scv_by_station = {queue.name: _served_scv(queue, trees, numbers) for queue in queues}
+    scv_by_station = {queue.name: _served_scv(queue, trees, value_by_expr) for queue in queues}
     stations_in_a_row = tuple(queue.name for queue in queues if _unlike_in_a_row(queue, places))
     overtaken_stations = [
         queue.name
@@ -89,40 +89,45 @@ def features(model: Model, numbers: Mapping[Expr, Array]) -> Features:
     return Features(
         scv_by_station,
         stations_in_a_row,
-        tuple(name for name in stations_in_a_row if name in overtaken_stations),
+        tuple(
+            station_name for station_name in stations_in_a_row if station_name in overtaken_stations
+        ),
         tuple(
             queue.name
             for queue in queues
             if len({bool(visit.held) for visit in queue.visits}) > 1
-            and _largest_load(model, queue, trees, numbers) > DEMANDED
+            and _largest_load(model, queue, trees, value_by_expr) > DEMANDED
         ),
         tuple(queue.name for queue in queues if _is_held_beside_others(queue, trees)),
-        _departing_stations(model, queues, trees, scv_by_station, numbers),
+        _departing_stations(model, queues, trees, scv_by_station, value_by_expr),
     )
 
 
 def _largest_load(
-    model: Model, queue: Queue, trees: Sequence[VisitTree], numbers: Mapping[Expr, Array]
+    model: Model, queue: Queue, trees: Sequence[VisitTree], value_by_expr: Mapping[Expr, Array]
 ) -> float:
     """Return the largest load that one group can offer to a station: the service demand of its
     processors in a cycle, over the time of a cycle without waits [1].
     """
     processors = max(
-        (float(numbers[size].flat[0].real) for size in model.population.counts), default=1.0
+        (float(value_by_expr[count_expr].flat[0].real) for count_expr in model.population.counts),
+        default=1.0,
     )
     loads = [0.0]
     for tree in trees:
-        cycle_alone = cycle_time(Traversal(model, numbers, 1, {}), tree.root).mean
-        visit_ratios = tree.visit_ratios(numbers)
+        cycle_alone = cycle_time(Traversal(model, value_by_expr, 1, {}), tree.root).mean
+        visit_ratios = tree.visit_ratios(value_by_expr)
         work = sum(
-            float((visit_ratios[visit.index] * mean_service(visit.step, numbers)).flat[0].real)
+            float(
+                (visit_ratios[visit.index] * mean_service(visit.step, value_by_expr)).flat[0].real
+            )
             for visit in queue.visits
             if visit.index in visit_ratios and visit.step is not None
         )
-        time = float(cycle_alone.flat[0].real)
+        time_alone = float(cycle_alone.flat[0].real)
         # A cycle alone is the shortest one, so that this is the largest load that the group can
         # offer.
-        loads.append(processors * work / queue.servers / time if time > 0 else 0.0)
+        loads.append(processors * work / queue.servers / time_alone if time_alone > 0 else 0.0)
     return max(loads)
 
 
@@ -131,17 +136,19 @@ def _overtakes(model: Model, station_name: str) -> bool:
     return isinstance(station, Station) and station.discipline in OVERTAKING_DISCIPLINES
 
 
-def _served_scv(queue: Queue, trees: Sequence[VisitTree], numbers: Mapping[Expr, Array]) -> float:
+def _served_scv(
+    queue: Queue, trees: Sequence[VisitTree], value_by_expr: Mapping[Expr, Array]
+) -> float:
     """Return the squared coefficient of variation of all service times at a station; groups count
     by the visits of one cycle [1].
     """
     visit_sum = service_sum = square_sum = 0.0
     for tree in trees:
-        visit_ratios = tree.visit_ratios(numbers)
+        visit_ratios = tree.visit_ratios(value_by_expr)
         for visit in queue.visits:
             if visit.index in visit_ratios and visit.step is not None:
                 visits_of_cycle = float(visit_ratios[visit.index].flat[0].real)
-                mean_time = float(mean_service(visit.step, numbers).flat[0].real)
+                mean_time = float(mean_service(visit.step, value_by_expr).flat[0].real)
                 visit_sum += visits_of_cycle
                 service_sum += visits_of_cycle * mean_time
                 # E S^2 = (1 + scv) m^2 of each visit.
@@ -188,21 +195,23 @@ def _departing_stations(
     queues: Sequence[Queue],
     trees: Sequence[VisitTree],
     scv_by_station: Mapping[str, float],
-    numbers: Mapping[Expr, Array],
+    value_by_expr: Mapping[Expr, Array],
 ) -> tuple[str, ...]:
     """Name the busy stations of an open stream, where several are busy and the services of one are
     far from exponential.
     """
     if not isinstance(model.population, OpenPopulation):
         return ()
-    rate = float(numbers[model.population.rate].flat[0].real)
-    visit_ratios = trees[0].visit_ratios(numbers)
+    rate = float(value_by_expr[model.population.rate].flat[0].real)
+    visit_ratios = trees[0].visit_ratios(value_by_expr)
     busy_queues = []
     for queue in queues:
         station = model.resources[queue.name]
         assert isinstance(station, Station)
         work = sum(
-            float((visit_ratios[visit.index] * mean_service(visit.step, numbers)).flat[0].real)
+            float(
+                (visit_ratios[visit.index] * mean_service(visit.step, value_by_expr)).flat[0].real
+            )
             for visit in queue.visits
             if visit.step is not None
         )

@@ -93,21 +93,21 @@ class MeanValue(ActivityForm):
         """Return whether the model has a part that mean value has no answer for, at any values."""
         # Any value will do for a parameter without one: which parts are refused depends on no
         # number.
-        numbers = self.numbers(
+        value_by_expr = self.numbers(
             {
-                name: 1.0
-                for name, parameter in self.tape.parameters.items()
+                parameter_name: 1.0
+                for parameter_name, parameter in self.tape.parameters.items()
                 if parameter.value is None
             }
         )
         # Of any size the same parts are refused, and a few processors are solved at once.
         few_processors = {
-            size: np.minimum(numbers[size], _FEW_PROCESSORS)
-            for size in self.model.population.counts
+            count_expr: np.minimum(value_by_expr[count_expr], _FEW_PROCESSORS)
+            for count_expr in self.model.population.counts
         }
         try:
             with np.errstate(all="ignore"):
-                _solver(self.model)(self.model, {**numbers, **few_processors}, False)
+                _solver(self.model)(self.model, {**value_by_expr, **few_processors}, False)
         except NoAnswerError:
             return True
         return False
@@ -132,8 +132,8 @@ class MeanValue(ActivityForm):
         approximate_points = np.flatnonzero(~is_exact & np.isfinite(table.time))
         return dict.fromkeys(approximate_points.tolist(), self._reasons_of_no_promise)
 
-    def solved(self, numbers: Numbers, with_account: bool) -> ActivityTable:
-        return _solver(self.model)(self.model, numbers, with_account)
+    def solved(self, value_by_expr: Numbers, with_account: bool) -> ActivityTable:
+        return _solver(self.model)(self.model, value_by_expr, with_account)
 
     @property
     def approximate(self) -> Remarks:
@@ -363,9 +363,9 @@ def _steps_at_stations(node: Activity) -> Iterator[Step]:
     yield from (step for step in steps(node) if isinstance(step, Step) and step.uses)
 
 
-def _has_unlike_services(model: Model, station: str) -> bool:
+def _has_unlike_services(model: Model, station_name: str) -> bool:
     """Return whether the visits to a station are not all of one exponential service time."""
-    visits = [step for step in model.steps if step.resource == station]
+    visits = [step for step in model.steps if step.resource == station_name]
     return any(step.scv != 1 or step.time != visits[0].time for step in visits)
 
 
@@ -373,8 +373,8 @@ def _acquired_locks(node: Activity, is_holding: bool = False) -> Iterator[tuple[
     """Yield each lock or set of permits that is acquired, and whether another one is held at that
     moment.
     """
-    for name in node.held:
-        yield name, is_holding
+    for lock_name in node.held:
+        yield lock_name, is_holding
     for child in node.children:
         yield from _acquired_locks(child, is_holding or bool(node.held))
 
@@ -587,7 +587,7 @@ def unpromised(model: Model) -> list[str]:
         names_by_property["stations of readers"],
         names_by_property["writers of many"],
         names_by_property["geometric counts beside maxima"],
-        *_outside_measured(measured(model), names_by_property),
+        *_features_outside_measured(measured(model), names_by_property),
     )
     return [
         case
@@ -596,7 +596,7 @@ def unpromised(model: Model) -> list[str]:
     ]
 
 
-def _outside_measured(
+def _features_outside_measured(
     measured_features: Features | None, names_by_property: Mapping[str, Sequence[str]]
 ) -> Iterator[bool]:
     """Yield, for each measured feature, whether it lies outside the range in which errors were
@@ -605,13 +605,14 @@ def _outside_measured(
     if measured_features is None:
         yield from (False,) * 5
         return
-    beside_other_parts = any(
+    has_parts_of_larger_error = any(
         names_by_property[property_name] for property_name in _PARTS_OF_LARGER_ERROR
     )
     yield bool(measured_features.overtaken)
     yield any(
-        scv > VERY_UNLIKE and (beside_other_parts or name in names_by_property["several servers"])
-        for name, scv in measured_features.served_scv.items()
+        scv > VERY_UNLIKE
+        and (has_parts_of_larger_error or station_name in names_by_property["several servers"])
+        for station_name, scv in measured_features.served_scv.items()
     )
     yield bool(measured_features.under_and_outside) and bool(
         names_by_property["barriers"] or names_by_property["phases"]
@@ -645,7 +646,7 @@ def promised(model: Model) -> float | None:
     names_by_property = _names_by_property(model)
     if names_by_property["back-off"]:
         return BACKING_OFF
-    beside_other_parts = any(
+    has_parts_of_larger_error = any(
         names_by_property[property_name] for property_name in _PARTS_OF_LARGER_ERROR
     )
     measured_features = measured(model)
@@ -657,7 +658,9 @@ def promised(model: Model) -> float | None:
         any(step.scv > 1 for step in model.steps) or len(model.population.groups) != 1
     )
     return (
-        SEVERAL if is_varied_or_grouped or beside_other_parts or has_unlike_services else STATIONS
+        SEVERAL
+        if is_varied_or_grouped or has_parts_of_larger_error or has_unlike_services
+        else STATIONS
     )
 
 
@@ -675,15 +678,17 @@ def exact_points(model: Model, values: Values) -> Flags:
     """Return, as a mask, the points at which mean value is exact: the model has product form there,
     by its structure or its values, and at least one time is random.
     """
-    has_form: Flags | bool = exact_everywhere(model)
+    in_product_form: Flags | bool = exact_everywhere(model)
     # Values may make services equal that are different by structure.
-    if not has_form and isinstance(model.population, ClosedPopulation):
+    if not in_product_form and isinstance(model.population, ClosedPopulation):
         expressions = model.expressions()
-        columns = np.broadcast_arrays(*Tape(expressions).run(values))
-        numbers = dict(zip(expressions, map(np.atleast_1d, columns), strict=True))
+        expr_columns = np.broadcast_arrays(*Tape(expressions).run(values))
+        value_by_expr = dict(zip(expressions, map(np.atleast_1d, expr_columns), strict=True))
         recursion = Recursion(model, model.bodies)
-        has_form = product_form_points(model, recursion.trees, recursion.queues, numbers)
-    return np.asarray(has_form & Variation(model).is_random(values))
+        in_product_form = product_form_points(
+            model, recursion.trees, recursion.queues, value_by_expr
+        )
+    return np.asarray(in_product_form & Variation(model).is_random(values))
 
 
 def exact_everywhere(model: Model) -> bool:
@@ -706,7 +711,9 @@ def exact_everywhere(model: Model) -> bool:
     return False
 
 
-def _compiled(model: Subject, parameters: Parameters, simulation: Simulation) -> CompiledModel:
+def _compile_mean_value(
+    model: Subject, parameters: Parameters, simulation: Simulation
+) -> CompiledModel:
     return MeanValue(cast(Model, model))
 
 
@@ -722,7 +729,7 @@ def _accepts_small_error(model: Subject, smooth: bool) -> Acceptance:
 MEAN_VALUE_ANALYSIS = Method(
     MEAN_VALUE,
     ACTIVITY,
-    _compiled,
+    _compile_mean_value,
     APPROXIMATE_RANK,
     _accepts_small_error,
     knows=KNOWN[MEAN_VALUE],

@@ -60,7 +60,7 @@ class InARow:
     onward : P, the probability that one place follows another at once [..., from, to]
     follows : r, the part of the visits at one place that follow another [..., from, to]
     first : e, the part of the visits that follow none [..., places]
-    order : places, each behind those that it follows; None where visits go round in a loop
+    place_order : places, each behind those that it follows; None where visits go round in a loop
     """
 
     visits: tuple[int, ...]
@@ -68,14 +68,14 @@ class InARow:
     onward: Array
     follows: Array
     first: Array
-    order: tuple[int, ...] | None = None
+    place_order: tuple[int, ...] | None = None
 
-    def by_place(self, columns: Mapping[int, Array]) -> Array:
+    def by_place(self, column_by_visit: Mapping[int, Array]) -> Array:
         """Stack the columns of the visits, one for each place [..., places]."""
-        return stacked([columns[index] for index in self.visits])
+        return stacked([column_by_visit[visit_index] for visit_index in self.visits])
 
     def with_mean_waits(
-        self, waits: Mapping[int, RandomTime], mean_waits: Array
+        self, wait_by_visit: Mapping[int, RandomTime], mean_waits: Array
     ) -> dict[int, RandomTime]:
         """Replace the mean wait at each visit by the mean of `mean_waits` over its places, and keep
         its scv.
@@ -84,17 +84,17 @@ class InARow:
         for visit_index in dict.fromkeys(self.visits):
             is_visit = np.array([visit_index == visit for visit in self.visits])
             mean_wait = (self.parts * mean_waits * is_visit).sum(axis=-1)
-            factor = mean_wait / nonzero(waits[visit_index].mean)
+            wait_factor = mean_wait / nonzero(wait_by_visit[visit_index].mean)
             new_waits[visit_index] = RandomTime(
-                mean_wait, waits[visit_index].variance * factor * factor
+                mean_wait, wait_by_visit[visit_index].variance * wait_factor * wait_factor
             )
         return new_waits
 
-    def present(self, waits: Array, service: Array) -> Array:
+    def present(self, waits_by_place: Array, services_by_place: Array) -> Array:
         """Return, for each place, its share of the customers present at its visit [1] [...,
         places].
         """
-        time_at_place = self.parts * (waits + service)
+        time_at_place = self.parts * (waits_by_place + services_by_place)
         is_same_visit = np.array(
             [
                 [first_visit == second_visit for second_visit in self.visits]
@@ -123,8 +123,8 @@ class InARow:
         trial_waits = trial_waits.reshape(
             place_count + 1, *(1 for _ in flows.shape[:-1]), place_count
         )
-        first_wait = (flows * (trial_waits * service + service * residual)).sum(axis=-1)
-        waits = self.waits(first_wait, flows * (trial_waits + service), service, arrivals)
+        wait_at_random = (flows * (trial_waits * service + service * residual)).sum(axis=-1)
+        waits = self.waits(wait_at_random, flows * (trial_waits + service), service, arrivals)
         wait_slopes = np.moveaxis(waits[1:] - waits[:1], 0, -1)
         solved_waits: Array = np.linalg.solve(
             np.eye(place_count) - wait_slopes, waits[0][..., None]
@@ -132,46 +132,46 @@ class InARow:
         return solved_waits
 
     def waits(
-        self, first_wait: Array, numbers_at_random: Array, service: Array, arrivals: Array
+        self, wait_at_random: Array, numbers_at_random: Array, service: Array, arrivals: Array
     ) -> Array:
         """Solve for the mean wait at each visit [s] [..., places].
 
         Parameters
         ----------
-        first_wait : at visits that follow none [s] [...]
+        wait_at_random : at visits that follow none [s] [...]
         numbers_at_random : A [..., places]
         service : S [s] [..., places]
         arrivals : lambda, while a customer is at one visit [1/s] [..., from, places]
         """
-        return self._waits_and_numbers(first_wait, numbers_at_random, service, arrivals)[0]
+        return self._waits_and_numbers(wait_at_random, numbers_at_random, service, arrivals)[0]
 
     def _waits_and_numbers(
-        self, first_wait: Array, numbers_at_random: Array, service: Array, arrivals: Array
+        self, wait_at_random: Array, numbers_at_random: Array, service: Array, arrivals: Array
     ) -> tuple[Array, Array]:
         """Compute the mean wait at each visit [s], and the mean numbers of customers that it finds
         at the other visits [..., places, by place].
         """
         work_at_random = np.einsum("...m,...m->...", numbers_at_random, service)
-        base_waits = self.first * (first_wait - work_at_random)[..., None]
+        base_waits = self.first * (wait_at_random - work_at_random)[..., None]
         arrivals_during_stay = np.einsum(
             "...ij,...i,...in->...jn", self.follows, base_waits + service, arrivals
         )
         right_side = self.first[..., None] * numbers_at_random[..., None, :] + arrivals_during_stay
         numbers_found = (
             self._numbers_by_matrix(right_side, service, arrivals)
-            if self.order is None
-            else self._numbers_in_order(right_side, service, arrivals, self.order)
+            if self.place_order is None
+            else self._numbers_in_order(right_side, service, arrivals, self.place_order)
         )
         return base_waits + np.einsum("...jn,...n->...j", numbers_found, service), numbers_found
 
     def _numbers_in_order(
-        self, own_numbers: Array, service: Array, arrival_rates: Array, order: Sequence[int]
+        self, own_numbers: Array, service: Array, arrival_rates: Array, place_order: Sequence[int]
     ) -> Array:
         """Compute the numbers found at each visit from those found at the visits that it follows,
         where the visits form no loop [..., places, by place].
         """
         numbers_found = own_numbers.copy()
-        for place in order:
+        for place in place_order:
             numbers_at_place = numbers_found[..., place, :]
             onward_numbers = np.einsum("...m,...mn->...n", numbers_at_place, self.onward)
             newcomers = (numbers_at_place * service).sum(axis=-1)[..., None] * arrival_rates[
@@ -202,7 +202,7 @@ class InARow:
 
     def closed_waits(
         self,
-        first_wait: Array,
+        wait_at_random: Array,
         numbers_at_random: Array,
         service: Array,
         flows: Array,
@@ -212,7 +212,7 @@ class InARow:
 
         Parameters
         ----------
-        first_wait, numbers_at_random, service : as for `waits`
+        wait_at_random, numbers_at_random, service : as for `waits`
         flows : visits in a second of the other customers [1/s] [..., places]
         other_processors : their number
         """
@@ -229,7 +229,7 @@ class InARow:
         )
         for _ in range(PASSES):
             waits, numbers_found = self._waits_and_numbers(
-                first_wait, numbers_at_random, service, arrivals
+                wait_at_random, numbers_at_random, service, arrivals
             )
             # Where the approximation gives a wait or a number below 0, the arrivals of the next
             # pass would grow without end.
@@ -238,8 +238,10 @@ class InARow:
             # Each customer elsewhere comes after an exponential time: the mean number within the
             # stay.
             newcomers = numbers_elsewhere * -np.expm1(-stay_times / time_away[..., None])
-            factor = newcomers / nonzero(stay_times * arrival_rates.sum(axis=-1, keepdims=True))
-            arrivals = factor[..., None] * arrival_rates[..., None, :]
+            rate_factor = newcomers / nonzero(
+                stay_times * arrival_rates.sum(axis=-1, keepdims=True)
+            )
+            arrivals = rate_factor[..., None] * arrival_rates[..., None, :]
         return waits
 
 
@@ -279,7 +281,7 @@ def in_a_row(queue: Queue, places: Places) -> InARow | None:
     ):
         return None  # in product form what is found at any visit is what there is on average
     no_executions = np.zeros(1)
-    rows = [
+    executions_after_place = [
         stacked(
             [
                 executions_by_pair.get((earlier_place, later_place), no_executions)
@@ -288,7 +290,7 @@ def in_a_row(queue: Queue, places: Places) -> InARow | None:
         )
         for earlier_place in places_of_queue
     ]
-    following_executions = np.stack(np.broadcast_arrays(*rows), axis=-2)
+    following_executions = np.stack(np.broadcast_arrays(*executions_after_place), axis=-2)
     executions_by_place = stacked([places.executed[place] for place in places_of_queue])
     follows = following_executions / nonzero(executions_by_place)[..., None, :]
     first_parts = 1.0 - follows.sum(axis=-2)

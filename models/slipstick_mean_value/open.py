@@ -38,7 +38,7 @@ WAITS_INCLUDED = (
 )
 
 
-def solve_open(model: Model, numbers: Numbers, with_account: bool) -> ActivityTable:
+def solve_open(model: Model, value_by_expr: Numbers, with_account: bool) -> ActivityTable:
     r"""Solve a stream of customers at all points.
 
     Arrivals are taken as Poisson at every queue and see the time averages, so the waits at a queue
@@ -62,7 +62,7 @@ def solve_open(model: Model, numbers: Numbers, with_account: bool) -> ActivityTa
     Parameters
     ----------
     model : with an `OpenPopulation`
-    numbers : every number of the model [points]
+    value_by_expr : every number of the model [points]
     with_account : also find the account and the use of each queue
 
     Raises
@@ -72,25 +72,28 @@ def solve_open(model: Model, numbers: Numbers, with_account: bool) -> ActivityTa
     assert isinstance(model.population, OpenPopulation)
     recursion = Recursion(model, model.bodies)
     _refuse_unsolvable(model, recursion)
-    order = _inner_first(recursion)
-    rate = numbers[model.population.rate]
+    queues_inner_first = _inner_first(recursion)
+    arrival_rate = value_by_expr[model.population.rate]
     table = ActivityTable(
-        np.array(rate), {**_without_arrivals(model, rate), **reasons_out_of_range(model, numbers)}
+        np.array(arrival_rate),
+        {**_without_arrivals(model, arrival_rate), **reasons_out_of_range(model, value_by_expr)},
     )
-    points = table.answerable
-    while len(points):
-        numbers_at_points = at_points(numbers, points)
-        rate_by_point = rate[points]
-        cycle_or_reasons = _cycle_in_order(recursion, order, numbers_at_points, rate_by_point)
+    point_indexes = table.answerable
+    while len(point_indexes):
+        values_at_points = at_points(value_by_expr, point_indexes)
+        rate_at_points = arrival_rate[point_indexes]
+        cycle_or_reasons = _cycle_in_order(
+            recursion, queues_inner_first, values_at_points, rate_at_points
+        )
         if isinstance(cycle_or_reasons, CycleState):
             state = PopulationState(1, (cycle_or_reasons,), ArrivalState(math.inf))
             solved_population = SolvedPopulation(
-                state, numbers_at_points, points, np.arange(len(points))
+                state, values_at_points, point_indexes, np.arange(len(point_indexes))
             )
             mean_numbers = MeanNumbers()
             mean_numbers.add(
-                recursion.tree.visit_ratios(numbers_at_points),
-                rate_by_point,
+                recursion.tree.visit_ratios(values_at_points),
+                rate_at_points,
                 cycle_or_reasons.visit_times,
             )
             booked_times, use_by_queue = (
@@ -109,26 +112,29 @@ def solve_open(model: Model, numbers: Numbers, with_account: bool) -> ActivityTa
             break
         # The other points are solved without those that are saturated.
         table.reason_by_point.update(
-            {int(points[row]): reason for row, reason in cycle_or_reasons.items()}
+            {int(point_indexes[position]): reason for position, reason in cycle_or_reasons.items()}
         )
-        points = np.delete(points, list(cycle_or_reasons))
+        point_indexes = np.delete(point_indexes, list(cycle_or_reasons))
     return table
 
 
 def _cycle_in_order(
-    recursion: Recursion, order: Sequence[Queue], numbers: Numbers, rate: Array
+    recursion: Recursion,
+    queues_inner_first: Sequence[Queue],
+    value_by_expr: Numbers,
+    arrival_rate: Array,
 ) -> CycleState | dict[int, str]:
     """Return the times of one customer, solving each queue after those that it depends on; or, by
     point, the reason why a queue is saturated.
     """
-    visit_ratios = recursion.tree.visit_ratios(numbers)
-    places = Places().add(recursion.tree.root, numbers)
-    bare_traversal = Traversal(recursion.model, numbers, 1, {})
+    visit_ratios = recursion.tree.visit_ratios(value_by_expr)
+    places = Places().add(recursion.tree.root, value_by_expr)
+    bare_traversal = Traversal(recursion.model, value_by_expr, 1, {})
     reason_by_point = dict[int, str]()
     wait_by_visit = dict[int, RandomTime]()
     bare_traversal.time(recursion.tree.root)
-    for queue in order:
-        traversal = Traversal(recursion.model, numbers, 1, wait_by_visit)
+    for queue in queues_inner_first:
+        traversal = Traversal(recursion.model, value_by_expr, 1, wait_by_visit)
         traversal.time(recursion.tree.root)
         service_by_visit, bare_service_by_visit = (
             {
@@ -140,13 +146,13 @@ def _cycle_in_order(
         # A queue that its services alone saturate has no steady state. Where only the approximate
         # waits under a lock saturate it, it may have one, and the reason says so.
         reasons_without_waits = _saturation_reasons(
-            recursion.model, queue, visit_ratios, bare_service_by_visit, rate
+            recursion.model, queue, visit_ratios, bare_service_by_visit, arrival_rate
         )
-        for point, reason in _saturation_reasons(
-            recursion.model, queue, visit_ratios, service_by_visit, rate
+        for point_index, reason in _saturation_reasons(
+            recursion.model, queue, visit_ratios, service_by_visit, arrival_rate
         ).items():
             reason_by_point.setdefault(
-                point, reasons_without_waits.get(point, f"{reason} ({WAITS_INCLUDED})")
+                point_index, reasons_without_waits.get(point_index, f"{reason} ({WAITS_INCLUDED})")
             )
         if not reason_by_point:
             wait_by_visit.update(
@@ -154,12 +160,12 @@ def _cycle_in_order(
                     queue,
                     visit_ratios,
                     service_by_visit,
-                    rate,
+                    arrival_rate,
                     places,
                     traversal.visit_times.branch_waits,
                 )
             )
-    traversal = Traversal(recursion.model, numbers, 1, wait_by_visit)
+    traversal = Traversal(recursion.model, value_by_expr, 1, wait_by_visit)
     return reason_by_point or CycleState(
         1, traversal.time(recursion.tree.root), traversal.visit_times
     )
@@ -170,17 +176,21 @@ def _saturation_reasons(
     queue: Queue,
     visit_ratios: Mapping[int, Array],
     service_by_visit: Mapping[int, RandomTime],
-    rate: Array,
+    arrival_rate: Array,
 ) -> dict[int, str]:
     """Return, by point, why a queue is saturated: more work arrives than its servers can do."""
-    work = added(
+    work_of_customer = added(
         visit_ratios[visit_index] * service.mean
         for visit_index, service in service_by_visit.items()
     )
-    load = np.broadcast_to((rate * work / queue.servers).real, rate.shape)
+    load = np.broadcast_to(
+        (arrival_rate * work_of_customer / queue.servers).real, arrival_rate.shape
+    )
     return {
-        int(point): saturated_text(model, queue.name, float(rate[point].real), float(load[point]))
-        for point in np.flatnonzero(~(load < 1))
+        int(point_index): saturated_text(
+            model, queue.name, float(arrival_rate[point_index].real), float(load[point_index])
+        )
+        for point_index in np.flatnonzero(~(load < 1))
     }
 
 
@@ -188,7 +198,7 @@ def _waits_at_queue(
     queue: Queue,
     visit_ratios: Mapping[int, Array],
     service_by_visit: Mapping[int, RandomTime],
-    rate: Array,
+    arrival_rate: Array,
     places: Places,
     sibling_waits: Mapping[int, Array],
 ) -> dict[int, RandomTime]:
@@ -199,20 +209,20 @@ def _waits_at_queue(
     queue : the queue
     visit_ratios : visits of one customer, by visit [1]
     service_by_visit : service at each visit
-    rate : of the arrivals [1/s]
+    arrival_rate : of the arrivals [1/s]
     places : which visits follow each other at once
     sibling_waits : wait at a visit for other branches of the same customer's fork [s]
     """
     visits = queue.visits
     busy_by_visit = {
-        visit.index: rate * visit_ratios[visit.index] * service_by_visit[visit.index].mean
+        visit.index: arrival_rate * visit_ratios[visit.index] * service_by_visit[visit.index].mean
         for visit in visits
     }
     busy_servers = added(busy_by_visit.values())
-    all_busy = erlang_c(busy_servers, queue.servers)
-    delaying_share = all_busy / nonzero(busy_servers)
+    probability_all_busy = erlang_c(busy_servers, queue.servers)
+    delaying_share = probability_all_busy / nonzero(busy_servers)
     if queue.sharing:
-        stretch = all_busy / (queue.servers - busy_servers)
+        stretch = probability_all_busy / (queue.servers - busy_servers)
         return _limited_waits(
             queue,
             visit_ratios,
@@ -236,7 +246,7 @@ def _waits_at_queue(
             for earlier_visit in visits
         }
         returning_share = places.returns(visit) / nonzero(visit_ratios[visit.index])
-        work = added(
+        remaining_work = added(
             fraction
             * busy_by_visit[visit_index]
             * (
@@ -250,7 +260,7 @@ def _waits_at_queue(
             for visit_index, fraction in fraction_by_visit.items()
             if visit_index in sibling_waits
         )
-        right_side.append((work * delaying_share + sibling_delay) / queue.servers)
+        right_side.append((remaining_work * delaying_share + sibling_delay) / queue.servers)
         matrix.append(
             [
                 fraction * busy_by_visit[visit_index] / queue.servers
@@ -263,7 +273,7 @@ def _waits_at_queue(
     right_sides = np.stack(np.broadcast_arrays(*right_side, busy_servers)[:-1], axis=-1)
     mean_waits = np.linalg.solve(np.eye(len(visits)) - coefficients, right_sides[..., None])[..., 0]
     # Each wait is exponential with the probability of a wait and else 0, as at an M/M/c station.
-    scv_of_wait = 2 / np.where(all_busy.real > 0, all_busy, 1.0) - 1
+    scv_of_wait = 2 / np.where(probability_all_busy.real > 0, probability_all_busy, 1.0) - 1
     mean_by_visit = {
         visit.index: mean_waits[..., position] for position, visit in enumerate(visits)
     }
@@ -275,7 +285,7 @@ def _waits_at_queue(
         flow_by_place = (
             visits_in_row.by_place(
                 {
-                    visit_index: rate * visit_ratios[visit_index]
+                    visit_index: arrival_rate * visit_ratios[visit_index]
                     for visit_index in visits_in_row.visits
                 }
             )
@@ -314,10 +324,10 @@ def _limited_waits(
             for met_visit in queue.visits
             if visit.can_meet(met_visit)
         ]
-        most_wait = added(met_work) / queue.servers / nonzero(visit_ratios[visit.index])
+        longest_wait = added(met_work) / queue.servers / nonzero(visit_ratios[visit.index])
         wait = wait_by_visit[visit.index]
         wait_by_visit[visit.index] = wait.scaled(
-            np.where(wait.mean.real > most_wait.real, most_wait / nonzero(wait.mean), 1.0)
+            np.where(wait.mean.real > longest_wait.real, longest_wait / nonzero(wait.mean), 1.0)
         )
     return wait_by_visit
 
@@ -333,25 +343,30 @@ def _stretched_wait(service: RandomTime, stretch: Array) -> RandomTime:
     return RandomTime(mean, service.variance * (stretch * stretch + 2 * stretch) + mean * mean)
 
 
-def _without_arrivals(model: Model, rate: Array) -> dict[int, str]:
-    has_no_rate = ~((rate.real > 0) & np.isfinite(rate.real))
+def _without_arrivals(model: Model, arrival_rate: Array) -> dict[int, str]:
+    has_no_rate = ~((arrival_rate.real > 0) & np.isfinite(arrival_rate.real))
     return {
-        int(point): (
-            f"customers of {model.name} arrive {rate[point].real:g} times a second; mean-value"
+        int(point_index): (
+            f"customers of {model.name} arrive {arrival_rate[point_index].real:g} times a second; mean-value"
             " needs a rate above 0"
         )
-        for point in np.flatnonzero(has_no_rate)
+        for point_index in np.flatnonzero(has_no_rate)
     }
 
 
 def _refuse_unsolvable(model: Model, recursion: Recursion) -> None:
-    barrier = next(
-        (name for node in steps(recursion.activities[0]) if node.use == MET for name in node.uses),
+    barrier_name = next(
+        (
+            barrier_candidate
+            for node in steps(recursion.activities[0])
+            if node.use == MET
+            for barrier_candidate in node.uses
+        ),
         None,
     )
-    if barrier is not None:
+    if barrier_name is not None:
         raise NoAnswerError(
-            f"barrier {barrier} needs a fixed population; mean-value has no answer for customers"
+            f"barrier {barrier_name} needs a fixed population; mean-value has no answer for customers"
             " that arrive"
         )
     if any(queue.name == PROCESSORS for queue in recursion.queues):

@@ -67,7 +67,7 @@ def has_product_form(model: Model, trees: Sequence[VisitTree], queues: Sequence[
 
 
 def product_form_points(
-    model: Model, trees: Sequence[VisitTree], queues: Sequence[Queue], numbers: Numbers
+    model: Model, trees: Sequence[VisitTree], queues: Sequence[Queue], value_by_expr: Numbers
 ) -> Flags:
     """Return at which points all stations of the cycles have product form.
 
@@ -75,14 +75,16 @@ def product_form_points(
     form.
     """
     equal_times_by_station = services_alike(model, trees, queues)
-    in_product_form = np.full(len(next(iter(numbers.values()))), equal_times_by_station is not None)
+    in_product_form = np.full(
+        len(next(iter(value_by_expr.values()))), equal_times_by_station is not None
+    )
     for first_time, *equal_times in filter(None, equal_times_by_station or ()):
         for equal_time in equal_times:
-            difference = np.abs(numbers[first_time].real - numbers[equal_time].real)
-            in_product_form &= difference <= ROUNDING * np.abs(numbers[first_time].real)
+            difference = np.abs(value_by_expr[first_time].real - value_by_expr[equal_time].real)
+            in_product_form &= difference <= ROUNDING * np.abs(value_by_expr[first_time].real)
             # The imaginary part carries a derivative: times that are equal but change differently
             # leave product form with the first step.
-            in_product_form &= numbers[first_time].imag == numbers[equal_time].imag
+            in_product_form &= value_by_expr[first_time].imag == value_by_expr[equal_time].imag
     return in_product_form
 
 
@@ -99,7 +101,7 @@ def _is_plain(node: Activity) -> bool:
 def as_arrays(
     trees: Sequence[VisitTree],
     queues: Sequence[Queue],
-    numbers: Numbers,
+    value_by_expr: Numbers,
     members: Sequence[int],
     times_and_services: Sequence[tuple[Array, dict[int, Array]]],
 ) -> NetworkArrays:
@@ -109,7 +111,7 @@ def as_arrays(
     ----------
     trees : of each group
     queues : all of which have product form at these points
-    numbers : every number of the model [points]
+    value_by_expr : every number of the model [points]
     members : processors of each group
     times_and_services : of each group the time of a cycle without waits, and the services by visit
         [s, points]
@@ -117,11 +119,11 @@ def as_arrays(
     # The engine of queueing networks is imported only where it is needed.
     from slipstick.queueing.network import network_arrays
 
-    point_count = len(next(iter(numbers.values())))
+    point_count = len(next(iter(value_by_expr.values())))
     demand_by_group = []
     think_times = []
     for tree, (time, service_by_visit) in zip(trees, times_and_services, strict=True):
-        visit_ratios = tree.visit_ratios(numbers)
+        visit_ratios = tree.visit_ratios(value_by_expr)
         work_by_queue = [
             added(
                 visit_ratios[visit.index] * service_by_visit[visit.index]

@@ -78,35 +78,36 @@ OWN, AWAY = "own", "away"
 """Names, within supersteps, of the queues at the processor's own and at any other processor."""
 
 
-def solve_phases(model: Model, numbers: Numbers, with_account: bool) -> ActivityTable:
+def solve_phases(model: Model, value_by_expr: Numbers, with_account: bool) -> ActivityTable:
     """Solve phases at all points: T = sum over phases of E max over processors of r iterations.
 
     Parameters
     ----------
     model : with a `PhasedPopulation`
-    numbers : every number of the model [points]
+    value_by_expr : every number of the model [points]
     with_account : also find the account and the use of each queue
     """
     assert isinstance(model.population, PhasedPopulation)
     phase_solvers = [_PhaseSolver(model, phase) for phase in model.population.phases]
-    reason_by_point = reasons_out_of_range(model, numbers)
-    for index, phase_solver in enumerate(phase_solvers):
+    reason_by_point = reasons_out_of_range(model, value_by_expr)
+    for phase_index, phase_solver in enumerate(phase_solvers):
         reason_by_point = {
             **reasons_not_whole(
-                numbers[phase_solver.phase.processors], f"the processors of phase {index + 1}"
+                value_by_expr[phase_solver.phase.processors],
+                f"the processors of phase {phase_index + 1}",
             ),
             **reason_by_point,
         }
     most_processors = largest(
-        [numbers[phase_solver.phase.processors] for phase_solver in phase_solvers]
+        [value_by_expr[phase_solver.phase.processors] for phase_solver in phase_solvers]
     )
     program_table = ActivityTable(np.array(most_processors), reason_by_point)
     phase_tables = [
-        phase_solver.solve(numbers, most_processors, program_table.answerable, with_account)
+        phase_solver.solve(value_by_expr, most_processors, program_table.answerable, with_account)
         for phase_solver in phase_solvers
     ]
     program_table.time = added(phase_table.time for phase_table in phase_tables)
-    time = np.where(program_table.time > 0, program_table.time, np.inf)
+    program_time = np.where(program_table.time > 0, program_table.time, np.inf)
     for phase_table in phase_tables:
         program_table.spans.update(phase_table.spans)
         for label, column in phase_table.booked.items():
@@ -126,7 +127,7 @@ def solve_phases(model: Model, numbers: Numbers, with_account: bool) -> Activity
                 program_table.uses.get(queue_name, np.zeros(1)) + weighted_use
             )
     for use_of_queue in program_table.uses.values():
-        use_of_queue /= time
+        use_of_queue /= program_time
         use_of_queue[3] /= nonzero(use_of_queue[2])
     if IDLE_PROCESSORS in program_table.booked:
         program_table.booked[IDLE_PROCESSORS] = program_table.booked.pop(
@@ -145,14 +146,22 @@ class _PhaseSolver:
         self._has_barriers = any(node.use == MET for node in steps(phase.cycle))
 
     def solve(
-        self, numbers: Numbers, most_processors: Array, points: Array, with_account: bool
+        self,
+        value_by_expr: Numbers,
+        most_processors: Array,
+        point_indexes: Array,
+        with_account: bool,
     ) -> ActivityTable:
         """Solve the phase alone; the account is the mean over all processors, idle ones included."""
         table = ActivityTable(np.array(most_processors), {})
-        group_size = self.phase.processors
-        sizes = np.rint(numbers[group_size].real)[:, None]
+        processors_expr = self.phase.processors
+        processors_by_point = np.rint(value_by_expr[processors_expr].real)[:, None]
         for solved_population in self.recursion.solve(
-            numbers, sizes, points, [group_size], every_population=True
+            value_by_expr,
+            processors_by_point,
+            point_indexes,
+            [processors_expr],
+            every_population=True,
         ):
             # The start of the phase changes what was found, so it is copied.
             cycle = replace(
@@ -162,15 +171,15 @@ class _PhaseSolver:
             solved_phase = replace(
                 solved_population, state=replace(solved_population.state, cycles=(cycle,))
             )
-            iterations = solved_population.numbers[self.phase.repeat]
-            time = self._time(solved_phase, iterations)
+            iterations = solved_population.value_by_expr[self.phase.repeat]
+            phase_time = self._time(solved_phase, iterations)
             booked_times, use_by_queue = (
-                self._account(solved_phase, time, iterations) if with_account else ({}, {})
+                self._account(solved_phase, phase_time, iterations) if with_account else ({}, {})
             )
             table.put(
                 solved_phase.points,
                 solved_phase.rows,
-                time,
+                phase_time,
                 booked=booked_times,
                 uses=use_by_queue,
                 spans=cycle.visit_times.spans,
@@ -201,7 +210,7 @@ class _PhaseSolver:
             # Barriers keep the processors together, so that all end at once.
             return member_time.mean
         traversal = Traversal(
-            self.model, solved_population.numbers, processors, cycle.visit_times.waits
+            self.model, solved_population.value_by_expr, processors, cycle.visit_times.waits
         )
         traversal.visit_times = cycle.visit_times
         steady_waits = dict(cycle.visit_times.waits)
@@ -231,13 +240,13 @@ class _PhaseSolver:
             for visit_index, wait in steady_waits.items()
         }
         # Operational: a phase is no shorter than the work of all its processors at any queue.
-        work = self.recursion.work(
-            self.recursion.tree.visit_ratios(solved_population.numbers),
+        work_by_queue = self.recursion.work(
+            self.recursion.tree.visit_ratios(solved_population.value_by_expr),
             cycle.visit_times,
             processors,
         )
         return largest(
-            [staggered_time, *(processors * iterations * work_time for work_time in work)]
+            [staggered_time, *(processors * iterations * work_time for work_time in work_by_queue)]
         )
 
     def _account(
@@ -255,7 +264,7 @@ class _PhaseSolver:
         mean_numbers = MeanNumbers()
         rate = cycle.members * iterations / np.where(time > 0, time, np.inf)
         mean_numbers.add(
-            recursion.tree.visit_ratios(solved_population.numbers), rate, cycle.visit_times
+            recursion.tree.visit_ratios(solved_population.value_by_expr), rate, cycle.visit_times
         )
         booked_with_idle = not_negative(
             {**booked_times, IDLE_PROCESSORS: time - added(booked_times.values())}
@@ -313,13 +322,13 @@ def _chosen_time(is_first: Array, first: RandomTime, second: RandomTime) -> Rand
     )
 
 
-def solve_supersteps(model: Model, numbers: Numbers, with_account: bool) -> ActivityTable:
+def solve_supersteps(model: Model, value_by_expr: Numbers, with_account: bool) -> ActivityTable:
     """Solve supersteps at all points: T = sum of repeat x (max over processors + barrier).
 
     Parameters
     ----------
     model : with a `SuperstepPopulation`; without locks, barriers and forks
-    numbers : every number of the model [points]
+    value_by_expr : every number of the model [points]
     with_account : also find the account
 
     Notes
@@ -329,19 +338,21 @@ def solve_supersteps(model: Model, numbers: Numbers, with_account: bool) -> Acti
     """
     population = model.population
     assert isinstance(population, SuperstepPopulation)
-    line_reader = _LineReader(model, numbers)
+    line_reader = _LineReader(model, value_by_expr)
     superstep_totals = [
         _SuperstepSolver(line_reader, superstep).solve(with_account)
         for superstep in population.supersteps
     ]
-    time = added(totals["time", ""] for totals in superstep_totals)
-    size = np.full(len(next(iter(numbers.values()))), float(population.processors))
-    table = ActivityTable(size.astype(time.dtype), {})
-    table.time[:] = time
+    program_time = added(totals["time", ""] for totals in superstep_totals)
+    processor_column = np.full(
+        len(next(iter(value_by_expr.values()))), float(population.processors)
+    )
+    table = ActivityTable(processor_column.astype(program_time.dtype), {})
+    table.time[:] = program_time
     for total_key in dict.fromkeys(
         total_key for totals in superstep_totals for total_key in totals if total_key[0] == "step"
     ):
-        table.booked[total_key[1]] = 0 * size + added(
+        table.booked[total_key[1]] = 0 * processor_column + added(
             totals[total_key] for totals in superstep_totals if total_key in totals
         )
     return table
@@ -376,9 +387,9 @@ class _LineReader:
     unlike those of a tape.
     """
 
-    def __init__(self, model: Model, numbers: Numbers) -> None:
+    def __init__(self, model: Model, value_by_expr: Numbers) -> None:
         self.model = model
-        self.numbers = numbers
+        self.value_by_expr = value_by_expr
         self._totals_by_activity: dict[int, _LineTotals] = {}
 
     def totals(self, activity: Activity) -> _LineTotals:
@@ -392,7 +403,7 @@ class _LineReader:
         totals = _LineTotals({("time", ""): np.zeros(1)})
         match activity:
             case Step(name, time_expression, queue_name):
-                time = self.numbers[time_expression]
+                time = self.value_by_expr[time_expression]
                 totals |= {("time", ""): time, ("step", name): time}
                 if queue_name is not None:
                     queue_name = (
@@ -411,7 +422,7 @@ class _LineReader:
                 return self._pipeline(activity)
             case _ if activity.combination is Combination.IN_TURN and activity.use == NOTHING:
                 for count, child in activity.weighted:
-                    executions = value_of(count, self.numbers)
+                    executions = value_of(count, self.value_by_expr)
                     _add_times(totals, self.totals(child), executions, executions)
                 return totals
             case _:
@@ -429,7 +440,7 @@ class _LineReader:
                 f"mean-value takes no pipeline of unlike items; {pipeline.name} has them,"
                 " simulate it"
             )
-        items = self.numbers[pipeline.items]
+        items = self.value_by_expr[pipeline.items]
         one_execution = np.ones(1)
         stages = [
             (stage.kind == "serial", self.totals(stage.bodies[0])) for stage in pipeline.stages
@@ -477,11 +488,11 @@ def _may_wait_at(model: Model, station_name: str, line_count: int) -> bool:
 class _SuperstepSolver:
     """Solves one superstep; tables have a row for each processor [processors, points]."""
 
-    def __init__(self, reader: _LineReader, superstep: Superstep) -> None:
-        self._totals_by_line = [reader.totals(line) for line in superstep.bodies]
-        self._barrier_totals = reader.totals(superstep.barrier)
-        self._repeat = reader.numbers[superstep.repeat]
-        self._name = reader.model.name
+    def __init__(self, line_reader: _LineReader, superstep: Superstep) -> None:
+        self._totals_by_line = [line_reader.totals(line) for line in superstep.bodies]
+        self._barrier_totals = line_reader.totals(superstep.barrier)
+        self._repeat = line_reader.value_by_expr[superstep.repeat]
+        self._name = line_reader.model.name
         lines_by_queue = Counter(
             queue_name
             for line in self._totals_by_line
@@ -491,7 +502,7 @@ class _SuperstepSolver:
         self._queues = [
             queue_name
             for queue_name, line_count in lines_by_queue.items()
-            if _may_wait_at(reader.model, queue_name, line_count)
+            if _may_wait_at(line_reader.model, queue_name, line_count)
         ]
         self._time = self._rows_of_lines("time", "")
         self._visits_on_path, self._visits, self._service_sums, self._square_sums = (
@@ -499,10 +510,12 @@ class _SuperstepSolver:
             for total_kind in ("waited", "visits", "service", "square")
         )
 
-    def _rows_of_lines(self, total_kind: str, name: str) -> Array:
+    def _rows_of_lines(self, total_kind: str, queue_or_step: str) -> Array:
         # A line that never visits a queue has zeros there.
-        rows = (line.get((total_kind, name), np.zeros(1)) for line in self._totals_by_line)
-        return np.stack(np.broadcast_arrays(*rows))
+        line_columns = (
+            line.get((total_kind, queue_or_step), np.zeros(1)) for line in self._totals_by_line
+        )
+        return np.stack(np.broadcast_arrays(*line_columns))
 
     def solve(self, with_account: bool) -> _LineTotals:
         """Return the time of the superstep, and the account of the mean processor where one is
@@ -518,10 +531,12 @@ class _SuperstepSolver:
             for line_totals in totals_by_line:
                 _add_times(totals, line_totals, repeats_per_line, repeats_per_line)
             _add_times(totals, self._barrier_totals, self._repeat, self._repeat)
-            for queue in self._queues:
-                wait_name = {OWN: "wait:own", AWAY: "wait:other"}.get(queue, f"wait:{queue}")
+            for queue_name in self._queues:
+                wait_name = {OWN: "wait:own", AWAY: "wait:other"}.get(
+                    queue_name, f"wait:{queue_name}"
+                )
                 totals["step", wait_name] = repeats_per_line * (
-                    self._visits_on_path[queue] * waits[queue]
+                    self._visits_on_path[queue_name] * waits[queue_name]
                 ).sum(axis=0)
             totals["step", IDLE_PROCESSORS] = repeats_per_line * (longest_time - times).sum(axis=0)
         totals["time", ""] = self._repeat * (longest_time + self._barrier_totals["time", ""])
@@ -530,7 +545,7 @@ class _SuperstepSolver:
     def _times(self, waits: Mapping[str, Array]) -> Array:
         """Return the time of each processor with the waits at its visits [s]."""
         times: Array = self._time + sum(
-            self._visits_on_path[queue] * waits[queue] for queue in self._queues
+            self._visits_on_path[queue_name] * waits[queue_name] for queue_name in self._queues
         )
         return times
 
@@ -539,37 +554,39 @@ class _SuperstepSolver:
         the superstep.
         """
         waits = {queue: np.zeros((len(self._totals_by_line), 1)) for queue in self._queues}
-        change = 0.0
+        relative_change = 0.0
         for _ in range(FIXED_POINT_STEPS):
-            time = largest(list(self._times(waits)))
+            longest_time = largest(list(self._times(waits)))
             # A superstep that takes no time has no loads: any divisor gives 0.
-            time = np.where(time == 0, 1.0, time)
-            next_waits = self._next_waits(waits, time)
+            longest_time = np.where(longest_time == 0, 1.0, longest_time)
+            next_waits = self._next_waits(waits, longest_time)
             changes = (
                 np.max(np.abs(next_waits[queue_name] - waits[queue_name]))
                 for queue_name in next_waits
             )
             largest_change = max(map(float, changes), default=0.0)
             waits = {**waits, **next_waits}
-            change = largest_change / float(np.max(np.abs(time)))
-            if change <= FIXED_POINT_TOLERANCE:
+            relative_change = largest_change / float(np.max(np.abs(longest_time)))
+            if relative_change <= FIXED_POINT_TOLERANCE:
                 return waits
-        if change > SETTLED:
+        if relative_change > SETTLED:
             raise NoAnswerError(
                 f"the waits in the supersteps of {self._name} do not settle: after"
-                f" {FIXED_POINT_STEPS} steps they still change by {change:.1g} of the time;"
+                f" {FIXED_POINT_STEPS} steps they still change by {relative_change:.1g} of the time;"
                 " simulate it"
             )
         return waits
 
-    def _next_waits(self, waits: Mapping[str, Array], time: Array) -> dict[str, Array]:
+    def _next_waits(self, waits: Mapping[str, Array], longest_time: Array) -> dict[str, Array]:
         """Return the waits at each queue if each processor waits for the work of all others: U R
         for a visit in service, X W S for those that wait [s].
         """
         work_left = {}
         for queue_name in self._queues:
             waiting_work = waits[queue_name] * self._service_sums[queue_name]
-            work_left[queue_name] = (self._square_sums[queue_name] / 2 + waiting_work) / time
+            work_left[queue_name] = (
+                self._square_sums[queue_name] / 2 + waiting_work
+            ) / longest_time
         new_waits = {
             queue_name: self._total_wait(queue_name, work_left[queue_name], queue_name)
             for queue_name in self._queues
@@ -592,19 +609,20 @@ class _SuperstepSolver:
         return new_waits
 
     def _total_wait(
-        self, met_queue: str, work_left: Array, queue: str, factor: float = 1.0
+        self, met_queue_name: str, work_left: Array, queue_name: str, visit_factor: float = 1.0
     ) -> Array:
         """Return the total wait of each processor for the visits of all others. For the visits of
         one of the others it is at most their whole service [s].
 
         Parameters
         ----------
-        met_queue, work_left : queue of the others' visits, and what each of them leaves to wait for [s]
-        queue : of the visits of the processor that waits
-        factor : its visits over those of them that meet one other processor [1]
+        met_queue_name, work_left : queue of the others' visits, and what each of them leaves there
+            to wait for [s]
+        queue_name : of the visits of the processor that waits
+        visit_factor : its visits over those of them that meet one other processor [1]
         """
-        visits = np.where(self._visits[queue].real > 0, self._visits[queue], 1.0)
-        whole_service = factor * self._service_sums[met_queue] / visits[:, None]
+        visits = np.where(self._visits[queue_name].real > 0, self._visits[queue_name], 1.0)
+        whole_service = visit_factor * self._service_sums[met_queue_name] / visits[:, None]
         wait = np.where(work_left.real <= whole_service.real, work_left, whole_service)
         # A processor does not wait for itself.
         wait[np.diag_indices(len(wait))] = 0

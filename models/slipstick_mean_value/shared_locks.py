@@ -64,7 +64,7 @@ while a writer waits.
 """
 
 
-def uncovered_by_chain(model: Model, lock: str) -> str | None:
+def uncovered_by_chain(model: Model, lock_name: str) -> str | None:
     """Return why the chain of a reader-writer lock does not apply to a model; None if it
     applies.
     """
@@ -80,7 +80,11 @@ def uncovered_by_chain(model: Model, lock: str) -> str | None:
         for inner_node in steps(node)
         if inner_node is not node and inner_node.held
     ]
-    return "locks inside others" if any(lock in lock_names for lock_names in nested_locks) else None
+    return (
+        "locks inside others"
+        if any(lock_name in lock_names for lock_names in nested_locks)
+        else None
+    )
 
 
 def reader_writer_waits(
@@ -280,8 +284,11 @@ def _holding_time(
         return ZERO_TIME
     return mixture_of(
         [
-            (visit_ratios[index] / nonzero(visits_per_cycle), state_before.services[index])
-            for index in visits
+            (
+                visit_ratios[visit_index] / nonzero(visits_per_cycle),
+                state_before.services[visit_index],
+            )
+            for visit_index in visits
         ]
     )
 

@@ -95,9 +95,9 @@ class SpinLock:
             (word_queue for word_queue in queues if word_queue.name == lock.word), None
         )
 
-    def at(self, state: ArrivalState, numbers: Numbers) -> Spinning:
+    def at(self, state: ArrivalState, value_by_expr: Numbers) -> Spinning:
         """Return the spinning that an arriving processor finds."""
-        return Spinning(self, state, numbers)
+        return Spinning(self, state, value_by_expr)
 
 
 class Spinning:
@@ -107,7 +107,7 @@ class Spinning:
     ----------
     spin_lock : the lock
     state : found on arrival
-    numbers : of the model
+    value_by_expr : of the model
 
     Attributes
     ----------
@@ -115,13 +115,13 @@ class Spinning:
         waiting processor
     """
 
-    def __init__(self, spin_lock: SpinLock, state: ArrivalState, numbers: Numbers) -> None:
+    def __init__(self, spin_lock: SpinLock, state: ArrivalState, value_by_expr: Numbers) -> None:
         self.lock = spin_lock.lock
         self.queue = spin_lock.queue
         self.word = spin_lock.word
         self._state = state
-        self._numbers = numbers
-        self._access = numbers[spin_lock.lock.access]
+        self._value_by_expr = value_by_expr
+        self._access = value_by_expr[spin_lock.lock.access]
         self.lock_use = self._lock_use()
         visits_of_word = [
             visit.index
@@ -129,10 +129,11 @@ class Spinning:
             if visit.index in state.services
         ]
         self._other_work = added(
-            state.present[index] * state.services[index].mean for index in visits_of_word
+            state.present[visit_index] * state.services[visit_index].mean
+            for visit_index in visits_of_word
         )
         """Work of the processors at the word's station that do not spin [s]."""
-        self._utilization = added(state.served[index] for index in visits_of_word)
+        self._utilization = added(state.served[visit_index] for visit_index in visits_of_word)
 
     def _lock_use(self) -> _LockUse:
         """Return the use of the lock at all its visits."""
@@ -147,7 +148,8 @@ class Spinning:
                     self._state.services[visit.index].mean
                 )
         number_present, utilization, release_rate = (
-            value / self.queue.copies for value in (number_present, utilization, release_rate)
+            number_at_all_copies / self.queue.copies
+            for number_at_all_copies in (number_present, utilization, release_rate)
         )
         utilization = clamped(utilization, high=1.0)
         return _LockUse(number_present, utilization, utilization / nonzero(release_rate))
@@ -351,7 +353,7 @@ class Spinning:
         """Return the mean pause between two accesses [s]. Pauses that double add up to the wait so
         far, so that the last pause is about as long as that wait.
         """
-        base_pause = self._numbers[self.lock.base]
+        base_pause = self._value_by_expr[self.lock.base]
         if self.lock.back_off == "none":
             return 0 * base_pause
         if self.lock.back_off == "constant":
@@ -361,6 +363,6 @@ class Spinning:
         return smallest(
             [
                 base_pause + self.lock_use.at_hand_over * self.lock_use.holding_time / 2,
-                self._numbers[self.lock.most],
+                self._value_by_expr[self.lock.most],
             ]
         )

@@ -114,7 +114,7 @@ class Traversal:
     Parameters
     ----------
     model : whose resources say what a barrier costs and how many servers there are
-    numbers : value of each expression
+    value_by_expr : value of each expression
     processors : size of the population
     waits : at each visit; 0 where there is none
     factors : by label, the factor on what is booked to it; 1 but for finding the account
@@ -124,14 +124,14 @@ class Traversal:
     def __init__(
         self,
         model: Model,
-        numbers: Numbers,
+        value_by_expr: Numbers,
         processors: int,
         waits: Mapping[int, RandomTime],
         factors: Mapping[str, Array] | None = None,
         fixed_times: VisitTimes | None = None,
     ) -> None:
         self.model = model
-        self.numbers = numbers
+        self.value_by_expr = value_by_expr
         self.processors = processors
         self.fixed_times = fixed_times
         self.visit_times = fixed_times or VisitTimes()
@@ -162,10 +162,13 @@ class Traversal:
                 return self._time_of_sequence(bodies)
             case Repeat(count, body, spread):
                 time_of_repetitions = repeated_geometrically if spread == GEOMETRIC else repeated
-                return time_of_repetitions(self.numbers[count], self.time(body))
+                return time_of_repetitions(self.value_by_expr[count], self.time(body))
             case Choice(options):
                 return mixture_of(
-                    [(self.numbers[probability], self.time(body)) for probability, body in options]
+                    [
+                        (self.value_by_expr[probability], self.time(body))
+                        for probability, body in options
+                    ]
                 )
             case Fork(branches):
                 return _fork_time(self, branches)
@@ -176,10 +179,11 @@ class Traversal:
 
     def _holding_time(self, visit: Visit, body: Activity) -> RandomTime:
         outer_times = self._time_since_acquisition
-        wait = self._waits.get(visit.index, ZERO_TIME)
+        own_wait = self._waits.get(visit.index, ZERO_TIME)
         self._record_since_acquisition(visit)
         self._time_since_acquisition = {
-            lock_name: sum_of([time_so_far, wait]) for lock_name, time_so_far in outer_times.items()
+            lock_name: sum_of([time_so_far, own_wait])
+            for lock_name, time_so_far in outer_times.items()
         } | {visit.queue: ZERO_TIME}
         holding_time = self.time(body)
         self._time_since_acquisition = outer_times
@@ -216,7 +220,7 @@ class Traversal:
 
     def without_waits(self) -> Traversal:
         """Return a traversal in which no visit waits."""
-        return Traversal(self.model, self.numbers, self.processors, {})
+        return Traversal(self.model, self.value_by_expr, self.processors, {})
 
     def factor(self, label: str) -> Array:
         """Return the factor by which the times booked to a label are multiplied."""
@@ -232,7 +236,7 @@ class Traversal:
         return isinstance(resource, Station) and DISCIPLINES[resource.discipline].shared
 
     def _service_time(self, step: Step | LockAccess) -> RandomTime:
-        mean = mean_service(step, self.numbers) * self.factor(step.name)
+        mean = mean_service(step, self.value_by_expr) * self.factor(step.name)
         # The kind lets maxima of constant and of exponential times be taken exactly; all others go
         # by two moments.
         distribution_kind = {0.0: "constant", 1.0: "exponential"}.get(step.scv, "general")
@@ -275,7 +279,7 @@ def _fork_time(traversal: Traversal, branches: Sequence[Activity]) -> RandomTime
     # often, so the maximum is rather too long.
     longest_time = maximum_of(branch_times)
     for queue_name in _shared_queues(branches):
-        using_branches = [branch for branch in branches if _uses(branch, queue_name)]
+        using_branches = [branch for branch in branches if _uses_queue(branch, queue_name)]
         servers = traversal.servers(queue_name)
         if len(using_branches) > servers:
             longest_time = _longer_time(
@@ -362,7 +366,7 @@ def _served_together(
     for branch in branches:
         nodes = _nodes_in_turn(branch)
         positions = _positions_of_use(branch, queue_name)
-        ratios = visit_ratios(branch, traversal.numbers)
+        ratio_by_visit = visit_ratios(branch, traversal.value_by_expr)
         first_position = positions[-1] if only_last else positions[0]
         visits_at_queue = [
             visit
@@ -374,7 +378,7 @@ def _served_together(
         work_by_branch.append(
             sum_of(
                 [
-                    repeated(ratios[visit.index], traversal.services[visit.index])
+                    repeated(ratio_by_visit[visit.index], traversal.services[visit.index])
                     for visit in visits_at_queue
                 ]
             )
@@ -382,7 +386,7 @@ def _served_together(
         times_before.append(_time_in_turn(traversal, nodes[:first_position]).mean)
         times_after.append(_time_in_turn(traversal, nodes[positions[-1] + 1 :]).mean)
         for visit in visits_at_queue:
-            total_visits = total_visits + ratios[visit.index]
+            total_visits = total_visits + ratio_by_visit[visit.index]
     branch_count = len(work_by_branch)
     distribution_kinds = {work.kind for work in work_by_branch}
     mean_work = added(work.mean for work in work_by_branch) / branch_count
@@ -396,7 +400,7 @@ def _served_together(
     # The last of k works at c servers starts when (k - c) / c of them are done at each server in
     # the mean; for constant works that is exact where c divides k.
     delay_by_others = mean_work * (branch_count - servers) / servers
-    variance = branch_count * mean_variance / servers**2
+    variance_of_works = branch_count * mean_variance / servers**2
     if traversal.fixed_times is not None:
         # The services of the other branches are waits of the last.
         delay_by_others = delay_by_others.real * traversal.factor(visits[0].label)
@@ -419,7 +423,7 @@ def _served_together(
         + delay_by_others
         + last_service.mean
         + smallest(times_after),
-        variance if only_last else variance + waits[0].variance,
+        variance_of_works if only_last else variance_of_works + waits[0].variance,
         "constant" if is_constant else "general",
     )
 
@@ -428,13 +432,17 @@ def _nodes_in_turn(branch: Activity) -> Sequence[Activity]:
     return branch.parts if isinstance(branch, Then) else (branch,)
 
 
-def _positions_of_use(branch: Activity, name: str) -> list[int]:
+def _positions_of_use(branch: Activity, queue_name: str) -> list[int]:
     """Return the indices of the nodes of a branch that use a resource."""
-    return [index for index, node in enumerate(_nodes_in_turn(branch)) if _uses(node, name)]
+    return [
+        position
+        for position, node in enumerate(_nodes_in_turn(branch))
+        if _uses_queue(node, queue_name)
+    ]
 
 
-def _uses(node: Activity, name: str) -> bool:
-    return any(visit.queue == name for visit in visits_in(node))
+def _uses_queue(node: Activity, queue_name: str) -> bool:
+    return any(visit.queue == queue_name for visit in visits_in(node))
 
 
 MOST_ITEMS = 64
@@ -452,7 +460,7 @@ def _pipeline_time(traversal: Traversal, pipeline: Pipeline) -> RandomTime:
     (tests/method/mean_value/test_traversal.py); the construct "pipelines" of
     benchmarks/mean_value.py adds contention.
     """
-    items = traversal.numbers[pipeline.items]
+    items = traversal.value_by_expr[pipeline.items]
     stages = [_StageTimes(traversal, stage) for stage in pipeline.stages]
     # One more than the whole number, so that a fraction can be interpolated.
     item_count = min(int(np.floor(np.max(items.real))) + 1, MOST_ITEMS)
@@ -478,22 +486,22 @@ def _pipeline_time(traversal: Traversal, pipeline: Pipeline) -> RandomTime:
     return RandomTime(mean, variance, "constant" if is_constant else "general")
 
 
-def _interpolated(values: list[Array], items: Array) -> Array:
+def _interpolated(value_by_items: list[Array], item_count: Array) -> Array:
     """Return the value of a sequence at a number of items, linearly interpolated, and extrapolated
     beyond the last.
     """
-    if len(values) == 1:
-        return values[0]
-    value_table = np.stack(np.broadcast_arrays(*values), axis=-1)
-    index_below = np.clip(np.floor(items.real).astype(int), 1, len(values) - 1) - 1
+    if len(value_by_items) == 1:
+        return value_by_items[0]
+    value_table = np.stack(np.broadcast_arrays(*value_by_items), axis=-1)
+    index_below = np.clip(np.floor(item_count.real).astype(int), 1, len(value_by_items) - 1) - 1
     # Times may be the same at all points at which the number of items differs, or the reverse.
     table_shape = np.broadcast_shapes(index_below.shape, value_table.shape[:-1])
-    value_table = np.broadcast_to(value_table, (*table_shape, len(values)))
+    value_table = np.broadcast_to(value_table, (*table_shape, len(value_by_items)))
     picked_index = np.broadcast_to(index_below[..., None], (*table_shape, 1))
     value_below, value_above = (
         np.take_along_axis(value_table, picked_index + offset, axis=-1)[..., 0] for offset in (0, 1)
     )
-    interpolated_value: Array = value_below + (items - (index_below + 1)) * (
+    interpolated_value: Array = value_below + (item_count - (index_below + 1)) * (
         value_above - value_below
     )
     return interpolated_value
@@ -538,15 +546,15 @@ class _ItemTimes:
     items : how many there are
     """
 
-    def __init__(self, stages: Sequence[_StageTimes], items: Array) -> None:
+    def __init__(self, stages: Sequence[_StageTimes], item_count: Array) -> None:
         self._stages = stages
-        self._items = items
+        self._item_count = item_count
         self._times = JointlyNormalTimes()
         self._last_end: int | None = None
 
     def item(self, item_number: int) -> tuple[Array, Array]:
         """Return mean and variance of the time when this item and all before it are done."""
-        times = self._times
+        normal_times = self._times
         end_key: int | None = None
         for stage_index, stage in enumerate(self._stages):
             arrival_key = begin_key = end_key
@@ -557,10 +565,10 @@ class _ItemTimes:
                 begin_key = self._begin_after_wait(
                     stage,
                     arrival_key,
-                    free_key if arrival_key is None else times.later(free_key, arrival_key),
+                    free_key if arrival_key is None else normal_times.later(free_key, arrival_key),
                 )
             body_time = stage.times[item_number % len(stage.times)]
-            end_key = times.after(
+            end_key = normal_times.after(
                 begin_key,
                 body_time
                 if stage_index or not stage.has_shared_servers
@@ -572,16 +580,16 @@ class _ItemTimes:
         self._last_end = (
             end_key
             if self._last_end is None or stage.most_items == 1
-            else times.later(self._last_end, end_key)
+            else normal_times.later(self._last_end, end_key)
         )
         # Covariances of what nothing depends on any more would grow with the square of the items.
-        times.keep(
+        normal_times.keep(
             {
                 self._last_end,
                 *(end_of_item for stage in self._stages for end_of_item in stage.ends_of_occupants),
             }
         )
-        return times.mean[self._last_end], times.variance(self._last_end)
+        return normal_times.mean[self._last_end], normal_times.variance(self._last_end)
 
     def _begin_after_wait(self, stage: _StageTimes, arrival_key: int | None, begin_key: int) -> int:
         """Book the wait of an item for a place in a stage, and return the index of the time at
@@ -605,7 +613,7 @@ class _ItemTimes:
         each service ends last.
         """
         first_stage = self._stages[0]
-        item_count = self._items
+        item_count = self._item_count
         assert first_stage.most_items is not None
         scv = clamped(body_time.scv, high=1)
         if item_number >= first_stage.most_items:
@@ -634,7 +642,7 @@ def cycle_time(traversal: Traversal, root: Activity) -> RandomTime:
     """Return the time of a whole cycle; the steps after its last barrier are in one section with
     those before its first.
     """
-    sections, nodes_after = _cut_at_barriers(root, traversal.numbers)
+    sections, nodes_after = _cut_at_barriers(root, traversal.value_by_expr)
     if not sections:
         return sum_of([traversal.time(node) for node in nodes_after])
     (first_nodes, barrier, _), *other_sections = sections
@@ -654,7 +662,7 @@ _CutSection = tuple[tuple[Activity, ...], BarrierWait, "Array | None"]
 
 
 def _cut_at_barriers(
-    node: Activity, numbers: Numbers
+    node: Activity, value_by_expr: Numbers
 ) -> tuple[list[_CutSection], tuple[Activity, ...]]:
     """Divide a part of a cycle at its barriers into sections, each with its barrier and its number
     of executions; also return the nodes after the last barrier.
@@ -668,7 +676,7 @@ def _cut_at_barriers(
             return [((), node, None)], ()
         case Then(bodies):
             for child in bodies:
-                child_sections, child_after = _cut_at_barriers(child, numbers)
+                child_sections, child_after = _cut_at_barriers(child, value_by_expr)
                 if child_sections:
                     (nodes, barrier_wait, executions), *inner_sections = child_sections
                     sections += [
@@ -678,10 +686,10 @@ def _cut_at_barriers(
                 nodes_after = child_after if child_sections else (*nodes_after, *child_after)
             return sections, nodes_after
         case Repeat(count, body):
-            sections, nodes_after = _cut_at_barriers(body, numbers)
+            sections, nodes_after = _cut_at_barriers(body, value_by_expr)
             if sections:
                 (nodes, barrier_wait, _), *inner_sections = sections
-                turns = numbers[count]
+                turns = value_by_expr[count]
                 # The first turn follows what comes before the repetition; each further one begins
                 # with what the turn before has left after its last barrier.
                 further_turns = clamped(turns - 1)
@@ -712,7 +720,7 @@ def _time_of_section(
     own_time = sum_of([traversal.time(node) for node in nodes])
     barrier = traversal.model.resources[barrier_wait.name]
     assert isinstance(barrier, Barrier)
-    cost = traversal.numbers[barrier.cost] * traversal.factor(barrier_label)
+    cost = traversal.value_by_expr[barrier.cost] * traversal.factor(barrier_label)
     if traversal.fixed_times is not None:
         mean_wait = traversal.fixed_times.last_arrivals[section_number] - own_time.mean.real
         return RandomTime(
@@ -795,7 +803,7 @@ class _SynchronizedStart:
     def __init__(self, traversal: Traversal, processors: int) -> None:
         self.traversal = traversal
         self.waits = traversal.visit_times.waits
-        self.passing = PassingTimes.together(processors)
+        self.passing_times = PassingTimes.together(processors)
         self.pending_delay = ZERO_TIME
         self.served_until: dict[str, Array] = {}
         """By queue, when the servers would have done all that was asked of them so far, once
@@ -805,7 +813,7 @@ class _SynchronizedStart:
     def through(self, nodes: Sequence[Activity]) -> RandomTime:
         for node in nodes:
             self._pass_node(node)
-        return self.passing.end(self.pending_delay)
+        return self.passing_times.end(self.pending_delay)
 
     def _pass_node(self, node: Activity) -> None:
         match node:
@@ -821,9 +829,9 @@ class _SynchronizedStart:
             case Repeat(count, body, spread=spread) if (
                 spread != GEOMETRIC
                 and is_contended([body])
-                and np.all(self.traversal.numbers[count].real >= 1)
+                and np.all(self.traversal.value_by_expr[count].real >= 1)
             ):
-                self._pass_repeat(self.traversal.numbers[count], body)
+                self._pass_repeat(self.traversal.value_by_expr[count], body)
             case node if isinstance(node, _COMPOSITES):
                 self._pass_composite(node)
             case _:
@@ -834,35 +842,37 @@ class _SynchronizedStart:
         the last of these. Between whole numbers of turns the times are interpolated.
         """
         visits = [visit for visit in visits_in(body) if _is_queue_visit(visit)]
-        repeated_passing = _RepeatedPassing(count)
+        state_of_turns = _RepeatedPassing(count)
         wait_by_visit = {visit.index: np.zeros(1) for visit in visits}
-        for turn in range(repeated_passing.turns_followed):
+        for turn in range(state_of_turns.turns_followed):
             self._pass_node(body)
             wait_by_visit = {
                 visit_index: wait_so_far + self.waits[visit_index].mean
                 for visit_index, wait_so_far in wait_by_visit.items()
             }
-            repeated_passing.add_turn(turn + 1, self.passing, self.served_until, wait_by_visit)
-        self.passing = repeated_passing.passing
-        self.served_until.update(repeated_passing.served_until)
-        for visit_index, wait_so_far in repeated_passing.wait_by_visit.items():
+            state_of_turns.add_turn(turn + 1, self.passing_times, self.served_until, wait_by_visit)
+        self.passing_times = state_of_turns.passing_times
+        self.served_until.update(state_of_turns.served_until)
+        for visit_index, wait_so_far in state_of_turns.wait_by_visit.items():
             self.waits[visit_index] = RandomTime(wait_so_far / count, 0 * wait_so_far)
 
     def _pass_queue(self, visit: Visit) -> None:
         """Move all processors through a queue, one after the other."""
         service = self.traversal.visit_times.services[visit.index]
-        passing_before = self._after_pending()
+        times_before = self._after_pending()
         # Where servers are shared, constant services all end together, without gaps.
-        gap_variance = (
+        remaining_share = (
             clamped(service.scv, high=1) if self.traversal.shares_servers(visit) else np.ones(1)
         )
-        earlier_work = self._earlier_work(visit.queue, passing_before, service.mean)
-        self.passing, wait = passing_before.served(
-            service, self.traversal.servers(visit.queue), gap_variance, earlier_work
+        work_left = self._work_of_earlier_visits(visit.queue, times_before, service.mean)
+        self.passing_times, wait = times_before.served(
+            service, self.traversal.servers(visit.queue), remaining_share, work_left
         )
         self._set_waits([visit], wait, np.ones(1))
 
-    def _earlier_work(self, queue: str, passing_before: PassingTimes, mean_work: Array) -> Array:
+    def _work_of_earlier_visits(
+        self, queue_name: str, times_before: PassingTimes, mean_work: Array
+    ) -> Array:
         """Return the work that earlier visits of the section have left at the queue for the first
         processor [s].
 
@@ -871,13 +881,13 @@ class _SynchronizedStart:
         that the work of all visits adds up: within 3 % of simulation where 16 and 20 processors
         visit a queue three times (tests/method/mean_value/test_barriers.py).
         """
-        first_time = passing_before.times[..., 0]
-        processors = passing_before.times.shape[-1]
-        earlier_work = clamped(self.served_until.get(queue, first_time) - first_time)
-        self.served_until[queue] = (
-            first_time + earlier_work + processors * mean_work / self.traversal.servers(queue)
+        first_time = times_before.times[..., 0]
+        processors = times_before.times.shape[-1]
+        work_left = clamped(self.served_until.get(queue_name, first_time) - first_time)
+        self.served_until[queue_name] = (
+            first_time + work_left + processors * mean_work / self.traversal.servers(queue_name)
         )
-        return earlier_work
+        return work_left
 
     def _pass_composite(self, node: Activity) -> None:
         """Move all processors through a fork, a pipeline or another composite: first the waits for
@@ -890,25 +900,27 @@ class _SynchronizedStart:
         """
         visits = [visit for visit in visits_in(node) if _is_queue_visit(visit)]
         time_alone = self.traversal.without_waits().time(node)
-        ratios = visit_ratios(node, self.traversal.numbers)
-        passing_before = self._after_pending()
-        passings = list[PassingTimes]()
+        ratio_by_visit = visit_ratios(node, self.traversal.value_by_expr)
+        times_before = self._after_pending()
+        times_by_queue = list[PassingTimes]()
         for queue_name in dict.fromkeys(visit.queue for visit in visits):
             visits_at_queue = [visit for visit in visits if visit.queue == queue_name]
-            passing_after = self._through_queue(passing_before, node, visits_at_queue, time_alone)
-            wait: Array = (passing_after.times - passing_before.times).mean(axis=-1)
+            times_after = self._through_queue(times_before, node, visits_at_queue, time_alone)
+            mean_wait: Array = (times_after.times - times_before.times).mean(axis=-1)
             self._set_waits(
-                visits_at_queue, wait, added(ratios[visit.index] for visit in visits_at_queue)
+                visits_at_queue,
+                mean_wait,
+                added(ratio_by_visit[visit.index] for visit in visits_at_queue),
             )
-            passings.append(passing_after)
+            times_by_queue.append(times_after)
             if not is_parallel(node):
-                passing_before = passing_after
-        self.passing = reduce(PassingTimes.latest_with, passings, passing_before)
+                times_before = times_after
+        self.passing_times = reduce(PassingTimes.latest_with, times_by_queue, times_before)
         self.pending_delay = time_alone
 
     def _through_queue(
         self,
-        passing_before: PassingTimes,
+        times_before: PassingTimes,
         node: Activity,
         visits_at_queue: Sequence[Visit],
         time_alone: RandomTime,
@@ -921,19 +933,21 @@ class _SynchronizedStart:
         among all: constant times were up to 22 % too short (2 requests, 3 servers).
         """
         servers = self.traversal.servers(visits_at_queue[0].queue)
-        requests_at_once = _requests_at_once(node, visits_at_queue)
-        work, other_time, turns = self._work_at_queue(node, visits_at_queue)
-        server_groups = max(1, servers // requests_at_once)
+        request_count = _requests_at_once(node, visits_at_queue)
+        work, other_time, turn_count = self._work_at_queue(node, visits_at_queue)
+        server_groups = max(1, servers // request_count)
         group_work = work.scaled(np.full(1, server_groups / servers))
-        work_served = passing_before.queued(
+        work_served = times_before.queued(
             group_work,
             server_groups,
-            self._earlier_work(visits_at_queue[0].queue, passing_before, work.mean),
+            self._work_of_earlier_visits(visits_at_queue[0].queue, times_before, work.mean),
         )
-        work_served = work_served.closed_up(passing_before, work.mean / servers, 1 / turns)
+        work_served = work_served.with_closer_ends(
+            times_before, work.mean / servers, 1 / turn_count
+        )
         own_end = work_served.times + (other_time + group_work.mean - time_alone.mean)[..., None]
         return PassingTimes(
-            np.where(own_end.real > passing_before.times.real, own_end, passing_before.times),
+            np.where(own_end.real > times_before.times.real, own_end, times_before.times),
             work_served.gap_variances,
         )
 
@@ -943,14 +957,14 @@ class _SynchronizedStart:
         """Return the work of a composite at a queue, its other time that cannot overlap with it,
         and the number of turns.
         """
-        numbers = self.traversal.numbers
+        value_by_expr = self.traversal.value_by_expr
         services = self.traversal.visit_times.services
-        ratios = visit_ratios(node, numbers)
+        ratio_by_visit = visit_ratios(node, value_by_expr)
         work = sum_of(
             [
-                repeated(ratios[visit.index], services[visit.index])
+                repeated(ratio_by_visit[visit.index], services[visit.index])
                 for visit in visits_at_queue
-                if visit.index in ratios
+                if visit.index in ratio_by_visit
             ]
         )
         traversal_alone = self.traversal.without_waits()
@@ -959,17 +973,17 @@ class _SynchronizedStart:
                 return (
                     work,
                     self._work_at_queue(body, visits_at_queue)[1],
-                    clamped(numbers[count], 1),
+                    clamped(value_by_expr[count], 1),
                 )
             case Pipeline(stages):
-                items = numbers[node.items]
+                item_count = value_by_expr[node.items]
                 # The time of one item in the other stages, if the items share the work at the queue
                 # equally.
                 one_item = sum_of([traversal_alone.time(stage.bodies[0]) for stage in stages])
                 return (
                     work,
-                    one_item.mean - work.mean / items,
-                    items if self._items_alternate(node, visits_at_queue) else np.ones(1),
+                    one_item.mean - work.mean / item_count,
+                    item_count if self._items_alternate(node, visits_at_queue) else np.ones(1),
                 )
             case Fork(branches):
                 using_branches = [
@@ -1014,14 +1028,18 @@ class _SynchronizedStart:
                 return False
         return True
 
-    def _set_waits(self, visits: Sequence[Visit], wait: Array, ratio: Array) -> None:
+    def _set_waits(self, visits: Sequence[Visit], total_wait: Array, visit_ratio: Array) -> None:
         for visit in visits:
-            self.waits[visit.index] = RandomTime(wait / nonzero(ratio), 0 * wait)
+            self.waits[visit.index] = RandomTime(total_wait / nonzero(visit_ratio), 0 * total_wait)
 
     def _after_pending(self) -> PassingTimes:
-        pending = self.pending_delay
+        pending_time = self.pending_delay
         self.pending_delay = ZERO_TIME
-        return self.passing if pending is ZERO_TIME else self.passing.delayed(pending)
+        return (
+            self.passing_times
+            if pending_time is ZERO_TIME
+            else self.passing_times.delayed(pending_time)
+        )
 
 
 class _RepeatedPassing:
@@ -1029,22 +1047,22 @@ class _RepeatedPassing:
 
     Parameters
     ----------
-    count : of turns, at least 1 [points]
+    turn_count : of turns, at least 1 [points]
 
     Attributes
     ----------
     turns_followed : turns that are followed one by one
-    passing, served_until, wait_by_visit : at that number of turns; waits add up by visit [s]
+    passing_times, served_until, wait_by_visit : at that number of turns; waits add up by visit [s]
     """
 
     def __init__(self, turn_count: Array) -> None:
         self._turn_count = turn_count
         self.turns_followed = min(int(np.ceil(np.max(turn_count.real))), MOST_TURNS)
-        self.passing = PassingTimes(np.zeros((1, 1)), np.zeros((1, 1)))
+        self.passing_times = PassingTimes(np.zeros((1, 1)), np.zeros((1, 1)))
         self.served_until: dict[str, Array] = {}
         self.wait_by_visit: dict[int, Array] = {}
 
-    def _weight_of_turn(self, turn: int) -> Array:
+    def _weight_of_turn(self, turns_done: int) -> Array:
         """Return the weight of the state after a number of turns; beyond the last two turns that
         are followed, their difference is repeated.
         """
@@ -1057,28 +1075,30 @@ class _RepeatedPassing:
         )
         fraction = self._turn_count - turn_below
         return np.where(
-            turn_below == turn,
+            turn_below == turns_done,
             1 - fraction,
-            np.where(turn_below == turn - 1, fraction, 0 * fraction),
+            np.where(turn_below == turns_done - 1, fraction, 0 * fraction),
         )
 
     def add_turn(
         self,
-        turn: int,
-        passing: PassingTimes,
+        turns_done: int,
+        passing_times: PassingTimes,
         served_until: Mapping[str, Array],
         wait_by_visit: Mapping[int, Array],
     ) -> None:
         """Add the passing times after one more turn, weighted for the interpolation at the number
         of turns.
         """
-        weight = self._weight_of_turn(turn)
-        self.passing = PassingTimes(
-            self.passing.times + weight[..., None] * passing.times,
-            self.passing.gap_variances + weight[..., None] * passing.gap_variances,
+        weight = self._weight_of_turn(turns_done)
+        self.passing_times = PassingTimes(
+            self.passing_times.times + weight[..., None] * passing_times.times,
+            self.passing_times.gap_variances + weight[..., None] * passing_times.gap_variances,
         )
-        for queue, work_end in served_until.items():
-            self.served_until[queue] = self.served_until.get(queue, 0.0) + weight * work_end
+        for queue_name, work_end in served_until.items():
+            self.served_until[queue_name] = (
+                self.served_until.get(queue_name, 0.0) + weight * work_end
+            )
         for visit_index, wait in wait_by_visit.items():
             self.wait_by_visit[visit_index] = (
                 self.wait_by_visit.get(visit_index, 0.0) + weight * wait
@@ -1129,8 +1149,8 @@ class PassingTimes:
         if time.kind == "constant":
             return shifted
         times = _ordered_passing_times(self, time)
-        gap_before = _gaps(self.times)
-        gap_after = _gaps(times)
+        gap_before = _gaps_between(self.times)
+        gap_after = _gaps_between(times)
         remaining_share = gap_before * gap_before / nonzero(gap_before * gap_before + variance)
         is_random = variance.real > 0
         gap_variances = np.where(
@@ -1140,9 +1160,9 @@ class PassingTimes:
         )
         return PassingTimes(np.where(is_random, times, shifted.times), gap_variances)
 
-    def queued(self, service: RandomTime, servers: int, earlier_work: Array) -> PassingTimes:
+    def queued(self, service: RandomTime, servers: int, work_left: Array) -> PassingTimes:
         """Return the times at which the processors begin service, in order, at one of the servers;
-        the first finds the work `earlier_work` [s].
+        the first finds the work `work_left` [s].
 
         Exponential services of c servers end one by one, like those of one server that is c times
         as fast, except that a backlog up to (c - 1) / c of a service causes no wait. Constant
@@ -1150,12 +1170,10 @@ class PassingTimes:
         wait is interpolated by the scv (chosen here; exact in both limits).
         """
         wait = self._waits(
-            service, 1, service.mean / servers, service.mean * (servers - 1) / servers, earlier_work
+            service, 1, service.mean / servers, service.mean * (servers - 1) / servers, work_left
         )
         if servers > 1:
-            constant_wait = self._waits(
-                service, servers, service.mean, 0 * service.mean, earlier_work
-            )
+            constant_wait = self._waits(service, servers, service.mean, 0 * service.mean, work_left)
             scv = clamped(service.scv, high=1)[..., None]
             wait = scv * wait + (1 - scv) * constant_wait
         wait_probability = _waiting_probability(wait, service.mean / servers)
@@ -1168,13 +1186,13 @@ class PassingTimes:
         return PassingTimes(self.times + wait, gap_variances)
 
     def served(
-        self, service: RandomTime, servers: int, gap_variance: Array, earlier_work: Array
+        self, service: RandomTime, servers: int, remaining_share: Array, work_left: Array
     ) -> tuple[PassingTimes, Array]:
-        """Return the times after wait and service of each, and the mean wait; `gap_variance` is the
+        """Return the times after wait and service of each, and the mean wait; `remaining_share` is the
         part of the variance of the gaps that remains where services alternate.
         """
-        begin_times = self.queued(service, servers, earlier_work).closed_up(
-            self, service.mean / servers, gap_variance
+        begin_times = self.queued(service, servers, work_left).with_closer_ends(
+            self, service.mean / servers, remaining_share
         )
         wait: Array = (begin_times.times - self.times).mean(axis=-1)
         # Services of several servers may end out of order; a single server keeps it.
@@ -1184,18 +1202,18 @@ class PassingTimes:
             begin_times.times + service.mean[..., None], begin_times.gap_variances
         ), wait
 
-    def closed_up(
-        self, passing_before: PassingTimes, step: Array, gap_variance: Array
+    def with_closer_ends(
+        self, times_before: PassingTimes, time_for_one: Array, remaining_share: Array
     ) -> PassingTimes:
         """Return the times of processors that shared the servers in turns: those that waited end
         close together, and the last keeps its time.
         """
-        wait_probability = _waiting_probability(self.times - passing_before.times, step)
-        gaps = _gaps(self.times) * (1 - wait_probability * (1 - gap_variance[..., None]))
+        wait_probability = _waiting_probability(self.times - times_before.times, time_for_one)
+        gaps = _gaps_between(self.times) * (1 - wait_probability * (1 - remaining_share[..., None]))
         # Added up from the last processor back, whose time stays.
         time_to_last = np.flip(np.cumsum(np.flip(gaps, -1), axis=-1), -1) - gaps
         return PassingTimes(
-            self.times[..., -1:] - time_to_last, self.gap_variances * gap_variance[..., None]
+            self.times[..., -1:] - time_to_last, self.gap_variances * remaining_share[..., None]
         )
 
     def latest_with(self, other_times: PassingTimes) -> PassingTimes:
@@ -1228,7 +1246,7 @@ class PassingTimes:
         distance: int,
         work_step: Array,
         free_backlog: Array,
-        earlier_work: Array,
+        work_left: Array,
     ) -> Array:
         """Return the mean waits [s], from the work left by those before, which is followed in mean
         and variance: V(k) = (V(k - distance) + work_step - gap)+.
@@ -1240,12 +1258,12 @@ class PassingTimes:
         distance : 1, or the number of servers whose customers are followed server by server
         work_step : work that each brings [s]
         free_backlog : work that may be left without a wait [s]
-        earlier_work : from earlier visits [s]
+        work_left : from earlier visits [s]
         """
         processors = self.times.shape[-1]
         step_variance = service.variance * (work_step / nonzero(service.mean)) ** 2
         zeros = 0 * (work_step + self.times[..., 0])
-        backlog = [(zeros + earlier_work, zeros)] * min(distance, processors)
+        backlog = [(zeros + work_left, zeros)] * min(distance, processors)
         for position in range(distance, processors):
             mean, variance = backlog[position - distance]
             gap = clamped(self.times[..., position] - self.times[..., position - distance])
@@ -1261,7 +1279,7 @@ class PassingTimes:
         return left_over(means, variances, free_backlog[..., None], 0 * free_backlog[..., None])[0]
 
 
-def _gaps(times: Array) -> Array:
+def _gaps_between(times: Array) -> Array:
     return clamped(times - np.concatenate([times[..., :1], times[..., :-1]], axis=-1))
 
 
@@ -1273,7 +1291,7 @@ def _waiting_probability(wait: Array, service: Array) -> Array:
     return probability
 
 
-def _ordered_passing_times(passing: PassingTimes, time: RandomTime) -> Array:
+def _ordered_passing_times(passing_times: PassingTimes, time: RandomTime) -> Array:
     """Compute the mean times, in order, at which the processors are done after each has taken a
     further independent time.
 
@@ -1282,20 +1300,20 @@ def _ordered_passing_times(passing: PassingTimes, time: RandomTime) -> Array:
     passed). Against order statistics of gamma variates the error is below 0.6 %
     (tests/method/mean_value/test_barriers.py).
     """
-    processors = passing.times.shape[-1]
+    processors = passing_times.times.shape[-1]
     variance = time.variance[..., None]
     # The starts are random too: the variance of the gap before each is added, limited to that of
     # the time (chosen here).
-    variance = variance + passing.gap_variances * variance / nonzero(
-        variance + passing.gap_variances
+    variance = variance + passing_times.gap_variances * variance / nonzero(
+        variance + passing_times.gap_variances
     )
     largest_variance = np.take_along_axis(
         variance, np.argmax(variance.real, axis=-1)[..., None], axis=-1
     )[..., 0]
     grid_times, weights, grid_start = FittedDistribution(
         RandomTime(time.mean, largest_variance), np.ones(1)
-    ).grid(passing.times)
-    starts = passing.times
+    ).grid(passing_times.times)
+    starts = passing_times.times
     if (variance == variance[..., :1]).all() and (starts == starts[..., :1]).all():
         variance, starts = variance[..., :1], starts[..., :1]  # all start at once, as they often do
     distributions = FittedDistribution(RandomTime(time.mean[..., None], variance), np.ones(1))
@@ -1322,11 +1340,11 @@ def _count_distribution(probabilities: Array) -> Array:
         (indicator_count + 1, *probabilities.shape[:-1]), dtype=probabilities.dtype
     )
     distribution[0] = 1
-    for index in range(indicator_count):
-        probability = probabilities[..., index]
-        distribution[1 : index + 2] = (
-            distribution[1 : index + 2] * (1 - probability)
-            + distribution[: index + 1] * probability
+    for indicator_index in range(indicator_count):
+        probability = probabilities[..., indicator_index]
+        distribution[1 : indicator_index + 2] = (
+            distribution[1 : indicator_index + 2] * (1 - probability)
+            + distribution[: indicator_index + 1] * probability
         )
         distribution[0] *= 1 - probability
     return np.ascontiguousarray(np.moveaxis(distribution, 0, -1))
