@@ -119,8 +119,8 @@ def another_name(name: str, groups: Sequence[str], names: Collection[str]) -> st
         return f"; as a part of the time of a cycle it is account[{name}]"
     quantity, _, label_list = name.removesuffix("]").partition("[")
     labels = label_list.split(",")
-    names_group = quantity in OF_ALL_GROUPS and any(label in groups for label in labels)
-    for label in labels if names_group else ():
+    has_group_label = quantity in OF_ALL_GROUPS and any(label in groups for label in labels)
+    for label in labels if has_group_label else ():
         if (name_for_all := f"{quantity}[{label}]") in names:
             return f" of one group; {name_for_all} is that of all groups"
     return ""

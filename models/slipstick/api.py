@@ -211,37 +211,41 @@ def load(
     from slipstick.schema.library import KINDS, Library, is_file_name, kinds_called, model_words
 
     library = Library()
-    name = (
+    reference_name = (
         str(next(iter(reference), "")) if isinstance(reference, Mapping) else os.fspath(reference)
     )
-    kind_prefix, _, name_in_kind = name.partition("/")
+    kind_prefix, _, name_in_kind = reference_name.partition("/")
     if isinstance(reference, Mapping):
-        kinds = [name]
+        candidate_kinds = [reference_name]
     else:
-        kinds = [library.kind(name, _mark("load"))] if is_file_name(name) else kinds_called(name)
+        candidate_kinds = (
+            [library.kind(reference_name, _mark_of_argument("load"))]
+            if is_file_name(reference_name)
+            else kinds_called(reference_name)
+        )
     if (
-        kind_prefix in KINDS and not kinds
+        kind_prefix in KINDS and not candidate_kinds
     ):  # of that kind there is none; what is looked up below says so
-        kinds = [kind_prefix]
+        candidate_kinds = [kind_prefix]
     # A name may stand for a model and for other specs: models and hardware can be loaded.
     kind = next(
         (
             candidate_kind
-            for candidate_kind in kinds
+            for candidate_kind in candidate_kinds
             if model_words(candidate_kind) or candidate_kind in HARDWARE
         ),
-        kinds[0] if kinds else "",
+        candidate_kinds[0] if candidate_kinds else "",
     )
     if kind in HARDWARE:
         _refuse_program_inputs(kind, machine=machine, workload=workload, technology=technology)
         spec_tree = (
-            _node(reference, "load")
+            _node_of_value(reference, "load")
             if isinstance(reference, Mapping)
-            else library.load(kind, name, _mark("load"))
+            else library.load(kind, reference_name, _mark_of_argument("load"))
         )
-        return _hardware(kind, Path(name).stem, spec_tree, set or {}, library)
+        return _built_hardware(kind, Path(reference_name).stem, spec_tree, set or {}, library)
     if kind == "study":
-        raise ModelError(f"a study is run, not loaded: slipstick.run({name!r})")
+        raise ModelError(f"a study is run, not loaded: slipstick.run({reference_name!r})")
     if kind in KINDS and not model_words(kind):
         raise ModelError(
             f"a {kind} cannot be loaded by itself; load takes a model, a machine or a network"
@@ -255,7 +259,7 @@ def load(
         "workload": workload,
         "technology": technology,
     }
-    return build(resolve(_settings(reference_by_key, set or {}), library)).model
+    return build(resolve(_settings_by_path(reference_by_key, set or {}), library)).model
 
 
 class SolveOptions(TypedDict, total=False):
@@ -390,10 +394,10 @@ def run(
     from slipstick.study.run import prepare
     from slipstick.study.run import run as run_prepared
 
-    tree = _node(study, "study") if isinstance(study, Mapping) else os.fspath(study)
-    assert isinstance(tree, str | Table)
+    study_tree = _node_of_value(study, "study") if isinstance(study, Mapping) else os.fspath(study)
+    assert isinstance(study_tree, str | Table)
     with limited(limits or {}):
-        return run_prepared(prepare(tree))
+        return run_prepared(prepare(study_tree))
 
 
 @checked(model=instance(object, "a model"))
@@ -411,12 +415,12 @@ def dump(model: Model | QueueingNetwork) -> str:
     from slipstick.schema.kinds.activity import activity_data
     from slipstick.schema.kinds.queueing import network_data
 
-    data = (
+    file_data = (
         network_data(model)
         if isinstance(model, QueueingNetwork)
         else activity_data(need_model(model, "dump"))
     )
-    return str(yaml.safe_dump(data, sort_keys=False, width=100, default_flow_style=None))
+    return str(yaml.safe_dump(file_data, sort_keys=False, width=100, default_flow_style=None))
 
 
 def _solve_named(
@@ -432,7 +436,7 @@ def _solve_named(
     from slipstick.study.sweep import plan_sweep
 
     fixed_values = {path: value for path, value in values_given.items() if _is_single(value)}
-    settings = _settings(reference_by_key, fixed_values, simulation)
+    settings_by_path = _settings_by_path(reference_by_key, fixed_values, simulation)
     values_by_axis = {
         path: _axis_values(path, value)
         for path, value in values_given.items()
@@ -440,13 +444,13 @@ def _solve_named(
     }
     # A sweep of single values is a sweep of one point.
     if not values_by_axis and not isinstance(values_given, Axes):
-        return _solve_point(settings, method)
+        return _solve_point(settings_by_path, method)
     _check_lengths(values_by_axis, isinstance(values_given, Axes))
     if method is not None:
-        settings["method"] = _reference(method, "method")
+        settings_by_path["method"] = _node_of_reference(method, "method")
     # A program needs a machine before anything can be varied; the first will do.
-    settings |= {
-        path: _reference(values_by_axis[path][0], path)
+    settings_by_path |= {
+        path: _node_of_reference(values_by_axis[path][0], path)
         for path in REFERENCES
         if path in values_by_axis
     }
@@ -457,18 +461,18 @@ def _solve_named(
         from slipstick.study.stream import StreamedPoints, streamed
         from slipstick.study.sweep import arrays_of
 
-        case_evaluator, axes = arrays_of(definition, BASE, settings, Library())
+        case_evaluator, axes = arrays_of(definition, BASE, settings_by_path, Library())
         return streamed([StreamedPoints(case_evaluator.solvable, axes)], values_given.out)
-    return _solve_plan(plan_sweep(definition, {BASE: settings}, Library()))
+    return _solve_plan(plan_sweep(definition, {BASE: settings_by_path}, Library()))
 
 
-def _solve_point(settings: Settings, method: str | None) -> Answer:
+def _solve_point(settings_by_path: Settings, method: str | None) -> Answer:
     """Solve a named model at one point; of several kinds of bounds the tightest is returned."""
     from slipstick.method.methods import form_of
     from slipstick.schema.inputs import solve_settings
     from slipstick.schema.library import Library
 
-    (answer, *other_answers), built_model = solve_settings(settings, Library(), [method])
+    (answer, *other_answers), built_model = solve_settings(settings_by_path, Library(), [method])
     if other_answers:
         compiled_model = form_of(
             built_model.model,
@@ -493,9 +497,9 @@ def _solve_object(
     from slipstick.method.methods import form_of, note_on_groups
     from slipstick.model.system import Model
 
-    parameters = _parameters(model)
+    parameters = _parameters_of_model(model)
     fixed_values = {
-        path: _number(path, value, parameters)
+        path: _number_of_parameter(path, value, parameters)
         for path, value in values_given.items()
         if _is_single(value)
     }
@@ -505,7 +509,7 @@ def _solve_object(
         if path not in fixed_values
     }
     numbers_by_axis = {
-        path: np.array([_number(path, value, parameters) for value in values])
+        path: np.array([_number_of_parameter(path, value, parameters) for value in values])
         for path, values in values_by_axis.items()
     }
     if isinstance(model, Model):
@@ -517,9 +521,9 @@ def _solve_object(
         if answer.failed:
             raise NoAnswerError(answer.failed, answer.other_method)
         notes = answer.notes
-        groups = model.population.group_names if isinstance(model, Model) else ()
-        if len(groups) > 1:
-            notes += (note_on_groups(groups, "time, throughput, "),)
+        group_names = model.population.group_names if isinstance(model, Model) else ()
+        if len(group_names) > 1:
+            notes += (note_on_groups(group_names, "time, throughput, "),)
         return replace(answer, subject=model, notes=notes)
     _check_lengths(numbers_by_axis, isinstance(values_given, Axes))
     from slipstick.sim.settings import Simulation
@@ -532,15 +536,15 @@ def _solve_object(
         points = StreamedPoints(solvable, numbers_by_axis, fixed_values)
         return streamed([points], values_given.out)
     return _solve_plan(
-        _plan(solvable, fixed_values, numbers_by_axis, isinstance(values_given, Axes))
+        _sweep_plan(solvable, fixed_values, numbers_by_axis, isinstance(values_given, Axes))
     )
 
 
-def _plan(
+def _sweep_plan(
     solvable: SolvableModel,
     fixed_values: Mapping[str, float],
     numbers_by_axis: Mapping[str, Array],
-    grid: bool,
+    is_grid: bool,
 ) -> SweepPlan:
     """Build the sweep plan of a model that is built already."""
     from slipstick.results.sweep import Axis
@@ -551,7 +555,7 @@ def _plan(
         len(numbers_by_axis), -1
     )
     axis_values = {
-        path: values[indices] if grid else values
+        path: values[indices] if is_grid else values
         for indices, (path, values) in zip(indices_by_axis, numbers_by_axis.items(), strict=True)
     }
     point_count = len(next(iter(axis_values.values())))
@@ -564,10 +568,10 @@ def _plan(
         for path, values in numbers_by_axis.items()
     )
     group = PointGroup(solvable, values, np.arange(point_count))
-    return SweepPlan(axes, axis_values, (BASE,) * point_count, (group,), not grid)
+    return SweepPlan(axes, axis_values, (BASE,) * point_count, (group,), not is_grid)
 
 
-def _check_lengths(values_by_axis: Mapping[str, Sized], grid: bool) -> None:
+def _check_lengths(values_by_axis: Mapping[str, Sized], is_grid: bool) -> None:
     """Raise ModelError if an array is empty, or if arrays that are not combined have unequal
     lengths.
     """
@@ -579,7 +583,7 @@ def _check_lengths(values_by_axis: Mapping[str, Sized], grid: bool) -> None:
             if empty_axis
             else "sweep(...) needs a list or an array"
         )
-    if not grid and len(set(length_by_axis.values())) > 1:
+    if not is_grid and len(set(length_by_axis.values())) > 1:
         lengths_in_words = ", ".join(
             f"{path} has {length}" for path, length in length_by_axis.items()
         )
@@ -600,11 +604,11 @@ def _sweep_definition(values_by_axis: Mapping[str, Sequence[Any]], combine: str)
     from slipstick.schema.kinds.study import SweepSpec
     from slipstick.study.cases import SweepDefinition
 
-    node = _node({"axes": values_by_axis, "combine": combine}, "set")
+    node = _node_of_value({"axes": values_by_axis, "combine": combine}, "set")
     return SweepDefinition("solve", validate(SweepSpec, node), node, ("vary",))
 
 
-def _parameters(model: Object) -> Mapping[str, Parameter]:
+def _parameters_of_model(model: Object) -> Mapping[str, Parameter]:
     """Return the parameters of a model object that can be set, by path."""
     from slipstick.law import Law
     from slipstick.model.added import AddedModel
@@ -616,7 +620,7 @@ def _parameters(model: Object) -> Mapping[str, Parameter]:
     return model.parameters
 
 
-def _number(path: str, value: Any, parameters: Mapping[str, Parameter]) -> float:
+def _number_of_parameter(path: str, value: Any, parameters: Mapping[str, Parameter]) -> float:
     """Parse one value of a parameter: a number in base units, or text with its unit."""
     if path not in parameters:
         raise ModelError(f"no parameter is named {path!r}{did_you_mean(path, list(parameters))}")
@@ -661,31 +665,37 @@ def _axis_values(path: str, values: Any) -> list[Any]:
     return values.tolist() if isinstance(values, np.ndarray) else list(values)
 
 
-def _settings(
+def _settings_by_path(
     reference_by_key: Mapping[str, Spec | None],
-    values: Mapping[str, Any],
+    values_by_path: Mapping[str, Any],
     simulation: Simulation | None = None,
 ) -> dict[str, Node]:
     """Return the settings of a model from the catalogue or a file, by path."""
     from slipstick.schema.inputs import SECTION
 
-    settings = {
-        path: _reference(reference, path)
+    settings_by_path = {
+        path: _node_of_reference(reference, path)
         for path, reference in reference_by_key.items()
         if reference is not None
     }
-    for path, value in values.items():
-        settings[path] = _parsed_text(value) if isinstance(value, str) else _node(value, "set")
-    for setting in fields(simulation) if simulation is not None else ():
+    for path, value in values_by_path.items():
+        settings_by_path[path] = (
+            _parsed_text(value) if isinstance(value, str) else _node_of_value(value, "set")
+        )
+    for settings_field in fields(simulation) if simulation is not None else ():
         # Only what differs from the defaults, which a spec of the model may set otherwise.
-        if (value := getattr(simulation, setting.name)) != setting.default:
-            settings[f"{SECTION}{setting.name}"] = _node(value, "simulation=")
-    return settings
+        if (value := getattr(simulation, settings_field.name)) != settings_field.default:
+            settings_by_path[f"{SECTION}{settings_field.name}"] = _node_of_value(
+                value, "simulation="
+            )
+    return settings_by_path
 
 
-def _reference(value: Any, argument: str) -> Node:
+def _node_of_reference(value: Any, argument: str) -> Node:
     """Return the node of a spec that is given by name, by path or as data."""
-    return _node(os.fspath(value) if isinstance(value, os.PathLike) else value, f"{argument}=")
+    return _node_of_value(
+        os.fspath(value) if isinstance(value, os.PathLike) else value, f"{argument}="
+    )
 
 
 def _parsed_text(text: str) -> Node:
@@ -693,14 +703,14 @@ def _parsed_text(text: str) -> Node:
     from slipstick.schema.text import Scalar, read_value
 
     node = read_value(text.strip(), "set")
-    return node._replace(mark=_mark("set")) if isinstance(node, Scalar) else node
+    return node._replace(mark=_mark_of_argument("set")) if isinstance(node, Scalar) else node
 
 
-def _node(value: Any, argument: str) -> Node:
+def _node_of_value(value: Any, argument: str) -> Node:
     """Return the node of a Python value; its numbers are in base units."""
     from slipstick.schema.text import from_plain
 
-    return from_plain(_plain_data(value), _mark(argument))
+    return from_plain(_plain_data(value), _mark_of_argument(argument))
 
 
 def _file_data(value: object) -> Mapping[str, Any] | None:
@@ -723,11 +733,11 @@ def _plain_data(value: Any) -> Any:
     if isinstance(value, np.ndarray | np.generic):
         value = value.tolist()
     if isinstance(value, Mapping):
-        return {key: _plain_data(item) for key, item in value.items()}
-    if (data := _file_data(value)) is not None:
-        return _plain_data(data)
+        return {key: _plain_data(member) for key, member in value.items()}
+    if (file_data := _file_data(value)) is not None:
+        return _plain_data(file_data)
     if isinstance(value, list | tuple | range):
-        return [_plain_data(item) for item in value]
+        return [_plain_data(member) for member in value]
     if isinstance(value, bool) or not isinstance(value, int | float):
         return value
     if not -LARGEST <= value <= LARGEST:
@@ -736,13 +746,13 @@ def _plain_data(value: Any) -> Any:
     return in_base_units(value)
 
 
-def _mark(argument: str) -> Mark:
+def _mark_of_argument(argument: str) -> Mark:
     from slipstick.schema.text import Mark
 
     return Mark(argument, 0, 0)
 
 
-def _hardware(
+def _built_hardware(
     kind: str, name: str, spec_tree: Node, values: Mapping[str, Any], library: Library
 ) -> Machine | SharedMemory | Network:
     """Build a machine or a network from its spec, with values set in it."""
@@ -753,16 +763,20 @@ def _hardware(
 
     for path, value in values.items():
         spec_tree = replaced(
-            spec_tree, path, _parsed_text(value) if isinstance(value, str) else _node(value, "set")
+            spec_tree,
+            path,
+            _parsed_text(value) if isinstance(value, str) else _node_of_value(value, "set"),
         )
     assert isinstance(spec_tree, Table)
     spec_tree = library.resolve(kind, spec_tree)
-    prefix = "machine" if kind == "machine" else "machine.network"
-    return hardware_of(validate(spec_model(kind, spec_tree), spec_tree), name, prefix)
+    path_prefix = "machine" if kind == "machine" else "machine.network"
+    return hardware_of(validate(spec_model(kind, spec_tree), spec_tree), name, path_prefix)
 
 
 def _refuse_program_inputs(subject: str, **references: object) -> None:
     """Raise if machine, workload or technology is given for a model that is not a program."""
-    for name, value in references.items():
-        if value is not None:
-            raise ModelError(f"{subject} takes no {name}=; it goes with the name of a program")
+    for input_name, reference in references.items():
+        if reference is not None:
+            raise ModelError(
+                f"{subject} takes no {input_name}=; it goes with the name of a program"
+            )

@@ -36,7 +36,7 @@ T = TypeVar("T", bound=Callable[..., Any])
 LARGEST = float_info.max
 """The largest number that is finite."""
 
-_SHOWN = (str, bytes, bool, int, float, complex, list, tuple, dict, set, type(None))
+_SHOWN_TYPES = (str, bytes, bool, int, float, complex, list, tuple, dict, set, type(None))
 """Types of which a message shows the value; of others it names the type."""
 
 
@@ -73,7 +73,7 @@ def described(value: object) -> str:
     ('[1, 2]', 'a value of the type object')
     """
     # Other types may have a text of any length, or one that takes long to make.
-    if type(value) in _SHOWN:
+    if type(value) in _SHOWN_TYPES:
         try:
             return f"{value!r:.60}"
         except Exception:  # noqa: BLE001  # members of a list describe themselves as they like
@@ -102,10 +102,10 @@ def plain_number(value: object) -> float | int | None:
     return float(number) if type_letter == "f" else int(number)
 
 
-def _range_in_words(least: float | None, most: float | None) -> str:
-    if least is not None and most is not None:
-        return f" from {least:,} to {most:,}"
-    return "" if least is None else f" of at least {least:,}"
+def _range_in_words(least_allowed: float | None, most_allowed: float | None) -> str:
+    if least_allowed is not None and most_allowed is not None:
+        return f" from {least_allowed:,} to {most_allowed:,}"
+    return "" if least_allowed is None else f" of at least {least_allowed:,}"
 
 
 def real(
@@ -125,12 +125,12 @@ def real(
     ('a finite number from 0 to 1', 2.5)
     """
     wanted = number_in_words + _range_in_words(least, most)
-    low = -LARGEST if least is None else least
-    high = LARGEST if most is None else most
+    smallest = -LARGEST if least is None else least
+    largest = LARGEST if most is None else most
 
     def read(value: Any) -> Any:
         number = value if type(value) in (float, int) else plain_number(value)
-        if number is None or not low <= number <= high:
+        if number is None or not smallest <= number <= largest:
             raise UnfitError(wanted, value)
         return number
 
@@ -140,12 +140,12 @@ def real(
 def whole(least: int | None = None, most: int | None = None) -> Kind:
     """Return the kind of argument that is a whole number, also one written with a decimal point."""
     wanted = "a whole number" + _range_in_words(least, most)
-    low = -LARGEST if least is None else least
-    high = LARGEST if most is None else most
+    smallest = -LARGEST if least is None else least
+    largest = LARGEST if most is None else most
 
     def read(value: Any) -> Any:
         number = value if type(value) is int else plain_number(value)
-        if number is None or not low <= number <= high or number != int(number):
+        if number is None or not smallest <= number <= largest or number != int(number):
             raise UnfitError(wanted, value)
         return int(number)
 
@@ -217,7 +217,8 @@ def listed(kind: Kind, least: int = 0, most: int | None = None) -> Kind:
         if getattr(value, "ndim", 1) == 0:
             raise UnfitError(wanted, value)
         members = tuple(
-            _read_member(kind, member, f"[{index}]") for index, member in enumerate(value)
+            _read_member(kind, member, f"[{member_index}]")
+            for member_index, member in enumerate(value)
         )
         if len(members) < least or (most is not None and len(members) > most):
             raise UnfitError(
@@ -236,7 +237,10 @@ def row(*kinds: Kind, wanted: str) -> Kind:
         if not isinstance(value, tuple | list) or len(value) != len(kinds):
             raise UnfitError(wanted, value)
         members = enumerate(zip(kinds, value, strict=True))
-        return tuple(_read_member(kind, member, f"[{index}]") for index, (kind, member) in members)
+        return tuple(
+            _read_member(kind, member, f"[{member_index}]")
+            for member_index, (kind, member) in members
+        )
 
     return Kind(wanted, read)
 
@@ -302,15 +306,17 @@ def checked(**kinds: Kind) -> Callable[[T], T]:
 
 def _checked(function: Any, callable_name: str, kinds: Mapping[str, Kind]) -> Any:
     """Return a function that first converts its arguments by their kinds."""
-    code = function.__code__
-    positional_names = code.co_varnames[: code.co_argcount]
+    function_code = function.__code__
+    positional_names = function_code.co_varnames[: function_code.co_argcount]
     positional_count = len(positional_names)
-    argument_names = code.co_varnames[: positional_count + code.co_kwonlyargcount]
+    argument_names = function_code.co_varnames[: positional_count + function_code.co_kwonlyargcount]
     starred_name = (
-        code.co_varnames[len(argument_names)] if code.co_flags & inspect.CO_VARARGS else ""
+        function_code.co_varnames[len(argument_names)]
+        if function_code.co_flags & inspect.CO_VARARGS
+        else ""
     )
-    if unknown := [name for name in kinds if name not in (*argument_names, starred_name)]:
-        raise TypeError(f"{callable_name} has no argument {unknown[0]}")
+    if unknown_names := [name for name in kinds if name not in (*argument_names, starred_name)]:
+        raise TypeError(f"{callable_name} has no argument {unknown_names[0]}")
     types_and_reader = {
         name: (kinds[name].plain, kinds[name].read) for name in argument_names if name in kinds
     }
@@ -324,31 +330,31 @@ def _checked(function: Any, callable_name: str, kinds: Mapping[str, Kind]) -> An
 
     def call(*positional_values: Any, **value_by_name: Any) -> Any:
         argument_values: Any = positional_values
-        index = -1
-        name = ""
+        position = -1
+        argument_name = ""
         value_count = len(positional_values)
         try:
-            for index, plain_types, read in checked_positions:
-                if index >= value_count:
+            for position, plain_types, read in checked_positions:
+                if position >= value_count:
                     break
                 # Most values are of a plain type, and comparing types costs less than a call.
-                if type(positional_values[index]) not in plain_types:
+                if type(positional_values[position]) not in plain_types:
                     if argument_values is positional_values:
                         # A copy only if something is converted.
                         argument_values = list(positional_values)
-                    argument_values[index] = read(positional_values[index])
+                    argument_values[position] = read(positional_values[position])
             if starred_kind is not None:
                 argument_values = list(argument_values)
-                for index in range(positional_count, value_count):
-                    argument_values[index] = starred_kind.read(positional_values[index])
-            index = -1
-            for name, value in value_by_name.items():
-                if name in types_and_reader:
-                    plain_types, read = types_and_reader[name]
+                for position in range(positional_count, value_count):
+                    argument_values[position] = starred_kind.read(positional_values[position])
+            position = -1
+            for argument_name, value in value_by_name.items():
+                if argument_name in types_and_reader:
+                    plain_types, read = types_and_reader[argument_name]
                     if type(value) not in plain_types:
-                        value_by_name[name] = read(value)
+                        value_by_name[argument_name] = read(value)
         except unfit_error as error:
-            raise refusal(error, index, name) from None
+            raise refusal_of_argument(error, position, argument_name) from None
         try:
             return function(*argument_values, **value_by_name)
         # Only a call that fails pays for comparing its arguments with the signature, which tells a
@@ -358,15 +364,15 @@ def _checked(function: Any, callable_name: str, kinds: Mapping[str, Kind]) -> An
                 raise mismatch from None
             raise
 
-    def refusal(error: UnfitError, index: int, name: str) -> ModelError:
-        if index >= 0:
-            name = (
-                positional_names[index]
-                if index < positional_count
-                else f"{starred_name}[{index - positional_count}]"
+    def refusal_of_argument(error: UnfitError, position: int, argument_name: str) -> ModelError:
+        if position >= 0:
+            argument_name = (
+                positional_names[position]
+                if position < positional_count
+                else f"{starred_name}[{position - positional_count}]"
             )
         requirement = f"must be {error.wanted}, got {described(error.value)}"
-        return ModelError(f"{callable_name}: {name}{error.path} {requirement}")
+        return ModelError(f"{callable_name}: {argument_name}{error.path} {requirement}")
 
     def mismatch_error(
         argument_values: Iterable[Any], value_by_name: dict[str, Any]
@@ -374,12 +380,14 @@ def _checked(function: Any, callable_name: str, kinds: Mapping[str, Kind]) -> An
         """Return the error of a call with missing or unknown arguments; None if the call
         matches.
         """
-        unknown = [] if code.co_flags & inspect.CO_VARKEYWORDS else [*value_by_name]
-        for name in unknown:
-            if name not in argument_names:
+        unknown_arguments = (
+            [] if function_code.co_flags & inspect.CO_VARKEYWORDS else [*value_by_name]
+        )
+        for argument_name in unknown_arguments:
+            if argument_name not in argument_names:
                 known_names = [keyword for keyword in argument_names if keyword != "self"]
                 return ModelError(
-                    f"{callable_name} has no argument {name!r}{did_you_mean(name, known_names)}"
+                    f"{callable_name} has no argument {argument_name!r}{did_you_mean(argument_name, known_names)}"
                 )
         try:
             inspect.signature(function).bind(*argument_values, **value_by_name)

@@ -277,15 +277,17 @@ def did_you_mean(name: str, known_names: Collection[str], most_names: int = 12) 
 
 def _names_with_letters(name: str, known_names: Collection[str]) -> list[str]:
     """Return the known names that contain the letters and digits of a name, without its marks."""
-    letters = _letters(name[:80])
+    letters = _letters_and_digits(name[:80])
     # One or two letters are in most names.
     if len(letters) < 3 or letters == name:
         return []
-    names = [known_name for known_name in known_names if letters in _letters(known_name)]
-    return sorted(names, key=lambda known_name: len(known_name.partition("-")[0]))
+    matching_names = [
+        known_name for known_name in known_names if letters in _letters_and_digits(known_name)
+    ]
+    return sorted(matching_names, key=lambda known_name: len(known_name.partition("-")[0]))
 
 
-def _letters(name: str) -> str:
+def _letters_and_digits(name: str) -> str:
     return "".join(character for character in name.casefold() if character.isalnum())
 
 

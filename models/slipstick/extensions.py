@@ -109,8 +109,8 @@ class Registry(Mapping[str, T]):
         if name in self.own:
             return self.own[name]
         if name not in self.definitions:
-            kind = self._group.rpartition(".")[2].removesuffix("s")
-            raise UnknownKeyError(kind, name, [*self])
+            addition_noun = self._group.rpartition(".")[2].removesuffix("s")
+            raise UnknownKeyError(addition_noun, name, [*self])
         definition = self.definitions[name]
         try:
             if isinstance(definition, str):
@@ -147,8 +147,8 @@ def imported(location: str) -> Any:
     >>> imported("math:floor")(2.5)
     2
     """
-    module, _, name = location.partition(":")
-    return getattr(import_module(module), name)
+    module_name, _, object_name = location.partition(":")
+    return getattr(import_module(module_name), object_name)
 
 
 @cache
@@ -173,7 +173,7 @@ def code_hash(*path_patterns: str) -> str:
     >>> code_hash("slipstick/late.py") == code_hash("slipstick/extensions.py")
     False
     """
-    code = sha256()
+    code_digest = sha256()
     for path_pattern in path_patterns:
         for module_or_folder in sorted(PACKAGES.glob(path_pattern)):
             # In the order of names, for file systems list them in any order.
@@ -182,5 +182,5 @@ def code_hash(*path_patterns: str) -> str:
                 if module_or_folder.is_dir()
                 else [module_or_folder]
             ):
-                code.update(path.read_bytes())
-    return code.hexdigest()[:16]
+                code_digest.update(path.read_bytes())
+    return code_digest.hexdigest()[:16]

@@ -167,16 +167,16 @@ def limited(values: Mapping[str, float]) -> Iterator[None]:
     ...     limit("states"), limit("ticks")
     (1000000.0, 5)
     """
-    for name, value in values.items():
-        if name not in LIMITS:
-            raise UnknownNameError("limit", name, list(LIMITS))
+    for limit_name, value in values.items():
+        if limit_name not in LIMITS:
+            raise UnknownNameError("limit", limit_name, list(LIMITS))
         if not (isinstance(value, int | float) and 0 < value < float("inf")):
-            raise InputError(f"the limit {name} is a number above 0, not {value!r}")
-    token = _GIVEN.set({**values, **_GIVEN.get()})
+            raise InputError(f"the limit {limit_name} is a number above 0, not {value!r}")
+    reset_token = _GIVEN.set({**values, **_GIVEN.get()})
     try:
         yield
     finally:
-        _GIVEN.reset(token)
+        _GIVEN.reset(reset_token)
 
 
 @contextmanager
@@ -188,7 +188,9 @@ def at_most(values: Mapping[str, float]) -> Iterator[None]:
     ...     limit("states")
     300
     """
-    lower_limits = {name: min(value, limit(name)) for name, value in values.items()}
+    lower_limits = {
+        limit_name: min(value, limit(limit_name)) for limit_name, value in values.items()
+    }
     limits_token = _GIVEN.set({**_GIVEN.get(), **lower_limits})
     spent_token = _SPENT.set(None)
     announce_token = ANNOUNCE.set(None)
@@ -206,11 +208,11 @@ def added_up() -> Iterator[list[float]]:
     limit.
     """
     fractions_spent: list[float] = []
-    token = _SPENT.set(fractions_spent)
+    reset_token = _SPENT.set(fractions_spent)
     try:
         yield fractions_spent
     finally:
-        _SPENT.reset(token)
+        _SPENT.reset(reset_token)
 
 
 def check_cost(

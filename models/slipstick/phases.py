@@ -65,9 +65,9 @@ class PhaseType:
         """Return a moment, ``k! a (-T)^-k 1`` with T = diag(rates) (onward - I) [s^order]."""
         minus_generator = self.rates[:, None] * (np.eye(self.phases) - self.onward)
         moment_by_phase: Array = np.ones(self.phases)
-        for k in range(1, order + 1):
+        for power in range(1, order + 1):
             # One solve for each order instead of the inverse, which would lose digits.
-            moment_by_phase = k * np.linalg.solve(minus_generator, moment_by_phase)
+            moment_by_phase = power * np.linalg.solve(minus_generator, moment_by_phase)
         return self.start @ moment_by_phase
 
     @property
@@ -110,8 +110,8 @@ def hyperexponential(mean: complex, scv: complex) -> PhaseType:
     # So written, NaN is refused too.
     if not complex(scv).real >= 1:
         raise ModelError(f"a hyperexponential time has an scv of at least 1, got {scv}")
-    p = balanced_means(scv)
-    start = np.array([p, 1.0 - p])
+    short_probability = balanced_means(scv)
+    start = np.array([short_probability, 1.0 - short_probability])
     return PhaseType(start, 2.0 * start / _checked_mean(mean), np.zeros((2, 2)))
 
 

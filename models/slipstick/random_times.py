@@ -109,15 +109,15 @@ def clamped(value: Array, low: Array | float = 0.0, high: Array | float = math.i
 
 def sum_of(times: Iterable[RandomTime]) -> RandomTime:
     """Return the sum of independent times."""
-    varying = [time for time in times if time is not ZERO_TIME]
-    if not varying:
+    varying_times = [time for time in times if time is not ZERO_TIME]
+    if not varying_times:
         return ZERO_TIME
-    if len(varying) == 1:
-        return varying[0]
-    kind = "constant" if all(time.kind == "constant" for time in varying) else "general"
-    mean = varying[0].mean
-    variance = varying[0].variance
-    for time in varying[1:]:
+    if len(varying_times) == 1:
+        return varying_times[0]
+    kind = "constant" if all(time.kind == "constant" for time in varying_times) else "general"
+    mean = varying_times[0].mean
+    variance = varying_times[0].variance
+    for time in varying_times[1:]:
         mean = mean + time.mean
         variance = variance + time.variance
     return RandomTime(mean, variance, kind)
@@ -152,8 +152,10 @@ def mixture_of(options: Sequence[tuple[Array, RandomTime]]) -> RandomTime:
     """
     if len(options) == 1:
         return options[0][1]
-    mean = added(p * time.mean for p, time in options)
-    mean_square = added(p * (time.variance + time.mean * time.mean) for p, time in options)
+    mean = added(probability * time.mean for probability, time in options)
+    mean_square = added(
+        probability * (time.variance + time.mean * time.mean) for probability, time in options
+    )
     variance = mean_square - mean * mean
     return RandomTime(mean, clamped(variance))
 
@@ -210,18 +212,20 @@ def left_over(mean: Array, variance: Array, gap: Array, gap_variance: Array) -> 
     most where the gap is constant (gaps of 0.2 to 2 times the mean; tests/test_random_times.py).
     """
     constant = clamped(gap - np.sqrt(nonzero(gap_variance)))
-    g = gap - constant
+    exponential_gap = gap - constant
     mean, variance = _after_constant(mean, variance, constant)
     # The shape of the gamma variate; 1e-9 keeps that of a constant finite.
     gamma_shape = 1 / (variance / nonzero(mean * mean) + 1e-9)
-    transform_value = np.exp(-gamma_shape * np.log(1 + mean / nonzero(g) / gamma_shape))
-    transform_value = np.where(g.real > 1e-12 * mean.real, transform_value, 0)
-    mean_left = clamped(mean - g * (1 - transform_value))
+    transform_value = np.exp(
+        -gamma_shape * np.log(1 + mean / nonzero(exponential_gap) / gamma_shape)
+    )
+    transform_value = np.where(exponential_gap.real > 1e-12 * mean.real, transform_value, 0)
+    mean_left = clamped(mean - exponential_gap * (1 - transform_value))
     variance_left = (
         variance
         + mean * mean
-        - 2 * g * mean
-        + 2 * g * g * (1 - transform_value)
+        - 2 * exponential_gap * mean
+        + 2 * exponential_gap * exponential_gap * (1 - transform_value)
         - mean_left * mean_left
     )
     return mean_left, clamped(variance_left)
@@ -255,18 +259,18 @@ def _excess_moments(mean: Array, variance: Array, level: Array) -> tuple[Array, 
     """Return mean and mean square of a normal variate's excess over a level."""
     margin = mean - level
     least_variance = (mean + level) * (mean + level) * 1e-18
-    constant = variance.real <= least_variance.real
-    deviation = np.sqrt(nonzero(np.where(constant, least_variance, variance)))
+    is_constant = variance.real <= least_variance.real
+    deviation = np.sqrt(nonzero(np.where(is_constant, least_variance, variance)))
     # Beyond 30 standard deviations the distribution is 0 or 1 in double precision.
     standard_margin = clamped(margin / deviation, -30, 30)
     above_probability = normal_distribution(standard_margin)
     density = np.exp(-standard_margin * standard_margin / 2) / np.sqrt(2 * np.pi)
     positive_margin = clamped(margin)
     mean_excess = np.where(
-        constant, positive_margin, margin * above_probability + deviation * density
+        is_constant, positive_margin, margin * above_probability + deviation * density
     )
     square_excess = np.where(
-        constant,
+        is_constant,
         positive_margin * positive_margin,
         (margin * margin + variance) * above_probability + margin * deviation * density,
     )
@@ -294,7 +298,7 @@ def _maximum_of(times: Sequence[RandomTime]) -> RandomTime:
         and len(varying_times) <= MOST_EXPONENTIAL
         and all(time.kind == "exponential" for time in varying_times)
     ):
-        return _of_exponentials([time.mean for time in varying_times])
+        return _maximum_of_exponentials([time.mean for time in varying_times])
     largest_constant = (
         largest([constant.mean for constant in constants]) if constants else np.zeros(1)
     )
@@ -321,24 +325,26 @@ def maximum_of_identical(time: RandomTime, count: Array) -> RandomTime:
     if time.kind == "constant" or np.all(count.real == 1):
         return time
     if time.kind == "exponential":
-        terms = 1.0 / np.arange(1, int(np.max(count.real)) + 1)
-        index = np.rint(count.real).astype(int)
-        harmonic, squares = (np.append(0.0, np.cumsum(term))[index] for term in (terms, terms**2))
-        return RandomTime(time.mean * harmonic, time.variance * squares)
+        rate_sums = 1.0 / np.arange(1, int(np.max(count.real)) + 1)
+        count_index = np.rint(count.real).astype(int)
+        harmonic_sum, square_sum = (
+            np.append(0.0, np.cumsum(addends))[count_index] for addends in (rate_sums, rate_sums**2)
+        )
+        return RandomTime(time.mean * harmonic_sum, time.variance * square_sum)
     largest_time = _integrated([time], [count], np.zeros(1))
     return replace(largest_time, mean=largest([largest_time.mean, time.mean]))
 
 
-def _of_exponentials(means: Sequence[Array]) -> RandomTime:
+def _maximum_of_exponentials(means: Sequence[Array]) -> RandomTime:
     """Return the maximum of exponential times by inclusion and exclusion: E max = sum over subsets
     of k times, (-1)^(k+1) / (sum of their rates).
     """
     expected_maximum = mean_square = np.zeros(1)
     rates = [1.0 / nonzero(mean) for mean in means]
-    for size in range(1, len(rates) + 1):
-        for subset_rates in combinations(rates, size):
+    for subset_size in range(1, len(rates) + 1):
+        for subset_rates in combinations(rates, subset_size):
             minimum_mean = 1.0 / added(subset_rates)
-            sign = 1.0 if size % 2 else -1.0
+            sign = 1.0 if subset_size % 2 else -1.0
             expected_maximum = expected_maximum + sign * minimum_mean
             mean_square = mean_square + sign * 2.0 * minimum_mean * minimum_mean
     return RandomTime(expected_maximum, mean_square - expected_maximum * expected_maximum)
@@ -356,18 +362,20 @@ def _integrated(
     distributions = [
         FittedDistribution(time, count) for time, count in zip(times, counts, strict=True)
     ]
-    low = largest([lower_end, *(distribution.low for distribution in distributions)])
-    high = largest([low, *(distribution.high for distribution in distributions)])
+    lower_limit = largest([lower_end, *(distribution.low for distribution in distributions)])
+    upper_limit = largest([lower_limit, *(distribution.high for distribution in distributions)])
     edges = [
-        low,
-        high,
+        lower_limit,
+        upper_limit,
         *(
             edge
             for distribution in distributions
             for edge in (distribution.low, distribution.middle, distribution.high)
         ),
     ]
-    panels = np.stack(np.broadcast_arrays(*[clamped(edge, low, high) for edge in edges]), axis=-1)
+    panels = np.stack(
+        np.broadcast_arrays(*[clamped(edge, lower_limit, upper_limit) for edge in edges]), axis=-1
+    )
     edge_order = np.argsort(panels.real, axis=-1)
     if len(edges) > _MOST_EDGES:
         # Every so many of the sorted ends: the mean stays within 1e-5 and the variance within 1e-4
@@ -376,23 +384,25 @@ def _integrated(
             ..., np.linspace(0, len(edges) - 1, _MOST_EDGES).round().astype(int)
         ]
     panels = np.take_along_axis(panels, edge_order, axis=-1)
-    nodes, weights = _gauss(panels)
+    nodes, weights = _gauss_points_and_weights(panels)
     with np.errstate(all="ignore"):
-        probability = np.ones(1)
+        probability_of_all = np.ones(1)
         for distribution in distributions:
-            probability = probability * distribution.distribution(nodes)
-    tail = 1.0 - probability
+            probability_of_all = probability_of_all * distribution.distribution(nodes)
+    tail = 1.0 - probability_of_all
     # Moments are taken about the lower end, so that few digits cancel in the variance.
     mean_excess = np.sum(weights * tail, axis=(-1, -2))
-    square_excess = np.sum(weights * tail * 2.0 * (nodes - low[..., None, None]), axis=(-1, -2))
-    mean = low + mean_excess
+    square_excess = np.sum(
+        weights * tail * 2.0 * (nodes - lower_limit[..., None, None]), axis=(-1, -2)
+    )
+    mean = lower_limit + mean_excess
     # What the fit adds to a mean of 0 is no time.
     return RandomTime(
         np.where(mean.real > 1e-200, mean, 0 * mean), square_excess - mean_excess * mean_excess
     )
 
 
-def _gauss(panels: Array) -> tuple[Array, Array]:
+def _gauss_points_and_weights(panels: Array) -> tuple[Array, Array]:
     """Return the points and weights of Gauss's rule on panels [..., panels, points]."""
     width = (panels[..., 1:] - panels[..., :-1])[..., None]
     return panels[..., :-1, None] + width * (0.5 + 0.5 * _NODES), 0.5 * _WEIGHTS * width
@@ -413,10 +423,10 @@ class FittedDistribution:
         # Times that are 0 or constant at some points get a tiny mean and variance, so that nothing
         # divides by 0.
         self.mean = time.mean + 1e-290
-        scv = time.variance / nonzero(self.mean * self.mean) + 1e-18
-        self.hyperexponential = scv.real > LEAST_VARIED
-        self.variation = np.sqrt(scv)
-        self.short_probability = balanced_means(np.where(self.hyperexponential, scv, 2.0))
+        floored_scv = time.variance / nonzero(self.mean * self.mean) + 1e-18
+        self.hyperexponential = floored_scv.real > LEAST_VARIED
+        self.variation = np.sqrt(floored_scv)
+        self.short_probability = balanced_means(np.where(self.hyperexponential, floored_scv, 2.0))
         self.low = np.where(self.hyperexponential, 0.0, self._root_quantile(-_REACH))
         self.middle = np.where(
             self.hyperexponential,
@@ -438,12 +448,15 @@ class FittedDistribution:
         ratio = 0.0 * (self.mean + z)
         for _ in range(_NEWTON_STEPS):
             phase_tails = [
-                (p, p * np.exp(-2.0 * p * ratio))
-                for p in (self.short_probability, 1.0 - self.short_probability)
+                (phase_probability, phase_probability * np.exp(-2.0 * phase_probability * ratio))
+                for phase_probability in (self.short_probability, 1.0 - self.short_probability)
             ]
             tail = sum(phase_tail for _, phase_tail in phase_tails)
-            density = sum(2.0 * p * phase_tail for p, phase_tail in phase_tails)
-            ratio = ratio + (wanted_exponent + np.log(tail)) * tail / density
+            time_density = sum(
+                2.0 * phase_probability * phase_tail
+                for phase_probability, phase_tail in phase_tails
+            )
+            ratio = ratio + (wanted_exponent + np.log(tail)) * tail / time_density
         return np.where(self.hyperexponential, self.mean * ratio, root_quantile)
 
     def _root_quantile(self, z: Array | float) -> Array:
@@ -465,17 +478,18 @@ class FittedDistribution:
         mean = self.mean[new_axes]
         variation = self.variation[new_axes]
         short_probability = self.short_probability[new_axes]
-        hyperexponential = self.hyperexponential[new_axes]
+        is_hyperexponential = self.hyperexponential[new_axes]
         ratio = t / mean
         # The cube root has no derivative at 0; values this close to 0 do not count.
         ratio = np.where(ratio.real > 1e-30, ratio, 1e-30)
         x = 3.0 * (ratio ** (1.0 / 3.0) - 1.0) / variation + variation / 3.0
         probability = normal_distribution(x)
-        if np.any(hyperexponential):
+        if np.any(is_hyperexponential):
             tail = sum(
-                p * np.exp(-2.0 * p * ratio) for p in (short_probability, 1.0 - short_probability)
+                phase_probability * np.exp(-2.0 * phase_probability * ratio)
+                for phase_probability in (short_probability, 1.0 - short_probability)
             )
-            probability = np.where(hyperexponential, 1.0 - tail, probability)
+            probability = np.where(is_hyperexponential, 1.0 - tail, probability)
         return probability if np.all(self.count == 1) else probability ** self.count[new_axes]
 
     def at(self, t: Array) -> Array:
@@ -492,18 +506,18 @@ class FittedDistribution:
         """
         first_start = starts[..., 0]
         last_start = starts[..., -1]
-        low = first_start + self.low
-        high = last_start + self._upper_end(starts.shape[-1])
+        lower_limit = first_start + self.low
+        upper_limit = last_start + self._upper_end(starts.shape[-1])
         edges = [
-            low + (high - low) * width_fraction
+            lower_limit + (upper_limit - lower_limit) * width_fraction
             for width_fraction in np.linspace(0.0, 1.0, _PANELS + 1) ** 1.5
         ]
-        nodes, weights = _gauss(np.stack(np.broadcast_arrays(*edges), axis=-1))
+        nodes, weights = _gauss_points_and_weights(np.stack(np.broadcast_arrays(*edges), axis=-1))
         flat_shape = (*nodes.shape[:-2], -1)
         return (
             nodes.reshape(flat_shape),
             np.broadcast_to(weights, nodes.shape).reshape(flat_shape),
-            low,
+            lower_limit,
         )
 
 
@@ -538,69 +552,72 @@ class JointlyNormalTimes:
         self._next = 0
         self._zero = np.zeros(1)
 
-    def variance(self, time: int) -> Array:
+    def variance(self, time_number: int) -> Array:
         """Return the variance of a time."""
-        return self._covariance[time].get(time, self._zero)
+        return self._covariance[time_number].get(time_number, self._zero)
 
-    def after(self, before: int | None, time: RandomTime) -> int:
-        """Add the end of an independent time that begins at the end of time number `before`, or at
+    def after(self, number_before: int | None, time: RandomTime) -> int:
+        """Add the end of an independent time that begins at the end of time number `number_before`, or at
         the common start for None; return its number.
         """
         own_moments = time.variance, fourth_cumulant(time)
-        if before is None:
-            return self._add(time.mean, *((moment, {}) for moment in own_moments))
-        rows = (self._covariance[before], self._fourth_cumulants[before])
-        moments = [
-            (row.get(before, self._zero) + moment, row)
-            for row, moment in zip(rows, own_moments, strict=True)
+        if number_before is None:
+            return self._add(time.mean, *((own_moment, {}) for own_moment in own_moments))
+        moment_rows = (self._covariance[number_before], self._fourth_cumulants[number_before])
+        moments_of_end = [
+            (moment_row.get(number_before, self._zero) + own_moment, moment_row)
+            for moment_row, own_moment in zip(moment_rows, own_moments, strict=True)
         ]
-        return self._add(self.mean[before] + time.mean, *moments)
+        return self._add(self.mean[number_before] + time.mean, *moments_of_end)
 
-    def later(self, a: int, b: int) -> int:
+    def later(self, first_number: int, second_number: int) -> int:
         """Add the maximum of two times; return its number."""
-        mean, variance, probability_a = self._maximum(a, b)
+        mean, variance, probability_a = self._maximum(first_number, second_number)
         moments_with_times = [
             {
-                key: table[a].get(key, self._zero) * probability_a
-                + table[b].get(key, self._zero) * (1 - probability_a)
-                for key in table[a].keys() | table[b].keys()
+                other_number: moment_rows[first_number].get(other_number, self._zero)
+                * probability_a
+                + moment_rows[second_number].get(other_number, self._zero) * (1 - probability_a)
+                for other_number in moment_rows[first_number].keys()
+                | moment_rows[second_number].keys()
             }
-            for table in (self._covariance, self._fourth_cumulants)
+            for moment_rows in (self._covariance, self._fourth_cumulants)
         ]
         cumulant_a, cumulant_b = (
-            self._fourth_cumulants[time].get(time, self._zero) for time in (a, b)
+            self._fourth_cumulants[time].get(time, self._zero)
+            for time in (first_number, second_number)
         )
         cumulant = cumulant_a * probability_a + cumulant_b * (1 - probability_a)
         return self._add(mean, (variance, moments_with_times[0]), (cumulant, moments_with_times[1]))
 
-    def _maximum(self, a: int, b: int) -> tuple[Array, Array, Array]:
+    def _maximum(self, first_number: int, second_number: int) -> tuple[Array, Array, Array]:
         """Return mean and variance of the maximum, and the probability that the first time is the
         larger.
         """
-        mean_a = self.mean[a]
-        mean_b = self.mean[b]
-        variance_a = self.variance(a)
-        variance_b = self.variance(b)
-        covariance = self._covariance[a].get(b, self._zero)
+        mean_a = self.mean[first_number]
+        mean_b = self.mean[second_number]
+        variance_a = self.variance(first_number)
+        variance_b = self.variance(second_number)
+        covariance = self._covariance[first_number].get(second_number, self._zero)
         difference_variance = variance_a + variance_b - 2 * covariance
         least_variance = (mean_a + mean_b) * (mean_a + mean_b) * 1e-20 + 1e-300
         # Where the difference does not vary, the larger mean is the later time.
-        constant = difference_variance.real <= least_variance.real
-        a_is_larger = mean_a.real >= mean_b.real
+        is_constant = difference_variance.real <= least_variance.real
+        first_is_larger = mean_a.real >= mean_b.real
         constant_result = (
             largest([mean_a, mean_b]),
-            np.where(a_is_larger, variance_a, variance_b),
-            np.where(a_is_larger, 1.0, 0.0),
+            np.where(first_is_larger, variance_a, variance_b),
+            np.where(first_is_larger, 1.0, 0.0),
         )
-        if np.all(constant):
+        if np.all(is_constant):
             return constant_result
-        deviation = np.sqrt(np.where(constant, least_variance, difference_variance))
-        cumulants_a = self._fourth_cumulants[a]
-        cumulants_b = self._fourth_cumulants[b]
+        deviation = np.sqrt(np.where(is_constant, least_variance, difference_variance))
+        cumulants_a = self._fourth_cumulants[first_number]
+        cumulants_b = self._fourth_cumulants[second_number]
         difference_cumulant = (
-            cumulants_a.get(a, self._zero)
-            + cumulants_b.get(b, self._zero)
-            - 2 * cumulants_a.get(b, self._zero)
+            cumulants_a.get(first_number, self._zero)
+            + cumulants_b.get(second_number, self._zero)
+            - 2 * cumulants_a.get(second_number, self._zero)
         )
         excess = clamped(difference_cumulant / deviation**4)
         reduced_deviation = deviation * (1 + excess / 8.8) ** -0.41
@@ -614,19 +631,21 @@ class JointlyNormalTimes:
             * np.exp(-standard_difference * standard_difference / 2)
             / np.sqrt(2 * np.pi)
         )
-        variance = self._variance_of_later(a, b, deviation, excess)
+        variance = self._variance_of_later(first_number, second_number, deviation, excess)
         mean, variance, probability_a = (
-            np.where(constant, *pair)
+            np.where(is_constant, *pair)
             for pair in zip(constant_result, (mean, variance, probability_a), strict=True)
         )
         return mean, variance, probability_a
 
-    def _variance_of_later(self, a: int, b: int, deviation: Array, excess: Array) -> Array:
+    def _variance_of_later(
+        self, first_number: int, second_number: int, deviation: Array, excess: Array
+    ) -> Array:
         """Return the variance of the maximum of two normal times, corrected for their tails."""
-        mean_a = self.mean[a]
-        mean_b = self.mean[b]
-        variance_a = self.variance(a)
-        variance_b = self.variance(b)
+        mean_a = self.mean[first_number]
+        mean_b = self.mean[second_number]
+        variance_a = self.variance(first_number)
+        variance_b = self.variance(second_number)
         standard_difference = (mean_a - mean_b) / deviation
         probability_a = normal_distribution(standard_difference)
         probability_b = normal_distribution(-standard_difference)
@@ -645,40 +664,43 @@ class JointlyNormalTimes:
         )
         return variance
 
-    def with_mean(self, time: int, mean: Array) -> int:
+    def with_mean(self, time_number: int, mean: Array) -> int:
         """Add a copy of a time with another mean; return its number."""
-        copy = self.after(time, RandomTime(np.zeros(1), np.zeros(1)))
-        self.mean[copy] = mean
-        return copy
+        copy_number = self.after(time_number, RandomTime(np.zeros(1), np.zeros(1)))
+        self.mean[copy_number] = mean
+        return copy_number
 
-    def keep(self, wanted: set[int]) -> None:
+    def keep(self, wanted_numbers: set[int]) -> None:
         """Keep the wanted times and drop all others."""
-        self.mean = {key: self.mean[key] for key in wanted}
+        self.mean = {time_number: self.mean[time_number] for time_number in wanted_numbers}
         self._covariance, self._fourth_cumulants = (
             {
-                key: {other_key: table[key][other_key] for other_key in table[key].keys() & wanted}
-                for key in wanted
+                time_number: {
+                    other_number: moment_rows[time_number][other_number]
+                    for other_number in moment_rows[time_number].keys() & wanted_numbers
+                }
+                for time_number in wanted_numbers
             }
-            for table in (self._covariance, self._fourth_cumulants)
+            for moment_rows in (self._covariance, self._fourth_cumulants)
         )
 
     def _add(self, mean: Array, *moments: tuple[Array, Mapping[int, Array]]) -> int:
-        new_time = self._next
+        new_number = self._next
         self._next += 1
-        self.mean[new_time] = mean
-        for table, (own_moment, moment_by_time) in zip(
+        self.mean[new_number] = mean
+        for moment_rows, (own_moment, moment_by_time) in zip(
             (self._covariance, self._fourth_cumulants), moments, strict=True
         ):
-            table[new_time] = {
-                other_time: moment
-                for other_time, moment in moment_by_time.items()
-                if other_time != new_time
+            moment_rows[new_number] = {
+                other_number: moment
+                for other_number, moment in moment_by_time.items()
+                if other_number != new_number
             }
-            for other_time, moment in table[new_time].items():
-                table[other_time][new_time] = moment
+            for other_number, moment in moment_rows[new_number].items():
+                moment_rows[other_number][new_number] = moment
             if np.any(own_moment):
-                table[new_time][new_time] = own_moment
-        return new_time
+                moment_rows[new_number][new_number] = own_moment
+        return new_number
 
 
 def fourth_cumulant(time: RandomTime) -> Array:

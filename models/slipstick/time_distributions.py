@@ -50,8 +50,8 @@ class TimeDistribution:
     @property
     def phases(self) -> PhaseType | None:
         """The phases of a time that has phases, scaled to mean 1; None for other times."""
-        make = _PHASES.get(self.kind)
-        return make(*map(np.array, self.numbers)) if make else None
+        build_phases = _PHASES_BY_KIND.get(self.kind)
+        return build_phases(*map(np.array, self.numbers)) if build_phases else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,9 @@ def _distinct_scv(computed_scv: float, exponential: bool = False) -> float:
 
 
 def _distribution_of_phases(kind: str, numbers: Sequence[Sequence[float]]) -> TimeDistribution:
-    distribution = TimeDistribution(kind, tuple(tuple(map(float, row)) for row in numbers), 0.0)
+    distribution = TimeDistribution(
+        kind, tuple(tuple(map(float, numbers_of_row)) for numbers_of_row in numbers), 0.0
+    )
     phases = distribution.phases
     assert phases is not None
     computed_scv = float(phases.scv)
@@ -110,7 +112,7 @@ def _general_phases(start: Array, *rows: Array) -> PhaseType:
     return PhaseType(start, rates, onward)
 
 
-_PHASES: dict[str, Callable[..., PhaseType]] = {
+_PHASES_BY_KIND: dict[str, Callable[..., PhaseType]] = {
     "erlang": _erlang_phases,
     "hyperexponential": _parallel_phases,
     "coxian": _coxian_phases,
@@ -118,7 +120,7 @@ _PHASES: dict[str, Callable[..., PhaseType]] = {
 }
 
 
-PHASE_KINDS = frozenset(_PHASES)
+PHASE_KINDS = frozenset(_PHASES_BY_KIND)
 """The kinds of distributions that are made of phases."""
 
 
@@ -145,9 +147,12 @@ def hyperexponential(probabilities: Sequence[float], means: Sequence[float]) -> 
     >>> time.mean, time.distribution.scv
     (2.0, 1.5)
     """
-    _check_chances("probabilities", probabilities, len(means))
+    _check_probabilities("probabilities", probabilities, len(means))
     _check_positive("means of phases", means)
-    mean = math.fsum(p * phase_mean for p, phase_mean in zip(probabilities, means, strict=True))
+    mean = math.fsum(
+        phase_probability * phase_mean
+        for phase_probability, phase_mean in zip(probabilities, means, strict=True)
+    )
     relative_means = [phase_mean / mean for phase_mean in means]
     return MeanAndDistribution(
         mean, _distribution_of_phases("hyperexponential", [probabilities, relative_means])
@@ -171,16 +176,16 @@ def coxian(means: Sequence[float], onward: Sequence[float]) -> MeanAndDistributi
             f" {len(onward)}"
         )
     _check_positive("means of phases", means)
-    for chance in onward:
-        if not 0 <= chance <= 1:
+    for next_probability in onward:
+        if not 0 <= next_probability <= 1:
             raise ModelError(
-                f"the probability of a next phase must lie between 0 and 1, got {chance:g}"
+                f"the probability of a next phase must lie between 0 and 1, got {next_probability:g}"
             )
     mean = 0.0
     reach_probability = 1.0
-    for index, phase_mean in enumerate(means):
+    for phase_index, phase_mean in enumerate(means):
         mean += reach_probability * phase_mean
-        reach_probability *= onward[index] if index < len(onward) else 0.0
+        reach_probability *= onward[phase_index] if phase_index < len(onward) else 0.0
     return MeanAndDistribution(
         mean,
         _distribution_of_phases("coxian", [[phase_mean / mean for phase_mean in means], onward]),
@@ -204,18 +209,18 @@ def general_phases(alpha: Sequence[float], rates: Sequence[Sequence[float]]) -> 
         raise ModelError(
             f"{phase_count} phases need a T of {phase_count} rows and {phase_count} columns"
         )
-    _check_chances("alpha", alpha, phase_count)
+    _check_probabilities("alpha", alpha, phase_count)
     if phase_count > MOST_PHASES:
         raise ModelError(f"a time has at most {MOST_PHASES} phases, got {phase_count}")
-    for index, row in enumerate(rates):
-        other_rates = [rate for column, rate in enumerate(row) if column != index]
+    for row_index, row in enumerate(rates):
+        other_rates = [rate for column_index, rate in enumerate(row) if column_index != row_index]
         if (
-            row[index] >= 0
+            row[row_index] >= 0
             or min(other_rates, default=0.0) < 0
-            or math.fsum(row) > 1e-9 * -row[index]
+            or math.fsum(row) > 1e-9 * -row[row_index]
         ):
             raise ModelError(
-                f"row {index + 1} of T needs a diagonal below 0, other rates from 0 on, and a sum of"
+                f"row {row_index + 1} of T needs a diagonal below 0, other rates from 0 on, and a sum of"
                 " at most 0"
             )
     try:
@@ -269,7 +274,7 @@ def weibull(shape: float) -> TimeDistribution:
     """
     if not 0.1 <= shape <= 100:
         raise ModelError(f"the shape of a Weibull time lies between 0.1 and 100, got {shape:g}")
-    log_mean, log_mean_square = (math.lgamma(1 + k / shape) for k in (1, 2))
+    log_mean, log_mean_square = (math.lgamma(1 + moment_order / shape) for moment_order in (1, 2))
     scv = 1.0 if shape == 1 else _distinct_scv(math.expm1(log_mean_square - 2 * log_mean))
     return TimeDistribution("weibull", ((float(shape),),), scv)
 
@@ -307,14 +312,16 @@ def samples(values: Sequence[float]) -> MeanAndDistribution:
     return MeanAndDistribution(mean, TimeDistribution("samples", (relative_values,), scv))
 
 
-def _check_chances(chances_in_words: str, chances: Sequence[float], phase_count: int) -> None:
-    if len(chances) != phase_count or not phase_count:
+def _check_probabilities(
+    chances_in_words: str, probabilities: Sequence[float], phase_count: int
+) -> None:
+    if len(probabilities) != phase_count or not phase_count:
         raise ModelError(
-            f"{phase_count} phases need as many {chances_in_words}, got {len(chances)}"
+            f"{phase_count} phases need as many {chances_in_words}, got {len(probabilities)}"
         )
-    if min(chances) < 0 or not math.isclose(math.fsum(chances), 1.0, rel_tol=1e-6):
+    if min(probabilities) < 0 or not math.isclose(math.fsum(probabilities), 1.0, rel_tol=1e-6):
         raise ModelError(
-            f"the {chances_in_words} of phases must add up to 1, got {math.fsum(chances):g}"
+            f"the {chances_in_words} of phases must add up to 1, got {math.fsum(probabilities):g}"
         )
 
 

@@ -41,7 +41,7 @@ _PREFIXES = {
         for prefix in same
     },
 }
-_SPANS = {
+_SECONDS_BY_SPAN = {
     "min": 60,
     "h": 3600,
     "day": 86_400,
@@ -57,7 +57,7 @@ _UNIT_ROWS = (  # unit, its size in base units, their dimension, the prefixes it
     ("Hz", Fraction(1), "cycle/s", "k M G T"),
     ("op", Fraction(1), "op", "k M G T P E"),
     ("%", Fraction(1, 100), "1", ""),
-    *((span, Fraction(size), "s", "") for span, size in _SPANS.items()),
+    *((span, Fraction(size), "s", "") for span, size in _SECONDS_BY_SPAN.items()),
     ("1", Fraction(1), "1", ""),
     *((counted, Fraction(1), "1", "") for counted in ("req", "reqs", "requests")),
     *((rate, Fraction(1), "1/s", "") for rate in ("rps", "qps")),
@@ -129,9 +129,9 @@ def parse(text: str) -> tuple[float, Dimension]:
     >>> parse("50 %")
     (0.5, Dimension.of('1'))
     """
-    number, unit = _split(text)
-    factor, dimension = _scaled(text, unit or "1")
-    return _rounded(text, number, factor), dimension
+    number, unit = _number_and_unit(text)
+    factor, dimension = _factor_and_dimension(text, unit or "1")
+    return _value_in_base_units(text, number, factor), dimension
 
 
 _RATE = Dimension.of("1/s")
@@ -155,16 +155,16 @@ def to_base(text: str, dimension: Dimension) -> float:
     Traceback (most recent call last):
     slipstick.errors.UnitError: '8 MB' is a quantity in B, but a quantity in s is wanted, such as '8 us'
     """
-    number, unit = _split(text)
+    number, unit = _number_and_unit(text)
     if not unit and dimension != COUNT:
-        raise UnitError(f"{text!r} lacks its unit; write it, such as {_example(number, dimension)}")
-    factor, own_dimension = _scaled(text, unit or "1")
-    if own_dimension != dimension and not (dimension == _RATE and own_dimension in _COUNTED_RATES):
-        wanted = (
-            f"but {_dimension_in_words(dimension)} is wanted, such as {_example(number, dimension)}"
+        raise UnitError(
+            f"{text!r} lacks its unit; write it, such as {_example_quantity(number, dimension)}"
         )
+    factor, own_dimension = _factor_and_dimension(text, unit or "1")
+    if own_dimension != dimension and not (dimension == _RATE and own_dimension in _COUNTED_RATES):
+        wanted = f"but {_dimension_in_words(dimension)} is wanted, such as {_example_quantity(number, dimension)}"
         raise UnitError(f"{text!r} is {_dimension_in_words(own_dimension)}, {wanted}")
-    return _rounded(text, number, factor)
+    return _value_in_base_units(text, number, factor)
 
 
 def scale(unit: str) -> tuple[Fraction, Dimension]:
@@ -177,10 +177,10 @@ def scale(unit: str) -> tuple[Fraction, Dimension]:
     >>> scale("Mbit/s")
     (Fraction(125000, 1), Dimension.of('B/s'))
     """
-    return _scaled(_bounded(unit), unit)
+    return _factor_and_dimension(_checked_length(unit), unit)
 
 
-def _bounded(text: str) -> str:
+def _checked_length(text: str) -> str:
     if len(text) > LONGEST_TEXT:
         raise UnitError(
             f"{text[:40]!r}... has {len(text)} characters, over {LONGEST_TEXT}; write it as in"
@@ -189,8 +189,8 @@ def _bounded(text: str) -> str:
     return text
 
 
-def _split(text: str) -> tuple[str, str]:
-    stripped_text = _bounded(text).strip()
+def _number_and_unit(text: str) -> tuple[str, str]:
+    stripped_text = _checked_length(text).strip()
     if match := _QUANTITY.fullmatch(stripped_text):
         return match[1], match[2]
     fault = next(
@@ -199,7 +199,7 @@ def _split(text: str) -> tuple[str, str]:
     raise UnitError(f"{text!r}: {fault}")
 
 
-def _scaled(text: str, unit: str) -> tuple[Fraction, Dimension]:
+def _factor_and_dimension(text: str, unit: str) -> tuple[Fraction, Dimension]:
     try:
         return _factor_of(unit)
     except (
@@ -208,7 +208,7 @@ def _scaled(text: str, unit: str) -> tuple[Fraction, Dimension]:
         raise UnitError(f"{text!r}: {error}") from None
 
 
-def _rounded(text: str, number: str, factor: Fraction) -> float:
+def _value_in_base_units(text: str, number: str, factor: Fraction) -> float:
     try:
         # As a fraction, so that the value is rounded once: 0.1 us by a product of doubles would be
         # rounded twice.
@@ -236,9 +236,9 @@ def _dimension_in_words(dimension: Dimension) -> str:
     return "a plain number" if dimension == COUNT else f"a quantity in {dimension}"
 
 
-def _example(number: str, expected: Dimension) -> str:
+def _example_quantity(number: str, expected_dimension: Dimension) -> str:
     unit = {"s": "us", "B": "MB", "s/B": "ns/B", "B/s": "MB/s", "cycle/s": "GHz"}.get(
-        str(expected), str(expected)
+        str(expected_dimension), str(expected_dimension)
     )
     return repr(f"{number} {unit.removeprefix('1')}".rstrip())
 
@@ -251,30 +251,32 @@ def _factor_of(unit: str) -> tuple[Fraction, Dimension]:
     numerator = "1" if denominators and not numerator.strip() else numerator
     factor = Fraction(1)
     dimension = COUNT
-    for power, product in [(1, numerator), *((-1, product) for product in denominators)]:
-        for word in [
-            word for factor_text in product.split("*") for word in factor_text.split() or [""]
+    for sign, product in [(1, numerator), *((-1, product) for product in denominators)]:
+        for unit_word in [
+            unit_word
+            for factor_text in product.split("*")
+            for unit_word in factor_text.split() or [""]
         ]:
-            term_factor, term_dimension = _term(word)
-            factor = factor * term_factor**power
-            dimension = dimension * term_dimension**power
+            term_factor, term_dimension = _unit_power(unit_word)
+            factor = factor * term_factor**sign
+            dimension = dimension * term_dimension**sign
     return factor, dimension
 
 
-def _term(word: str) -> tuple[Fraction, Dimension]:
-    if not word:
+def _unit_power(unit_word: str) -> tuple[Fraction, Dimension]:
+    if not unit_word:
         raise UnitError(
             "a unit is missing; write products as 'B*op', quotients as 'B/s', powers as 's^2'"
         )
-    name, caret, power = word.partition("^")
-    if name not in UNITS:
-        raise UnitError(f"there is no unit {name!r}{_spelling_hint(name)}")
+    unit_name, caret, power = unit_word.partition("^")
+    if unit_name not in UNITS:
+        raise UnitError(f"there is no unit {unit_name!r}{_spelling_hint(unit_name)}")
     if caret and not re.fullmatch("-?[1-9]", power):
         raise UnitError(
-            f"the power in {word!r} is not a whole number from 1 to 9 or -9 to -1; write it as in"
+            f"the power in {unit_word!r} is not a whole number from 1 to 9 or -9 to -1; write it as in"
             " 's^2'"
         )
-    factor, dimension = UNITS[name]
+    factor, dimension = UNITS[unit_name]
     return factor ** int(power or 1), dimension ** int(power or 1)
 
 
@@ -310,38 +312,38 @@ def _misspellings() -> dict[str, str]:
     }
 
 
-def _spelling_hint(name: str) -> str:
-    if "(" in name or ")" in name:
+def _spelling_hint(unit_name: str) -> str:
+    if "(" in unit_name or ")" in unit_name:
         return "; write s/(B op) without brackets, as 's/B/op'"
     advice_by_spelling = _misspellings()
-    advice = advice_by_spelling.get(name) or advice_by_spelling.get(name.casefold())
+    advice = advice_by_spelling.get(unit_name) or advice_by_spelling.get(unit_name.casefold())
     return (
         f"; write {advice}"
         if advice
-        else did_you_mean(name, [unit for unit in UNITS if unit.isascii()])
+        else did_you_mean(unit_name, [unit for unit in UNITS if unit.isascii()])
     )
 
 
 _LONG_TIMES = ("min", "h", "day", "year")
-_TIMES = "ns us ms s"
-_BYTES = "B kB MB GB TB PB EB"
-_OPS = "op kop Mop Gop Top Pop Eop"
+_TIME_UNITS = "ns us ms s"
+_BYTE_UNITS = "B kB MB GB TB PB EB"
+_OPERATION_UNITS = "op kop Mop Gop Top Pop Eop"
 
 
-def _ladder(units: str, divisor: str = "") -> tuple[tuple[str, Fraction], ...]:
+def _units_and_factors(units: str, divisor: str = "") -> tuple[tuple[str, Fraction], ...]:
     return tuple((unit + divisor, UNITS[unit][0]) for unit in units.split())
 
 
-_LADDERS = {
-    "s": _ladder(" ".join((_TIMES, *_LONG_TIMES))),
-    "B": _ladder(_BYTES),
-    "op": _ladder(_OPS),
-    "op/s": _ladder(_OPS, "/s"),
-    "cycle/s": _ladder("Hz kHz MHz GHz THz"),
-    **{f"s/{base}": _ladder(_TIMES, f"/{base}") for base in BASES if base != "s"},
-    **{f"B/{base}": _ladder(_BYTES, f"/{base}") for base in BASES if base != "B"},
+_UNITS_BY_DIMENSION = {
+    "s": _units_and_factors(" ".join((_TIME_UNITS, *_LONG_TIMES))),
+    "B": _units_and_factors(_BYTE_UNITS),
+    "op": _units_and_factors(_OPERATION_UNITS),
+    "op/s": _units_and_factors(_OPERATION_UNITS, "/s"),
+    "cycle/s": _units_and_factors("Hz kHz MHz GHz THz"),
+    **{f"s/{base}": _units_and_factors(_TIME_UNITS, f"/{base}") for base in BASES if base != "s"},
+    **{f"B/{base}": _units_and_factors(_BYTE_UNITS, f"/{base}") for base in BASES if base != "B"},
 }
-_KIBIS = _ladder("EiB PiB TiB GiB MiB KiB B")
+_BINARY_UNITS = _units_and_factors("EiB PiB TiB GiB MiB KiB B")
 
 
 def show(value: float, dimension: Dimension, digits: int = 4) -> str:
@@ -362,11 +364,11 @@ def show(value: float, dimension: Dimension, digits: int = 4) -> str:
     """
     if not isfinite(value):
         return "not finite"
-    unit, factor = _rung([abs(value)], dimension, digits)
+    unit, factor = _suitable_unit([abs(value)], dimension, digits)
     number = float(Fraction(value) / factor)
-    text = f"{number:.{digits}g}"
-    text = f"{number:.0f}" if "e+" in text and abs(number) < 1e9 else text
-    return f"{text} {unit.removeprefix('1')}".rstrip()
+    number_text = f"{number:.{digits}g}"
+    number_text = f"{number:.0f}" if "e+" in number_text and abs(number) < 1e9 else number_text
+    return f"{number_text} {unit.removeprefix('1')}".rstrip()
 
 
 def choose(values: Iterable[float], dimension: Dimension) -> tuple[str, float]:
@@ -384,7 +386,7 @@ def choose(values: Iterable[float], dimension: Dimension) -> tuple[str, float]:
     >>> choose([4096, 1048576], Dimension.of("B"))
     ('KiB', 1024.0)
     """
-    unit, factor = _rung([abs(value) for value in values if isfinite(value)], dimension)
+    unit, factor = _suitable_unit([abs(value) for value in values if isfinite(value)], dimension)
     return unit, float(factor)
 
 
@@ -395,39 +397,50 @@ def rungs(dimension: Dimension) -> list[tuple[str, float, float]]:
     >>> rungs(Dimension.of("s"))[:2]
     [('ns', 1e-09, 1e-09), ('us', 1e-06, 1e-06)]
     """
-    ladder = _LADDERS.get(str(dimension), ((str(dimension), Fraction(1)),))
+    units_and_factors = _UNITS_BY_DIMENSION.get(str(dimension), ((str(dimension), Fraction(1)),))
     return [
         (unit, float(factor), float(factor) * (2 if unit in _LONG_TIMES else 1))
-        for unit, factor in ladder
+        for unit, factor in units_and_factors
     ]
 
 
-def _rung(sizes: list[float], dimension: Dimension, digits: int = 4) -> tuple[str, Fraction]:
-    ladder = _LADDERS.get(str(dimension), ((str(dimension), Fraction(1)),))
+def _suitable_unit(
+    absolute_values: list[float], dimension: Dimension, digits: int = 4
+) -> tuple[str, Fraction]:
+    units_and_factors = _UNITS_BY_DIMENSION.get(str(dimension), ((str(dimension), Fraction(1)),))
     if (
         dimension == BYTES
-        and not any(size % 1 for size in sizes)
-        and (binary_rung := _binary_rung([int(size) for size in sizes]))
+        and not any(absolute_value % 1 for absolute_value in absolute_values)
+        and (
+            binary_rung := _suitable_binary_unit(
+                [int(absolute_value) for absolute_value in absolute_values]
+            )
+        )
     ):
         return binary_rung
-    largest = (
-        float(f"{max(sizes, default=0.0):.{digits - 1}e}") or 1.0
+    largest_value = (
+        float(f"{max(absolute_values, default=0.0):.{digits - 1}e}") or 1.0
     )  # 999.99 us are 1 ms, nothing is 0 s
     # From minutes on, a unit is taken at twice its size: 90 s and 100 min, but 2 h and 3 day.
-    fitting_rungs = [
-        rung for rung in ladder if float(rung[1]) * (2 if rung[0] in _LONG_TIMES else 1) <= largest
+    fitting_units = [
+        unit_and_factor
+        for unit_and_factor in units_and_factors
+        if float(unit_and_factor[1]) * (2 if unit_and_factor[0] in _LONG_TIMES else 1)
+        <= largest_value
     ]
-    return fitting_rungs[-1] if fitting_rungs else ladder[0]
+    return fitting_units[-1] if fitting_units else units_and_factors[0]
 
 
-def _binary_rung(counts: list[int]) -> tuple[str, Fraction] | None:
+def _suitable_binary_unit(counts: list[int]) -> tuple[str, Fraction] | None:
     """Return the largest binary unit that divides all counts, if its numbers are shorter than
     decimal ones: 4 KiB, but 128 kB.
     """
     divisor = gcd(*counts)
-    unit, factor = next(rung for rung in _KIBIS if divisor % rung[1] == 0)
+    unit, factor = next(
+        unit_and_factor for unit_and_factor in _BINARY_UNITS if divisor % unit_and_factor[1] == 0
+    )
     if (multiple := divisor // factor) < PLAIN_BELOW and len(str(multiple)) < len(
         str(divisor).rstrip("0")
     ):
         return unit, factor
-    return _KIBIS[-1] if max(counts, default=0) < PLAIN_BELOW else None
+    return _BINARY_UNITS[-1] if max(counts, default=0) < PLAIN_BELOW else None

@@ -199,7 +199,7 @@ def contradicted_keys(discipline: str, is_written: Mapping[str, bool]) -> Iterat
     ['rates']
     """
     if DISCIPLINES[discipline].delay:
-        for key in (key for key, present in is_written.items() if present):
+        for key in (key for key, key_is_written in is_written.items() if key_is_written):
             yield key, f"an is station serves everyone at once; leave {key} out"
     elif is_written["rates"] and is_written["servers"]:
         yield "servers", "rates say how fast the station is; leave servers out"
@@ -438,9 +438,11 @@ def known_methods(kind: str) -> tuple[str, ...]:
     >>> known_methods("law")
     ('closed-form',)
     """
-    added_methods = (name.partition("/") for name in METHODS_ADDED)
-    names = (name for model_kind, _, name in added_methods if model_kind == kind)
-    return tuple(dict.fromkeys([*METHODS.get(kind, ()), *names]))
+    added_methods = (method_name.partition("/") for method_name in METHODS_ADDED)
+    added_names = (
+        method_name for model_kind, _, method_name in added_methods if model_kind == kind
+    )
+    return tuple(dict.fromkeys([*METHODS.get(kind, ()), *added_names]))
 
 
 def model_kinds() -> tuple[str, ...]:
@@ -493,8 +495,8 @@ def refuse_unknown(constructs: Collection[str], method: str, known: Collection[s
     slipstick.errors.NoAnswerError: quick has no rule for geometric counts (a repetition whose number of rounds is geometric); markov-chain, simulation have
     """
     for construct in sorted(set(constructs) - set(known)):
-        methods = [name for name in (MARKOV_CHAIN, SIMULATION) if construct in KNOWN[name]]
+        knowing_methods = [name for name in (MARKOV_CHAIN, SIMULATION) if construct in KNOWN[name]]
         raise NoAnswerError(
             f"{method} has no rule for {construct} ({CONSTRUCTS.get(construct, construct)});"
-            f" {', '.join(methods)} {'have' if len(methods) > 1 else 'has'}"
+            f" {', '.join(knowing_methods)} {'have' if len(knowing_methods) > 1 else 'has'}"
         )
