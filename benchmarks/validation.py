@@ -19,6 +19,8 @@ rows of a closed form that are fitted in a second.
 from __future__ import annotations
 
 import argparse
+import csv
+import io
 import tempfile
 import time
 from collections.abc import Mapping
@@ -43,6 +45,7 @@ from slipstick_measure.fit.formula import Timings
 from slipstick_measure.fit.request import EstimationRequest, prepare_estimation
 from slipstick_measure.fit.siblings import SiblingPrediction, curves_of, left_out
 from slipstick_measure.questions.validation import ValidationResult, ValidationSet
+from slipstick_measure.readers.cells import is_missing
 
 ROOT = Path(__file__).parents[1]
 STARTS, STEPS = (8.0, 16.0), (2.0, 4.0)
@@ -186,20 +189,27 @@ def left_out_sets(path: Path, kind: str = "") -> list[Group]:
 
 def _joined(table: Path, new: Path) -> str:
     """Return the rows of two tables of the same columns, with a column that says of which."""
-    parts = {name: path.read_text().splitlines() for name, path in (("known", table), ("new", new))}
-    heading = parts["known"][0]
-    if parts["new"][0] != heading:
-        raise SystemExit(f"{new} has other columns than {table}: {parts['new'][0]}")
-    rows = [f"{line},{name}" for name, lines in parts.items() for line in lines[1:] if line]
-    return "\n".join([f"{heading},origin", *rows])
+    known, added = (read_columns(path) for path in (table, new))
+    if set(added.headings) != set(known.headings):
+        raise SystemExit(f"{new} has other columns than {table}: {', '.join(added.headings)}")
+    text = io.StringIO()
+    writer = csv.writer(text)
+    writer.writerow([*known.headings, "origin"])
+    for name, part in (("known", known), ("new", added)):
+        cells = zip(*(part.column(heading) for heading in known.headings), strict=True)
+        writer.writerows([*row, name] for row in cells)
+    return text.getvalue()
 
 
 def database(table: Path) -> list[Group]:
     """Predict each curve by its siblings, and by laws alone."""
     read = read_columns(table)
-    columns = {name: read.column(name) for name in ("curve", "series", "hardware_threads")}
-    threads = [float(cell) for cell in read.column("threads")]
-    rates = [float(cell) for cell in read.column("transactions_per_s")]
+    names = ("curve", "series", "hardware_threads", "threads", "transactions_per_s")
+    cells = zip(*(read.column(name) for name in names), strict=True)
+    # A missing measurement is no row: the other points of its curve count.
+    rows = [row for row in cells if not is_missing(row[-1])]
+    columns = dict(zip(names, zip(*rows, strict=True), strict=True))
+    threads, rates = ([float(cell) for cell in columns[name]] for name in names[3:])
     curves = curves_of(columns["curve"], threads, rates)
     alike = dict(zip(columns["curve"], columns["series"], strict=True))
     hardware = dict(zip(columns["curve"], map(int, columns["hardware_threads"]), strict=True))

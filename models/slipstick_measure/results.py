@@ -192,6 +192,7 @@ class Estimation:
     groups : errors on each group by a fit to the others; none where there is one group only
     by : the columns that make a group
     noise : of each measured value, relative [1]
+    noise_assumed : whether too few rows are left over the parameters to tell it
     fitted_error : median of the relative errors on the rows that were fitted [1]
     widened : factor by which intervals were widened after the check
     score, simple_score : mean interval scores of the check, and of intervals by the errors of the
@@ -209,6 +210,7 @@ class Estimation:
     groups: tuple[GroupError, ...]
     by: tuple[str, ...]
     noise: tuple[float, ...]
+    noise_assumed: bool
     fitted_error: float
     widened: float
     score: float | None

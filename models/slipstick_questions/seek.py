@@ -555,7 +555,10 @@ def _searched(case_search: _CaseSearch) -> ConditionSearch:
         columns, places, None if case_search.single else case_search.columns
     )
     if case.built.uncertain.paths and case_search.built is None:
-        changes = [_banded(case_search, places, change) for change in changes]
+        drawn = _drawn_margins(case_search, places)
+        changes = [_banded(drawn, places, change) for change in changes]
+        if not changes:
+            undecided = [*undecided, *_open_stretches(drawn, places)]
     finite = np.isfinite(margins[0])
     nearest = (
         int(np.nanargmin(np.abs(np.where(finite, margins[0], np.nan)))) if finite.any() else None
@@ -599,9 +602,9 @@ def _searched(case_search: _CaseSearch) -> ConditionSearch:
     )
 
 
-def _banded(case_search: _CaseSearch, places: Array, change: Change) -> Change:
-    """Return a change with its band: the middle nine tenths of the changes over draws of the
-    uncertain settings.
+def _drawn_margins(case_search: _CaseSearch, places: Array) -> Array:
+    """Return the margin of the condition at places for draws of the uncertain settings [draws,
+    places].
     """
     count = len(places)
     columns = drawn_columns(
@@ -610,8 +613,32 @@ def _banded(case_search: _CaseSearch, places: Array, change: Change) -> Change:
     margins, _ = case_search.condition.look(
         {name: column.ravel() for name, column in columns.items()}
     )
+    return np.asarray(margins[0].reshape(BAND_DRAWS, count))
+
+
+def _open_stretches(drawn: Array, places: Array) -> Iterator[tuple[float, float]]:
+    """Yield the stretches of places where the condition holds in part of the draws of the uncertain
+    settings, and in less than their middle nine tenths.
+    """
+    part = (drawn >= 0).mean(axis=0)
+    is_open = (part > LOW_PROBABILITY) & (part < HIGH_PROBABILITY)
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], is_open, [False]]).astype(int)))
+    for first, after in edges.reshape(-1, 2).tolist():
+        yield float(places[first]), float(places[after - 1])
+
+
+def _banded(drawn: Array, places: Array, change: Change) -> Change:
+    """Return a change with its band: the middle nine tenths of the changes over draws of the
+    uncertain settings.
+
+    Parameters
+    ----------
+    drawn : margins of the condition [draws, places]
+    places : at which they are
+    change : of the condition
+    """
     crossings = []
-    for row in margins[0].reshape(BAND_DRAWS, count):
+    for row in drawn:
         sides = (
             (row[:-1] < 0) & (row[1:] >= 0) if change.starts else (row[:-1] >= 0) & (row[1:] < 0)
         )

@@ -257,6 +257,10 @@ def test_a_limit_is_undecided_within_the_ranges(folder: Path) -> None:
     assert "undecided within the ranges, because a limit lies in the interval: 5" in words
     assert "of their draws change there)" in words
     assert "undecided within the ranges (" in words
+    text = text.replace("from: 1, to: 1.1", "from: 1, to: 1.01")
+    (folder / "study.yaml").write_text(text.replace(">= 5.05 ms", ">= 5.2 ms"))
+    (sentence,) = run("study.yaml").questions["seek"].sentences()
+    assert "undecided from 1" in sentence
     assert "helps most" in words
     assert "undecided within the ranges" in words.partition("helps most")[2]
 

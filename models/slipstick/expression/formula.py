@@ -313,6 +313,9 @@ class _FormulaReader:
     def sum(self, depth: int) -> _ParsedPart:
         terms = [self._product(depth)]
         while sign := self.accept("+", "-"):
+            after = self._current_token
+            if (sign.text, after.text) == ("+", "-") and after.column == sign.column + 1:
+                raise FormulaError("a range is written LOW..HIGH, not with '+-'", sign.column)
             next_term = self._product(depth)
             if sign.text == "-":
                 terms = [

@@ -91,29 +91,47 @@ def _rows(
     """Return the curve, the number of processors and the value of each row, and the key that
     siblings share.
     """
+    from slipstick.schema.text import Mark
     from slipstick_measure.fit.columns import heading_and_unit, read_columns
+    from slipstick_measure.readers.cells import is_missing
 
     table = read_columns(file)
     mapped = dict(column.partition("=")[::2] for column in columns)
     named = [column.partition("=")[2] for column in measured_columns]
-    headings = [mapped.get("p", "p"), heading_and_unit(named[0])[0] if named else "value"]
     keys = [word.strip() for word in curve_columns.split(",") if word.strip()]
     common = [word.strip() for word in sibling_columns.split(",") if word.strip()]
-    for heading in (*headings, *keys, *common):
+    free = [heading for heading in table.headings if heading not in (*keys, *common)]
+    p_heading = mapped.get("p") or _only(free, ["p"], "p")
+    value_heading = (
+        heading_and_unit(named[0])[0] if named else _only(free, ["rate", "time"], "value")
+    )
+    for heading in (p_heading, value_heading, *keys, *common):
         if heading not in table.headings:
-            refuse(
-                "FILE",
-                f"{file} has no column {heading!r}; name the processors by --column p=COLUMN and"
-                f" the value by --measured throughput=COLUMN, of {', '.join(table.headings)}",
+            problem = (
+                f"there is no column {heading!r}; name the processors by --column p=COLUMN and the"
+                f" value by --measured throughput=COLUMN, of {', '.join(table.headings)}"
             )
-    names = [" ".join(cells) for cells in zip(*map(table.column, keys), strict=True)]
-    groups = [" ".join(cells) for cells in zip(*map(table.column, common), strict=True)]
-    alike = dict(zip(names, groups or [""] * len(names), strict=True))
-    numbers = [
-        [_number(cell, table.mark(row), heading) for row, cell in enumerate(table.column(heading))]
-        for heading in headings
-    ]
-    return names, alike, numbers[0], numbers[1]
+            raise Mark(table.file, 1, 1).error(problem)
+    rows = [row for row, cell in enumerate(table.column(value_heading)) if not is_missing(cell)]
+    if not rows:
+        raise Mark(table.file, 1, 1).error("all its cells are empty", value_heading)
+    names, groups = (
+        [" ".join(table.column(heading)[row] for heading in headings) for row in rows]
+        for headings in (keys, common)
+    )
+    p, values = (
+        [_number(table.column(heading)[row], table.mark(row), heading) for row in rows]
+        for heading in (p_heading, value_heading)
+    )
+    return names, dict(zip(names, groups, strict=True)), p, values
+
+
+def _only(headings: Sequence[str], kinds: Sequence[str], usual: str) -> str:
+    """Return the only heading that says one of some kinds of column; else the usual one."""
+    from slipstick_measure.readers.columns import TableColumn
+
+    matching = [heading for heading in headings if TableColumn.of(0, heading, []).kind in kinds]
+    return matching[0] if len(matching) == 1 and usual not in headings else usual
 
 
 def _number(cell: str, mark: Mark, heading: str) -> float:

@@ -55,14 +55,14 @@ def wants_rows(
     """Return whether a table has one row for each set of parameter values of a model: by the
     options given, or by headings that are paths or parameters.
     """
-    if any(options):
+    if any(options) or "@" in (free or ""):
         return True
     if not free or len(models) != 1 or len(files) != 1:
         return False
     from slipstick.schema.inputs import resolve
     from slipstick.schema.library import Library
     from slipstick.schema.text import at
-    from slipstick_measure.fit.columns import read_columns
+    from slipstick_measure.fit.columns import parameter_name, read_columns
 
     try:
         headings = read_columns(files[0]).headings
@@ -74,7 +74,7 @@ def wants_rows(
         at(tree, name) is not None
         for heading in headings
         if heading not in plain
-        for name in (heading, f"parameters.{heading}")
+        for name in (heading, f"parameters.{heading}", f"parameters.{parameter_name(heading)}")
         if "." in name
     )
 

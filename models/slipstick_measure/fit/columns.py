@@ -23,11 +23,12 @@ from slipstick.method.methods import form_of
 from slipstick.method.names import first_quantity
 from slipstick.schema.inputs import REFERENCES, BuiltModel, Inputs, Settings, build, resolve
 from slipstick.schema.library import Library
-from slipstick.schema.text import Mark, Node, canonical, file_text, read_value, shown_name
+from slipstick.schema.text import Mark, Node, at, canonical, file_text, read_value, shown_name
 from slipstick.units import scale, to_base
 from slipstick.vocabulary import SIMULATION
 from slipstick_measure.formats import table_called
 from slipstick_measure.measurements import Hints
+from slipstick_measure.readers.cells import is_missing
 from slipstick_measure.readers.reading import delimiter_of, open_file
 from slipstick_measure.readers.tidy import is_table_of_model
 from slipstick_measure.traces.readers import trace_format
@@ -182,6 +183,15 @@ def heading_and_unit(cell: str) -> tuple[str, str]:
     """
     match = _UNIT.fullmatch(cell)
     return (match["name"], match["unit"]) if match else (cell, "")
+
+
+def parameter_name(heading: str) -> str:
+    """Return the name that a parameter called as a heading would have.
+
+    >>> parameter_name("Message Size")
+    'message_size'
+    """
+    return re.sub(r"\W+", "_", heading.casefold())
 
 
 @dataclass(frozen=True)
@@ -346,7 +356,9 @@ class _TableReader:
         """
         if heading in self.built.shape.names(self.built.options.method):
             return ColumnUse(measured=heading)
-        names = [heading, f"parameters.{heading}"]
+        if heading == "machine" and at(self.inputs.tree, heading) is None:
+            return None  # the model has none, so the cells are names of the table's own
+        names = [heading, f"parameters.{heading}", f"parameters.{parameter_name(heading)}"]
         accepted = {*self.built.parameters, *_NAMES}
         for name in names:
             path = name if name in _NAMES else canonical(self.inputs.tree, name)
@@ -367,7 +379,13 @@ class _TableReader:
         for heading, use in self.uses.items():
             unit = use.unit or self.table.units.get(heading, "")
             for row, cell in enumerate(self.table.column(heading)):
-                if use.path:
+                if use.path and is_missing(cell):
+                    message = (
+                        f"the cell is {cell or 'empty'}, and {use.path} needs a value in every row;"
+                        " write it, or take the row out"
+                    )
+                    problems.append(self.table.mark(row).problem(message, heading))
+                elif use.path:
                     row_settings[row][use.path] = f"{cell} {unit}".strip()
                 elif use.settings and cell in use.settings:
                     row_settings[row].update(use.settings[cell])
@@ -418,7 +436,7 @@ class _TableReader:
                 )
             unit = self.uses[heading].unit or self.table.units.get(heading, "")
             for row, cell in enumerate(self.table.column(heading)):
-                if not cell:
+                if is_missing(cell):
                     continue
                 try:
                     value = _number(cell, unit, names[name])

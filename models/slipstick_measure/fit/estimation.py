@@ -18,6 +18,7 @@ from slipstick.errors import NoAnswerError
 from slipstick.late import Array, NDArray, np
 from slipstick_measure.fit.columns import Observed
 from slipstick_measure.fit.posterior import (
+    ENOUGH_FREEDOM,
     PRECISION,
     SIMULATED_PRECISION,
     TAILS,
@@ -279,9 +280,14 @@ def _posterior(
     try:
         return estimate(slopes, logs, owners, priors, start, precision)
     except FloatingPointError:
+        values, _ = slopes(np.tile([prior.mean for prior in priors], (len(rows), 1)))
+        without = np.flatnonzero((np.isfinite(logs) & ~np.isfinite(values)).any(axis=0))
+        place = (
+            f"in line {task.observed.table.lines[rows[without[0]]]}" if len(without) else "at a row"
+        )
         raise NoAnswerError(
-            f"{task.observed.built.name} has no finite value at a row where the free parameters"
-            " have the middle of their ranges; are the ranges right?"
+            f"{task.observed.built.name} has no finite value above 0 {place}, where the free"
+            " parameters have the middle of their ranges; are the ranges right?"
         ) from None
 
 
@@ -492,6 +498,7 @@ def _result(
         groups=tuple(errors),
         by=task.groups,
         noise=tuple(posterior.deviations_of_noise.tolist()),
+        noise_assumed=bool(posterior.freedom.min() < ENOUGH_FREEDOM),
         fitted_error=float(np.median(own)),
         widened=factor,
         score=score,

@@ -18,7 +18,7 @@ Source: Gelman and others, Bayesian Data Analysis, 3rd edition, 2013, chapters 5
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from slipstick.late import Array, NDArray, np
@@ -37,6 +37,11 @@ FEW_GROUPS, MANY_GROUPS = 4, 9
 few groups, the second from many on. Chosen on ten groups of published times between tokens."""
 
 LEAST_NOISE = 2e-3
+ASSUMED_NOISE, ENOUGH_FREEDOM = 0.03, 2.0
+"""Scale of the noise in logarithms that is assumed, as one more row, where fewer rows than the second
+are left over the parameters: two rows meet two parameters exactly, whatever their noise is. With the
+factor for so few rows it is a standard deviation of 7 %; assumed, of the order of repeated timings."""
+
 STEPS = 40
 LONGEST_STEP = 1.0
 PRECISION, SIMULATED_PRECISION = 1e-4, 0.01
@@ -120,6 +125,7 @@ class Posterior:
     spread : by parameter and column, the standard deviation of the offsets [log]
     noise : of each measured value, the scale of its distribution [log]
     evidence : logarithm of the probability of the rows, up to a constant
+    freedom : rows left over the parameters, of each measured value; the noise is known so well [1]
     widened : factor of the standard deviation that parameters give to predictions
     """
 
@@ -130,6 +136,7 @@ class Posterior:
     spread: dict[tuple[int, str], float]
     noise: Array
     evidence: float
+    freedom: Array = field(default_factory=lambda: np.array([np.inf]))
     widened: float = 1.0
 
     def parameters(self, owners: dict[str, str]) -> tuple[Array, Array]:
@@ -244,6 +251,7 @@ class _Search:
             for column in prior.owners
         }
         self.noise = np.full(len(logs), 0.1)
+        self.freedom = np.ones(len(logs))
         self.at = self.mean.copy()
         if start is not None:
             before = dict(zip(start.offsets, start.centre[k:], strict=True))
@@ -327,8 +335,11 @@ class _Search:
         apart = np.where(self.there, self.logs - self.values, 0.0)
         squares = (weights * apart**2).sum(axis=1) * self.noise**2
         count = self.there.sum(axis=1)
-        freedom = np.maximum(count * (1 - used / max(count.sum(), 1)), 1.0)
-        noise = np.maximum(np.sqrt(squares / freedom), LEAST_NOISE)
+        freedom = np.maximum(count * (1 - used / max(count.sum(), 1)), 0.0)
+        assumed = np.clip(ENOUGH_FREEDOM - freedom, 0.0, 1.0)
+        variance = (squares + assumed * ASSUMED_NOISE**2) / (freedom + assumed)
+        noise = np.maximum(np.sqrt(variance), LEAST_NOISE)
+        self.freedom = freedom
         changed = float(np.abs(np.log(noise / self.noise)).max())
         self.noise = noise
         k = len(self.priors)
@@ -341,12 +352,20 @@ class _Search:
         return changed / 10
 
     def posterior(self) -> Posterior:
-        """Return the posterior at the current point."""
-        _, curvature, _ = self._normal_equations()
+        """Return the posterior at the current point; its noise is larger by what few rows do not tell
+        of it (Student's t).
+        """
+        from scipy.special import stdtrit
+
         precision = self._precision()
-        information = curvature + np.diag(precision)
         evidence = -self._cost(self.at, self.values)
+        _, curvature, _ = self._normal_equations()
+        information = curvature + np.diag(precision)
         evidence += 0.5 * float(np.log(precision).sum() - np.linalg.slogdet(information)[1])
+        known_by = np.maximum(self.freedom, ENOUGH_FREEDOM)
+        self.noise = self.noise * stdtrit(known_by, 0.95) / stdtrit(np.inf, 0.95)
+        _, curvature, _ = self._normal_equations()
+        information = curvature + np.diag(precision)
         return Posterior(
             self.priors,
             self.offsets,
@@ -355,6 +374,7 @@ class _Search:
             self.spread,
             self.noise,
             evidence,
+            self.freedom,
         )
 
 

@@ -75,6 +75,7 @@ def prepare_estimation(request: EstimationRequest, library: Library) -> Estimati
         ]
     )
     observed = observe(table, request.uses, request.settings, library, list(grouping))
+    entries = [_with_path(entry, observed) for entry in entries]
     problems: list[Problem] = []
     free: dict[str, FreeParameter] = {}
     choices: list[UnknownChoice] = []
@@ -138,6 +139,13 @@ def _parted(scalar: Scalar) -> _Parted:
     path, _, values = text.partition("=")
     names = tuple(owner.strip() for owner in owners.split("+") if owner.strip())
     return _Parted(scalar, path.strip(), values.strip(), names)
+
+
+def _with_path(entry: _Parted, observed: Observed) -> _Parted:
+    """Return a free parameter with its path where its name alone is written, as in headings."""
+    path = f"parameters.{entry.path}"
+    known = observed.built.entries
+    return replace(entry, path=path) if entry.path not in known and path in known else entry
 
 
 def _with_group(table: ColumnTable, groups: Sequence[str]) -> ColumnTable:

@@ -479,7 +479,7 @@ def _take_values(
     rates = [
         column for column in free if column.kind == "rate" or (rate_told and column.kind == "time")
     ]
-    if times or part_columns:
+    if times or (part_columns and not rates):
         _take_times(roles, times, part_columns)
         if len(rates) == 1 and roles.weak is None:
             roles.weak = _work_grows(roles, columns, rates[0])

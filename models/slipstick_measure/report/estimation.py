@@ -57,7 +57,7 @@ def estimation_sentences(estimation: Estimation, split: str = "") -> list[str]:
     """
     values = ", ".join(estimation.measured)
     first = (
-        f"{estimation.model} was held against {estimation.rows} rows of {values}; the median error"
+        f"{estimation.model} was held against {with_noun(estimation.rows, 'row')} of {values}; the median error"
         f" on them is {percent(estimation.fitted_error, 2)}."
     )
     if not estimation.groups:
@@ -194,6 +194,7 @@ def _notes(estimation: Estimation) -> Iterator[str]:
         f"{name} {percent(deviation, 2)}"
         for name, deviation in zip(estimation.measured, estimation.noise, strict=True)
     )
-    yield f"noise of the rows: {noise}"
+    assumed = "; partly assumed, as hardly a row is left over the parameters"
+    yield f"noise of the rows: {noise}{assumed if estimation.noise_assumed else ''}"
     if estimation.ignored:
         yield f"not used: {', '.join(estimation.ignored)}"

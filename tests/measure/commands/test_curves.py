@@ -97,11 +97,28 @@ def test_the_command_continues_the_short_curve(
     assert found["low"] < truth < found["high"]
 
 
+def test_columns_are_found_by_name_and_missing_cells_left_out(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = (folder / "curves.csv").read_text().splitlines()
+    assert main(["fit", "curves.csv", *OPTIONS[:6], "--json"]) == 0
+    expected = capsys.readouterr().out
+    (folder / "curves.csv").write_text("\n".join([*lines, "c0,red,32,", "c0,red,64,n/a"]))
+    assert main(["fit", "curves.csv", *OPTIONS[:6], "--json"]) == 0
+    assert capsys.readouterr().out == expected
+    (folder / "curves.csv").write_text(f"{lines[0]}\nc0,red,1,\n")
+    assert main(["fit", "curves.csv", *OPTIONS[:6]]) == 2
+    assert "all its cells are empty" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [
         (OPTIONS[:4], "say how far the curves are to be continued, such as --at 32,64"),
-        ([*OPTIONS[:6], "--column", "p=thread"], "has no column 'thread'; name the processors by"),
+        (
+            [*OPTIONS[:6], "--column", "p=thread"],
+            "there is no column 'thread'; name the processors by",
+        ),
     ],
 )
 def test_mistakes_are_named(

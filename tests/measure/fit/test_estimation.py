@@ -99,6 +99,27 @@ def test_a_truth_comes_back_with_its_units(tmp_path: Path) -> None:
     assert "Nothing was left out" in estimation_text(estimated)
 
 
+def test_noise_is_assumed_where_no_row_is_left_over(tmp_path: Path) -> None:
+    """Two rows meet two parameters exactly, which says nothing of their noise; of few rows the
+    intervals are those of Student.
+    """
+    free = ["share=0.1..10", "start=1 us..1 ms"]
+    two = "parameters.size,time [us]\n1 MB,45\n1 GB,25020\n"
+    estimated = found(tmp_path, two, free)
+    assert estimated.noise_assumed
+    assert estimated.noise[0] == pytest.approx(0.03 * 2.92 / 1.645 * 2.132 / 1.645, rel=0.1)
+    assert "; partly assumed, as hardly a row is left over" in " ".join(
+        estimation_text(estimated).split()
+    )
+    held = []
+    for seed in range(40):
+        rows = "\n".join(table({"one": 0.71}, 0.03, seed).splitlines()[::2])
+        of_four = found(tmp_path, rows, free)
+        assert not of_four.noise_assumed
+        held.append(of_four.parameters[0].low < 0.71 < of_four.parameters[0].high)
+    assert 0.8 < np.mean(held) < 0.98
+
+
 def test_a_gross_outlier_hardly_matters(tmp_path: Path) -> None:
     rows = table({"one": 0.71}, 0.01, 12) + "\none,1e9 B,90000"
     free = ["parameters.share=0.5..1", "parameters.start=1 us..100 us"]
@@ -228,6 +249,11 @@ def test_several_values_each_with_its_noise(tmp_path: Path) -> None:
             ["parameters.share"],
             "; rename the column if it is not meant to be one",
         ),
+        (
+            "size [B],time [s]\n,1\n",
+            ["share"],
+            "the cell is empty, and parameters.size needs a value in every row",
+        ),
     ],
 )
 def test_mistakes_are_named(tmp_path: Path, rows: str, free: Sequence[str], words: str) -> None:
@@ -241,8 +267,8 @@ def test_a_fit_that_has_no_value_says_so(tmp_path: Path) -> None:
     with pytest.raises(NoAnswerError) as error:
         found(tmp_path, "parameters.size,time [s]\n1 GB,1\n", ["parameters.share=0.5..1"], model)
     assert str(error.value) == (
-        "mine has no finite value at a row where the free parameters have the middle of their"
-        " ranges; are the ranges right?"
+        "mine has no finite value above 0 in line 2, where the free parameters have the middle of"
+        " their ranges; are the ranges right?"
     )
 
 
@@ -286,6 +312,15 @@ def test_a_table_with_too_many_models_is_refused(
     rows = "machine,parameters.size,time [s]\nnodes-2024,1 GB,1\ngpu-node-a100,1 GB,1\n"
     with pytest.raises(SpecError, match="shape a model; take fewer values of them"):
         found(tmp_path, rows, ["parameters.share=0.5..1"], f"{ROOFLINE}machine: nodes-2024\n")
+
+
+def test_columns_are_read_as_people_write_them(tmp_path: Path) -> None:
+    """Headings without paths, names of machines that the model does not have, and missing cells."""
+    rows = "machine,Size (GB),time [s],note\nred,1,0.025,\nblue,2,n/a,cold\nblue,4,0.1,\n"
+    estimated = found(tmp_path, rows, ["share=0.5..1@machine"])
+    assert [group.rows for group in estimated.groups] == [1, 1]
+    assert estimated.ignored == ("note",)
+    assert estimated.parameters[0].path == "parameters.share"
 
 
 def test_no_row_that_is_wanted(tmp_path: Path) -> None:

@@ -413,6 +413,7 @@ def character(name: str) -> str:
         ("2 (n)", 3, f"'(' {MISSING}"),
         ("parts(3)", 6, f"'(' {MISSING}"),
         ("n if parts else 2", 3, f"'if' {MISSING}"),
+        ("n +- 2", 3, "a range is written LOW..HIGH, not with '+-'"),
         ("n ^ 2", 3, "'^' is no operator; write ** for a power"),
         ("n % 2", 3, "'%' is no operator; write 50 % as 0.5"),
         ("n = 2", 3, "'=' does not compare; write ==, >= or <= in a condition"),
