@@ -20,6 +20,7 @@ from slipstick.study.cases import Place, StudyContext
 from slipstick.study.evaluator import Evaluator, evaluator
 from slipstick.vocabulary import TECHNOLOGIES
 from slipstick_rates.files import CORE, TrendSpec, trend_of
+from slipstick_rates.series import FEWEST_POINTS, SHORTEST_SPAN
 from slipstick_rates.trend import (
     PROCESSORS,
     Draws,
@@ -244,6 +245,12 @@ def trended_case(
     ]
     if not followed:
         why = f"{case}: no parameter follows what {trend.name} has a rate of"
+        if trended.as_of is not None:
+            why = (
+                f"{case}: with what was known in {trended.as_of:g}, {trend.name} has no rate of a"
+                f" class that it follows; a series needs {FEWEST_POINTS} points over"
+                f" {SHORTEST_SPAN:g} years"
+            )
         raise study.refusal(place, why)
     _check_followed(followed, trend, built)
     unfollowed = tuple(

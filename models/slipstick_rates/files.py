@@ -458,9 +458,12 @@ def points_in(text: str, file: str) -> dict[str, tuple[Listing, str]]:
 
     Parameters
     ----------
-    text, file : of the table, with a line of names; year and value are needed
+    text, file : of the table, with a line of names; year and value are needed. The names are
+        separated by commas, tabs, bars or semicolons, with which a comma is a decimal one.
     """
-    rows = csv.reader(StringIO(text.removeprefix("\ufeff")))
+    text = text.removeprefix("\ufeff")
+    delimiter = max(",;\t|", key=text.partition("\n")[0].count)
+    rows = csv.reader(StringIO(text), delimiter=delimiter)
     head = [name.strip() for name in next(rows, [])]
     for heading in ("year", "value"):
         if heading not in head:
@@ -473,6 +476,8 @@ def points_in(text: str, file: str) -> dict[str, tuple[Listing, str]]:
     units: dict[str, str] = {}
     for number, cells in _numbered(rows):
         row = dict(zip(head, cells, strict=False))
+        if delimiter == ";":
+            row["value"] = re.sub(r"(?<=[0-9]),(?=[0-9])", ".", row.get("value", ""))
         name = row.get("series", "")
         mark = Mark(file, number, 1)
         items.setdefault(name, []).append(_point(row, mark))

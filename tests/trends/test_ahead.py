@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from slipstick.errors import ModelError, SpecError, UnknownNameError
-from slipstick.report.formatting import question_section
+from slipstick.report.formatting import percent, question_section
 from slipstick.results.words import Words
 from slipstick.schema.inputs import solve_settings
 from slipstick.schema.kinds.quantity import validate
@@ -261,6 +261,8 @@ def test_with_what_was_known_earlier_the_rates_are_others(folder: Path) -> None:
     assert "points known in 2015" in question_section(ProjectResult(then))
     with pytest.raises(SpecError, match="rates without points, so nothing tells what was known"):
         projection(text.replace("measured", "milestones"))
+    with pytest.raises(SpecError, match="with what was known in 1980, measured has no rate of a"):
+        projection(text.replace("as_of: 2015", "as_of: 1980"))
 
 
 def test_the_most_that_processors_save_is_what_the_model_says(folder: Path) -> None:
@@ -305,7 +307,8 @@ def test_one_case_overtakes_another_in_a_year_with_its_band(folder: Path) -> Non
     assert overtaking.part is not None
     assert overtaking.part < 0.95
     assert overtaking.high is None
-    assert " or later, in 91 % of the draws)" in " ".join(ProjectResult(made).sentences())
+    crossed = f" or later, in {percent(overtaking.part)} of the draws)"
+    assert crossed in " ".join(ProjectResult(made).sentences())
     (sentence,) = [text for text in ProjectResult(made).sentences() if "less time than" in text]
     assert sentence.startswith(f"Other takes less time than base from {year(overtaking.year)}")
 
@@ -333,11 +336,15 @@ def test_points_of_a_user_drive_a_class_from_yaml_or_from_a_table(folder: Path) 
     Path("points.yaml").write_text(
         f"trend: 1\nseries: {{mine: {{of: [memory], points: [{listed}]}}}}\n"
     )
+    decimal_commas = table.replace(",", ";").replace(".", ",")
+    Path("commas.csv").write_text(decimal_commas)
+    Path("commas.yaml").write_text("trend: 1\nseries: {mine: {of: [memory], points: commas.csv}}\n")
     answers = []
-    for name in ("csv.yaml", "points.yaml"):
+    for name in ("csv.yaml", "points.yaml", "commas.yaml"):
         (track,) = projection(f"answer: [time]\n{PROJECT.replace('measured', name)}").tracks
         answers.append(track.sweep.columns["time"])
     assert answers[0] == pytest.approx(answers[1])
+    assert answers[0] == pytest.approx(answers[2])
     assert answers[0][0] - answers[0][1] > 0.9 * 10e6 / 6e9
 
 
