@@ -152,10 +152,13 @@ def network_spec(tables: Sequence[Measurements], placement: str) -> ImportedSpec
         [np.median([run.value for run in latencies if (run.n or 0.0) == size]) for size in sizes]
     )
     ranges = message_ranges(sizes, times)
+    # A benchmark that has latencies of its own, of which others were taken, may count two ways.
+    other_regions = {run.region for run in two if run.metric == "time"} - {latencies[0].region}
     rates = [
         run
         for run in two
         if run.metric == "throughput" and "bi" not in run.region.casefold() and run.value > 0
+        if run.region not in other_regions
     ]
     spec = ImportedSpec("network", _title(tables), latencies[0].file)
     numbered = tuple(f"range-{number}" for number in range(1, len(ranges) + 1))
@@ -194,6 +197,10 @@ def network_spec(tables: Sequence[Measurements], placement: str) -> ImportedSpec
     return spec
 
 
+PING_PONG = "PingPong"
+"""The benchmark of Intel's that measures the way of one message; others have two under way."""
+
+
 def _latencies(first: Measurement, two: Sequence[Measurement]) -> list[Measurement]:
     """Return the latencies among measurements between two processes; refuse none, and those of
     several benchmarks.
@@ -213,7 +220,10 @@ def _latencies(first: Measurement, two: Sequence[Measurement]) -> list[Measureme
         )
         why = f"there is no latency of messages between two processes; {way}"
         raise SpecError([first.problem(why, "")])
-    if len(names := list(dict.fromkeys(run.region for run in latencies))) > 1:
+    names = list(dict.fromkeys(run.region for run in latencies))
+    if PING_PONG in names:
+        latencies = [run for run in latencies if run.region == PING_PONG]
+    elif len(names) > 1:
         why = f"latencies of several benchmarks, {', '.join(names)}; give one"
         raise SpecError([latencies[0].problem(why, "")])
     if zero := next((run for run in latencies if not run.value > 0), None):

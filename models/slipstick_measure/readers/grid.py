@@ -7,11 +7,17 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from slipstick_measure.readers.cells import NUMBER, bare_cell, comma_of, with_points
-from slipstick_measure.readers.names import is_time, rate_unit
+from slipstick_measure.readers.names import (
+    LOADS,
+    PROCESSORS,
+    is_time,
+    plain_words,
+    rate_unit,
+)
 from slipstick_measure.readers.reading import Reading
 
 _BARS = str.maketrans(dict.fromkeys("│┃║▏▕", "|"))
@@ -86,7 +92,7 @@ def grid_of(reading: Reading, most: int | None = None) -> CellGrid:
     """Find the table in a file. Its heading is the first line, or the comment before it if that
     line has only numbers.
 
-    Of a text with a table in Markdown the first one is taken; `outside` are the lines that are no
+    Of a text with tables in Markdown the first one that names processors is taken; `outside` are the lines that are no
     part of it. To judge it, `most` lines suffice.
 
     Raises
@@ -245,25 +251,35 @@ def is_rule(text: str) -> bool:
 
 
 def _drawn_table(lines: Sequence[tuple[int, str]]) -> set[int]:
-    """Return the line numbers of the first table drawn with bars and a rule; empty without one."""
+    """Return the line numbers of a table drawn with bars and a rule: the first whose heading names
+    processors or users, else the first; empty without one.
+    """
     texts = dict(lines)
-    rule = next(
-        (
-            number
-            for number, text in lines
-            if is_rule(text) and any("|" in texts.get(number + step, "") for step in (-1, 1))
-        ),
-        None,
-    )
-    if rule is None:
-        return set()
-    rules = {rule}
+    tables = list[set[int]]()
+    for number, text in lines:
+        known = tables and number <= max(tables[-1])
+        if known or not is_rule(text):
+            continue
+        if any("|" in texts.get(number + step, "") for step in (-1, 1)):
+            tables.append(_lines_around(number, texts))
+    return next((table for table in tables if _counts_runs(texts, table)), [*tables, set()][0])
+
+
+def _lines_around(rule: int, texts: Mapping[int, str]) -> set[int]:
+    """Return the lines of the table that a rule belongs to."""
+    numbers = {rule}
     for step in (-1, 1):
         number = rule + step
         while "|" in texts.get(number, "") or is_rule(texts.get(number, "x")):
-            rules.add(number)
+            numbers.add(number)
             number += step
-    return rules
+    return numbers
+
+
+def _counts_runs(texts: Mapping[int, str], numbers: Collection[int]) -> bool:
+    """Return whether the heading of a drawn table names processors or users."""
+    heading = next((text for at in sorted(numbers) if not is_rule(text := texts[at])), "")
+    return any(plain_words(cell) in (*PROCESSORS, *LOADS) for cell in heading.split("|"))
 
 
 def _delimiter(line: str) -> str:

@@ -48,7 +48,10 @@ class MetricCell(NamedTuple):
 def _is_pop(reading: Reading) -> bool:
     """Return whether a label at the left or in the first line is a POP efficiency."""
     rows = [re.split("[;,\t]", text) for _, text in reading.content[:60]]
-    labels = [row[0] for row in rows] + (rows[0] if rows else [])
+    labels = [row[0] for row in rows]
+    # A sentence may have such a name between commas; a heading has a row below it.
+    if len(rows) > 1 and len(rows[1]) == len(rows[0]):
+        labels += rows[0]
     if any(_label(row[0])[0] in EFFICIENCIES for row in rows):
         return True
     metrics = {_label(label)[0] for label in labels} & EFFICIENCIES.keys()
