@@ -534,10 +534,10 @@ def test_capacities_priorities_and_bursts_of_jsim_are_kept(tmp_path: Path) -> No
         ("<model><sim name='x'/></model>", {}, "the model has no class of customers or no station"),
         ("# OSU MPI Latency Test v7\n# Size  Latency (us)\n8 1\n16 1\n32 0\n", {"placement": "switch"}, "time: is 0; a message takes some time"),
         (
-            ("# Benchmarking PingPong\n #bytes #repetitions  t[usec]  Mbytes/sec\n 8 9 1 1\n# Benchmarking PingPing\n"
+            ("# Benchmarking Sendrecv\n #bytes #repetitions  t[usec]  Mbytes/sec\n 8 9 1 1\n# Benchmarking PingPing\n"
             " #bytes #repetitions  t[usec]  Mbytes/sec\n 8 9 1 1\n"),
             {"placement": "switch"},
-            "latencies of several benchmarks, PingPong, PingPing; give one",
+            "latencies of several benchmarks, Sendrecv, PingPing; give one",
         ),
         ("# Benchmarking Bcast\n# #processes = 4\n #bytes #repetitions  t_avg[usec]\n 8 9 1\n", {"placement": "node"}, "there is no latency of messages between two processes"),
         ("# OSU MPI Latency Test v7\n# Size  Latency (us)\n8 1.5\n", {"placement": "rack"}, "there is no placement 'rack'; known: node, switch, network"),
