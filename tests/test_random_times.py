@@ -271,12 +271,12 @@ def test_the_later_of_two_times_keeps_the_tails_of_their_distribution(
 ) -> None:
     """Exact: Erlang with four phases, exponential, hyperexponential with balanced means."""
     times = JointlyNormalTimes()
-    a, b = (times.after(None, RandomTime(np.ones(1), np.full(1, scv))) for _ in range(2))
-    assert times.mean[times.later(a, b)][0] == pytest.approx(exact, rel=0.01)
+    a, b = (times.add_after(None, RandomTime(np.ones(1), np.full(1, scv))) for _ in range(2))
+    assert times.mean[times.add_maximum(a, b)][0] == pytest.approx(exact, rel=0.01)
     # What both share does not differ.
-    start = times.after(None, RandomTime(np.ones(1), np.full(1, scv)))
-    a, b = (times.after(start, RandomTime(np.ones(1), np.full(1, scv))) for _ in range(2))
-    assert times.mean[times.later(a, b)][0] == pytest.approx(1 + exact, rel=0.01)
+    start = times.add_after(None, RandomTime(np.ones(1), np.full(1, scv)))
+    a, b = (times.add_after(start, RandomTime(np.ones(1), np.full(1, scv))) for _ in range(2))
+    assert times.mean[times.add_maximum(a, b)][0] == pytest.approx(1 + exact, rel=0.01)
 
 
 def _sampled_end(

@@ -73,11 +73,11 @@ def unit_of(name: str) -> str:
     return unit_of(inner_name[:-1]) if quantity in (LOW, HIGH) else _UNITS.get(quantity, "1")
 
 
-def named_of(quantity: str, *labels: str) -> str:
+def labelled_name(quantity: str, *labels: str) -> str:
     """Return the name of a value with its labels in brackets; empty labels, such as that of a
     single group, are left out.
 
-    >>> named_of("response_time", ""), named_of("response_time_quantile", "users", "0.9")
+    >>> labelled_name("response_time", ""), labelled_name("response_time_quantile", "users", "0.9")
     ('response_time', 'response_time_quantile[users,0.9]')
     """
     label_list = ",".join(filter(None, labels))
@@ -88,13 +88,13 @@ OF_EACH_GROUP = ("time", "throughput")
 """Values that each group of processors has for itself."""
 
 
-def without_group(name: str, groups: Sequence[str]) -> str:
+def hint_of_group_names(name: str, groups: Sequence[str]) -> str:
     """Return a hint, for a message, on the names to write for a value that each of several groups
     has; empty for other names.
 
-    >>> without_group("time", ["readers", "writers"])
+    >>> hint_of_group_names("time", ["readers", "writers"])
     ' without a group; write time[readers] or time[writers]'
-    >>> without_group("time", ["readers"])
+    >>> hint_of_group_names("time", ["readers"])
     ''
     """
     if name not in OF_EACH_GROUP or len(groups) < 2:
@@ -106,21 +106,23 @@ OF_ALL_GROUPS = ("wait", "utilization", "queue_length")
 """Values of a resource that all groups have together: a wait is the mean of all visits."""
 
 
-def another_name(name: str, groups: Sequence[str], names: Collection[str]) -> str:
+def hint_of_known_name(name: str, groups: Sequence[str], names: Collection[str]) -> str:
     """Return a hint, for a message, on the name to write for a value that was asked for by a
     component of the account or for one group at a resource; empty for other names.
 
-    >>> another_name("wait:db", [], ["wait[db]", "account[wait:db]"])
+    >>> hint_of_known_name("wait:db", [], ["wait[db]", "account[wait:db]"])
     '; as a part of the time of a cycle it is account[wait:db]'
-    >>> another_name("wait[db,web]", ["web", "batch"], ["wait[db]"])
+    >>> hint_of_known_name("wait[db,web]", ["web", "batch"], ["wait[db]"])
     ' of one group; wait[db] is that of all groups'
     """
     if f"account[{name}]" in names:
         return f"; as a part of the time of a cycle it is account[{name}]"
     quantity, _, label_list = name.removesuffix("]").partition("[")
-    labels = label_list.split(",")
-    has_group_label = quantity in OF_ALL_GROUPS and any(label in groups for label in labels)
-    for label in labels if has_group_label else ():
+    labels_in_brackets = label_list.split(",")
+    has_group_label = quantity in OF_ALL_GROUPS and any(
+        label in groups for label in labels_in_brackets
+    )
+    for label in labels_in_brackets if has_group_label else ():
         if (name_for_all := f"{quantity}[{label}]") in names:
             return f" of one group; {name_for_all} is that of all groups"
     return ""
@@ -399,7 +401,7 @@ class Answer(ShownAsTables):
         >>> answer["time"], answer["account[lock]"]
         (3.0, 2.0)
         """
-        hint = without_group(name, self.groups)
+        hint = hint_of_group_names(name, self.groups)
         if hint or (name not in self.values and self.find(name) is None):
             raise UnknownNameError(f"value in the answer for {self.model}", name, self.names, hint)
         return self.find(name)
@@ -453,7 +455,7 @@ class Answer(ShownAsTables):
         return {
             name: value
             for name, value in self.values.items()
-            if not without_group(name, self.groups)
+            if not hint_of_group_names(name, self.groups)
         }
 
     @property

@@ -53,7 +53,7 @@ def html_table(
     """
     lines = [
         _html_row("th", column_titles),
-        *(_html_row("td", row) for row in _first_rows(rows, len(column_titles), most_rows)),
+        *(_html_row("td", cells) for cells in _first_rows(rows, len(column_titles), most_rows)),
     ]
     return f"<table><caption>{_escaped(title)}</caption>{''.join(lines)}</table>"
 
@@ -101,8 +101,8 @@ def latex_table(
     \end{array}$
     """
     title_line, *row_lines = [
-        " & ".join(map(_latex_text, row))
-        for row in (column_titles, *_first_rows(rows, len(column_titles), most_rows))
+        " & ".join(map(_latex_text, cells))
+        for cells in (column_titles, *_first_rows(rows, len(column_titles), most_rows))
     ]
     caption_lines = [f"\\rlap{{{_latex_text(title)}}} \\\\"] if title else []
     lines = "\n".join([*caption_lines, f"{title_line} \\\\ \\hline", " \\\\\n".join(row_lines)])

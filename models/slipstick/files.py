@@ -29,20 +29,20 @@ def whole_file(path: Path) -> Iterator[Path]:
     ------
     OSError : nothing can be written there; it names `path`, which is as it was
     """
-    target = path.resolve()
+    resolved_file = path.resolve()
     # A device or a pipe cannot be replaced.
-    if target.exists() and not target.is_file():
-        yield target
+    if resolved_file.exists() and not resolved_file.is_file():
+        yield resolved_file
         return
     # In the same folder, since a rename replaces a file at once only within one file system.
-    temporary_file = target.with_name(f".slipstick-{uuid4().hex[:12]}{target.suffix}")
+    temporary_file = resolved_file.with_name(f".slipstick-{uuid4().hex[:12]}{resolved_file.suffix}")
     try:
         # The errors of the system name what is wrong with the folder; those of libraries may not.
         temporary_file.touch()
         yield temporary_file
-        keep_owner(target, temporary_file)
+        keep_owner(resolved_file, temporary_file)
         store(temporary_file)
-        os.replace(temporary_file, target)
+        os.replace(temporary_file, resolved_file)
     except OSError as error:
         # The name of the temporary file tells a reader nothing.
         if error.filename in (None, str(temporary_file)):

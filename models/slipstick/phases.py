@@ -111,8 +111,10 @@ def hyperexponential(mean: complex, scv: complex) -> PhaseType:
     if not complex(scv).real >= 1:
         raise ModelError(f"a hyperexponential time has an scv of at least 1, got {scv}")
     short_probability = balanced_means(scv)
-    start = np.array([short_probability, 1.0 - short_probability])
-    return PhaseType(start, 2.0 * start / _checked_mean(mean), np.zeros((2, 2)))
+    start_probabilities = np.array([short_probability, 1.0 - short_probability])
+    return PhaseType(
+        start_probabilities, 2.0 * start_probabilities / _checked_mean(mean), np.zeros((2, 2))
+    )
 
 
 def phases_below_one(scv: complex) -> tuple[int, Any, Any, Any]:
@@ -161,12 +163,12 @@ def coxian(mean: complex, scv: complex) -> PhaseType:
             " less"
         )
     certain_phases, phase_mean, last_probability, last_mean = phases_below_one(scv)
-    start = np.zeros(certain_phases + 1)
-    start[0] = 1.0
-    means = np.array([*[phase_mean] * certain_phases, last_mean]) * _checked_mean(mean)
-    onward = np.eye(certain_phases + 1, k=1, dtype=means.dtype)
+    start_probabilities = np.zeros(certain_phases + 1)
+    start_probabilities[0] = 1.0
+    phase_means = np.array([*[phase_mean] * certain_phases, last_mean]) * _checked_mean(mean)
+    onward = np.eye(certain_phases + 1, k=1, dtype=phase_means.dtype)
     onward[-2, -1] = last_probability
-    return PhaseType(start, 1.0 / means, onward)
+    return PhaseType(start_probabilities, 1.0 / phase_means, onward)
 
 
 def phase_type(mean: complex, scv: complex) -> PhaseType:

@@ -306,9 +306,9 @@ def _maximum_of(times: Sequence[RandomTime]) -> RandomTime:
     count_by_key: dict[tuple[bytes, bytes], int] = {}
     time_by_key: dict[tuple[bytes, bytes], RandomTime] = {}
     for time in varying_times:
-        key = time.mean.tobytes(), time.variance.tobytes()
-        count_by_key[key] = count_by_key.get(key, 0) + 1
-        time_by_key.setdefault(key, time)
+        moments_key = time.mean.tobytes(), time.variance.tobytes()
+        count_by_key[moments_key] = count_by_key.get(moments_key, 0) + 1
+        time_by_key.setdefault(moments_key, time)
     return _integrated(
         list(time_by_key.values()),
         [np.full(1, float(count)) for count in count_by_key.values()],
@@ -445,10 +445,13 @@ class FittedDistribution:
         # Newton's method for -log P(time > t), which is concave: from 0 it comes to the quantile
         # from below.
         wanted_exponent = -np.log(normal_distribution(-z))
-        ratio = 0.0 * (self.mean + z)
+        relative_time = 0.0 * (self.mean + z)
         for _ in range(_NEWTON_STEPS):
             phase_tails = [
-                (phase_probability, phase_probability * np.exp(-2.0 * phase_probability * ratio))
+                (
+                    phase_probability,
+                    phase_probability * np.exp(-2.0 * phase_probability * relative_time),
+                )
                 for phase_probability in (self.short_probability, 1.0 - self.short_probability)
             ]
             tail = sum(phase_tail for _, phase_tail in phase_tails)
@@ -456,8 +459,8 @@ class FittedDistribution:
                 2.0 * phase_probability * phase_tail
                 for phase_probability, phase_tail in phase_tails
             )
-            ratio = ratio + (wanted_exponent + np.log(tail)) * tail / time_density
-        return np.where(self.hyperexponential, self.mean * ratio, root_quantile)
+            relative_time = relative_time + (wanted_exponent + np.log(tail)) * tail / time_density
+        return np.where(self.hyperexponential, self.mean * relative_time, root_quantile)
 
     def _root_quantile(self, z: Array | float) -> Array:
         """Return the time at a standard normal quantile z, for a time whose cube root is normal
@@ -479,14 +482,14 @@ class FittedDistribution:
         variation = self.variation[new_axes]
         short_probability = self.short_probability[new_axes]
         is_hyperexponential = self.hyperexponential[new_axes]
-        ratio = t / mean
+        relative_time = t / mean
         # The cube root has no derivative at 0; values this close to 0 do not count.
-        ratio = np.where(ratio.real > 1e-30, ratio, 1e-30)
-        x = 3.0 * (ratio ** (1.0 / 3.0) - 1.0) / variation + variation / 3.0
+        relative_time = np.where(relative_time.real > 1e-30, relative_time, 1e-30)
+        x = 3.0 * (relative_time ** (1.0 / 3.0) - 1.0) / variation + variation / 3.0
         probability = normal_distribution(x)
         if np.any(is_hyperexponential):
             tail = sum(
-                phase_probability * np.exp(-2.0 * phase_probability * ratio)
+                phase_probability * np.exp(-2.0 * phase_probability * relative_time)
                 for phase_probability in (short_probability, 1.0 - short_probability)
             )
             probability = np.where(is_hyperexponential, 1.0 - tail, probability)
@@ -556,7 +559,7 @@ class JointlyNormalTimes:
         """Return the variance of a time."""
         return self._covariance[time_number].get(time_number, self._zero)
 
-    def after(self, number_before: int | None, time: RandomTime) -> int:
+    def add_after(self, number_before: int | None, time: RandomTime) -> int:
         """Add the end of an independent time that begins at the end of time number `number_before`, or at
         the common start for None; return its number.
         """
@@ -570,7 +573,7 @@ class JointlyNormalTimes:
         ]
         return self._add(self.mean[number_before] + time.mean, *moments_of_end)
 
-    def later(self, first_number: int, second_number: int) -> int:
+    def add_maximum(self, first_number: int, second_number: int) -> int:
         """Add the maximum of two times; return its number."""
         mean, variance, probability_a = self._maximum(first_number, second_number)
         moments_with_times = [
@@ -664,13 +667,13 @@ class JointlyNormalTimes:
         )
         return variance
 
-    def with_mean(self, time_number: int, mean: Array) -> int:
+    def add_with_mean(self, time_number: int, mean: Array) -> int:
         """Add a copy of a time with another mean; return its number."""
-        copy_number = self.after(time_number, RandomTime(np.zeros(1), np.zeros(1)))
+        copy_number = self.add_after(time_number, RandomTime(np.zeros(1), np.zeros(1)))
         self.mean[copy_number] = mean
         return copy_number
 
-    def keep(self, wanted_numbers: set[int]) -> None:
+    def keep_only(self, wanted_numbers: set[int]) -> None:
         """Keep the wanted times and drop all others."""
         self.mean = {time_number: self.mean[time_number] for time_number in wanted_numbers}
         self._covariance, self._fourth_cumulants = (

@@ -67,9 +67,11 @@ def _distinct_scv(computed_scv: float, exponential: bool = False) -> float:
     return math.nextafter(1.0, 2.0) if computed_scv == 1 and not exponential else computed_scv
 
 
-def _distribution_of_phases(kind: str, numbers: Sequence[Sequence[float]]) -> TimeDistribution:
+def _distribution_of_phases(
+    kind: str, describing_numbers: Sequence[Sequence[float]]
+) -> TimeDistribution:
     distribution = TimeDistribution(
-        kind, tuple(tuple(map(float, numbers_of_row)) for numbers_of_row in numbers), 0.0
+        kind, tuple(tuple(map(float, numbers_of_row)) for numbers_of_row in describing_numbers), 0.0
     )
     phases = distribution.phases
     assert phases is not None
@@ -83,11 +85,13 @@ def _distribution_of_phases(kind: str, numbers: Sequence[Sequence[float]]) -> Ti
     )
 
 
-def _erlang_phases(count: Array) -> PhaseType:
-    phase_count = int(count[0])
-    start = np.zeros(phase_count)
-    start[0] = 1.0
-    return PhaseType(start, np.full(phase_count, float(phase_count)), np.eye(phase_count, k=1))
+def _erlang_phases(count_column: Array) -> PhaseType:
+    phase_count = int(count_column[0])
+    start_probabilities = np.zeros(phase_count)
+    start_probabilities[0] = 1.0
+    return PhaseType(
+        start_probabilities, np.full(phase_count, float(phase_count)), np.eye(phase_count, k=1)
+    )
 
 
 def _parallel_phases(probabilities: Array, means: Array) -> PhaseType:
@@ -97,10 +101,12 @@ def _parallel_phases(probabilities: Array, means: Array) -> PhaseType:
 
 def _coxian_phases(means: Array, onward: Array) -> PhaseType:
     phase_count = len(means)
-    start = np.zeros(phase_count)
-    start[0] = 1.0
+    start_probabilities = np.zeros(phase_count)
+    start_probabilities[0] = 1.0
     return PhaseType(
-        start, 1.0 / means, np.diag(onward, k=1) if phase_count > 1 else np.zeros((1, 1))
+        start_probabilities,
+        1.0 / means,
+        np.diag(onward, k=1) if phase_count > 1 else np.zeros((1, 1)),
     )
 
 

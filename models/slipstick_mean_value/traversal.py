@@ -565,10 +565,12 @@ class _ItemTimes:
                 begin_key = self._begin_after_wait(
                     stage,
                     arrival_key,
-                    free_key if arrival_key is None else normal_times.later(free_key, arrival_key),
+                    free_key
+                    if arrival_key is None
+                    else normal_times.add_maximum(free_key, arrival_key),
                 )
             body_time = stage.times[item_number % len(stage.times)]
-            end_key = normal_times.after(
+            end_key = normal_times.add_after(
                 begin_key,
                 body_time
                 if stage_index or not stage.has_shared_servers
@@ -580,10 +582,10 @@ class _ItemTimes:
         self._last_end = (
             end_key
             if self._last_end is None or stage.most_items == 1
-            else normal_times.later(self._last_end, end_key)
+            else normal_times.add_maximum(self._last_end, end_key)
         )
         # Covariances of what nothing depends on any more would grow with the square of the items.
-        normal_times.keep(
+        normal_times.keep_only(
             {
                 self._last_end,
                 *(end_of_item for stage in self._stages for end_of_item in stage.ends_of_occupants),
@@ -601,7 +603,7 @@ class _ItemTimes:
         return (
             begin_key
             if stage.wait_factor is None
-            else self._times.with_mean(begin_key, arrival_time + wait.real * stage.wait_factor)
+            else self._times.add_with_mean(begin_key, arrival_time + wait.real * stage.wait_factor)
         )
 
     def _shared_service(self, item_number: int, body_time: RandomTime) -> RandomTime:

@@ -226,11 +226,11 @@ class ActivityForm(CompiledModel):
             else value_by_expr[step.time] / value_by_expr[speed]
         )
 
-    def _remarks(self, table: ActivityTable, is_exact: bool, index: int) -> Remarks:
+    def _remarks(self, table: ActivityTable, is_exact: bool, point_index: int) -> Remarks:
         model = self.model
-        time = float(table.time[index])
-        if index in table.reason_by_point:
-            return Remarks(failed=table.reason_by_point[index])
+        time = float(table.time[point_index])
+        if point_index in table.reason_by_point:
+            return Remarks(failed=table.reason_by_point[point_index])
         if not np.isfinite(time):
             return Remarks(
                 failed=(
@@ -241,13 +241,13 @@ class ActivityForm(CompiledModel):
             return Remarks()
         return self.approximate
 
-    def _gradient(self, values: Values, index: int) -> Gradient:
+    def _gradient(self, values: Values, point_index: int) -> Gradient:
         """Return the derivatives of the time by every parameter that does not count processors;
         they are computed when they are read.
         """
         parameters = self.tape.parameters
         point_values = {
-            parameter_name: value_at(values, parameter_name, index, parameter.value)
+            parameter_name: value_at(values, parameter_name, point_index, parameter.value)
             for parameter_name, parameter in parameters.items()
         }
         deferred_slopes = DeferredShares(partial(self._slopes, point_values), seconds=0.0)

@@ -295,7 +295,11 @@ class ActivityTable:
     def answerable(self) -> Array:
         """The numbers of the points that are not refused."""
         return np.array(
-            [index for index in range(len(self.size)) if index not in self.reason_by_point],
+            [
+                point_index
+                for point_index in range(len(self.size))
+                if point_index not in self.reason_by_point
+            ],
             dtype=int,
         )
 

@@ -219,7 +219,7 @@ class Amounts:
                     if name in parameter_names and point_values[name] > 0
                 ]
                 point_columns = {
-                    name: np.atleast_1d(number) for name, number in point_values.items()
+                    name: np.atleast_1d(own_number) for name, own_number in point_values.items()
                 }
                 slopes_by_column = self.slopes(point_columns, moved_parameters, amount_columns)
                 slopes_by_amount = {

@@ -25,7 +25,7 @@ from slipstick.answer import (
     Value,
     Verdict,
     beyond_rounding,
-    named_of,
+    labelled_name,
     unit_of,
 )
 from slipstick.errors import NoAnswerError
@@ -313,8 +313,8 @@ class CompiledModel:
             known_values = only(values, compiled_bounds.parameters)
             return compiled_bounds.solution(
                 {
-                    parameter_name: at_rows(column, point_indexes)
-                    for parameter_name, column in known_values.items()
+                    parameter_name: at_rows(parameter_column, point_indexes)
+                    for parameter_name, parameter_column in known_values.items()
                 }
             )
 
@@ -363,7 +363,7 @@ class CompiledModel:
         }
         step_size = SIMULATED_STEP if self.estimated or self.rough else SMOOTH_STEP
         # Central differences: their error falls with the square of the step.
-        moves = [(name, sign * step_size) for name in names for sign in (1, -1)]
+        relative_moves = [(name, sign * step_size) for name in names for sign in (1, -1)]
         # All moved points are solved in one call, together with the points themselves.
         moved_columns = {
             name: np.concatenate(
@@ -371,23 +371,25 @@ class CompiledModel:
                     base_column,
                     *(
                         base_column * (1 + relative_step if name == moved_parameter else 1)
-                        for moved_parameter, relative_step in moves
+                        for moved_parameter, relative_step in relative_moves
                     ),
                 ]
             )
             for name, base_column in base_columns.items()
         }
         needs_only_quantity = list(wanted_columns) == [self.quantity]
-        columns = (
+        solved_columns = (
             {self.quantity: self.times(moved_columns)}
             if needs_only_quantity
             else self.points(moved_columns).columns()
         )
         slopes_by_column = {}
         for column in wanted_columns:
-            value_table = np.broadcast_to(columns[column], (point_count * (1 + len(moves)),))
+            value_table = np.broadcast_to(
+                solved_columns[column], (point_count * (1 + len(relative_moves)),)
+            )
             # The first row holds the points themselves, then come two rows for each parameter.
-            value_table = value_table.reshape(1 + len(moves), point_count)
+            value_table = value_table.reshape(1 + len(relative_moves), point_count)
             slope_by_parameter = {
                 parameter_name: (value_table[2 * position + 1] - value_table[2 * position + 2])
                 / (2 * step_size * base_columns[parameter_name])
@@ -495,9 +497,9 @@ class Answers:
                 for value_name, column in table_columns.items()
             },
             **{
-                f"{end}[{value_name}]": column
-                for end, columns in bounds_by_end.items()
-                for value_name, column in columns.items()
+                f"{interval_end}[{value_name}]": column
+                for interval_end, end_columns in bounds_by_end.items()
+                for value_name, column in end_columns.items()
             },
         }
 
@@ -556,7 +558,7 @@ class Answers:
         """
         assert self._bounds is not None
         try:
-            bounds = self._bounds(point_indexes)
+            bound_solution = self._bounds(point_indexes)
         except NoAnswerError:
             # A point without bounds, such as a queue with losses that is asked for more than it can
             # do, stops all.
@@ -575,9 +577,9 @@ class Answers:
             }
         reason_by_point: dict[int, str] = {}
         for name in self.solution.values:
-            if name in bounds.low or name in bounds.high:
+            if name in bound_solution.low or name in bound_solution.high:
                 for point_index, reason in _bound_violations(
-                    name, self.solution, bounds, point_indexes
+                    name, self.solution, bound_solution, point_indexes
                 ).items():
                     reason_by_point.setdefault(point_index, reason)
         return reason_by_point
@@ -661,14 +663,14 @@ class Answers:
         )
 
 
-def _with_numbers(empty_answer: Answer, solution: Solution, index: int) -> Answer:
+def _with_numbers(empty_answer: Answer, solution: Solution, point_index: int) -> Answer:
     """Fill in the numbers of a solution at one point."""
 
     def listed_entries(columns: Columns) -> dict[str, float]:
         listed_names = solution.kept
         return {
             value_name: seconds
-            for value_name, seconds in _values_at_point(columns, index).items()
+            for value_name, seconds in _values_at_point(columns, point_index).items()
             if seconds or listed_names is None or value_name in listed_names
         }
 
@@ -680,7 +682,7 @@ def _with_numbers(empty_answer: Answer, solution: Solution, index: int) -> Answe
         if component not in account
     }
     value_by_name, low_by_name, high_by_name = (
-        _values_at_point(columns, index)
+        _values_at_point(columns, point_index)
         for columns in (solution.values, solution.low, solution.high)
     )
     value_by_name_and_unit = dict[str, Value]()
@@ -699,10 +701,10 @@ def _with_numbers(empty_answer: Answer, solution: Solution, index: int) -> Answe
                 high_by_name.get(value_name),
             )
     stage_times_by_pipeline = {
-        pipeline_name: _values_at_point(stage_columns, index)
+        pipeline_name: _values_at_point(stage_columns, point_index)
         for pipeline_name, stage_columns in solution.stages.items()
     }
-    limits = tuple(
+    pipeline_limits = tuple(
         Limit(pipeline_name, max(time_by_stage, key=time_by_stage.__getitem__), time_by_stage)
         for pipeline_name, time_by_stage in stage_times_by_pipeline.items()
     )
@@ -712,10 +714,10 @@ def _with_numbers(empty_answer: Answer, solution: Solution, index: int) -> Answe
         account=account,
         technology=listed_entries(solution.technology),
         steps=listed_entries(solution.steps),
-        once=_values_at_point(solution.once, index),
+        once=_values_at_point(solution.once, point_index),
         useful=solution.useful,
-        exact=bool(at(solution.exact, index)),
-        limits=limits,
+        exact=bool(at(solution.exact, point_index)),
+        limits=pipeline_limits,
         intervals=intervals,
     )
 
@@ -738,7 +740,7 @@ def joined(pieces: Sequence[tuple[Sequence[int] | NDArray[np.intp], Solution]]) 
     point_count = 1 + max(int(np.max(point_indexes)) for point_indexes, _ in pieces)
     first_solution = pieces[0][1]
     # A solution of one point may hold for several.
-    solution_by_row = {
+    solution_by_point = {
         int(point_index): (solution, min(piece_index, solution.count - 1))
         for point_indexes, solution in pieces
         for piece_index, point_index in enumerate(point_indexes)
@@ -750,7 +752,7 @@ def joined(pieces: Sequence[tuple[Sequence[int] | NDArray[np.intp], Solution]]) 
             [*(solution.methods or [solution.method] * len(point_indexes))],
             solution.exact,
         )
-    tables: dict[str, Any] = {
+    columns_by_table: dict[str, Any] = {
         table_name: joined_columns(
             point_count,
             ((point_indexes, getattr(solution, table_name)) for point_indexes, solution in pieces),
@@ -770,22 +772,22 @@ def joined(pieces: Sequence[tuple[Sequence[int] | NDArray[np.intp], Solution]]) 
         )
         for pipeline_name in pipeline_names
     }
-    entries_by_row: dict[str, dict[int, Any]] = {"checks": {}, "errors": {}}
-    for point_index, (solution, piece_index) in solution_by_row.items():
-        for table_name, entries in entries_by_row.items():
+    entries_by_table: dict[str, dict[int, Any]] = {"checks": {}, "errors": {}}
+    for point_index, (solution, piece_index) in solution_by_point.items():
+        for table_name, entry_by_point in entries_by_table.items():
             if piece_index in getattr(solution, table_name):
-                entries[point_index] = getattr(solution, table_name)[piece_index]
+                entry_by_point[point_index] = getattr(solution, table_name)[piece_index]
     return replace(
         first_solution,
         count=point_count,
         methods=methods.tolist(),
         exact=is_exact,
-        **tables,
-        checks=entries_by_row["checks"],
-        errors=entries_by_row["errors"],
+        **columns_by_table,
+        checks=entries_by_table["checks"],
+        errors=entries_by_table["errors"],
         stages=stages,
         # Notes and derivatives stay with the piece that computed them.
-        detail=solution_by_row.__getitem__,
+        detail=solution_by_point.__getitem__,
         interrupted=any(solution.interrupted for _, solution in pieces),
     )
 
@@ -902,18 +904,18 @@ def _work_notes(useful: Sequence[str], value_by_name: Mapping[str, float]) -> It
         yield AGAINST_ONE
 
 
-def _values_at_point(columns: Columns, index: int) -> dict[str, float]:
+def _values_at_point(column_by_name: Columns, point_index: int) -> dict[str, float]:
     """Return the values of columns at one point, without those that are NaN."""
-    numbers = {name: at(column, index) for name, column in columns.items()}
-    return {name: number for name, number in numbers.items() if math.isfinite(number)}
+    number_by_name = {name: at(column, point_index) for name, column in column_by_name.items()}
+    return {name: number for name, number in number_by_name.items() if math.isfinite(number)}
 
 
-def added_up(booked: Columns, name_of_label: Callable[[str], str]) -> dict[str, Array]:
+def added_up(seconds_by_label: Columns, name_of_label: Callable[[str], str]) -> dict[str, Array]:
     """Add up the seconds of all labels that `name_of_label` gives the same name; the names are in
     the order of first appearance.
     """
     seconds_by_name: dict[str, Array] = {}
-    for label, seconds in booked.items():
+    for label, seconds in seconds_by_label.items():
         name = name_of_label(label)
         with np.errstate(over="ignore"):  # a time that overflows is refused as such
             seconds_by_name[name] = (
@@ -926,7 +928,7 @@ def activity_solution(
     model: Model,
     method: str,
     time: Array,
-    size: Array,
+    population: Array,
     booked: Columns,
     *,
     groups: Mapping[str, tuple[Array, Array]],
@@ -943,7 +945,7 @@ def activity_solution(
     ----------
     model, method : the system, and the name of the method
     time : of a cycle, or of the whole program [s, points]
-    size : processors, or arrivals a second [points]
+    population : processors, or arrivals a second [points]
     booked : seconds of one processor by label
     groups : time of a cycle and number of processors of each group that has a name
     think_times : see `think_times`
@@ -955,17 +957,17 @@ def activity_solution(
     other_labels : technology class of labels that are no step and no barrier; see `Labels`
     further_columns : parts of the solution as they are
     """
-    labels = Labels.of(model, other_labels)
-    account = added_up(booked, labels.component)
-    sizes = np.broadcast_to(size, np.shape(time))
+    model_labels = Labels.of(model, other_labels)
+    account = added_up(booked, model_labels.component)
+    population_column = np.broadcast_to(population, np.shape(time))
     values = {"time": time}
     with np.errstate(all="ignore"):
         if model.population.open:
-            values["throughput"] = np.where(np.isnan(time), np.nan, sizes)
+            values["throughput"] = np.where(np.isnan(time), np.nan, population_column)
         else:
             values |= {
-                "throughput": CYCLE_RATE.equation(sizes, time),
-                **_efficiency_and_losses(model, account, sizes, time),
+                "throughput": CYCLE_RATE.equation(population_column, time),
+                **_efficiency_and_losses(model, account, population_column, time),
             }
         for group_name, (group_time, processors_of_group) in groups.items():
             values[f"time[{group_name}]"] = np.broadcast_to(group_time, np.shape(time))
@@ -974,13 +976,16 @@ def activity_solution(
             )
             values[f"throughput[{group_name}]"] = np.broadcast_to(group_throughput, np.shape(time))
         for group_name, think_time in think_times.items():
-            cycle_time = values[named_of("time", group_name)]
-            values[named_of("response_time", group_name)] = cycle_time - think_time
+            cycle_time = values[labelled_name("time", group_name)]
+            values[labelled_name("response_time", group_name)] = cycle_time - think_time
         # Last, because speed-up and efficiency of parallel work replace those of the account.
         values |= parallel_values(account)
     values |= {
         **single_values,
-        **{value_name: np.array([count]) for value_name, count in model.counted.items()},
+        **{
+            value_name: np.array([counted_value])
+            for value_name, counted_value in model.counted.items()
+        },
     }
     for resource_name, (busy_column, present_column, wait_column) in uses.items():
         if (
@@ -1002,7 +1007,7 @@ def activity_solution(
         count=len(time),
         values=values,
         account=account,
-        technology=added_up(booked, labels.technology),
+        technology=added_up(booked, model_labels.technology),
         steps=booked,
         useful=model.useful,
         **further_columns,
@@ -1022,7 +1027,7 @@ def think_times(model: Model, values: Values) -> dict[str, Array]:
 
 
 def _efficiency_and_losses(
-    model: Model, account: Columns, sizes: Array, time: Array
+    model: Model, account: Columns, population_column: Array, time: Array
 ) -> dict[str, Array]:
     """Return efficiency and speed-up, if some work is useful, and the processors lost to each
     component without useful work.
@@ -1031,11 +1036,11 @@ def _efficiency_and_losses(
     useful_columns = [account[component] for component in model.useful if component in account]
     if useful_columns:
         value_by_name["efficiency"] = EFFICIENCY.equation(reduce(np.add, useful_columns), time)
-        value_by_name["speedup"] = SPEEDUP.equation(sizes, value_by_name["efficiency"])
+        value_by_name["speedup"] = SPEEDUP.equation(population_column, value_by_name["efficiency"])
     for component, seconds in account.items():
         if component not in model.useful:
             value_by_name[f"processors_lost[{component}]"] = PROCESSORS_LOST.equation(
-                sizes, seconds, time
+                population_column, seconds, time
             )
     return value_by_name
 
@@ -1103,7 +1108,7 @@ def perturbed(
     -------
     each expression at the point, and with each of the parameters moved [1 + names]
     """
-    row_by_parameter = {name: row for row, name in enumerate(moved_parameters, 1)}
+    position_by_parameter = {name: position for position, name in enumerate(moved_parameters, 1)}
     values_by_key = {}
     for expression_key, expression in expressions.items():
         if isinstance(expression, Parameter):
@@ -1118,8 +1123,8 @@ def perturbed(
                 name: float(slope[0]) for name, slope in derivatives.by_parameter.items()
             }
         values_by_key[expression_key] = np.full(1 + len(moved_parameters), own_value, dtype=complex)
-        for parameter_name in slope_by_parameter.keys() & row_by_parameter.keys():
-            values_by_key[expression_key][row_by_parameter[parameter_name]] += (
+        for parameter_name in slope_by_parameter.keys() & position_by_parameter.keys():
+            values_by_key[expression_key][position_by_parameter[parameter_name]] += (
                 1j * complex_step(point_values[parameter_name]) * slope_by_parameter[parameter_name]
             )
     return values_by_key
@@ -1136,6 +1141,12 @@ def complex_step(value: float) -> float:
     return step if abs(step) > np.finfo(float).tiny else COMPLEX_STEP
 
 
-def value_at(values: Values, name: str, index: int, own_value: float | None) -> float:
+def value_at(
+    values: Values, parameter_name: str, point_index: int, own_value: float | None
+) -> float:
     """Return the value of a parameter at one point; `own_value` is the model's own value."""
-    return at(np.ravel(values[name]), index) if name in values else own_value or 0.0
+    return (
+        at(np.ravel(values[parameter_name]), point_index)
+        if parameter_name in values
+        else own_value or 0.0
+    )

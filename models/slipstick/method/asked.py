@@ -147,7 +147,10 @@ def _refers_to_lock(model: Model, value_name: str) -> bool:
     """
     resource_name = value_name.partition("[")[2].removesuffix("]")
     resource_names = [resource_name] if resource_name else list(model.resources)
-    return any(isinstance(model.resources.get(name), Lock) for name in resource_names)
+    return any(
+        isinstance(model.resources.get(resource_or_none), Lock)
+        for resource_or_none in resource_names
+    )
 
 
 def _state_in_network(model: QueueingNetwork, answer: Answer, value_name: str) -> AskedValue:
@@ -240,7 +243,7 @@ def method_needed(
 
 
 def needs_simulation(
-    model: Model | QueueingNetwork | AddedModel | Law, name: str, method: str | None = None
+    model: Model | QueueingNetwork | AddedModel | Law, value_name: str, method: str | None = None
 ) -> bool:
     """Return whether a value that the model can have needs a simulation, without solving anything.
     A network that blocks has no simulation, which could give the value.
@@ -248,14 +251,14 @@ def needs_simulation(
     Parameters
     ----------
     model : the system, the network, or the law
-    name : of the value
+    value_name : of the value
     method : that answers; None is the default of the model
     """
     if method == SIMULATION or isinstance(model, Law):
         return False
     if isinstance(model, AddedModel):
-        return model.needs_simulation(name, method)
-    value_kind, _, name_arguments = name.partition("[")
+        return model.needs_simulation(value_name, method)
+    value_kind, _, name_arguments = value_name.partition("[")
     if isinstance(model, Model):
         return value_kind in _SIMULATED_KINDS
     class_name = name_arguments.removesuffix("]").partition(",")[0]

@@ -107,14 +107,14 @@ class CompiledBounds(CompiledModel):
         """Evaluate the population, the lower bounds on the time by cause, and the upper bound
         [points].
         """
-        population, *columns = self._tape.run(only(values, self.parameters))
-        point_count = max(map(len, (population, *columns)))
-        population, *columns = (
-            np.broadcast_to(column, (point_count,)) for column in (population, *columns)
+        population, *bound_columns = self._tape.run(only(values, self.parameters))
+        point_count = max(map(len, (population, *bound_columns)))
+        population, *bound_columns = (
+            np.broadcast_to(column, (point_count,)) for column in (population, *bound_columns)
         )
         # The upper bound was compiled first, where there is one.
-        upper_bound = columns.pop(0) if self._upper_bound is not None else None
-        return population, dict(zip(self._lower_bounds, columns, strict=True)), upper_bound
+        upper_bound = bound_columns.pop(0) if self._upper_bound is not None else None
+        return population, dict(zip(self._lower_bounds, bound_columns, strict=True)), upper_bound
 
     def solution(self, values: Values) -> Solution:
         """Evaluate the bounds at aligned points."""
@@ -203,12 +203,12 @@ def _at_constant_speed(model: Model, choose_rate: Callable[..., Expr]) -> Model:
         for station_name, station in stations_with_rates.items()
     }
 
-    def at_speed(step: Step) -> Step:
+    def step_at_speed(step: Step) -> Step:
         speed = speed_by_station.get(step.resource or "")
         return step if speed is None else replace(step, time=step.time / speed)
 
     mapped_nodes: dict[int, Activity] = {}
-    bodies = [mapped(body, at_speed, rebuilt_by_id=mapped_nodes) for body in model.bodies]
+    bodies = [mapped(body, step_at_speed, rebuilt_by_id=mapped_nodes) for body in model.bodies]
     constant_stations = {
         station_name: replace(station, rates=())
         for station_name, station in stations_with_rates.items()
@@ -228,9 +228,9 @@ def _lower_bounds(model: Model) -> dict[str, Expr]:
         bound_by_cause = _lower_bounds_of_cycle(model, first_group.cycle, first_group.processors)
         # The cycle of one group does not say what the others ask of its processors.
         return {
-            name: bound
-            for name, bound in bound_by_cause.items()
-            if name != PROCESSORS or len(population.groups) == 1
+            cause: bound
+            for cause, bound in bound_by_cause.items()
+            if cause != PROCESSORS or len(population.groups) == 1
         }
     if isinstance(population, PhasedPopulation):
         phase_bounds = [
@@ -298,19 +298,22 @@ def _upper_bound(model: Model) -> Expr | None:
     """Return the upper bound on the time; None where its conditions do not hold."""
     if model.population.streams or not (model.population.groups and _has_product_form(model)):
         return None
-    cycle = model.bodies[0]
-    work_by_resource = demands(cycle, model)
+    first_cycle = model.bodies[0]
+    work_by_resource = demands(first_cycle, model)
     # At infinite servers no customer waits for others, so that their work adds nothing.
     queued_resources = [
         resource_name
         for resource_name in model.resources
         if UNLIMITED not in model.resources[resource_name].constructs
     ]
-    work = total(
+    work_at_queues = total(
         (work_by_resource.get(resource_name, zero(TIME)) for resource_name in queued_resources),
         TIME,
     )
-    return time(cycle, model, booked=False) + (total(model.population.counts) - 1) * work
+    return (
+        time(first_cycle, model, booked=False)
+        + (total(model.population.counts) - 1) * work_at_queues
+    )
 
 
 def _has_product_form(model: Model) -> bool:

@@ -239,9 +239,9 @@ class ClosedForm(CompiledModel):
             group_name: (
                 next(columns),
                 next(columns),
-                {station: next(columns) for station in stations},
+                {station: next(columns) for station in station_names},
             )
-            for group_name, (_, _, stations) in self._group_expressions.items()
+            for group_name, (_, _, station_names) in self._group_expressions.items()
         }
         neglected_effects = self._contention.left_out(values)
         span_by_pipeline = {
@@ -329,9 +329,9 @@ class ClosedForm(CompiledModel):
         return Remarks(notes=notes)
 
 
-def _gradient(quantity: str, derivatives: Derivatives, tape: Tape, index: int) -> Gradient:
+def _gradient(quantity: str, derivatives: Derivatives, tape: Tape, point_index: int) -> Gradient:
     slope_by_parameter, input_values = (
-        {name: at(column, index) for name, column in column_by_name.items()}
+        {name: at(column, point_index) for name, column in column_by_name.items()}
         for column_by_name in (derivatives.by_parameter, derivatives.inputs)
     )
     return Gradient({quantity: slope_by_parameter}, input_values, tape.parameters)
@@ -526,13 +526,13 @@ def _nearest_takeovers(
 
     takeovers = []
     for range_factor in (1 / SEARCH_FACTOR, SEARCH_FACTOR):
-        change = (
+        value_and_stage = (
             _nearest_change(times_at, parameter_value, parameter_value * range_factor)
             if 0 < parameter_value * range_factor < np.inf
             else None
         )
-        if change is not None:
-            changed_value, stage_index = change
+        if value_and_stage is not None:
+            changed_value, stage_index = value_and_stage
             takeovers.append(
                 Takeover(
                     parameter.name,
@@ -557,15 +557,15 @@ def _nearest_change(
     binding_stage = 0
     for _ in range(GRID_ROUNDS):
         grid = np.geomspace(near_value, far_value, GRID_SIZE)
-        times = times_at(grid)
-        binding_by_value = np.argmax(times, axis=0)
+        times_by_stage = times_at(grid)
+        binding_by_value = np.argmax(times_by_stage, axis=0)
         indexes_of_change = np.flatnonzero(binding_by_value != binding_by_value[0])
-        if not indexes_of_change.size or not np.isfinite(times).all():
+        if not indexes_of_change.size or not np.isfinite(times_by_stage).all():
             return None
-        index = int(indexes_of_change[0])
-        near_value = float(grid[index - 1])
-        far_value = float(grid[index])
-        binding_stage = int(binding_by_value[index])
+        change_index = int(indexes_of_change[0])
+        near_value = float(grid[change_index - 1])
+        far_value = float(grid[change_index])
+        binding_stage = int(binding_by_value[change_index])
         # There is no double between the two, so that the change cannot be located more closely.
         if np.nextafter(near_value, far_value) == far_value:
             break
@@ -600,8 +600,8 @@ class CompiledLaw(CompiledModel):
 
     def brief(self, values: Values) -> Solution:
         """Evaluate the law without its derivatives."""
-        result = self.tape.run(values)[0]
-        return self._solution_of_values(result, self._is_valid(values, len(result)))
+        law_values = self.tape.run(values)[0]
+        return self._solution_of_values(law_values, self._is_valid(values, len(law_values)))
 
     def slopes(
         self, values: Values, names: Sequence[str], columns: Sequence[str]

@@ -214,10 +214,10 @@ class Identities:
         for load in self._resource_loads_of_model:
             # In the order of `ResourceLoad.numbers`.
             demand = next(load_values)
-            visits = next(load_values)
+            visits_of_pass = next(load_values)
             rate_alone = next(load_values)
             resource_name = load.name
-            number_present, wait = (
+            number_present, mean_wait = (
                 columns.get(f"{value_kind}[{resource_name}]")
                 for value_kind in ("queue_length", "wait")
             )
@@ -225,7 +225,7 @@ class Identities:
             throughput = columns["throughput"]
             if (
                 number_present is None
-                or wait is None
+                or mean_wait is None
                 or (utilization is None and load.demand is None)
             ):
                 continue
@@ -238,7 +238,7 @@ class Identities:
                 busy_servers = load.servers * utilization
             waiting_check = (
                 f"throughput x visits x wait at {resource_name} is {{:.6g}}, but {{:.6g}} wait there",
-                throughput * visits * wait,
+                throughput * visits_of_pass * mean_wait,
                 number_present - busy_servers,
             )
             service_check = (

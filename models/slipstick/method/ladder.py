@@ -37,7 +37,7 @@ Subject = Model | QueueingNetwork | AddedModel | Law
 
 Parameters = Mapping[str, Parameter]
 
-Rows: TypeAlias = "NDArray[np.intp]"
+PointIndexes: TypeAlias = "NDArray[np.intp]"
 
 EXACT_RANK, CHAIN_RANK, APPROXIMATE_RANK, SIMULATION_RANK = 10.0, 20.0, 30.0, 100.0
 """Places on the ladder: of what is exact, of Markov chains where they are small, of an
@@ -150,10 +150,10 @@ class LadderForm(CompiledModel):
         """Return the same model, at whose answers no short simulation looks; the methods that are
         compiled are shared.
         """
-        unchecked = copy(self)
+        unchecked_form = copy(self)
         model, parameters, simulation = self._arguments
-        unchecked._arguments = (model, parameters, replace(simulation, check=CHECK_OFF))
-        return unchecked
+        unchecked_form._arguments = (model, parameters, replace(simulation, check=CHECK_OFF))
+        return unchecked_form
 
     def form(self, method: Method) -> CompiledModel | None:
         """Return the model compiled for a method; None if the method does not answer for the model."""
@@ -191,8 +191,8 @@ class LadderForm(CompiledModel):
         for method in self._methods:
             if not method.partial and (form := self.form(method)) is not None:
                 return method, form
-        reasons = "; ".join(f"{name}: {reason}" for name, reason in self.refusals.items())
-        raise NoAnswerError(f"no method answers for {self.model.name}: {reasons}")
+        reasons_in_words = "; ".join(f"{name}: {reason}" for name, reason in self.refusals.items())
+        raise NoAnswerError(f"no method answers for {self.model.name}: {reasons_in_words}")
 
     @property
     def method(self) -> str:
@@ -211,7 +211,7 @@ class LadderForm(CompiledModel):
         """
         return self._fallback[0].estimates
 
-    def blocks(self, values: Values, count: int) -> Iterator[Rows]:
+    def blocks(self, values: Values, count: int) -> Iterator[PointIndexes]:
         """Divide aligned points by method, then into blocks that are solved together."""
         for point_indexes, _, form in self._assigned_points(values, count):
             yield from (
@@ -278,9 +278,9 @@ class LadderForm(CompiledModel):
 
     def _assigned_points(
         self, values: Values, count: int
-    ) -> list[tuple[Rows, Method, CompiledModel]]:
+    ) -> list[tuple[PointIndexes, Method, CompiledModel]]:
         """Assign each point to the first method of the ladder that takes it."""
-        assigned_points: list[tuple[Rows, Method, CompiledModel]] = []
+        assigned_points: list[tuple[PointIndexes, Method, CompiledModel]] = []
         values = self.solvable(values)
         is_unsolved = np.ones(count, dtype=bool)
         for method in self._methods:
@@ -314,12 +314,15 @@ class LadderForm(CompiledModel):
                 values, point_count, point_indexes, method, form, solve
             )
             earlier_methods = self._methods[: self._methods.index(method)]
-            for failure in (
+            for failure_sentence in (
                 self._failures.get(earlier_method.name) for earlier_method in earlier_methods
             ):
-                if failure:
+                if failure_sentence:
                     solved_parts = [
-                        (part_indexes, _with_reasons(part_solution, [failure] * len(part_indexes)))
+                        (
+                            part_indexes,
+                            _with_reasons(part_solution, [failure_sentence] * len(part_indexes)),
+                        )
                         for part_indexes, part_solution in solved_parts
                     ]
             all_parts += solved_parts
@@ -329,11 +332,11 @@ class LadderForm(CompiledModel):
         self,
         values: Values,
         point_count: int,
-        point_indexes: Rows,
+        point_indexes: PointIndexes,
         method: Method,
         form: CompiledModel,
         solve: Callable[[CompiledModel, Values], Solution],
-    ) -> list[tuple[Rows, Solution]]:
+    ) -> list[tuple[PointIndexes, Solution]]:
         """Solve some points by a method, and the points at which it refuses or fails by the next
         method that accepts the model.
         """
@@ -352,20 +355,20 @@ class LadderForm(CompiledModel):
         except Exception as error:
             if len(point_indexes) > 1:  # only the points at which it fails go on
                 return [
-                    piece
+                    solved_part
                     for half_indexes in np.array_split(point_indexes, 2)
-                    for piece in self._solved_in_parts(
+                    for solved_part in self._solved_in_parts(
                         values, point_count, half_indexes, method, form, solve
                     )
                 ]
-            failure = _failure_sentence(method, error)
+            failure_sentence = _failure_sentence(method, error)
             if not (next_method := self._next_accepting(method)):
-                raise NoAnswerError(failure) from error
+                raise NoAnswerError(failure_sentence) from error
             solved_parts = self._solved_in_parts(
                 values, point_count, point_indexes, *next_method, solve
             )
             return [
-                (part_indexes, _with_reasons(part_solution, [failure]))
+                (part_indexes, _with_reasons(part_solution, [failure_sentence]))
                 for part_indexes, part_solution in solved_parts
             ]
         # A solution that breaks an identity is refused at that point, and the next method is asked.
@@ -452,7 +455,9 @@ Refusal: TypeAlias = Callable[[str], str]
 """Returns why the method of a name has no answer; empty where it has one."""
 
 
-def led_on(reason: str, other_names: Collection[str], refusal: Refusal) -> tuple[str, str]:
+def reason_and_answering_method(
+    reason: str, other_names: Collection[str], refusal_of: Refusal
+) -> tuple[str, str]:
     """Return the reason why a method refuses a model, and a method that has an answer, empty where
     none is known. If the methods that the reason names have no answer either, it is extended by a
     method that has one, else by their own reasons.
@@ -461,28 +466,33 @@ def led_on(reason: str, other_names: Collection[str], refusal: Refusal) -> tuple
     ----------
     reason : of the refusal; a method is named where its name stands in it
     other_names : names of the other methods for such a model
-    refusal : tries one of them
+    refusal_of : tries one of them
     """
     words_of_reason = set(re.findall(r"[\w-]+", reason.replace("simulate", SIMULATION)))
-    named_methods = [method_name for method_name in other_names if method_name in words_of_reason]
+    named_methods = [
+        candidate_name for candidate_name in other_names if candidate_name in words_of_reason
+    ]
     if not named_methods:
         return reason, ""
     # A short simulation costs least: an exact method may take seconds to say that it answers.
     methods_by_cost = sorted(named_methods, key=lambda name: name != SIMULATION)
     refusal_by_method: dict[str, str] = {}
-    for method_name in [
+    for candidate_name in [
         *methods_by_cost,
-        *(method_name for method_name in other_names if method_name not in named_methods),
+        *(candidate_name for candidate_name in other_names if candidate_name not in named_methods),
     ]:
-        refusal_by_method[method_name] = refusal(method_name)
-        if not refusal_by_method[method_name]:
-            if method_name in named_methods:
-                return reason, method_name
+        refusal_by_method[candidate_name] = refusal_of(candidate_name)
+        if not refusal_by_method[candidate_name]:
+            if candidate_name in named_methods:
+                return reason, candidate_name
             verb = "has" if len(named_methods) == 1 else "have"
-            names = " and ".join(named_methods)
-            return f"{reason}; {names} {verb} no answer either, ask for {method_name}", method_name
+            names_in_words = " and ".join(named_methods)
+            return (
+                f"{reason}; {names_in_words} {verb} no answer either, ask for {candidate_name}",
+                candidate_name,
+            )
     further_reasons = _further_reasons(
-        {method_name: refusal_by_method[method_name] for method_name in named_methods}
+        {candidate_name: refusal_by_method[candidate_name] for candidate_name in named_methods}
     )
     return f"{reason}{further_reasons}", ""
 
@@ -510,7 +520,7 @@ class _NamedMethod:
     model: Subject
     parameters: Parameters
     simulation: Simulation
-    others: Mapping[str, Callable[[], Method]]
+    other_methods: Mapping[str, Callable[[], Method]]
 
     def compiled(self) -> CompiledModel:
         """Compile the model so that each point without an answer names a method that has one."""
@@ -534,9 +544,11 @@ class _NamedMethod:
 
     def _extended_reason(self, reason: str, values: Values) -> tuple[str, str]:
         """Return the reason of a refusal at some values, and a method that has an answer there; see
-        `led_on`.
+        `reason_and_answering_method`.
         """
-        return led_on(reason, self.others, lambda name: self._refusal(name, values))
+        return reason_and_answering_method(
+            reason, self.other_methods, lambda name: self._refusal(name, values)
+        )
 
     def _refusal(self, method_name: str, values: Values) -> str:
         """Return why another method has no answer at some values; empty if it has one."""
@@ -545,7 +557,7 @@ class _NamedMethod:
             self.simulation, events=_TRIAL_EVENTS, cycles=None, replications=1
         )
         try:
-            other_method = self.others[method_name]()
+            other_method = self.other_methods[method_name]()
             solution = other_method.compiled(
                 self.model, self.parameters, short_simulation
             ).solution(values)
@@ -559,7 +571,11 @@ class _NamedMethod:
         """Return the sentence which says that the method failed by an error in its code, and names
         the other methods.
         """
-        way_out = f", or name another method: {', '.join(self.others)}" if self.others else ""
+        way_out = (
+            f", or name another method: {', '.join(self.other_methods)}"
+            if self.other_methods
+            else ""
+        )
         return f"{_failure_sentence(self.method, error)}; please report it with the model{way_out}"
 
     def _with_refusals(self, function: Callable[..., Any]) -> Callable[..., Any]:
@@ -647,7 +663,7 @@ def named(
     model: Subject,
     parameters: Parameters,
     simulation: Simulation,
-    others: Mapping[str, Callable[[], Method]],
+    other_methods: Mapping[str, Callable[[], Method]],
 ) -> CompiledModel:
     """Compile a model for a method that the user named. A point at which the method refuses, or its
     own code fails, has no answer, and the reason says which other method to name.
@@ -655,13 +671,13 @@ def named(
     Parameters
     ----------
     method, model, parameters, simulation : what is compiled
-    others : of other methods for such a model, by name, what loads each
+    other_methods : of other methods for such a model, by name, what loads each
 
     Raises
     ------
     NoAnswerError : the method has no rule for a part of the model, or fails as it compiles it
     """
-    return _NamedMethod(method, model, parameters, simulation, others).compiled()
+    return _NamedMethod(method, model, parameters, simulation, other_methods).compiled()
 
 
 def _with_reasons(solution: Solution, reasons: Sequence[str | None]) -> Solution:

@@ -13,7 +13,15 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from slipstick.answer import HIGH, LOW, OVERHEAD, REDUCTION, named_of, unit_of, without_group
+from slipstick.answer import (
+    HIGH,
+    LOW,
+    OVERHEAD,
+    REDUCTION,
+    hint_of_group_names,
+    labelled_name,
+    unit_of,
+)
 from slipstick.expression.nodes import TIME, Parameter, zero
 from slipstick.law import Law
 from slipstick.model.activity import Attempt, Pipeline, Step, thinking
@@ -222,7 +230,8 @@ def means_of(model: Model | QueueingNetwork) -> dict[str, Parameter]:
     return {
         name: answer_value(name)
         for name in names_of(model)
-        if name.partition("[")[0] in _KINDS_OF_MEANS and not without_group(name, names_of_groups)
+        if name.partition("[")[0] in _KINDS_OF_MEANS
+        and not hint_of_group_names(name, names_of_groups)
     }
 
 
@@ -328,7 +337,7 @@ def _names_in_activity(model: Model, method: str | None) -> Iterator[str]:
             f"{value_kind}[{group.name}]" for value_kind in ("time", "throughput") if group.name
         )
         if group.responds:
-            yield named_of("response_time", group.name)
+            yield labelled_name("response_time", group.name)
     if model.single:
         yield from ("time_alone", "grain_efficiency", "grain_interference")
         yield from ("warps",) if model.single.words is not None else ()
@@ -375,10 +384,12 @@ def _names_in_simulation(model: Model) -> Iterator[str]:
     for group in model.population.groups:
         quantile_levels = QUANTILES if group.responds else ()
         yield from (
-            named_of("response_time_quantile", group.name, f"{level:g}")
+            labelled_name("response_time_quantile", group.name, f"{level:g}")
             for level in quantile_levels
         )
-    yield from (named_of("within_target", group_name) for group_name in model.population.targets)
+    yield from (
+        labelled_name("within_target", group_name) for group_name in model.population.targets
+    )
     locks_with_home = [
         resource_name
         for resource_name, resource in model.resources.items()

@@ -170,7 +170,13 @@ def _with_simulated_answers(
         for point_index in accepted_indexes
     ]
     return joined(
-        [*accepted_pieces, *(([point_index], piece) for point_index, piece in replaced_pieces)]
+        [
+            *accepted_pieces,
+            *(
+                ([point_index], simulated_solution)
+                for point_index, simulated_solution in replaced_pieces
+            ),
+        ]
     )
 
 
@@ -181,10 +187,10 @@ def _verdict_by_simulation(verdict: Verdict, simulated_answer: Solution) -> Verd
     rejected = verdict.rejected
     if rejected is None or rejected.name not in simulated_answer.values or rejected.value is None:
         return verdict
-    tables = (simulated_answer.values, simulated_answer.low, simulated_answer.high)
-    if not all(rejected.name in table for table in tables):
+    means_and_ends = (simulated_answer.values, simulated_answer.low, simulated_answer.high)
+    if not all(rejected.name in table for table in means_and_ends):
         return verdict
-    mean, low, high = (float(at(table[rejected.name], 0)) for table in tables)
+    mean, low, high = (float(at(table[rejected.name], 0)) for table in means_and_ends)
     if not mean > 0:
         return verdict
     percent = 100 * abs(rejected.value / mean - 1)

@@ -29,7 +29,7 @@ from slipstick.arguments import (
     whole,
 )
 from slipstick.display import html_table
-from slipstick.errors import ModelError, NoAnswerError, about, did_you_mean
+from slipstick.errors import ModelError, NoAnswerError, did_you_mean, noting_part
 from slipstick.expression.formula import Comparison
 from slipstick.expression.nodes import (
     COUNT,
@@ -1410,7 +1410,7 @@ class Model:
         node_by_name: dict[tuple[str, str], Activity] = {}
         nodes = list(each_once(self.bodies))
         for node in nodes:
-            with about(node):
+            with noting_part(node):
                 self.check_uses(node)
             if isinstance(node, Step | Pipeline):
                 noun = f"{type(node).__name__.lower()}s"
@@ -1733,7 +1733,7 @@ def _check_thinking(model: Model) -> None:
         other_activities += later_parts if later_parts else (body,)
     for node in each_once(other_activities):
         if isinstance(node, Step) and node.think:
-            with about(node):
+            with noting_part(node):
                 raise ModelError(
                     f"step {node.name} has think: true; think time must be the first step of a cycle"
                     " with other steps; elsewhere, and for arrivals and programs, leave think out"
@@ -1749,7 +1749,7 @@ def _check_replies(model: Model) -> None:
         _check_replies_inside(body, ())
     for node in each_once(model.bodies):
         if isinstance(node, Hold) and replies_to(node):
-            with about(node):
+            with noting_part(node):
                 _check_hold_with_reply(model, node)
 
 
@@ -1771,7 +1771,7 @@ def _check_hold_with_reply(model: Model, node: Hold) -> None:
 def _check_replies_inside(node: Activity, enclosing: tuple[Activity, ...]) -> None:
     """Raise for a reply that cannot stand where it does, among the enclosing nodes `outer`."""
     if isinstance(node, EarlyReply):
-        with about(node):
+        with noting_part(node):
             _check_reply(node, enclosing)
     for child in node.children:
         _check_replies_inside(child, (*enclosing, node))

@@ -1220,7 +1220,7 @@ def solve_settings(
     SpecError : something is wrong with the settings
     UnknownNameError : there is no such method, or no such value
     """
-    from slipstick.answer import another_name, without_group
+    from slipstick.answer import hint_of_group_names, hint_of_known_name
     from slipstick.method.methods import answered
     from slipstick.method.names import group_names
 
@@ -1230,9 +1230,9 @@ def solve_settings(
     names = built.shape.names(None) if values else ()
     groups = group_names(model)
     for name in values:
-        hint = without_group(name, groups)
+        hint = hint_of_group_names(name, groups)
         if hint or name not in names:
-            hint = hint or another_name(name, groups, names)
+            hint = hint or hint_of_known_name(name, groups, names)
             raise UnknownNameError("value of an answer", name, list(names), hint)
     model_notes = model.notes if isinstance(model, Model) else ()
     given_by_path = given_values(settings, inputs, built)

@@ -241,11 +241,11 @@ def correlated(batch_means: Array, negligible_difference: float = 1e-12) -> bool
     >>> correlated(np.linspace(1.0, 2.0, 32)), correlated(np.linspace(1.0, 1.0001, 32), 0.001)
     (True, False)
     """
-    mean = batch_means.mean()
-    centred = batch_means - mean
+    overall_mean = batch_means.mean()
+    centred = batch_means - overall_mean
     squared_sum = float((centred**2).sum())
     # A constant series would be judged by its rounding.
-    if float(np.abs(centred).max()) <= negligible_difference * abs(float(mean)):
+    if float(np.abs(centred).max()) <= negligible_difference * abs(float(overall_mean)):
         return False
     return float((centred[..., 1:] * centred[..., :-1]).sum()) / squared_sum > 1.645 / math.sqrt(
         batch_means.size
@@ -429,7 +429,7 @@ def _counts_and_sums(
     all sections by bin [bins].
     """
     bin_count = max(len(counts) for counts, _ in sections)
-    counts, sums = (
+    counts, sums_by_section = (
         np.array(
             [
                 np.pad(section[part_index], (0, bin_count - len(section[part_index])))
@@ -438,7 +438,7 @@ def _counts_and_sums(
         )
         for part_index in (0, 1)
     )
-    return counts, sums.sum(axis=0)
+    return counts, sums_by_section.sum(axis=0)
 
 
 def _bin_mean(cumulative_counts: NDArray[np.int64], sums_by_bin: Array, p: float) -> float:

@@ -66,14 +66,14 @@ def kept_look(
         ),
         4,
     )
-    key = sha256(content).hexdigest()
+    look_key = sha256(content).hexdigest()
     if folder is None:
         return second_look(plan, expected_by_group, event_limit, waits_and_utilizations)
-    look_file = folder / f"look-{key[:_NAME_DIGITS]}.json"
-    look = _read(look_file, key)
+    look_file = folder / f"look-{look_key[:_NAME_DIGITS]}.json"
+    look = _read(look_file, look_key)
     if look is None:
         look = second_look(plan, expected_by_group, event_limit, waits_and_utilizations)
-        _write(look_file, key, look)
+        _write(look_file, look_key, look)
     return look
 
 
@@ -90,27 +90,29 @@ def cache_folder() -> Path | None:
     return None
 
 
-def _read(look_file: Path, key: str) -> Look | None:
+def _read(look_file: Path, look_key: str) -> Look | None:
     with suppress(OSError, UnicodeDecodeError):
         first_line, _, look_text = look_file.read_text(encoding="utf-8").partition("\n")
-        if first_line == _checksum(key, look_text):
+        if first_line == _checksum(look_key, look_text):
             fields = json.loads(look_text)
             return Look(**{**fields, "seen": Estimate(**fields["seen"])})
     return None
 
 
-def _write(look_file: Path, key: str, look: Look) -> None:
+def _write(look_file: Path, look_key: str, look: Look) -> None:
     look_text = json.dumps(asdict(look))
     temporary_file = look_file.with_name(f".look-{uuid4().hex}")
     with suppress(OSError):
         look_file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         try:
             # Not stored on the disk at once: a damaged file costs one look.
-            temporary_file.write_text(f"{_checksum(key, look_text)}\n{look_text}", encoding="utf-8")
+            temporary_file.write_text(
+                f"{_checksum(look_key, look_text)}\n{look_text}", encoding="utf-8"
+            )
             os.replace(temporary_file, look_file)
         finally:
             temporary_file.unlink(missing_ok=True)
 
 
-def _checksum(key: str, look_text: str) -> str:
-    return sha256(f"{key}\n{look_text}".encode()).hexdigest()
+def _checksum(look_key: str, look_text: str) -> str:
+    return sha256(f"{look_key}\n{look_text}".encode()).hexdigest()

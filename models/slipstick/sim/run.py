@@ -250,7 +250,10 @@ def _run_replications(plan: Plan, settings: Simulation) -> Result:
         )
         replication_results: list[ReplicationResult] = []
         for replication_result in run_replications(
-            [Replication(plan, replication_settings, number) for number in range(replication_count)]
+            [
+                Replication(plan, replication_settings, replication_number)
+                for replication_number in range(replication_count)
+            ]
         ):
             replication_results.append(replication_result)
             if replication_result.stopped == "interrupted":
@@ -529,8 +532,10 @@ def _run_programs(plan: Plan, settings: Simulation) -> Result:
     def next_replications() -> Iterator[Replication]:
         # One after the other each has what is left of the budget; side by side, what was left when
         # they began.
-        for number in range(len(final_rows), next_look):
-            yield Replication(plan, replace(settings, events=settings.events - events_used), number)
+        for replication_number in range(len(final_rows), next_look):
+            yield Replication(
+                plan, replace(settings, events=settings.events - events_used), replication_number
+            )
 
     try:
         while not stopped:
@@ -576,15 +581,15 @@ def _run_program(replication: Replication) -> ReplicationResult:
     work_pace = WorkPace()
     while kernel.run(_EVENTS_AT_A_TIME) and kernel.events < settings.events:
         work_pace.check(kernel.events, settings.events, _AT_MOST.format(settings.events))
-    rows = kernel.take_rows()
-    if not len(rows):
+    final_rows = kernel.take_rows()
+    if not len(final_rows):
         waits = kernel.waits()
         # Customers that wait for each other never end, whatever the budget.
         if kernel.events < settings.events or lock_cycle(waits):
             raise deadlock(plan, kernel.now, lock_cycle(waits) or waits)
-        return ReplicationResult(rows, (), "events", False, 0, 0, 0)
-    events = int(rows[-1, Layout(plan).order])
-    return ReplicationResult(rows[-1:], (), "complete", False, 0, 1, events)
+        return ReplicationResult(final_rows, (), "events", False, 0, 0, 0)
+    events = int(final_rows[-1, Layout(plan).order])
+    return ReplicationResult(final_rows[-1:], (), "complete", False, 0, 1, events)
 
 
 def _stop_reason_of_program(

@@ -308,9 +308,9 @@ def _counts_by_stage_note(model: Model) -> dict[str, CountAndLimit]:
         if isinstance(node, Pipeline):
             names_by_stage = [_served_names(stage.bodies) for stage in node.stages]
             shared_names = tuple(
-                name
-                for name in sorted(set().union(*names_by_stage))
-                if sum(name in stage_names for stage_names in names_by_stage) > 1
+                resource_name
+                for resource_name in sorted(set().union(*names_by_stage))
+                if sum(resource_name in stage_names for stage_names in names_by_stage) > 1
             )
             if shared_names:
                 pipelines_by_shared_names.setdefault(shared_names, {})[node.name] = node.items

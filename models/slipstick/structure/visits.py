@@ -391,19 +391,26 @@ def value_of(executions: Expr, value_by_expr: Numbers) -> Array:
 
 def visit_ratios(node: Activity, value_by_expr: Numbers) -> dict[int, Array]:
     """Return the mean number of visits in one execution of a part of a tree, by index [1]."""
-    ratios: dict[int, Array] = {}
-    _add_ratios(node, np.ones(1), value_by_expr, ratios)
-    return ratios
+    ratio_by_visit: dict[int, Array] = {}
+    _add_ratios(node, np.ones(1), value_by_expr, ratio_by_visit)
+    return ratio_by_visit
 
 
 def _add_ratios(
-    node: Activity, ratio: Array, value_by_expr: Numbers, ratios: dict[int, Array]
+    node: Activity,
+    executions_of_node: Array,
+    value_by_expr: Numbers,
+    ratio_by_visit: dict[int, Array],
 ) -> None:
     if (visit := visit_of(node)) is not None:
-        ratios[visit.index] = ratio
+        ratio_by_visit[visit.index] = executions_of_node
     for executions, child in node.weighted:
-        child_ratio = ratio if is_number(executions, 1.0) else ratio * value_by_expr[executions]
-        _add_ratios(child, child_ratio, value_by_expr, ratios)
+        child_ratio = (
+            executions_of_node
+            if is_number(executions, 1.0)
+            else executions_of_node * value_by_expr[executions]
+        )
+        _add_ratios(child, child_ratio, value_by_expr, ratio_by_visit)
 
 
 MOST_WRITTEN_OUT = 12
@@ -430,12 +437,14 @@ class Places:
 
     def returns(self, visit: Visit) -> Array:
         """Count the visits that immediately follow another service at the same queue [1]."""
-        returns: Array = np.zeros(1)
+        immediate_returns: Array = np.zeros(1)
         for (_, place), times_followed in self.follows.items():
-            returns = (
-                returns + times_followed if self.visits[place].index == visit.index else returns
+            immediate_returns = (
+                immediate_returns + times_followed
+                if self.visits[place].index == visit.index
+                else immediate_returns
             )
-        return returns
+        return immediate_returns
 
     def add(self, root: Activity, value_by_expr: Numbers, is_repeated: bool = False) -> Places:
         """Add the places of an activity.

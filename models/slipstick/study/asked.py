@@ -8,7 +8,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 
-from slipstick.answer import OF_EACH_GROUP, without_group
+from slipstick.answer import OF_EACH_GROUP, hint_of_group_names
 from slipstick.errors import Problem
 from slipstick.method.asked import names_in, needs_simulation
 from slipstick.method.names import group_names
@@ -130,7 +130,7 @@ def without_any_group(name: str, cases: Collection[Evaluator]) -> str:
     # A case with one group gives the value under the name without a group.
     if not groups or min(map(len, groups)) < 2:
         return ""
-    hint = without_group(name, groups[0])
+    hint = hint_of_group_names(name, groups[0])
     return f"there is no {name}{hint}" if hint else ""
 
 

@@ -57,11 +57,11 @@ class NetworkPoints:
         """Return how often a customer of an open chain becomes a member of each class, by its
         arrival or by a change of class [points, classes].
         """
-        entries = np.zeros(self.visits.shape[:2], dtype=self.visits.dtype)
+        entry_counts = np.zeros(self.visits.shape[:2], dtype=self.visits.dtype)
         for class_index, _ in self.references:
-            entries[:, class_index] += 1
+            entry_counts[:, class_index] += 1
         if self.routes is None:
-            return entries
+            return entry_counts
         sources_and_targets = zip(self.routes.source, self.routes.target, strict=True)
         for route_index, ((class_before, station_index), (class_after, _)) in enumerate(
             sources_and_targets
@@ -72,8 +72,8 @@ class NetworkPoints:
                     self.visits[:, class_before, station_index]
                     * self.routes.probability[:, route_index]
                 )
-                entries[:, class_after] += passing_customers
-        return entries
+                entry_counts[:, class_after] += passing_customers
+        return entry_counts
 
     def select(self, points: Any) -> NetworkPoints:
         """Select some of the points by slice, mask or indices; the reasons for points without an
@@ -315,8 +315,8 @@ class NetworkLayout:
     def _reasons_against_probabilities(self, probabilities: Array) -> dict[int, str]:
         reason_by_point: dict[int, str] = {}
         # Checked at each point, because probabilities of routes may be parameters.
-        sources = dict.fromkeys(route.source for route in self.model.routing)
-        for class_name, station_name in sources:
+        route_sources = dict.fromkeys(route.source for route in self.model.routing)
+        for class_name, station_name in route_sources:
             route_indices = [
                 route_index
                 for route_index, route in enumerate(self.model.routing)

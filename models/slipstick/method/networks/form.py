@@ -202,8 +202,8 @@ def quantiles(
     error_by_name: dict[str, float] = {}
     for chain_index, chain_name in enumerate(network_layout.chains):
         station_indices = _visited_stations(network_layout, network, chain_index)
-        mean = measure_by_name.get(f"response_time[{chain_name}]", 0.0)
-        if not len(station_indices) or not 0 < mean < np.inf:
+        mean_response = measure_by_name.get(f"response_time[{chain_name}]", 0.0)
+        if not len(station_indices) or not 0 < mean_response < np.inf:
             continue
         quantile_names = [f"response_time_quantile[{chain_name},{level:g}]" for level in QUANTILES]
         transform = _exact_transform(network, chain_index, station_indices)
@@ -214,7 +214,7 @@ def quantiles(
             error_by_name |= dict(zip(quantile_names, QUANTILE_ERRORS, strict=True))
         if transform is not None:
             quantile_by_name |= {
-                quantile_name: quantile(transform, level, mean)
+                quantile_name: quantile(transform, level, mean_response)
                 for quantile_name, level in zip(quantile_names, QUANTILES, strict=True)
             }
     quantile_by_name = {
@@ -416,7 +416,9 @@ def _without_overtaking(
     """Return whether no customer of a class is overtaken on its path, and none is delayed by a
     customer that was behind it.
     """
-    visits = np.where(network.demand[0].real > 0, network.visits[0].real, 0.0)[:, station_indices]
+    visits_by_class = np.where(network.demand[0].real > 0, network.visits[0].real, 0.0)[
+        :, station_indices
+    ]
     has_one_class = len(network.classes) == 1
     is_plain_station = (
         network.without_rates
@@ -431,7 +433,7 @@ def _without_overtaking(
     )
     if (
         not len(station_indices)
-        or (visits[chain_index] != 1).any()
+        or (visits_by_class[chain_index] != 1).any()
         or (network.closed.any() and not has_one_class)
     ):
         return False
@@ -442,7 +444,7 @@ def _without_overtaking(
     )
     # Another class goes along a part of the path without a gap, once.
     are_rejoining = []
-    for class_visits in visits:
+    for class_visits in visits_by_class:
         longest_gap = np.diff(np.flatnonzero(class_visits)).max(initial=1)
         are_rejoining.append(longest_gap > 1 or not np.isin(class_visits, (0, 1)).all())
     are_queues_between = (is_queue & network.single)[station_indices[1:-1]].all()
@@ -566,7 +568,7 @@ class Measures:
                     :, np.unique(chain_of_class, return_index=True)[1]
                 ]
                 if network.losses:
-                    visits = (
+                    stated_visits = (
                         network_points.visits
                         if network_points.routes is not None
                         else network.visits
@@ -576,7 +578,7 @@ class Measures:
                     self._ended_visits = solution.ended
                     admitted_visits = solution.ended / (1 - solution.abandoned)
                     self._share_of_visits_made = quotient(
-                        admitted_visits, solution.begun[:, :, None] * visits, 1.0
+                        admitted_visits, solution.begun[:, :, None] * stated_visits, 1.0
                     )
             else:
                 self._throughput = solution.throughput
@@ -703,12 +705,12 @@ class Measures:
         return columns
 
     def _probabilities(self) -> dict[str, Array]:
-        tables = zip(self._stations, self._probability_tables, strict=True)
+        names_and_tables = zip(self._stations, self._probability_tables, strict=True)
         return {
-            f"probability[{station_name},{customers}]": table[:, customers]
-            for station_name, table in tables
-            if table is not None
-            for customers in range(min(table.shape[1], MOST_PROBABILITIES))
+            f"probability[{station_name},{customers}]": probability_table[:, customers]
+            for station_name, probability_table in names_and_tables
+            if probability_table is not None
+            for customers in range(min(probability_table.shape[1], MOST_PROBABILITIES))
         }
 
 
@@ -795,11 +797,12 @@ class CompiledNetwork(CompiledModel):
                     0,
                 )
             piece = next(piece for piece in solved_pieces if point_index in piece.points)
-            columns = {
-                name: float(value[point_index].real) for name, value in solution.values.items()
+            value_by_name = {
+                name: float(value_column[point_index].real)
+                for name, value_column in solution.values.items()
             }
             return self._answer_at_point(
-                values, network_points.select([point_index]), piece, columns, point_index
+                values, network_points.select([point_index]), piece, value_by_name, point_index
             ), 0
 
         return replace(solution, detail=answer_at_point)
@@ -937,9 +940,12 @@ class CompiledNetwork(CompiledModel):
             return Gradient({}, point_values, parameters)
         seconds = self._derivative_seconds(network, solver)
         slopes = DeferredShares(partial(self._slopes, point_values, solver, seconds), seconds)
-        names = (*self.network_layout.chains, *self.network_layout.classes)
+        class_names = (*self.network_layout.chains, *self.network_layout.classes)
         return Gradient(
-            slopes, point_values, parameters, frozenset(f"throughput[{name}]" for name in names)
+            slopes,
+            point_values,
+            parameters,
+            frozenset(f"throughput[{name}]" for name in class_names),
         )
 
     def _slopes(

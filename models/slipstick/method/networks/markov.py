@@ -196,8 +196,11 @@ def _with_cycle_rates(network_points: NetworkPoints, solution: MarkovSolution) -
             values[reference_index]
             for values in (solution.ended, admitted_visits, network_points.visits)
         )
-        for values, events in ((throughput, ended_visits), (begun_visits, visits_begun)):
-            values[:, list(class_indices)] = quotient(events, stated_visits)[:, None]
+        for values, events_of_reference in (
+            (throughput, ended_visits),
+            (begun_visits, visits_begun),
+        ):
+            values[:, list(class_indices)] = quotient(events_of_reference, stated_visits)[:, None]
     return replace(
         solution,
         throughput=throughput,

@@ -197,7 +197,7 @@ class FlatNetwork:
                     if follows_routes
                     else network.visits[0, chain_index, station_index].real
                 )
-                service = (
+                mean_service = (
                     self.network_points.service[0, class_index, station_index]
                     if follows_routes
                     else network.service[0, chain_index, station_index]
@@ -205,13 +205,13 @@ class FlatNetwork:
                 if (
                     class_name in station.visitors()
                     and visits > 0
-                    and (follows_routes or service > 0)
+                    and (follows_routes or mean_service > 0)
                 ):
                     yield (
                         (class_name, station_name),
                         float(visits),
                         float(stated_visits),
-                        float(service),
+                        float(mean_service),
                     )
 
     def _has_customers(self, chain_index: int, chain_name: str, chain: Chain) -> bool:
@@ -263,23 +263,25 @@ class FlatNetwork:
                 builder.go(
                     [(1.0, self._mark_after_loss(chain_name, place))], _abandonment_tally(place)
                 )
-        for region in self.model.regions if chain_name in self.counting_places else ():
-            builder.mark(_region_loss_mark(chain_name, region))
-            builder.leave(region)
+        for region_name in self.model.regions if chain_name in self.counting_places else ():
+            builder.mark(_region_loss_mark(chain_name, region_name))
+            builder.leave(region_name)
             builder.jump(_loss_mark(chain_name))
         if chain_name in self.counting_places:
             builder.mark(_loss_mark(chain_name))
             builder.finish(lost=True)
         if isinstance(chain.members, OpenClass):
-            batch = chain.members.batch
-            mean_between = batch / float(network.arrivals[0, chain_index].real)
+            batch_size = chain.members.batch
+            mean_between = batch_size / float(network.arrivals[0, chain_index].real)
             time_between: ServiceTime | BurstyTimes = ServiceTime("exponential", mean_between)
             if chain.members.bursty and network.bursts is not None:
                 quiet_rate, burst_rate, begin_rate, end_rate = network.bursts[
                     0, chain_index
                 ].real.tolist()
                 time_between = BurstyTimes((quiet_rate, burst_rate), (begin_rate, end_rate))
-            arrival_times: Times = BatchTimes(time_between, batch) if batch > 1 else time_between
+            arrival_times: Times = (
+                BatchTimes(time_between, batch_size) if batch_size > 1 else time_between
+            )
             builder.open(
                 chain_name,
                 TracedTimes(chain.members.trace, mean_between)
@@ -427,11 +429,11 @@ class FlatNetwork:
 
     def _write_visits(self, chain_name: str, place: Place) -> None:
         """Write the visits to a place; a mean number above 1 is a geometric repetition."""
-        visits = self.visits[place]
+        mean_visits = self.visits[place]
         write_visit = partial(self._write_visit, chain_name, place)
-        if visits > 1:
+        if mean_visits > 1:
             self.builder.repeat_with_probability(
-                1 - 1 / visits, write_visit, f"{_service_label(place)} again"
+                1 - 1 / mean_visits, write_visit, f"{_service_label(place)} again"
             )
         else:
             write_visit()
@@ -955,9 +957,9 @@ class _NetworkEstimates:
             tally_indices = [tallies.index(tally) for tally in entrances if tally in tallies]
             refusal_weights, attempt_weights = (
                 self.added_weights(
-                    layout.column(columns[tally_index]) for tally_index in tally_indices
+                    layout.column(columns_of_tallies[tally_index]) for tally_index in tally_indices
                 )
-                for columns in (layout.refused, layout.tried)
+                for columns_of_tallies in (layout.refused, layout.tried)
             )
             yield (
                 f"loss_probability[{region_name}]",
@@ -998,8 +1000,8 @@ class _NetworkEstimates:
     def _weights_of_region_waits(self, class_name: str) -> Array:
         """Return weights of the columns for the time that a class waits before regions."""
         return self.added_weights(
-            self._weights_of_label(_region_wait_label(class_name, region))
-            for region in self.network_layout.model.regions
+            self._weights_of_label(_region_wait_label(class_name, region_name))
+            for region_name in self.network_layout.model.regions
         )
 
     def weights_of_cycles(self, chain_name: str) -> Array:
@@ -1008,8 +1010,10 @@ class _NetworkEstimates:
         """
         if chain_name in self.planned_network.counting_places:
             return self.added_weights(
-                self.weights_of_visits(place) / visits
-                for place, visits in self.planned_network.counting_places[chain_name].items()
+                self.weights_of_visits(place) / visits_of_cycle
+                for place, visits_of_cycle in self.planned_network.counting_places[
+                    chain_name
+                ].items()
             )
         return self.added_weights(
             self.layout.column(self.layout.cycles[self.planned_network.groups[group_name]])
@@ -1023,8 +1027,8 @@ class _NetworkEstimates:
         """
         first_places = self.planned_network.counting_places.get(chain_name, {})
         departure_weights = (
-            self._tally_weights(self.layout.tried, place, _abandonment_tally) / visits
-            for place, visits in first_places.items()
+            self._tally_weights(self.layout.tried, place, _abandonment_tally) / visits_of_cycle
+            for place, visits_of_cycle in first_places.items()
         )
         return self.weights_of_cycles(chain_name) - self.added_weights(departure_weights)
 
@@ -1219,9 +1223,9 @@ def _shares(
     )
     ranked_names = sorted(names_with_time, key=lambda name: -abs(approximate_shares.get(name, 0.0)))
 
-    def rerun(changed_values: Mapping[str, float], settings: Simulation) -> Array:
+    def rerun(changed_values: Mapping[str, float], rerun_simulation: Simulation) -> Array:
         planned_network = flat_network(network_layout, {**values, **changed_values})
-        changed_result = simulate(planned_network.plan, settings)
+        changed_result = simulate(planned_network.plan, rerun_simulation)
         estimates = _NetworkEstimates(network_layout, planned_network, changed_result)
         time_weights = estimates.weights_of_response_time(chain_name)
         batch_means: Array = (changed_result.batches @ time_weights) / (

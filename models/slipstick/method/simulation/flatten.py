@@ -147,29 +147,29 @@ def flatten(model: Model, values: Mapping[str, float] | None = None) -> Flat:
     3
     """
     expressions = model.expressions(unused=True)
-    numbers = {
+    value_by_expr = {
         expression: float(column[0])
         for expression, column in zip(expressions, Tape(expressions).run(values or {}), strict=True)
     }
-    writer = Writer(model, numbers)
+    writer = Writer(model, value_by_expr)
     match model.population:
         case ClosedPopulation(groups):
             _refuse_saturation(model, values or {})
-            return _write_groups(groups, writer, numbers)
+            return _write_groups(groups, writer, value_by_expr)
         case OpenPopulation(rate, cycle, pattern):
-            times_between = _times_between_arrivals(pattern, rate, numbers)
+            times_between = _times_between_arrivals(pattern, rate, value_by_expr)
             if times_between is None:
                 raise NoAnswerError(
                     f"there are no arrivals at {model.name}: the arrival rate is"
-                    f" {numbers[rate]:g}/s"
+                    f" {value_by_expr[rate]:g}/s"
                 )
             _refuse_saturation(model, values or {})
-            writer.begin(0)
+            writer.add_resources(0)
             writer.write(cycle, {})
             writer.builder.open(ALL, times_between, 0)
-            return writer.flat(1 / times_between.mean)
+            return writer.finished_plan(1 / times_between.mean)
         case PhasedPopulation():
-            return _write_phases(model.population, writer, numbers)
+            return _write_phases(model.population, writer, value_by_expr)
         case SuperstepPopulation():
             return _write_supersteps(model.population, writer)
         case _:
@@ -187,19 +187,19 @@ def _write_groups(groups: Sequence[Group], writer: Writer, value_by_expr: Number
         )
         for group in groups
     ]
-    writer.begin(sum(group_sizes))
+    writer.add_resources(sum(group_sizes))
     for group, group_size in zip(groups, group_sizes, strict=True):
         first_instruction = writer.builder.next_instruction
         if group_size:
-            writer.cycle(group.cycle, _parties_by_name(groups, group_sizes))
+            writer.write_cycle(group.cycle, _parties_by_name(groups, group_sizes))
             writer.builder.closed(group.name or ALL, group_size, first_instruction)
         elif group.arrivals is not None:
-            writer.refuse_own(group.cycle)
+            writer.refuse_own_processors(group.cycle)
             times_between = _times_between_arrivals(group.pattern, group.arrivals, value_by_expr)
             if times_between is not None:
                 writer.write(group.cycle, {})
                 writer.builder.open(group.name, times_between, first_instruction)
-    return writer.flat(float(group_sizes[0]))
+    return writer.finished_plan(float(group_sizes[0]))
 
 
 def _times_between_arrivals(
@@ -242,7 +242,7 @@ def _write_phases(population: PhasedPopulation, writer: Writer, value_by_expr: N
         for phase in population.phases
     ]
     processors = max(phase_sizes)
-    writer.begin(processors)
+    writer.add_resources(processors)
     first_instructions: list[int] = []
     for processor in range(processors):
         # A processor in the same phases as the one before starts at the same instruction.
@@ -256,11 +256,11 @@ def _write_phases(population: PhasedPopulation, writer: Writer, value_by_expr: N
             zip(population.phases, phase_sizes, strict=True)
         ):
             if processor < phase_size:
-                writer.phase(phase_index, phase.repeat, phase.cycle, phase_size)
+                writer.write_phase(phase_index, phase.repeat, phase.cycle, phase_size)
             writer.builder.await_parties(f"end-of-phase-{phase_index + 1}", processors, IDLE)
         writer.builder.finish()
     writer.builder.once(ALL, first_instructions)
-    return writer.flat(float(processors))
+    return writer.finished_plan(float(processors))
 
 
 def _write_supersteps(population: SuperstepPopulation, writer: Writer) -> Flat:
@@ -268,15 +268,15 @@ def _write_supersteps(population: SuperstepPopulation, writer: Writer) -> Flat:
     last processor.
     """
     processors = population.processors
-    writer.begin(processors)
+    writer.add_resources(processors)
     first_instructions: list[int] = []
     for processor in range(processors):
         first_instructions.append(writer.builder.next_instruction)
         for superstep_index, superstep in enumerate(population.supersteps):
-            writer.superstep(superstep_index, superstep, processor)
+            writer.write_superstep(superstep_index, superstep, processor)
         writer.builder.finish()
     writer.builder.once(ALL, first_instructions)
-    return writer.flat(float(processors))
+    return writer.finished_plan(float(processors))
 
 
 class Writer:
@@ -298,16 +298,17 @@ class Writer:
         self._resources_of_forks: list[str] = []
         self._fraction_notes: dict[str, None] = {}
 
-    def flat(self, population: float) -> Flat:
+    def finished_plan(self, population: float) -> Flat:
         """Return the plan that was written, with the model's numbers."""
-        targets = self.model.population.targets
+        expr_by_group = self.model.population.targets
         targets_by_name = {
-            group_name: self.numbers[target] for group_name, target in targets.items()
+            group_name: self.numbers[target_expr]
+            for group_name, target_expr in expr_by_group.items()
         }
         notes = tuple(self._fraction_notes)
         return Flat(self.builder.plan(), population, self.once, notes, targets_by_name)
 
-    def begin(self, members: int) -> None:
+    def add_resources(self, members: int) -> None:
         """Add the resources of the model to the plan; the processors of a population become
         stations of their own.
         """
@@ -346,7 +347,7 @@ class Writer:
             for step in self.model.steps
         ):
             if not members:
-                self.refuse_own(*self.model.bodies)
+                self.refuse_own_processors(*self.model.bodies)
             self.builder.station(OWN, copies=members)
             if members == 1:
                 # The others of a single processor are outside the population; their stations follow
@@ -354,7 +355,7 @@ class Writer:
                 self.other_processors = self._most_others_at_once()
                 self.builder.station(OUTSIDE, copies=self.other_processors)
 
-    def refuse_own(self, *bodies: Activity) -> None:
+    def refuse_own_processors(self, *bodies: Activity) -> None:
         """Raise if activities of arriving customers name a processor as a resource."""
         if any(is_processor(name) for node in each_once(bodies) for name in node.uses):
             raise ModelError(
@@ -369,7 +370,7 @@ class Writer:
         branches_at_once = members * max(
             self._branches_at_once(body, counts_by_node) for body in self.model.bodies
         )
-        queues = sum(
+        queue_count = sum(
             resource.queues
             for resource in self.model.resources.values()
             if isinstance(resource, TaskPool)
@@ -377,12 +378,13 @@ class Writer:
         numbers_in_words = (
             f"a simulation of {self.model.name} follows {branches_at_once:.3g} branches and items at once,"
             f" each with the account of {len(self.model.steps)}"
-            f" steps{f', and {queues:,} queues of tasks' if queues else ''}"
+            f" steps{f', and {queue_count:,} queue_count of tasks' if queue_count else ''}"
         )
         numbers_held = (
-            branches_at_once * (BRANCH_NUMBERS + 2 * len(self.model.steps)) + QUEUE_NUMBERS * queues
+            branches_at_once * (BRANCH_NUMBERS + 2 * len(self.model.steps))
+            + QUEUE_NUMBERS * queue_count
         )
-        advice = f"give it fewer processors, {'queues, ' if queues else ''}items or branches"
+        advice = f"give it fewer processors, {'queues, ' if queue_count else ''}items or branches"
         check_cost(
             "numbers", numbers_held, numbers_in_words, f"{advice}, ask for mean-value", ModelError
         )
@@ -393,12 +395,12 @@ class Writer:
             counts_of_children = [
                 self._branches_at_once(child, counts_by_node) for child in activity.children
             ] or [1.0]
-            items = self.numbers[activity.items] if isinstance(activity, Pipeline) else 1.0
+            item_count = self.numbers[activity.items] if isinstance(activity, Pipeline) else 1.0
             # Branches exist together, children in turn replace each other, and all items of a
             # pipeline may be at the stage with the most branches.
             exist_together = activity.combination is Combination.LONGEST
             counts_by_node[id(activity)] = (
-                sum(counts_of_children) if exist_together else items * max(counts_of_children)
+                sum(counts_of_children) if exist_together else item_count * max(counts_of_children)
             )
         return counts_by_node[id(activity)]
 
@@ -461,7 +463,7 @@ class Writer:
             accesses_in_row - 1,
         )
 
-    def phase(self, phase_index: int, repeat: Expr, cycle: Activity, parties: int) -> None:
+    def write_phase(self, phase_index: int, repeat: Expr, cycle: Activity, parties: int) -> None:
         """Write one phase of a program."""
         repetitions = self._count_with_note(repeat, f"the repeat of phase {phase_index + 1}")
         parties_by_resource = dict.fromkeys(self.model.resources, parties)
@@ -471,7 +473,7 @@ class Writer:
             f"phase-{phase_index + 1}:repeat",
         )
 
-    def superstep(self, superstep_index: int, superstep: Superstep, processor: int) -> None:
+    def write_superstep(self, superstep_index: int, superstep: Superstep, processor: int) -> None:
         """Write the activity of one processor in a superstep."""
 
         def write_body() -> None:
@@ -488,7 +490,7 @@ class Writer:
         )
         self.builder.repeat(repetitions, write_body, f"superstep-{superstep_index + 1}:repeat")
 
-    def cycle(self, cycle: Activity, parties: Parties) -> None:
+    def write_cycle(self, cycle: Activity, parties: Parties) -> None:
         """Write a cycle; the response time begins when the thinking ends."""
         think_step = thinking(cycle)
         if think_step is None:
@@ -506,7 +508,7 @@ class Writer:
             raise no_rule("simulation", activity)
         rule(activity, self, parties)
 
-    def later(self, activity: Activity, parties: Parties) -> Callable[[], None]:
+    def deferred_write(self, activity: Activity, parties: Parties) -> Callable[[], None]:
         """Return a function that writes an activity, which the builder calls where its instructions
         belong.
         """
@@ -544,8 +546,8 @@ class Writer:
 
     def _choose(self, node: Choice, parties: Parties) -> None:
         probabilities = self._probabilities(node)
-        bodies = [self.later(body, parties) for body in node.children]
-        options = list(zip(probabilities, bodies, strict=True))
+        body_writers = [self.deferred_write(body, parties) for body in node.children]
+        options = list(zip(probabilities, body_writers, strict=True))
         self.builder.choose(options, f"choice-{self._stream_number(node)}")
 
     def _repeat(self, node: Repeat, parties: Parties) -> None:
@@ -553,23 +555,23 @@ class Writer:
         if node.spread == GEOMETRIC:
             mean_count = self._checked_count(node.count, "the count of repeat")
             self.builder.repeat_geometrically(
-                mean_count, self.later(node.body, parties), stream_name
+                mean_count, self.deferred_write(node.body, parties), stream_name
             )
         else:
             rounds = self._count_with_note(node.count, "the count of repeat")
-            self.builder.repeat(rounds, self.later(node.body, parties), stream_name)
+            self.builder.repeat(rounds, self.deferred_write(node.body, parties), stream_name)
 
     def _hold(self, node: Hold, parties: Parties) -> None:
         lock = self.model.resources[node.resource]
         if len(holds_together := self.model.taken_together(node)) > 1:
-            write_body = self.later(holds_together[-1].body, parties)
+            write_body = self.deferred_write(holds_together[-1].body, parties)
             self.builder.hold_together(
                 [hold_step.resource for hold_step in holds_together], write_body
             )
             return
         rank = lock.rank(node.mode) if isinstance(lock, ReaderWriterLock) else 0
-        write_after = None if node.after is None else self.later(node.after, parties)
-        write_body = self.later(node.body, parties)
+        write_after = None if node.after is None else self.deferred_write(node.after, parties)
+        write_body = self.deferred_write(node.body, parties)
         gets_reply = False
         if REPLIES in self.model.constructs and (gets_reply := replies_to(node)):
             write_body = self._branch(node.body, parties, node.resource)
@@ -589,12 +591,12 @@ class Writer:
         self.builder.give(node.counter, self.model.monitor_of(node.counter))
 
     def _pipeline(self, node: Pipeline, parties: Parties) -> None:
-        items = self._count_with_note(node.items, f"the items of {node.name}")
+        item_count = self._count_with_note(node.items, f"the items of {node.name}")
         stages = [
-            (stage.kind == "serial", [self.later(body, parties) for body in stage.bodies])
+            (stage.kind == "serial", [self.deferred_write(body, parties) for body in stage.bodies])
             for stage in node.stages
         ]
-        self.builder.pipeline(items, stages, node.name)
+        self.builder.pipeline(item_count, stages, node.name)
 
     def _attempt(self, node: Attempt, parties: Parties) -> None:
         pause_time = time_limit = None
@@ -604,8 +606,8 @@ class Writer:
             pause_time = service_time(self.numbers[node.back_off], 1.0)
         self.builder.attempt(
             time_limit,
-            self.later(node.visit, parties),
-            self.later(node.otherwise, parties),
+            self.deferred_write(node.visit, parties),
+            self.deferred_write(node.otherwise, parties),
             node.resource,
             number=self._stream_number(node),
             retries=node.retries,
@@ -618,15 +620,15 @@ class Writer:
         """Return the number of places in the queue of an attempt."""
         assert node.queue is not None
         queue_in_words = f"the queue of an attempt at {node.resource}"
-        places = self._checked_count(node.queue, queue_in_words)
-        if places != round(places):
-            raise NoAnswerError(f"{queue_in_words} is {places:g}; it must be a whole number")
-        return round(places)
+        place_count = self._checked_count(node.queue, queue_in_words)
+        if place_count != round(place_count):
+            raise NoAnswerError(f"{queue_in_words} is {place_count:g}; it must be a whole number")
+        return round(place_count)
 
     def _pick(self, node: Pick, parties: Parties) -> None:
-        bodies = [self.later(option, parties) for option in node.options]
-        bodies_by_place = list(zip(node.first_resources, bodies, strict=True))
-        self.builder.pick(bodies_by_place, node.by, self._stream_number(node))
+        body_writers = [self.deferred_write(option, parties) for option in node.options]
+        resources_and_writers = list(zip(node.first_resources, body_writers, strict=True))
+        self.builder.pick(resources_and_writers, node.by, self._stream_number(node))
 
     def _step(self, step: Step, parties: Parties) -> None:
         mean_time = self.numbers[step.time]

@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from slipstick.answer import Value, named_of, unit_of
+from slipstick.answer import Value, labelled_name, unit_of
 from slipstick.errors import NoAnswerError, SlipstickError
 from slipstick.expression.columns import Values, only
 from slipstick.expression.nodes import TIME, Parameter, total, zero
@@ -77,20 +77,22 @@ def notes_of(result: Result) -> tuple[str, ...]:
     """
     unit_noun = "replication" if result.plan.once else "cycle"
     cycles_run, cycles_asked = (
-        f"{cycles} {unit_noun}{'s' * (cycles != 1)}"
-        for cycles in (result.cycles, result.settings.cycles)
+        f"{cycle_count} {unit_noun}{'s' * (cycle_count != 1)}"
+        for cycle_count in (result.cycles, result.settings.cycles)
     )
     precision = f"{100 * result.settings.precision:g} %"
-    reason = {
+    stop_reason = {
         "precision": f"stopped at the wished precision of {precision}",
         "events": f"stopped at the budget of {result.settings.events} events",
         "cycles": f"ran {cycles_asked}, as asked",
         "complete": "ran the program once: nothing in it is random",
         "interrupted": "unfinished: it was interrupted",
     }[result.stopped]
-    notes = [f"{reason}, after {cycles_run}; {result.dropped} of them dropped as warm-up"]
+    notes = [f"{stop_reason}, after {cycles_run}; {result.dropped} of them dropped as warm-up"]
     if result.plan.once or not result.dropped:
-        notes = [reason if result.stopped == "complete" else f"{reason}, after {cycles_run}"]
+        notes = [
+            stop_reason if result.stopped == "complete" else f"{stop_reason}, after {cycles_run}"
+        ]
     if result.pooled:
         notes[0] += f"; in {result.settings.replications} replications"
     if not result.converged:
@@ -135,7 +137,7 @@ class Differences:
     def shares(
         self,
         mean: float,
-        names: Sequence[str],
+        parameter_names: Sequence[str],
         point_values: Mapping[str, float],
         parameters: Mapping[str, Parameter],
     ) -> tuple[Gradient, dict[str, Value], str]:
@@ -145,13 +147,13 @@ class Differences:
         Parameters
         ----------
         mean : what is differentiated
-        names : of the parameters
+        parameter_names : of the parameters
         point_values : their values, in base units
         parameters : with their units
         """
         slope_by_parameter: dict[str, float] = {}
         share_values: dict[str, Value] = {}
-        for parameter_name in names if mean else ():
+        for parameter_name in parameter_names if mean else ():
             if not point_values[parameter_name]:
                 continue
             elasticity = self._elasticity(parameter_name, point_values[parameter_name], mean)
@@ -326,7 +328,8 @@ def _solution(
             values, model.single, float(processors[0]), parameter_values, simulation
         )
     values |= {
-        value_name: Value(count, unit_of(value_name)) for value_name, count in model.counted.items()
+        value_name: Value(counted_value, unit_of(value_name))
+        for value_name, counted_value in model.counted.items()
     }
     mean_time = result.mean_time()  # the precision reported is that of its mean
     remarks = Remarks(
@@ -442,7 +445,7 @@ def one_point(
     values: Mapping[str, Value],
     remarks: Remarks,
     gradient: Gradient | None,
-    booked: Mapping[str, Mapping[str, Estimate]],
+    estimates_by_table: Mapping[str, Mapping[str, Estimate]],
 ) -> Solution:
     """Build the solution of one run from its values.
 
@@ -451,13 +454,13 @@ def one_point(
     model_name : of the model
     values : with their intervals
     remarks, gradient : of the run
-    booked : seconds of a cycle, as ``account``, ``technology`` and ``step``
+    estimates_by_table : seconds of a cycle, as ``account``, ``technology`` and ``step``
     """
     value_tables = {
         table_name: {
             entry_name: as_value(estimate, "s") for entry_name, estimate in estimates.items()
         }
-        for table_name, estimates in booked.items()
+        for table_name, estimates in estimates_by_table.items()
     }
     all_values = {
         **values,
@@ -468,12 +471,14 @@ def one_point(
         },
     }
 
-    def columns(values: Mapping[str, Value], value_part: str = "value") -> dict[str, Array]:
+    def columns(value_by_name: Mapping[str, Value], value_part: str = "value") -> dict[str, Array]:
         # A value may lack a bound, and an array of numbers cannot hold None.
-        numbers = {entry_name: getattr(value, value_part) for entry_name, value in values.items()}
+        number_by_name = {
+            entry_name: getattr(value, value_part) for entry_name, value in value_by_name.items()
+        }
         return {
             entry_name: np.array([math.nan if number is None else number])
-            for entry_name, number in numbers.items()
+            for entry_name, number in number_by_name.items()
         }
 
     return Solution(
@@ -547,9 +552,11 @@ class _SimulatedAccount:
         """
         weights_by_name: dict[str, Array] = {}
         for label, weights in self._weights.items():
-            name = name_of_label(label)
-            weights_by_name[name] = (
-                weights_by_name[name] + weights if name in weights_by_name else weights
+            summed_name = name_of_label(label)
+            weights_by_name[summed_name] = (
+                weights_by_name[summed_name] + weights
+                if summed_name in weights_by_name
+                else weights
             )
         return weights_by_name
 
@@ -593,8 +600,8 @@ def unbooked_waits(result: Result) -> dict[str, float]:
     # What is booked belongs to cycles that ended.
     for label in time_by_label:
         if label in plan.labels:
-            columns = np.array(layout.booked) + plan.labels.index(label)
-            time_by_label[label] -= float(column_sums[columns].sum())
+            booked_columns = np.array(layout.booked) + plan.labels.index(label)
+            time_by_label[label] -= float(column_sums[booked_columns].sum())
     unbooked_by_label = {label: seconds for label, seconds in time_by_label.items() if seconds > 0}
     total_time = sum(unbooked_by_label.values())
     return {label: seconds / total_time for label, seconds in unbooked_by_label.items()}
@@ -618,16 +625,19 @@ def _response_estimates(
     for group_index, plan_group in enumerate(result.plan.groups):
         group = group_by_name.get(plan_group.name)
         if group is not None and group.responds:
-            yield named_of("response_time", group.name), result.mean_time(group_index)
+            yield labelled_name("response_time", group.name), result.mean_time(group_index)
             for level in QUANTILES:
                 quantile = result.time_quantile(level, group_index)
-                yield named_of("response_time_quantile", group.name, f"{level:g}"), quantile
+                yield labelled_name("response_time_quantile", group.name, f"{level:g}"), quantile
     index_by_name = {
         plan_group.name: group_index for group_index, plan_group in enumerate(result.plan.groups)
     }
     for group_name, target in flat_model.targets.items():
         if (index_of_group := index_by_name.get(group_name or ALL)) is not None:
-            yield named_of("within_target", group_name), result.share_within(target, index_of_group)
+            yield (
+                labelled_name("within_target", group_name),
+                result.share_within(target, index_of_group),
+            )
 
 
 def _time_estimates(model: Model, flat_model: Flat, result: Result) -> dict[str, Estimate]:
@@ -712,18 +722,18 @@ def _parallel_estimates(
     result = simulated_account.result
     layout = simulated_account.layout
     weights_by_component = simulated_account.weights(simulated_account.labels.component)
-    columns = parallel_work.values_by_symbol(parameter_values)
-    number_by_key = {key: float(column[0]) for key, column in columns.items()}
+    column_by_symbol = parallel_work.values_by_symbol(parameter_values)
+    number_by_symbol = {symbol: float(column[0]) for symbol, column in column_by_symbol.items()}
     time_weights = simulated_account.time_weights
     cycle_weights = layout.column(layout.cycles[0])
     estimates = {}
-    if ("work", "") in number_by_key and result.mean_time().mean > 0:
-        useful_weights = flat_model.population * number_by_key["work", ""] * cycle_weights
-        worker_count = float(parallel_work.workers(columns, flat_model.population)[0])
+    if ("work", "") in number_by_symbol and result.mean_time().mean > 0:
+        useful_weights = flat_model.population * number_by_symbol["work", ""] * cycle_weights
+        worker_count = float(parallel_work.workers(column_by_symbol, flat_model.population)[0])
         estimates["efficiency"] = result.ratio(useful_weights / worker_count, time_weights)
         estimates["speedup"] = result.ratio(useful_weights, time_weights)
     for component in parallel_work.components:
-        work_weights = number_by_key["work of", component] * cycle_weights
+        work_weights = number_by_symbol["work of", component] * cycle_weights
         estimates[f"occupation[{component}]"] = result.ratio(work_weights, time_weights)
         overlap = result.ratio(
             work_weights - weights_by_component.get(component, 0.0), time_weights
@@ -736,10 +746,10 @@ def _parallel_estimates(
         )
     for pipeline_index, pipeline_name in enumerate(result.plan.pipelines):
         if pipeline_name in parallel_work.pipelines:
-            place_time_weights = number_by_key["places", pipeline_name] * layout.column(
+            place_time_weights = number_by_symbol["places", pipeline_name] * layout.column(
                 layout.spans[pipeline_index]
             )
-            idle_time_weights = place_time_weights - number_by_key[
+            idle_time_weights = place_time_weights - number_by_symbol[
                 "stages", pipeline_name
             ] * layout.column(layout.passes[pipeline_index])
             # A pipeline that no run has executed has no bubble.

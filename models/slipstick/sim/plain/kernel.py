@@ -189,22 +189,24 @@ class Kernel(EventLoop):
 
     def snapshot(self, now: float) -> None:
         """Write a row of cumulative statistics at the present time."""
-        row = [now, float(self.order())]
+        statistics_row = [now, float(self.order())]
         for cycle_count, cycle_time in zip(self.cycles, self.cycle_time, strict=True):
-            row += [float(cycle_count), cycle_time]
+            statistics_row += [float(cycle_count), cycle_time]
         for resource in self.resources:
             resource.accumulate(now)
-            row += [resource.area, resource.use, float(resource.done)]
+            statistics_row += [resource.area, resource.use, float(resource.done)]
         for time_by_label in self.totals:
-            row += time_by_label
+            statistics_row += time_by_label
         for tried, refused in zip(self.tried, self.refused, strict=True):
-            row += [float(tried), float(refused)]
+            statistics_row += [float(tried), float(refused)]
         for lock in self.locks:
-            row += [float(lock.grants), lock.waited, lock.squares]
-        row += [self.stations[station_number].beyond for station_number in self.layout.beyond]
+            statistics_row += [float(lock.grants), lock.waited, lock.squares]
+        statistics_row += [
+            self.stations[station_number].beyond for station_number in self.layout.beyond
+        ]
         for passes, span in zip(self.passes, self.spans, strict=True):
-            row += [float(passes), span]
-        self.rows.append(row)
+            statistics_row += [float(passes), span]
+        self.rows.append(statistics_row)
 
     def take_rows(self) -> Array:
         """Return the rows of statistics written since the last call, and remove them here."""
@@ -326,10 +328,10 @@ class Kernel(EventLoop):
         at the resource of each.
         """
         random_number = next(draw)
-        targets = self.plan.targets
+        jump_targets = self.plan.targets
         present_by_option = [
             self.resources[resource_number].present
-            for resource_number in targets[
+            for resource_number in jump_targets[
                 first_target + option_count : first_target + 2 * option_count
             ]
         ]
@@ -355,7 +357,7 @@ class Kernel(EventLoop):
                 else option
             )
         self.tried[tally] += 1
-        token.pc = targets[first_target + option]
+        token.pc = jump_targets[first_target + option]
         return True
 
     def jump(self, target: int, token: Token, now: float) -> bool:

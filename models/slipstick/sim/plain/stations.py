@@ -640,7 +640,7 @@ class SimulatedPool:
         self.tasks = locks[plan.tasks]
         self.monitors = locks[plan.monitor : plan.monitor + plan.queues]
         self.queues: list[deque[int]] = [deque() for _ in range(plan.queues)]
-        self.last_parts = {end - 1 for end in plan.first}
+        self.last_parts = {end_part - 1 for end_part in plan.first}
         self.open = False
         self.problem = 0
 

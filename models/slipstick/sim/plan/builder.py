@@ -150,39 +150,43 @@ class Builder:
 
     def station(
         self,
-        name: str,
+        station_name: str,
         servers: int = 1,
         discipline: str = "fcfs",
         copies: int = 1,
         rates: Sequence[float] = (),
     ) -> None:
         """Add a station, or a row of equal stations, such as one for each customer."""
-        if name in self._first_station:
-            raise ModelError(f"two stations are called {name}")
-        self._first_station[name] = len(self._stations)
-        self._stations += [StationPlan(name, servers, discipline, tuple(rates))] * copies
+        if station_name in self._first_station:
+            raise ModelError(f"two stations are called {station_name}")
+        self._first_station[station_name] = len(self._stations)
+        self._stations += [StationPlan(station_name, servers, discipline, tuple(rates))] * copies
 
-    def lock(self, name: str, implementation: LockImplementation | None = None) -> None:
+    def lock(self, lock_name: str, implementation: LockImplementation | None = None) -> None:
         """Add a lock; if its word lies at the node of a processor, a tally counts the accesses to
         the word, the local ones as refused.
         """
-        self._locks[name] = len(self._locks), LockPlan(name), implementation or LockImplementation()
-        if self._locks[name][2].home is not None:
-            self._tallies.append(f"{ACCESSES}:{name}")
+        self._locks[lock_name] = (
+            len(self._locks),
+            LockPlan(lock_name),
+            implementation or LockImplementation(),
+        )
+        if self._locks[lock_name][2].home is not None:
+            self._tallies.append(f"{ACCESSES}:{lock_name}")
 
-    def permits(self, name: str, most_holders: int, noun: str = "permits") -> None:
+    def permits(self, resource_name: str, most_holders: int, noun: str = "permits") -> None:
         """Add a resource that up to `most_holders` customers hold at a time, or a counter of units,
         whose use takes no time of its own.
         """
-        self._locks[name] = (
+        self._locks[resource_name] = (
             len(self._locks),
-            LockPlan(name, most_holders, noun),
+            LockPlan(resource_name, most_holders, noun),
             LockImplementation(),
         )
 
     def pool(
         self,
-        name: str,
+        pool_name: str,
         problems: Sequence[Sequence[int]],
         tasks: Sequence[Sequence[tuple[float, int]]],
         queues: int = 1,
@@ -192,22 +196,22 @@ class Builder:
 
         Parameters
         ----------
-        name : of the pool, and in answers of the monitors of its queues
+        pool_name : of the pool, and in answers of the monitors of its queues
         problems : of each, the tasks that are there at the start
         tasks : of each, its parts: work [s], and the task that is added behind it or -1
         queues, last_first : see `PoolPlan`
         """
-        self.permits(f"{name}.tasks", 0, COUNTER)
+        self.permits(f"{pool_name}.tasks", 0, COUNTER)
         first_monitor = len(self._locks)
         for queue_index in range(queues):
-            self._locks[f"{name} {queue_index}"] = (
+            self._locks[f"{pool_name} {queue_index}"] = (
                 first_monitor + queue_index,
-                LockPlan(name, noun="monitor"),
+                LockPlan(pool_name, noun="monitor"),
                 LockImplementation(),
             )
         part_times, added_tasks = zip(*(part for task in tasks for part in task), strict=True)
         first_part_by_task = tuple(accumulate((len(task) for task in tasks), initial=0))
-        self._pools[name] = PoolPlan(
+        self._pools[pool_name] = PoolPlan(
             first_monitor - 1,
             first_monitor,
             queues,
@@ -218,9 +222,9 @@ class Builder:
             added_tasks,
         )
 
-    def label(self, name: str) -> int:
+    def label(self, label_name: str) -> int:
         """Return the number of a label of the account of time, which is added if it is new."""
-        return self._labels.setdefault(name, len(self._labels))
+        return self._labels.setdefault(label_name, len(self._labels))
 
     def draw(self, stream: str, distribution: Times) -> int:
         """Return the number of the random quantity of a stream, which is added if it is new; one
@@ -339,11 +343,11 @@ class Builder:
         instruction = self.emit(Op.JUMP, -1)
         self._open_targets.append((self._code[instruction], 1, mark))
 
-    def mark(self, name: str) -> None:
+    def mark(self, mark_name: str) -> None:
         """Name the next instruction, as a target of `go`, `jump` and `admit` before or behind
         it.
         """
-        self._marks[name] = self.next_instruction
+        self._marks[mark_name] = self.next_instruction
 
     def go(self, marks: Sequence[tuple[float, str]], stream: str) -> None:
         """Write a jump to one of several marks at random, from pairs of a probability and a
@@ -373,7 +377,7 @@ class Builder:
         first_target = self._reserve_targets(2 * len(options))
         option_count = len(options)
         self._targets[first_target + option_count :] = [
-            self._resource_and_servers(name)[0] for name, _ in options
+            self._resource_and_servers(resource_name)[0] for resource_name, _ in options
         ]
         draw_number = self.draw(f"pick-{pick_label}", UNIFORM)
         tally_number = self._tally_number(f"picks:{pick_label}")
@@ -450,15 +454,15 @@ class Builder:
         self.patch(jump_over, 0)
 
     def pipeline(
-        self, items: float, stages: Sequence[tuple[bool, Sequence[Body]]], name: str
+        self, items: float, stages: Sequence[tuple[bool, Sequence[Body]]], pipeline_name: str
     ) -> None:
         """Write the stages that items pass through: for each, whether it is serial, and one body or
         one for each item.
         """
-        pipeline_number = self._pipelines.setdefault(name, len(self._pipelines))
+        pipeline_number = self._pipelines.setdefault(pipeline_name, len(self._pipelines))
         pipeline_instruction = self.emit(
             Op.PIPELINE,
-            *self._count_operands(items, f"{name}:items"),
+            *self._count_operands(items, f"{pipeline_name}:items"),
             self.next_instruction + 1,
             -1,
         )
@@ -483,7 +487,7 @@ class Builder:
         limit: ServiceTime | None,
         visit: Body,
         otherwise: Body,
-        name: str,
+        resource_name: str,
         *,
         number: str,
         retries: int = 0,
@@ -500,17 +504,17 @@ class Builder:
         ----------
         limit : of the time in the queue; None: none
         visit, otherwise : a visit, and what is done where the last try is abandoned
-        name : of what is waited for
+        resource_name : of what is waited for
         number : that tells attempts at one resource apart in the names of streams
         retries : tries after the first
         back_off : pause between two tries, at first
         doubling : each further pause is twice as long
         queue : how many wait at most; None: any number
         """
-        tries_tally = f"{TRIES}:{name}"
-        attempts_tally = f"{GIVEN_UP}:{name}"
+        tries_tally = f"{TRIES}:{resource_name}"
+        attempts_tally = f"{GIVEN_UP}:{resource_name}"
         # The number makes the name of the mark unique.
-        back_off_label = f"back-off:{name}"
+        back_off_label = f"back-off:{resource_name}"
         late_mark = f"attempt at {self.next_instruction} is late"
         with (
             self._reserved_register() as retry_register,
@@ -520,14 +524,14 @@ class Builder:
             self.emit(Op.SET_COUNT, pause_register, *self._count_operands(0, ""))
             first_instruction = self.next_instruction
             if queue is not None:
-                resource_number, place_count = self._resource_and_servers(name)
-                full_tally = self._tally_number(f"{PRESENT}:{name}")
+                resource_number, place_count = self._resource_and_servers(resource_name)
+                full_tally = self._tally_number(f"{PRESENT}:{resource_name}")
                 admit_instruction = self.emit(
                     Op.ADMIT, full_tally, resource_number, place_count + queue, -1
                 )
                 self._open_targets.append((self._code[admit_instruction], 4, late_mark))
             if limit is not None:
-                self.patience(limit, late_mark, f"attempt {number} at {name}")
+                self.patience(limit, late_mark, f"attempt {number} at {resource_name}")
             visit()
             self._write_tally(tries_tally)
             self._write_tally(attempts_tally)
@@ -569,11 +573,11 @@ class Builder:
             self._tallies.append(tally_name)
         return self._tallies.index(tally_name)
 
-    def _write_tally(self, name: str, is_refused: bool = False) -> None:
+    def _write_tally(self, tally_name: str, is_refused: bool = False) -> None:
         """Write an instruction that counts at a tally; a refused customer also counts as turned
         away.
         """
-        tally_number = self._tally_number(name)
+        tally_number = self._tally_number(tally_name)
         if is_refused:
             self.emit(Op.COUNT_ACCESS, tally_number, -1, -1)
         else:
@@ -849,17 +853,17 @@ class Builder:
                 wait=label,
             )
 
-    def barrier(self, name: str, parties: int, cost: ServiceTime = NO_TIME) -> None:
+    def barrier(self, barrier_name: str, parties: int, cost: ServiceTime = NO_TIME) -> None:
         """Write a wait until `parties` customers have arrived, then for the cost; all of it is
         booked to ``barrier:<name>``.
         """
-        self.await_parties(name, parties, f"barrier:{name}")
+        self.await_parties(barrier_name, parties, f"barrier:{barrier_name}")
         if cost.mean > 0:
-            self.delay(cost, f"barrier:{name}", stream=f"barrier:{name}:cost")
+            self.delay(cost, f"barrier:{barrier_name}", stream=f"barrier:{barrier_name}:cost")
 
-    def await_parties(self, name: str, parties: int, label: str) -> None:
+    def await_parties(self, barrier_name: str, parties: int, label: str) -> None:
         """Write a wait until `parties` customers have arrived, at no cost."""
-        barrier_number = self._barriers.setdefault(name, len(self._barriers))
+        barrier_number = self._barriers.setdefault(barrier_name, len(self._barriers))
         self.emit(Op.BARRIER, barrier_number, parties, self.label(label))
 
     def start_response(self) -> None:
@@ -872,29 +876,32 @@ class Builder:
         """
         self.emit(Op.END, onward, lost)
 
-    def closed(self, name: str, customers: int, first_instruction: int) -> None:
+    def closed(self, group_name: str, customers: int, first_instruction: int) -> None:
         """Add a closed group, whose customers repeat the cycle that begins at an instruction; write
         the end of the cycle if it is missing.
         """
-        self._add_group(CustomerGroup(name, "closed", (first_instruction,) * customers))
+        self._add_group(CustomerGroup(group_name, "closed", (first_instruction,) * customers))
 
-    def open(self, name: str, between: Times, first_instruction: int) -> None:
+    def open(self, group_name: str, between: Times, first_instruction: int) -> None:
         """Add an open group, whose customers arrive at random times `between` apart and begin at an
         instruction.
         """
         if between.mean == 0:
-            raise ModelError(f"the time between two arrivals of {name} must be above 0 s")
+            raise ModelError(f"the time between two arrivals of {group_name} must be above 0 s")
         self._add_group(
             CustomerGroup(
-                name, "open", (first_instruction,), self.draw(f"{name}:arrivals", between)
+                group_name,
+                "open",
+                (first_instruction,),
+                self.draw(f"{group_name}:arrivals", between),
             )
         )
 
-    def once(self, name: str, starts: Sequence[int]) -> None:
+    def once(self, group_name: str, starts: Sequence[int]) -> None:
         """Add the customers of a program, which run once, each from a first instruction of its
         own.
         """
-        self._add_group(CustomerGroup(name, "once", tuple(starts)))
+        self._add_group(CustomerGroup(group_name, "once", tuple(starts)))
 
     def plan(self) -> Plan:
         """Return the finished plan, with the targets of all jumps to marks filled in."""

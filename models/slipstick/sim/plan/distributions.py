@@ -50,11 +50,13 @@ class Stream:
 
     __slots__ = ("_bits",)
 
-    def __init__(self, seed: int, name: str, replication: int = 0) -> None:
+    def __init__(self, seed: int, stream_name: str, replication: int = 0) -> None:
         # The name is one whole number: a list of bytes costs a conversion each.
-        key = int.from_bytes(name.encode(), "big")
+        name_number = int.from_bytes(stream_name.encode(), "big")
         # The length tells names apart that differ in leading zero bytes.
-        self._bits = np.random.PCG64(np.random.SeedSequence([seed, replication, len(name), key]))
+        self._bits = np.random.PCG64(
+            np.random.SeedSequence([seed, replication, len(stream_name), name_number])
+        )
 
     def uniforms(self, sample_count: int) -> Array:
         """Return the next numbers; half a step is added, so that none is 0 or 1."""
@@ -160,7 +162,7 @@ class BurstyTimes:
         """The mean number of customers that arrive from the beginning of one burst to that of the
         next [1].
         """
-        return sum(1 / change for change in self.changes) / self.mean
+        return sum(1 / change_rate for change_rate in self.changes) / self.mean
 
     def blocks(self, stream: Stream, block_sizes: Iterable[int]) -> Iterator[Array]:
         """Draw blocks of values from the stationary process [s]; values beyond a block go into
@@ -169,10 +171,12 @@ class BurstyTimes:
         # In each state an arrival competes with the change of the state; both times are
         # exponential, so the next event comes at the sum of their rates.
         arrival_probability = [
-            rate / (rate + change) for rate, change in zip(self.rates, self.changes, strict=True)
+            rate / (rate + change_rate)
+            for rate, change_rate in zip(self.rates, self.changes, strict=True)
         ]
         mean_stay = [
-            1 / (rate + change) for rate, change in zip(self.rates, self.changes, strict=True)
+            1 / (rate + change_rate)
+            for rate, change_rate in zip(self.rates, self.changes, strict=True)
         ]
         # It begins in a burst with the share of the time that bursts take in the long run.
         state = int(stream.uniforms(1)[0] * sum(self.changes) < self.changes[0])
