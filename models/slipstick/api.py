@@ -730,6 +730,9 @@ def _file_data(value: object) -> Mapping[str, Any] | None:
 
 
 def _plain_data(value: Any) -> Any:
+    """Return a Python value as data of a spec: models as their files, arrays as lists, numbers in
+    base units.
+    """
     if isinstance(value, np.ndarray | np.generic):
         value = value.tolist()
     if isinstance(value, Mapping):

@@ -129,6 +129,7 @@ def real(
     largest = LARGEST if most is None else most
 
     def read(value: Any) -> Any:
+        """Return a value as a number in the range, or refuse it."""
         number = value if type(value) in (float, int) else plain_number(value)
         if number is None or not smallest <= number <= largest:
             raise UnfitError(wanted, value)
@@ -144,6 +145,7 @@ def whole(least: int | None = None, most: int | None = None) -> Kind:
     largest = LARGEST if most is None else most
 
     def read(value: Any) -> Any:
+        """Return a value as a whole number in the range, or refuse it."""
         number = value if type(value) is int else plain_number(value)
         if number is None or not smallest <= number <= largest or number != int(number):
             raise UnfitError(wanted, value)
@@ -156,6 +158,7 @@ def instance(types: type | tuple[type, ...], wanted: str) -> Kind:
     """Return the kind of argument that is an instance of some types."""
 
     def read(value: Any) -> Any:
+        """Return a value that is of one of the types, or refuse it."""
         if isinstance(value, types):
             return value
         raise UnfitError(wanted, value)
@@ -169,6 +172,7 @@ def either(wanted: str, *kinds: Kind) -> Kind:
     """
 
     def read(value: Any) -> Any:
+        """Return a value as the first kind that accepts it reads it, or refuse it."""
         member_error: UnfitError | None = None
         for kind in kinds:
             try:
@@ -187,6 +191,7 @@ def optional(kind: Kind) -> Kind:
     wanted = f"{kind.wanted}, or None"
 
     def read(value: Any) -> Any:
+        """Return None, or a value as the kind reads it."""
         if value is None:
             return None
         try:
@@ -211,6 +216,7 @@ def listed(kind: Kind, least: int = 0, most: int | None = None) -> Kind:
     wanted = f"a list, each member of which is {kind.wanted}"
 
     def read(value: Any) -> Any:
+        """Return the members of an iterable, each read by the kind, or refuse it."""
         if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
             raise UnfitError(wanted, value)
         # An array without dimensions claims to be iterable and is not.
@@ -234,6 +240,7 @@ def row(*kinds: Kind, wanted: str) -> Kind:
     """Return the kind of argument that is a tuple with one member of each given kind."""
 
     def read(value: Any) -> Any:
+        """Return the members of a tuple, each read by its own kind, or refuse it."""
         if not isinstance(value, tuple | list) or len(value) != len(kinds):
             raise UnfitError(wanted, value)
         members = enumerate(zip(kinds, value, strict=True))
@@ -292,6 +299,7 @@ def checked(**kinds: Kind) -> Callable[[T], T]:
     """
 
     def decorate(target: T) -> T:
+        """Return a function with checked arguments, or a class whose calls are checked."""
         if isinstance(target, type):
             # Its own attribute, of a class that may be frozen.
             type.__setattr__(
@@ -329,6 +337,7 @@ def _checked(function: Any, callable_name: str, kinds: Mapping[str, Kind]) -> An
     unfit_error = UnfitError
 
     def call(*positional_values: Any, **value_by_name: Any) -> Any:
+        """Convert the arguments by their kinds, and call the function."""
         argument_values: Any = positional_values
         position = -1
         argument_name = ""
@@ -365,6 +374,7 @@ def _checked(function: Any, callable_name: str, kinds: Mapping[str, Kind]) -> An
             raise
 
     def refusal_of_argument(error: UnfitError, position: int, argument_name: str) -> ModelError:
+        """Return the error that says which argument is not of its kind."""
         if position >= 0:
             argument_name = (
                 positional_names[position]

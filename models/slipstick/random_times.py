@@ -287,6 +287,7 @@ def maximum_of(times: Sequence[RandomTime]) -> RandomTime:
 
 
 def _maximum_of(times: Sequence[RandomTime]) -> RandomTime:
+    """Return the maximum of independent times; constants and exponential times exactly."""
     constants = [time for time in times if time.kind == "constant"]
     varying_times = [time for time in times if time.kind != "constant"]
     if not varying_times:
@@ -688,6 +689,9 @@ class JointlyNormalTimes:
         )
 
     def _add(self, mean: Array, *moments: tuple[Array, Mapping[int, Array]]) -> int:
+        """Add a time by its mean, variance and fourth cumulant, and those that it shares with
+        earlier times; return its number.
+        """
         new_number = self._next
         self._next += 1
         self.mean[new_number] = mean

@@ -70,6 +70,7 @@ def _distinct_scv(computed_scv: float, exponential: bool = False) -> float:
 def _distribution_of_phases(
     kind: str, describing_numbers: Sequence[Sequence[float]]
 ) -> TimeDistribution:
+    """Return a distribution made of phases, with its scv."""
     distribution = TimeDistribution(
         kind, tuple(tuple(map(float, numbers_of_row)) for numbers_of_row in describing_numbers), 0.0
     )
@@ -86,6 +87,7 @@ def _distribution_of_phases(
 
 
 def _erlang_phases(count_column: Array) -> PhaseType:
+    """Return equal phases of mean 1 together, one after the other."""
     phase_count = int(count_column[0])
     start_probabilities = np.zeros(phase_count)
     start_probabilities[0] = 1.0
@@ -100,6 +102,7 @@ def _parallel_phases(probabilities: Array, means: Array) -> PhaseType:
 
 
 def _coxian_phases(means: Array, onward: Array) -> PhaseType:
+    """Return phases one after the other, each reached from the one before with a probability."""
     phase_count = len(means)
     start_probabilities = np.zeros(phase_count)
     start_probabilities[0] = 1.0
@@ -111,6 +114,7 @@ def _coxian_phases(means: Array, onward: Array) -> PhaseType:
 
 
 def _general_phases(start: Array, *rows: Array) -> PhaseType:
+    """Return the phases of a sub-generator, by its rows."""
     generator = np.array(rows)
     rates = -np.diag(generator)
     onward = generator / rates[:, None]
@@ -321,6 +325,7 @@ def samples(values: Sequence[float]) -> MeanAndDistribution:
 def _check_probabilities(
     chances_in_words: str, probabilities: Sequence[float], phase_count: int
 ) -> None:
+    """Raise if there are not as many probabilities as phases, or if they do not add up to 1."""
     if len(probabilities) != phase_count or not phase_count:
         raise ModelError(
             f"{phase_count} phases need as many {chances_in_words}, got {len(probabilities)}"

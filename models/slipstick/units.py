@@ -190,6 +190,7 @@ def _checked_length(text: str) -> str:
 
 
 def _number_and_unit(text: str) -> tuple[str, str]:
+    """Divide the text of a quantity into its number and its unit; raises if it has another form."""
     stripped_text = _checked_length(text).strip()
     if match := _QUANTITY.fullmatch(stripped_text):
         return match[1], match[2]
@@ -209,6 +210,7 @@ def _factor_and_dimension(text: str, unit: str) -> tuple[Fraction, Dimension]:
 
 
 def _value_in_base_units(text: str, number: str, factor: Fraction) -> float:
+    """Multiply a number in decimal digits by an exact factor, and round once."""
     try:
         # As a fraction, so that the value is rounded once: 0.1 us by a product of doubles would be
         # rounded twice.
@@ -245,6 +247,7 @@ def _example_quantity(number: str, expected_dimension: Dimension) -> str:
 
 @lru_cache(maxsize=1024)
 def _factor_of(unit: str) -> tuple[Fraction, Dimension]:
+    """Return the exact factor of a unit expression to base units, and its dimension."""
     numerator, *denominators = unit.split("/")
     if any("*" in product for product in denominators):
         raise UnitError("'*' after '/' can be read in two ways; write 's*op/B' or 's/B/op'")
@@ -264,6 +267,7 @@ def _factor_of(unit: str) -> tuple[Fraction, Dimension]:
 
 
 def _unit_power(unit_word: str) -> tuple[Fraction, Dimension]:
+    """Return the factor and the dimension of one unit, raised to the power written behind it."""
     if not unit_word:
         raise UnitError(
             "a unit is missing; write products as 'B*op', quotients as 'B/s', powers as 's^2'"
@@ -288,6 +292,7 @@ _SYNONYMS = (  # a unit, then what else people call it that `did_you_mean` would
 
 
 def _misspellings() -> dict[str, str]:
+    """Return the unit to write for each common misspelling."""
     advice_by_spelling = {unit.casefold(): repr(unit) for unit in UNITS if unit.isascii()}
     advice_by_spelling |= {
         synonym: repr(unit)
@@ -313,6 +318,7 @@ def _misspellings() -> dict[str, str]:
 
 
 def _spelling_hint(unit_name: str) -> str:
+    """Return a hint on the unit that was meant, as the end of a message."""
     if "(" in unit_name or ")" in unit_name:
         return "; write s/(B op) without brackets, as 's/B/op'"
     advice_by_spelling = _misspellings()
@@ -407,6 +413,7 @@ def rungs(dimension: Dimension) -> list[tuple[str, float, float]]:
 def _suitable_unit(
     absolute_values: list[float], dimension: Dimension, digits: int = 4
 ) -> tuple[str, Fraction]:
+    """Return the largest unit that keeps the numbers of some values short, with its factor."""
     units_and_factors = _UNITS_BY_DIMENSION.get(str(dimension), ((str(dimension), Fraction(1)),))
     if (
         dimension == BYTES

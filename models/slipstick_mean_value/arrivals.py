@@ -290,6 +290,9 @@ class ArrivalState:
         return waits
 
     def _delays_at_visit(self, queue: Queue, visit: Visit, own_service: Array | None) -> _Delays:
+        """Return how long an arriving processor waits at a visit, by the visits whose processors
+        cause it.
+        """
         waiting_and_served = {}
         busy_servers: Array = np.zeros(1)
         for met_visit in queue.visits:
@@ -381,6 +384,7 @@ class ArrivalState:
         own_service: Array | None,
         typical_service: Array,
     ) -> _Delay:
+        """Return the delay by the processors at one visit that an arriving processor meets."""
         service = self.services[met_visit.index]
         if queue.sharing:
             assert own_service is not None
@@ -600,6 +604,7 @@ class ArrivalState:
                     )
 
     def _wait(self, queue: Queue, visit: Visit, delays: Sequence[_Delay]) -> RandomTime:
+        """Return the wait at a visit: the sum of its delays, with its variance."""
         if not delays:
             return ZERO_TIME
         mean_wait = added(delay.time for delay in delays)

@@ -355,6 +355,7 @@ def _without_arrivals(model: Model, arrival_rate: Array) -> dict[int, str]:
 
 
 def _refuse_unsolvable(model: Model, recursion: Recursion) -> None:
+    """Raise if a stream has barriers, processors or spin locks."""
     barrier_name = next(
         (
             barrier_candidate

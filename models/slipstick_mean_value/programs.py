@@ -399,6 +399,7 @@ class _LineReader:
         return self._totals_by_activity[id(activity)]
 
     def _computed_totals(self, activity: Activity) -> _LineTotals:
+        """Compute the times, visits and services of one execution of an activity; see `totals`."""
         one_visit = np.ones(1)
         totals = _LineTotals({("time", ""): np.zeros(1)})
         match activity:

@@ -385,6 +385,7 @@ def reader_writer_chain(order: str, customers: int, most_readers: int) -> Markov
     changes_of_states = _fair_transitions if order == "fair" else _ranked_transitions
 
     def transitions(rows: Rows) -> Iterator[Transitions]:
+        """Yield the transitions from some states: their rows, the states after, and the kinds."""
         for (
             is_source,
             target_columns,

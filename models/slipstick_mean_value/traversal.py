@@ -178,6 +178,9 @@ class Traversal:
                 raise no_rule("mean value", node)
 
     def _holding_time(self, visit: Visit, body: Activity) -> RandomTime:
+        """Return the time for which a lock is held, and follow the time since each lock was
+        acquired.
+        """
         outer_times = self._time_since_acquisition
         own_wait = self._waits.get(visit.index, ZERO_TIME)
         self._record_since_acquisition(visit)
@@ -190,6 +193,7 @@ class Traversal:
         return holding_time
 
     def _time_of_sequence(self, bodies: Sequence[Activity]) -> RandomTime:
+        """Return the time of parts that are executed one after the other."""
         times_at_start = self._time_since_acquisition
         times = list[RandomTime]()
         for body in bodies:
@@ -243,6 +247,7 @@ class Traversal:
         return RandomTime(mean, step.scv * mean * mean, distribution_kind)
 
     def _time_of_visit(self, visit: Visit, service: RandomTime) -> RandomTime:
+        """Record wait and service of a visit, and return their sum."""
         self.services[visit.index] = service
         if self.fixed_times is None:
             self.visit_times.waits[visit.index] = self._waits.get(visit.index, ZERO_TIME)
@@ -739,6 +744,7 @@ def _last_arrival(
     own_time: RandomTime,
     barrier_wait: BarrierWait,
 ) -> RandomTime:
+    """Return the time from the start of a section until all parties have come to its barrier."""
     if barrier_wait.parties is not None and barrier_wait.parties < traversal.processors:
         # Derived here: of p processors that meet in a steady stream of N / T arrivals a second, the
         # i-th waits for p - i more, (p - 1) / 2 on average: T = own + (p - 1) / 2 x T / N.
@@ -818,6 +824,7 @@ class _SynchronizedStart:
         return self.passing_times.end(self.pending_delay)
 
     def _pass_node(self, node: Activity) -> None:
+        """Move all processors through one node of a section."""
         match node:
             case Then(bodies):
                 for child in bodies:

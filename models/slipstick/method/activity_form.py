@@ -227,6 +227,9 @@ class ActivityForm(CompiledModel):
         )
 
     def _remarks(self, table: ActivityTable, is_exact: bool, point_index: int) -> Remarks:
+        """Return the remarks on the answer at one point: why it has none, or what an approximate
+        answer used.
+        """
         model = self.model
         time = float(table.time[point_index])
         if point_index in table.reason_by_point:

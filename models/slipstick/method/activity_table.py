@@ -202,6 +202,7 @@ def check_values(model: Model, values: SetValues) -> None:
 def _check_value_range(
     number_range: NumberRange, parameter_name: str, set_value: NDArray[np.float64] | float
 ) -> None:
+    """Raise if a value that is set for a parameter lies outside the range of the parameter."""
     set_numbers = np.atleast_1d(set_value)
     is_outside = ~((set_numbers >= number_range.least) & (set_numbers <= number_range.most))
     if number_range.above:

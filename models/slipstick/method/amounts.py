@@ -109,6 +109,9 @@ class Amounts:
         own_detail = solution.detail
 
         def detail_with_amounts(index: int) -> tuple[Solution, int]:
+            """Return the solution with the whole answer at a point, its amounts added, and the
+            index there.
+            """
             assert own_detail is not None
             solution_of_point, inner_index = own_detail(index)
             point_values = {
@@ -131,6 +134,7 @@ class Amounts:
         value_name_by_parameter: Mapping[str, str],
         computable_amounts: Mapping[str, Expr],
     ) -> Solution:
+        """Add the columns of amounts to a solution, with their intervals or their derivatives."""
         parameters_used = frozenset[str]().union(*map(values_needed, computable_amounts.values()))
         mean_by_parameter = {
             parameter_name: solution.values[value_name_by_parameter[parameter_name]]
@@ -199,6 +203,7 @@ class Amounts:
         }
 
         def gradient(index: int) -> Gradient:
+            """Return the derivatives at one point, those of amounts among them."""
             inner_gradient = gradient_of_values(index)
             point_values = {
                 name: value_at(values, name, index, own_value)
@@ -206,6 +211,7 @@ class Amounts:
             }
 
             def slopes() -> dict[str, Mapping[str, float]]:
+                """Compute the derivatives by value and parameter; those of amounts by differences."""
                 slopes_by_value = {**inner_gradient.slopes}
                 parameter_names = {
                     name

@@ -126,6 +126,7 @@ class Gradient:
         return self._shares(values)
 
     def _shares(self, values: Mapping[str, float]) -> dict[str, dict[str, float]]:
+        """Compute the shares of each value by each parameter; see `shares`."""
         time_power_by_parameter = {
             parameter_name: parameter.dimension.time_power
             for parameter_name, parameter in self.parameters.items()
@@ -437,6 +438,9 @@ def _without_answers(solution: Solution, reason: str, is_broken: Flags) -> Solut
         return Remarks(failed=reason) if is_broken[index] else earlier_remarks(index)
 
     def detail_without_answers(index: int) -> tuple[Solution, int]:
+        """Return the solution with the whole answer at a point, without the answers that are
+        removed.
+        """
         if is_broken[index]:
             return replace(
                 solution, remarks=remarks_of, detail=None, values=values_without_answers

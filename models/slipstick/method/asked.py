@@ -73,6 +73,7 @@ def states(
 def _state_of_value(
     model: Model | QueueingNetwork | AddedModel | Law, answer: Answer, value_name: str
 ) -> AskedValue:
+    """Return the state of one value that was asked for."""
     if _has_value(answer, value_name):
         return AskedValue(ANSWERED, answer.method)
     if value_name.startswith("amount[") and value_name in names_of(model, answer.method):
@@ -92,6 +93,9 @@ def _state_of_value(
 
 
 def _has_value(answer: Answer, name: str) -> bool:
+    """Return whether an answer has a value of a name: a number, bounds, a share, or the limit of a
+    pipeline.
+    """
     value_kind, _, name_arguments = name.partition("[")
     if value_kind == "share":
         value_name, _, path = name_arguments.removesuffix("]").partition(",")
@@ -104,6 +108,7 @@ def _has_value(answer: Answer, name: str) -> bool:
 
 
 def _state_in_activity(model: Model, answer: Answer, value_name: str) -> AskedValue:
+    """Return the state of a value that an answer for an activity does not have."""
     value_kind = value_name.partition("[")[0]
     if value_kind in _REASON_BY_STUDY_VALUE:
         return AskedValue(NOT_DEFINED, why=_REASON_BY_STUDY_VALUE[value_kind])
@@ -154,6 +159,7 @@ def _refers_to_lock(model: Model, value_name: str) -> bool:
 
 
 def _state_in_network(model: QueueingNetwork, answer: Answer, value_name: str) -> AskedValue:
+    """Return the state of a value that an answer for a queueing network does not have."""
     value_kind, _, name_arguments = value_name.partition("[")
     class_or_station_name, _, station_name = name_arguments.removesuffix("]").partition(",")
     station = model.stations.get(station_name) or model.stations.get(class_or_station_name)

@@ -180,6 +180,9 @@ def _nan_where_infinite(column: Array) -> Array:
 
 
 def _notes_on_bounds(model: Model, binding_cause: str, has_upper_bound: bool) -> tuple[str, ...]:
+    """Return what the lower bound on the time follows from, and what the upper one, or why there is
+    none.
+    """
     notes = [LOW_SPAN if binding_cause == SPAN else LOW_FULL.format(binding=binding_cause)]
     if model.population.open:
         return (*notes, OPEN_ONLY)
@@ -243,6 +246,9 @@ def _lower_bounds(model: Model) -> dict[str, Expr]:
 
 
 def _lower_bounds_of_cycle(model: Model, cycle: Activity, processors: Expr) -> dict[str, Expr]:
+    """Return the lower bounds on the time of a cycle, by cause: one pass without contention, and
+    the work of all processors at each resource.
+    """
     bound_by_cause = {SPAN: time(cycle, model, booked=False)}
     nodes = list(steps(cycle))
     resources_used = dict.fromkeys(

@@ -167,6 +167,7 @@ class ClosedForm(CompiledModel):
         return self._time_alone(self.solvable(values))
 
     def _time_alone(self, values: Values) -> Array:
+        """Compute the time at all points, NaN where it has no answer [s]."""
         self.tape.check_names(values)
         time_column = _nan_where_negative(
             self._time_tape.run(only(values, self._time_tape.parameters))[0]
@@ -306,6 +307,7 @@ class ClosedForm(CompiledModel):
         )
 
     def _remarks(self, time: float, population: float, notes: tuple[str, ...]) -> Remarks:
+        """Return the remarks on one point: why it has no answer, or what its time leaves out."""
         has_groups = bool(self.model.population.groups)
         if has_groups and population < 1:
             return Remarks(
@@ -487,6 +489,9 @@ def with_takeovers(
 def _takeovers_of_pipeline(
     form: ClosedForm, pipeline_limit: Limit, parameter_values: Mapping[str, float]
 ) -> tuple[Takeover, ...]:
+    """Return the nearest values of each parameter at which another stage of one pipeline becomes
+    the slowest, the smallest change first.
+    """
     time_by_stage = form.stages[pipeline_limit.pipeline]
     tape = Tape(list(time_by_stage.values()))
     own_values = {
@@ -642,6 +647,7 @@ class CompiledLaw(CompiledModel):
         )
 
     def _remarks(self, value: float, is_valid: bool) -> Remarks:
+        """Return the remarks on one point: why the law has no value there, or what it assumes."""
         if not is_valid:
             conditions = " and ".join(map(str, self.law.conditions))
             return Remarks(failed=f"law {self.law.name} holds for {conditions} only")
@@ -650,6 +656,7 @@ class CompiledLaw(CompiledModel):
         return Remarks(notes=(self.law.note,) if self.law.note else ())
 
     def _is_valid(self, values: Values, point_count: int) -> Flags:
+        """Return, as a mask, the points at which the conditions of the law hold."""
         is_valid = np.ones(point_count, dtype=bool)
         for condition in self.conditions:
             is_valid &= condition.holds(values)

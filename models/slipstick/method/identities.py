@@ -164,6 +164,7 @@ class Identities:
         return contradiction_by_point
 
     def _checks_of_products(self, solution: Solution, values: Values) -> Iterator[IdentityCheck]:
+        """Check rate x time = total for each product whose values a solution has."""
         for product in self._products:
             columns = solution.values
             if product.rate not in columns or product.time not in columns:

@@ -162,6 +162,9 @@ class LadderForm(CompiledModel):
         return self._forms[method.name]
 
     def _compiled(self, method: Method) -> CompiledModel | None:
+        """Compile the model for a method, or record why the method does not answer for it and
+        return None.
+        """
         try:
             method.check(self.model)
             acceptance = method.accepts(self.model, self._smooth)
@@ -582,6 +585,7 @@ class _NamedMethod:
         """Wrap a function so that errors in its code become refusals in words."""
 
         def guarded_call(*arguments: Any) -> Any:
+            """Call the function; an error in its code becomes a refusal."""
             try:
                 return function(*arguments)
             except (SlipstickError, MemoryError):
@@ -599,6 +603,7 @@ class _NamedMethod:
         """
 
         def solve_points(values: Values) -> Solution:
+            """Solve points together, or each half alone where that fails."""
             try:
                 solution = solve(values)
             except (SlipstickError, MemoryError):
@@ -643,6 +648,7 @@ class _NamedMethod:
             return replace(solution, gradient=gradient)
 
         def remarks(index: int) -> Remarks:
+            """Return the remarks on a point, with a way out where it has no answer."""
             point_remarks = solution.remarks(index)
             if not point_remarks.failed:
                 return point_remarks
@@ -687,6 +693,9 @@ def _with_reasons(solution: Solution, reasons: Sequence[str | None]) -> Solution
 
     # Details are nested, one level for each method that passed the point on.
     def detail_with_reason(index: int) -> tuple[Solution, int]:
+        """Return the whole answer at a point, noted with the reason of the earlier methods, and its
+        index.
+        """
         inner_solution = solution
         inner_index = index
         while inner_solution.detail is not None:

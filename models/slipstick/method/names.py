@@ -149,6 +149,7 @@ class AnswerNames(Mapping[str, str]):
         return self._unit_of_value(value_name)
 
     def _unit_of_value(self, value_name: str) -> str:
+        """Return the base unit of a value that is no end of an interval."""
         if self._counted_stations and (steady_and_time := moment(value_name)):
             return self._unit_of_value(steady_and_time[0])
         name_match = _PROBABILITY.fullmatch(value_name) or _TIME_UNTIL.fullmatch(value_name)
@@ -263,6 +264,7 @@ def first_quantity(
 
 
 def _names_in_network(model: QueueingNetwork, only_bounds: bool) -> Iterator[str]:
+    """List the names of a network's answers; those of bounds are fewer."""
     from slipstick.model.network import ClosedClass
 
     chain_names = {**dict.fromkeys(model.classes), **dict.fromkeys(model.chains)}

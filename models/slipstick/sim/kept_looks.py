@@ -91,6 +91,7 @@ def cache_folder() -> Path | None:
 
 
 def _read(look_file: Path, look_key: str) -> Look | None:
+    """Return the look that a file keeps for a key; None if it keeps none, or is damaged."""
     with suppress(OSError, UnicodeDecodeError):
         first_line, _, look_text = look_file.read_text(encoding="utf-8").partition("\n")
         if first_line == _checksum(look_key, look_text):
@@ -100,6 +101,7 @@ def _read(look_file: Path, look_key: str) -> Look | None:
 
 
 def _write(look_file: Path, look_key: str, look: Look) -> None:
+    """Store a look for a key; nothing is stored where the folder cannot be written."""
     look_text = json.dumps(asdict(look))
     temporary_file = look_file.with_name(f".look-{uuid4().hex}")
     with suppress(OSError):

@@ -600,6 +600,7 @@ def _stop_reason_of_program(
     next_look: int,
     least_count: int,
 ) -> str:
+    """Return why no further replication of a program is run; empty if one is."""
     if not plan.random:
         return "complete"
     if len(final_rows) >= least_count and settings.cycles is not None:

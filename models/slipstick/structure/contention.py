@@ -353,6 +353,7 @@ def _requests_at_once(model: Model, resource_names: Sequence[str]) -> dict[str, 
     group_sizes = [group.processors for group in model.population.groups]
 
     def requests_at(resource_name: str) -> Expr:
+        """Return an upper bound on the requests at one resource at one moment [1]."""
         body_requests = [requests.get(resource_name, Number(0.0)) for requests in requests_by_body]
         if resource_name == "each-other":
             # Each item or branch asks another processor, but so may every other asker.

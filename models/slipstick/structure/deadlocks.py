@@ -189,6 +189,7 @@ def _nested_holds(model: Model, cycle: Activity, body_number: int) -> Iterator[_
     section_count = 0
 
     def add_requests(node: Activity, held_locks: frozenset[str]) -> None:
+        """Add the requests of a node and of the nodes inside it, while some locks are held."""
         nonlocal section_count
         section_count += node.use == MET and node.parties is None
         for lock_name in node.held:

@@ -111,6 +111,7 @@ def lumped(activities: Sequence[Activity], model: Model) -> LumpedActivities:
     }
 
     def rebuilt(node: Activity) -> Activity:
+        """Return a node in which one option of each choice stands for all alike ones."""
         if not isinstance(node, Choice):
             return node.rebuilt([rebuilt(child) for child in node.children])
         lumped_options: list[tuple[Expr, Activity]] = []
@@ -161,6 +162,7 @@ class _Shape:
         return tuple(self._labels)
 
     def _key_of(self, node: Activity) -> tuple[object, ...]:
+        """Return the structure of a node, and record the names and labels that it has."""
         match node:
             case Step(name, time, resource):
                 self._labels.append(name)

@@ -52,6 +52,7 @@ def time(
 def _time(
     activity: Activity, model: Model, booked: bool, time_by_node: dict[int, Expr] | None
 ) -> Expr:
+    """Compute the time of one pass; `time` keeps those of parts that trees share."""
     own_seconds = own_time(activity, model, booked)
     match activity.combination:
         case Combination.IN_TURN:
@@ -99,6 +100,9 @@ def own_time(activity: Activity, model: Model, booked: bool) -> Expr:
 
 
 def _pipeline_time(pipeline: Pipeline, model: Model, booked: bool) -> Expr:
+    """Return the time of a pipeline without contention: of identical items by the law of flow lines
+    [s].
+    """
     if not pipeline.identical:
         return _uneven_items(pipeline, model, booked)
     stage_times = [time(stage.bodies[0], model, booked) for stage in pipeline.stages]

@@ -197,6 +197,7 @@ class _TreeBuilder:
         """Reader-writer locks that are held to write."""
 
     def rebuilt(self, activity: Activity, held_locks: frozenset[str]) -> Activity:
+        """Rebuild an activity, with a visit at each step and each hold."""
         match activity:
             case Then(bodies):
                 return Then(tuple(self.rebuilt(body, held_locks) for body in bodies))
@@ -294,6 +295,7 @@ class _TreeBuilder:
     def _rebuilt_access(
         self, access: LockAccess, word_station: str | None, held_locks: frozenset[str]
     ) -> Activity:
+        """Return the accesses to a lock's word as a step with its visit."""
         assert word_station is not None
         visited_step = VisitedStep(access, self._new_visit(word_station, held_locks, access))
         self.released_locks = frozenset()
@@ -306,6 +308,7 @@ class _TreeBuilder:
         step: Step | LockAccess | None = None,
         mode: str = "",
     ) -> Visit:
+        """Number and record a visit to a queue, with the locks held there."""
         if isinstance(step, LockAccess):
             wait_label = step.name
         else:
@@ -335,6 +338,7 @@ class _TreeBuilder:
 
 
 def _refuse_barriers(bodies: Sequence[Activity], kind_of_part: str) -> None:
+    """Raise if a barrier stands inside a part to which not every processor comes in turn."""
     barrier_nodes = (node for body in bodies for node in steps(body) if node.use == MET)
     barrier_names = (resource_name for node in barrier_nodes for resource_name in node.uses)
     for barrier_name in barrier_names:
@@ -402,6 +406,7 @@ def _add_ratios(
     value_by_expr: Numbers,
     ratio_by_visit: dict[int, Array],
 ) -> None:
+    """Add the mean number of visits in a node that is executed `executions_of_node` times."""
     if (visit := visit_of(node)) is not None:
         ratio_by_visit[visit.index] = executions_of_node
     for executions, child in node.weighted:
@@ -463,6 +468,9 @@ class Places:
     def _count_returns(
         self, last_places: _EndPlaces, first_places: _EndPlaces, executions: Array
     ) -> None:
+        """Count how often the first places of a part follow the last places of another one at the
+        same queue.
+        """
         for place, probability in first_places:
             for earlier_place, earlier_probability in last_places:
                 if self.visits[earlier_place].queue == self.visits[place].queue:

@@ -96,6 +96,7 @@ def demands(activity: Activity, model: Model) -> dict[str, Expr]:
     """
 
     def demands_of(node: Activity) -> dict[str, Expr]:
+        """Return the service times that one execution of a node itself demands, by resource [s]."""
         if isinstance(node, Step):
             return dict.fromkeys(node.uses, node.time)
         held_resources = [model.held_resource(resource_name) for resource_name in node.held]
@@ -120,6 +121,7 @@ def held_times(activity: Activity, model: Model) -> dict[str, Expr]:
 
 
 def _held_time(node: Activity, lock_name: str, model: Model) -> Expr:
+    """Return how long one execution of a node holds a lock or permits, each permit counted [s]."""
     # It is held through the accesses to its word with which it is released.
     lock = model.held_resource(lock_name)
     child_times = (
@@ -226,6 +228,9 @@ def most_at_once(
 def _items_at_once(
     pipeline: Pipeline, requests_by_body: Sequence[Mapping[str, Expr]]
 ) -> dict[str, Expr]:
+    """Return the largest number of requests that the items of a pipeline can have under way at
+    once, by name [1].
+    """
     remaining_requests = iter(requests_by_body)
     requests_by_stage = [
         _combined_by_name([next(remaining_requests) for _ in stage.bodies], largest)
@@ -325,6 +330,10 @@ class ParallelWork:
     def _add_useful_expressions(
         self, model: Model, bodies: Sequence[Activity], useful_steps: set[Step]
     ) -> None:
+        """Add the expressions of the useful steps: their work, how many can be under way at once,
+        and at which servers.
+        """
+
         def useful_name(step: Step) -> str | None:
             return "" if step in useful_steps else None
 

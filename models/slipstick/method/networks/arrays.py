@@ -313,6 +313,9 @@ class NetworkLayout:
         return reason_by_point
 
     def _reasons_against_probabilities(self, probabilities: Array) -> dict[int, str]:
+        """Return, by point, the first place that customers leave with probabilities that do not add
+        up to 1.
+        """
         reason_by_point: dict[int, str] = {}
         # Checked at each point, because probabilities of routes may be parameters.
         route_sources = dict.fromkeys(route.source for route in self.model.routing)
@@ -371,6 +374,7 @@ class NetworkLayout:
     def _network_arrays(
         self, columns: Columns, point_count: int, service: Array, visits: Array, scv: Array
     ) -> NetworkArrays:
+        """Build the arrays that solvers take, in which each chain is a class."""
         stations = self.model.stations.values()
         think_times, arrival_rates, population_sizes, burst_rates = self._rates_and_populations(
             columns, point_count, service.dtype
@@ -529,6 +533,9 @@ class NetworkLayout:
         )
 
     def _station_rates(self, columns: Columns, station_name: str) -> Array | None:
+        """Return the rates of a station with 1, 2, ... customers present [points, rates]; None
+        without rates.
+        """
         rate_count = len(self.model.stations[station_name].rates)
         if not rate_count:
             return None

@@ -320,6 +320,9 @@ def has_quantiles(model: QueueingNetwork, chain_name: str, exact: bool = False) 
 def _exact_transform(
     network: NetworkArrays, chain_index: int, station_indices: NDArray[np.intp]
 ) -> Transform | None:
+    """Return the transform of the response time of a chain where it is known exactly; None
+    elsewhere.
+    """
     service_times = network.service[0, chain_index, station_indices].real.tolist()
     population = int(network.population[0, chain_index])
     think_time = float(network.think[0, chain_index].real)
@@ -380,6 +383,7 @@ def _approximate_transform(
     station_indices: NDArray[np.intp],
     measure_by_name: Mapping[str, float],
 ) -> Transform:
+    """Return the transform of the response time of a chain, its visits taken as independent."""
     chain_name = list(network_layout.chains)[chain_index]
     load_by_station = _station_loads(network)
     visit_transforms = list[tuple[float, Transform]]()
@@ -646,6 +650,7 @@ class Measures:
         )
 
     def _columns_by_class(self) -> dict[str, Array]:
+        """Return the measures of each class at each station, by name."""
         network_points = self._network_points
         residence = self._residence
         time_of_visit = quotient(
@@ -691,6 +696,7 @@ class Measures:
         return columns
 
     def _columns_by_station(self) -> dict[str, Array]:
+        """Return the number present and the utilization of each station, by name."""
         columns = {}
         for station_index, (station_name, station) in enumerate(
             self._network_layout.model.stations.items()
@@ -782,6 +788,7 @@ class CompiledNetwork(CompiledModel):
         )
 
         def answer_at_point(point_index: int) -> tuple[Solution, int]:
+            """Return the whole answer at one point, as a solution of this point alone."""
             if point_index in reason_by_point:
                 method = (
                     preferred(network_points.select([point_index]))

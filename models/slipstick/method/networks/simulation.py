@@ -215,6 +215,7 @@ class FlatNetwork:
                     )
 
     def _has_customers(self, chain_index: int, chain_name: str, chain: Chain) -> bool:
+        """Return whether a chain has customers; raises if a run cannot follow as many as it has."""
         if isinstance(chain.members, OpenClass):
             return bool(self.network_points.network.arrivals[0, chain_index] > 0)
         customers = int(self.network_points.network.population[0, chain_index])
@@ -407,6 +408,9 @@ class FlatNetwork:
         return first_instruction
 
     def _write_cycle_in_order(self, chain_index: int, chain_name: str, chain: Chain) -> int:
+        """Write the cycle of a class that visits the stations in the order written; return the
+        number of its first instruction.
+        """
         first_instruction = self._write_thinking(chain_index, chain_name)
         for region_name, places_in_row in groupby(
             self._places(chain), lambda place: self.model.region_of(place[1])
@@ -528,6 +532,7 @@ class FlatNetwork:
     def _targets_onward(
         self, chain_name: str, chain: Chain, place: Place
     ) -> Iterator[tuple[float, str]]:
+        """Yield the probability and the mark of each place that a customer may go to from a place."""
         for route_index, route in enumerate(self.model.routing):
             probability = self._number_at(f"routing.{route_index}.probability")
             if route.source == place and probability > 0:
@@ -615,6 +620,7 @@ def simulation_of(model: QueueingNetwork, simulation: Simulation) -> CompiledSim
 def _solution(
     network_layout: NetworkLayout, values: Mapping[str, float], simulation: Simulation
 ) -> Solution:
+    """Simulate a network at one point, and return the values estimated from the run."""
     planned_network = flat_network(network_layout, values)
     result = simulate(planned_network.plan, simulation) if planned_network.groups else None
     estimates = _NetworkEstimates(network_layout, planned_network, result)
@@ -784,6 +790,7 @@ class _NetworkEstimates:
         )
 
     def _named_estimates(self) -> Iterator[tuple[str, Estimate | None]]:
+        """Yield every estimate with its name; None where the run has seen too little."""
         for chain_name in self.network_layout.chains:
             yield from self._estimates_of_chain(chain_name)
         for region_name in self.network_layout.model.regions:
@@ -810,6 +817,7 @@ class _NetworkEstimates:
                 yield f"within_target[{chain_name}]", share
 
     def _estimates_of_chain(self, chain_name: str) -> Iterator[tuple[str, Estimate | None]]:
+        """Yield throughput and response time of a chain and of its classes."""
         chain = self.network_layout.chains[chain_name]
         places = self.places(chain_name)
         yield (
@@ -850,6 +858,7 @@ class _NetworkEstimates:
             )
 
     def _estimates_of_place(self, place: Place) -> Iterator[tuple[str, Estimate | None]]:
+        """Yield the estimates of one class at one station."""
         chain_name = self.chain_by_class[place[0]]
         station = self.stations[place[1]]
         name_in_brackets = f"[{place[0]},{place[1]}]"
@@ -902,6 +911,7 @@ class _NetworkEstimates:
             )
 
     def _estimates_of_station(self, station_name: str) -> Iterator[tuple[str, Estimate | None]]:
+        """Yield the number present and the utilization of a station."""
         if DISCIPLINES[self.stations[station_name].discipline].delay:
             presence_weights = self.added_weights(
                 self.weights_of_time(visit)
@@ -929,6 +939,7 @@ class _NetworkEstimates:
         )
 
     def _estimates_of_region(self, region_name: str) -> Iterator[tuple[str, Estimate | None]]:
+        """Yield the number present, the utilization, the wait and the losses of a region."""
         region = self.network_layout.model.regions[region_name]
         layout = self.layout
         resource_index = self.planned_network.plan.resources.index(region_name)
@@ -1224,6 +1235,9 @@ def _shares(
     ranked_names = sorted(names_with_time, key=lambda name: -abs(approximate_shares.get(name, 0.0)))
 
     def rerun(changed_values: Mapping[str, float], rerun_simulation: Simulation) -> Array:
+        """Simulate again with some values changed, and return the mean response time of each batch
+        [s].
+        """
         planned_network = flat_network(network_layout, {**values, **changed_values})
         changed_result = simulate(planned_network.plan, rerun_simulation)
         estimates = _NetworkEstimates(network_layout, planned_network, changed_result)

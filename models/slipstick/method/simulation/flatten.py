@@ -433,6 +433,7 @@ class Writer:
         )
 
     def _ask(self, node: Ask, parties: Parties) -> None:
+        """Write the part of a processor in executing the tasks of a pool."""
         pool_name = node.pool
         pool = self.model.resources[pool_name]
         assert isinstance(pool, TaskPool)
@@ -446,6 +447,7 @@ class Writer:
         )
 
     def _lock_implementation(self, lock: Lock) -> LockImplementation:
+        """Return how the simulator carries out a lock: its accesses, its pauses and its home."""
         # Accesses in a row are one access of their whole time.
         lock_kind, accesses_in_row = _QUEUE_LOCKS.get(lock.kind, (lock.kind, 1))
         access = ServiceTime("deterministic", accesses_in_row * self.numbers[lock.access], 0.0)
@@ -545,12 +547,14 @@ class Writer:
         return _whole_number(self.numbers[node.join], "the join of a fork", 0, len(node.branches))
 
     def _choose(self, node: Choice, parties: Parties) -> None:
+        """Write a choice of one of several bodies."""
         probabilities = self._probabilities(node)
         body_writers = [self.deferred_write(body, parties) for body in node.children]
         options = list(zip(probabilities, body_writers, strict=True))
         self.builder.choose(options, f"choice-{self._stream_number(node)}")
 
     def _repeat(self, node: Repeat, parties: Parties) -> None:
+        """Write the repetition of a body."""
         stream_name = f"repeat-{self._stream_number(node)}"
         if node.spread == GEOMETRIC:
             mean_count = self._checked_count(node.count, "the count of repeat")
@@ -562,6 +566,7 @@ class Writer:
             self.builder.repeat(rounds, self.deferred_write(node.body, parties), stream_name)
 
     def _hold(self, node: Hold, parties: Parties) -> None:
+        """Write a hold of a lock or of permits, with the work done under it."""
         lock = self.model.resources[node.resource]
         if len(holds_together := self.model.taken_together(node)) > 1:
             write_body = self.deferred_write(holds_together[-1].body, parties)
@@ -599,6 +604,7 @@ class Writer:
         self.builder.pipeline(item_count, stages, node.name)
 
     def _attempt(self, node: Attempt, parties: Parties) -> None:
+        """Write a visit that is tried again if it does not begin within a limit."""
         pause_time = time_limit = None
         if node.limit is not None:
             time_limit = service_time(self.numbers[node.limit[0]], node.limit[1])
@@ -631,6 +637,7 @@ class Writer:
         self.builder.pick(resources_and_writers, node.by, self._stream_number(node))
 
     def _step(self, step: Step, parties: Parties) -> None:
+        """Write a step: a delay, or a visit to a station or a processor."""
         mean_time = self.numbers[step.time]
         if not in_range(mean_time):
             raise NoAnswerError(
@@ -699,6 +706,7 @@ class Writer:
         return min(max([1, *branch_counts, *item_counts]), MOST_OTHER_PROCESSORS)
 
     def _barrier(self, node: BarrierWait, parties: Parties) -> None:
+        """Write a wait for all parties of a barrier."""
         barrier_name = node.name
         party_count = parties.get(barrier_name, 0) if node.parties is None else node.parties
         if not party_count:
@@ -713,6 +721,7 @@ class Writer:
         )
 
     def _probabilities(self, choice: Choice) -> list[float]:
+        """Return the probabilities of the options of a choice; raises if they do not add up to 1."""
         probabilities = [self.numbers[expression] for expression, _ in choice.options]
         if not (
             all(probability >= 0 for probability in probabilities)
@@ -725,6 +734,7 @@ class Writer:
         return probabilities
 
     def _checked_count(self, count_expr: Expr, number_in_words: str) -> float:
+        """Return the value of a count; raises if it is out of range."""
         count_value = self.numbers[count_expr]
         if not 0 <= count_value <= 2**53:
             raise NoAnswerError(
@@ -733,6 +743,7 @@ class Writer:
         return count_value
 
     def _count_with_note(self, count_expr: Expr, number_in_words: str) -> float:
+        """Return the value of a count, and note a fraction, which is the probability of one more."""
         count_value = self._checked_count(count_expr, number_in_words)
         # Rounding of arithmetic is no probability of one more.
         if abs(count_value - round(count_value)) <= 1e-9 * max(count_value, 1.0):

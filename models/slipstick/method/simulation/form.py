@@ -305,6 +305,7 @@ def _value_with_interval(value: float, half_width: float) -> Value:
 def _solution(
     model: Model, parameter_values: Mapping[str, float], simulation: Simulation
 ) -> Solution:
+    """Simulate an activity at one point, and return the values estimated from the run."""
     flat_model = flatten(model, parameter_values)
     result = simulate(flat_model.plan, simulation)
     simulated_account = _SimulatedAccount(model, result)
@@ -641,6 +642,7 @@ def _response_estimates(
 
 
 def _time_estimates(model: Model, flat_model: Flat, result: Result) -> dict[str, Estimate]:
+    """Estimate times and throughputs of the model and of its groups, and quantiles of times."""
     layout = result.layout
     has_thinking = thinking(model.bodies[0]) is not None
     first_time = result.cycle_time() if has_thinking else result.mean_time()
@@ -680,6 +682,7 @@ def _time_estimates(model: Model, flat_model: Flat, result: Result) -> dict[str,
 def _efficiency_estimates(
     model: Model, flat_model: Flat, simulated_account: _SimulatedAccount
 ) -> dict[str, Estimate]:
+    """Estimate efficiency, speed-up and the processors lost, from the account of a run."""
     result = simulated_account.result
     layout = simulated_account.layout
     time_weights = simulated_account.time_weights
@@ -920,6 +923,7 @@ def _shares(
     parameters = closed_form.tape.parameters
 
     def rerun(changed_values: Mapping[str, float], rerun_simulation: Simulation) -> Array:
+        """Simulate again with some values changed, and return the mean time of each batch [s]."""
         result = simulate(
             flatten(model, {**parameter_values, **changed_values}).plan, rerun_simulation
         )
@@ -994,6 +998,7 @@ class CompiledSimulation(CompiledModel):
         )
 
     def _solution_at(self, values: Mapping[str, float]) -> Solution:
+        """Simulate one point; a refusal becomes a solution without an answer."""
         try:
             return self._solve(values)
         except SlipstickError as error:

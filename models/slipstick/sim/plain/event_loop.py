@@ -178,6 +178,7 @@ class EventLoop:
         return self.go_on(token, now)
 
     def _log_visit(self, token: Token, now: float) -> None:
+        """Report a visit that ends: its waiting time, then its service time."""
         assert self.log is not None
         # At a station with rates, company may make a visit shorter than it is alone.
         waiting_time = max(token.waited, 0.0)

@@ -129,6 +129,7 @@ class Kernel(EventLoop):
         self._start_customers()
 
     def _draw_values(self, draw_number: int, seed: int, replication: int) -> Draws:
+        """Return the values of a random quantity, drawn block by block."""
         drawn_quantity = self.plan.draws[draw_number]
         if drawn_quantity.distribution.constant:
             return itertools.repeat(drawn_quantity.distribution.mean)
@@ -137,6 +138,7 @@ class Kernel(EventLoop):
         )
 
     def _start_customers(self) -> None:
+        """Make the customers present at the start ready, and plan the first arrivals."""
         customer_numbers = itertools.count()
         for group_index, customer_group in enumerate(self.plan.groups):
             if customer_group.kind == "open":
@@ -157,6 +159,7 @@ class Kernel(EventLoop):
         customer_numbers = itertools.count()
 
         def arrive(_: None, now: float) -> bool:
+            """Let a customer arrive, and plan the next arrival."""
             heappush(heap, (now + next(times_between), order(), arrive, None))
             # A token has an account of all labels: those of customers that have left are used again.
             token = free_tokens.pop() if free_tokens else self.token(0, group_index)

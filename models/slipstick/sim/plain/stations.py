@@ -204,6 +204,7 @@ class Ordered(SimulatedStation):
         self.queue.remove((token.key, token.order, token))
 
     def _begin_service(self, token: Token, now: float) -> None:
+        """Begin the service of a token, which gives up a planned abandonment."""
         # The event_cell is still that of the planned abandonment, which the service prevents.
         if token.patience >= 0 and token.delayed:
             token.event_cell[0] = None
@@ -236,6 +237,9 @@ class Ordered(SimulatedStation):
         return time_beyond_service(token, now) if token.delayed else 0.0
 
     def _end(self, event_cell: list[Token | None], now: float) -> bool:
+        """End a visit, unless its service was interrupted; the first of the queue begins its
+        service.
+        """
         token = event_cell[0]
         if token is None:
             return False
@@ -290,6 +294,7 @@ class Paced(Ordered):
         token.event_cell[:] = [None]
 
     def _add_to_queue(self, token: Token) -> None:
+        """Put a token into the queue, at random or in the order of the discipline."""
         if not self.at_random:
             super()._add_to_queue(token)
             return
@@ -308,6 +313,9 @@ class Paced(Ordered):
             )
 
     def _waiting_time(self, token: Token, now: float) -> float:
+        """Return the time of a visit beyond that of a customer alone [s], and plan the next
+        departure.
+        """
         self._plan_departure(now)
         waiting_time = now - token.since - token.requested / self.rates[0]
         self.beyond += waiting_time
@@ -374,6 +382,7 @@ class Sharing(SimulatedStation):
         super().accumulate(now)
 
     def _rate(self) -> float:
+        """Return the rate at which a customer of weight 1 is served."""
         present = self.present
         if not present:
             return 1.0
@@ -416,6 +425,7 @@ class Sharing(SimulatedStation):
             )
 
     def _end(self, event_cell: list[Token | None], now: float) -> bool:
+        """End the visit of the customer that is done first, unless its departure was planned anew."""
         token = event_cell[0]
         if token is None:
             return False

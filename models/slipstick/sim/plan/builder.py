@@ -984,6 +984,7 @@ class Builder:
             self.patch(jump_instruction, 0)
 
     def _add_group(self, group: CustomerGroup) -> None:
+        """Add a group of customers; write the end of their cycle if it is missing."""
         # A group that begins behind all that is written has a cycle of nothing, such as 0 rounds.
         is_empty = self.next_instruction in group.starts
         if is_empty or (self._code and self._code[-1][0] != Op.END):
