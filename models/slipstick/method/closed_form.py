@@ -129,7 +129,7 @@ class ClosedForm(CompiledModel):
         self._group_expressions = _group_expressions(model)
         self._parallel_work = ParallelWork(model)
         self._span_by_pipeline = {
-            name: time(pipeline, model, booked=False)
+            name: time(pipeline, model, books_labels=False)
             for name, pipeline in self._parallel_work.pipelines.items()
         }
         stage_times = [
@@ -390,7 +390,8 @@ def _account_time(model: Model) -> Expr:
             part_times.append(
                 Booked(
                     IDLE_PROCESSORS,
-                    phase.repeat * ((1 - busy_fraction) * time(phase.cycle, model, booked=False)),
+                    phase.repeat
+                    * ((1 - busy_fraction) * time(phase.cycle, model, books_labels=False)),
                 )
             )
     return total(part_times, TIME)
@@ -430,7 +431,7 @@ def _group_expressions(model: Model) -> dict[str, tuple[Expr, Expr, dict[str, Ex
     """
     return {
         group.name: (
-            time(group.cycle, model, booked=False),
+            time(group.cycle, model, books_labels=False),
             group.processors,
             _demand_by_station(group.cycle, model),
         )
@@ -451,7 +452,8 @@ def _stage_times(model: Model) -> dict[str, dict[str, Expr]]:
         # Items that differ have no common time at a stage.
         if pipeline.identical and serial_stages:
             times_by_pipeline[pipeline.name] = {
-                stage.name: time(stage.bodies[0], model, booked=False) for stage in serial_stages
+                stage.name: time(stage.bodies[0], model, books_labels=False)
+                for stage in serial_stages
             }
     return times_by_pipeline
 

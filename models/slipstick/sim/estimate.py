@@ -281,13 +281,13 @@ class Quantiles:
         self._section_parts: list[Array] = []
         self._part_length = 0
 
-    def add(self, values: Array) -> None:
+    def add(self, new_values: Array) -> None:
         """Add more values."""
-        while len(values):
+        while len(new_values):
             free_size = self.section_size - self._part_length
-            self._section_parts.append(values[:free_size])
+            self._section_parts.append(new_values[:free_size])
             self._part_length += len(self._section_parts[-1])
-            values = values[free_size:]
+            new_values = new_values[free_size:]
             if self._part_length == self.section_size:
                 self._full_sections.append(_histogram(np.concatenate(self._section_parts)))
                 self._section_parts = []
@@ -327,8 +327,10 @@ class Quantiles:
         """List the sections without the first `dropped_count` values; the last one may not be
         full.
         """
-        unfinished = [_histogram(np.concatenate(self._section_parts))] if self._part_length else []
-        return [*self._full_sections[self._first_section(dropped_count) :], *unfinished]
+        unfinished_section = (
+            [_histogram(np.concatenate(self._section_parts))] if self._part_length else []
+        )
+        return [*self._full_sections[self._first_section(dropped_count) :], *unfinished_section]
 
     def share_within(self, time: float, dropped_count: int = 0, level: float = 0.95) -> Estimate:
         """Estimate the share of the values that are at most a time, without the first
@@ -536,12 +538,12 @@ class Result(ReplicationResult):
         Of a closed group it is the time of all its customers over the cycles that they ended, by
         Little's law; see `weights_of_time`. A group that ended no cycle has none.
         """
-        sums = self.batches
+        batch_rows = self.batches
         layout = self.layout
         cycle_weights = layout.column(layout.cycles[group_index])
-        if len(sums) and not (sums @ cycle_weights).any():
+        if len(batch_rows) and not (batch_rows @ cycle_weights).any():
             return Estimate(math.nan)
-        return self.ratio(weights_of_time(self.plan, sums, group_index), cycle_weights)
+        return self.ratio(weights_of_time(self.plan, batch_rows, group_index), cycle_weights)
 
     def unended(self, group_index: int = 0) -> float:
         """Return the share of a closed group's time that belongs to unfinished cycles [1].

@@ -295,8 +295,8 @@ class Variation:
         group_sizes = columns[self._variation_count :]
         # A group without processors takes no part, so that its constant times do not count.
         is_empty = np.stack(group_sizes) == 0 if group_sizes else False
-        flags: Flags = np.atleast_1d(((variations > 0) | is_empty).all(axis=0))
-        return flags
+        is_random_everywhere: Flags = np.atleast_1d(((variations > 0) | is_empty).all(axis=0))
+        return is_random_everywhere
 
 
 def _counts_by_stage_note(model: Model) -> dict[str, CountAndLimit]:

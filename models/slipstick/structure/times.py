@@ -23,7 +23,7 @@ RULE = "the time without contention"
 def time(
     activity: Activity,
     model: Model,
-    booked: bool = True,
+    books_labels: bool = True,
     time_by_node: dict[int, Expr] | None = None,
 ) -> Expr:
     """Return the time of one pass through an activity without contention [s].
@@ -34,7 +34,7 @@ def time(
     ----------
     activity : what is done
     model : whose resources say what their use costs, such as a barrier
-    booked : label each step's part, so that an account can be read off
+    books_labels : label each step's part, so that an account can be read off
     time_by_node : times of parts that trees share, by identity, kept for the next tree; they must
         outlive it
 
@@ -43,22 +43,22 @@ def time(
     NoAnswerError : the activity has a kind of step without such a time
     """
     if time_by_node is None:
-        return _time(activity, model, booked, None)
+        return _time(activity, model, books_labels, None)
     if id(activity) not in time_by_node:
-        time_by_node[id(activity)] = _time(activity, model, booked, time_by_node)
+        time_by_node[id(activity)] = _time(activity, model, books_labels, time_by_node)
     return time_by_node[id(activity)]
 
 
 def _time(
-    activity: Activity, model: Model, booked: bool, time_by_node: dict[int, Expr] | None
+    activity: Activity, model: Model, books_labels: bool, time_by_node: dict[int, Expr] | None
 ) -> Expr:
     """Compute the time of one pass; `time` keeps those of parts that trees share."""
-    own_seconds = own_time(activity, model, booked)
+    own_seconds = own_time(activity, model, books_labels)
     match activity.combination:
         case Combination.IN_TURN:
             # What goes on beside the processor adds no time to it.
             child_times = (
-                executions * time(child, model, booked, time_by_node)
+                executions * time(child, model, books_labels, time_by_node)
                 for executions, child in activity.weighted
                 if child not in activity.beside
             )
@@ -67,7 +67,7 @@ def _time(
             # The mean of the first few of several random times may be below each of their means, so
             # that nothing is known of it here: no time of it is counted.
             branch_times = [
-                time(child, model, booked, time_by_node)
+                time(child, model, books_labels, time_by_node)
                 for _, child in activity.weighted
                 if child not in activity.beside
             ]
@@ -75,37 +75,39 @@ def _time(
                 [own_seconds, maximum(*branch_times)] if branch_times else [own_seconds], TIME
             )
         case Combination.ITEMS if isinstance(activity, Pipeline):
-            return _pipeline_time(activity, model, booked)
+            return _pipeline_time(activity, model, books_labels)
         case _:
             raise no_rule(RULE, activity)
 
 
-def own_time(activity: Activity, model: Model, booked: bool) -> Expr:
+def own_time(activity: Activity, model: Model, books_labels: bool) -> Expr:
     """Return the time of one execution of a node itself, without its children and without
     contention: the time of a step, or the cost of using a resource [s].
     """
     if isinstance(activity, Step):
         step_time = model.time_alone(activity)
-        return Booked(activity.name, step_time) if booked else step_time
+        return Booked(activity.name, step_time) if books_labels else step_time
     takes_no_time = isinstance(activity, Then | EarlyReply)
     if not activity.children and activity.use == NOTHING and not takes_no_time:
         raise no_rule(RULE, activity)
     # Other processors, as resources, cost nothing beside the time of the step.
     costs = (
-        model.resources[resource_name].use_time(resource_name, model.population.present, booked)
+        model.resources[resource_name].use_time(
+            resource_name, model.population.present, books_labels
+        )
         for resource_name in activity.uses
         if not is_processor(resource_name)
     )
     return total(costs, TIME)
 
 
-def _pipeline_time(pipeline: Pipeline, model: Model, booked: bool) -> Expr:
+def _pipeline_time(pipeline: Pipeline, model: Model, books_labels: bool) -> Expr:
     """Return the time of a pipeline without contention: of identical items by the law of flow lines
     [s].
     """
     if not pipeline.identical:
-        return _uneven_items(pipeline, model, booked)
-    stage_times = [time(stage.bodies[0], model, booked) for stage in pipeline.stages]
+        return _uneven_items(pipeline, model, books_labels)
+    stage_times = [time(stage.bodies[0], model, books_labels) for stage in pipeline.stages]
     serial_times = [
         stage_time
         for stage_time, stage in zip(stage_times, pipeline.stages, strict=True)
@@ -121,7 +123,7 @@ def _pipeline_time(pipeline: Pipeline, model: Model, booked: bool) -> Expr:
     return flow_line
 
 
-def _uneven_items(pipeline: Pipeline, model: Model, booked: bool) -> Expr:
+def _uneven_items(pipeline: Pipeline, model: Model, books_labels: bool) -> Expr:
     """Return the time of a pipeline whose items differ: end[j][s] = max(end[j-1][s] if s is serial,
     end[j][s-1]) + t[j][s].
     """
@@ -139,7 +141,7 @@ def _uneven_items(pipeline: Pipeline, model: Model, booked: bool) -> Expr:
                 maximum(previous_ends[stage_index], stage_end) if waits_for_previous else stage_end
             )
             body = stage.bodies[item_index % len(stage.bodies)]
-            stage_end = total([start_time, time(body, model, booked)], TIME)
+            stage_end = total([start_time, time(body, model, books_labels)], TIME)
             stage_ends.append(stage_end)
         previous_ends = stage_ends
         finish_times.append(stage_end)

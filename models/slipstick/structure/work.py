@@ -125,7 +125,7 @@ def _held_time(node: Activity, lock_name: str, model: Model) -> Expr:
     # It is held through the accesses to its word with which it is released.
     lock = model.held_resource(lock_name)
     child_times = (
-        executions * time(child, model, booked=False) for executions, child in node.weighted
+        executions * time(child, model, books_labels=False) for executions, child in node.weighted
     )
     held_time = total([*child_times, lock.accesses[1] * lock.access], TIME)
     if isinstance(node, Hold) and node.permits is not None:
@@ -480,9 +480,9 @@ def _serial_work(pipeline: Pipeline, model: Model) -> tuple[Expr, Expr]:
     """
     serial_stages = tuple(stage for stage in pipeline.stages if stage.kind == "serial")
     serial_stages_only = replace(pipeline, stages=serial_stages)
-    work = total_work(serial_stages_only, lambda node: time_of(node, model, lambda _: ""))
+    work_by_name = total_work(serial_stages_only, lambda node: time_of(node, model, lambda _: ""))
     steps_by_stage = [
         _most_steps_at_once(stage.bodies, lambda _: "").get("", Number(0.0))
         for stage in serial_stages
     ]
-    return work.get("", zero(TIME)), total(steps_by_stage)
+    return work_by_name.get("", zero(TIME)), total(steps_by_stage)

@@ -178,7 +178,7 @@ class _Steps:
             return execute
         chance = minimum(1.0, self.run.steps / (self.run.rounds * self.processors))
         waiting = delay(
-            time(execute, closed_model(execute), booked=False), name="idle", component="idle"
+            time(execute, closed_model(execute), books_labels=False), name="idle", component="idle"
         )
         compare = self._fetch("check", (self.processors - 1) * self._units("check"), "check")
         return compare >> choose((chance, execute), (1 - chance, waiting))

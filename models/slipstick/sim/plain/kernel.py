@@ -159,7 +159,7 @@ class Kernel(EventLoop):
         customer_numbers = itertools.count()
 
         def arrive(_: None, now: float) -> bool:
-            """Let a customer arrive, and plan the next arrival."""
+            """Start an arriving customer, and plan the next arrival."""
             heappush(heap, (now + next(times_between), order(), arrive, None))
             # A token has an account of all labels: those of customers that have left are used again.
             token = free_tokens.pop() if free_tokens else self.token(0, group_index)
@@ -229,9 +229,9 @@ class Kernel(EventLoop):
         """List the customers that wait for locks and barriers."""
         waits = []
         for lock_plan, lock in zip(self.plan.locks, self.locks, strict=True):
-            holders = tuple(customer.customer for customer in lock.holders)
+            holding_customers = tuple(holding_token.customer for holding_token in lock.holders)
             waits += [
-                Wait(waiter.customer, f"{lock_plan.noun} {lock_plan.name}", holders)
+                Wait(waiter.customer, f"{lock_plan.noun} {lock_plan.name}", holding_customers)
                 for waiter in (*lock.queue, *lock.spinning)
             ]
         for barrier_name, waiting_tokens in zip(self.plan.barriers, self.barriers, strict=True):
@@ -511,16 +511,16 @@ class Kernel(EventLoop):
             assert parent is not None
             tokens_upwards.append(parent)
         body_token = tokens_upwards[-1]
-        customer = tokens_upwards[-1].parent
-        assert customer is not None
-        for ended_token in tokens_upwards:
-            for label, booked_time in enumerate(ended_token.booked):
-                customer.booked[label] += booked_time
+        customer_token = tokens_upwards[-1].parent
+        assert customer_token is not None
+        for level_token in tokens_upwards:
+            for label, booked_time in enumerate(level_token.booked):
+                customer_token.booked[label] += booked_time
         body_token.parent = None
-        customer.since = now
+        customer_token.since = now
         self.unawaited_branches += 1
         self.unended_branches += 1
-        self.ready.appendleft(customer)
+        self.ready.appendleft(customer_token)
         self.ready.append(token)
         return False
 
@@ -548,7 +548,7 @@ class Kernel(EventLoop):
         """End a token that was started beside another one; its time belongs to no cycle."""
         return False
 
-    def join(self, pipeline: int, token: Token, now: float) -> bool:
+    def join(self, pipeline_number: int, token: Token, now: float) -> bool:
         """End a branch; the last branch that is waited for lets the parent continue, which no
         longer waits for the others.
 
@@ -569,9 +569,9 @@ class Kernel(EventLoop):
             time_by_label = parent.booked
             for label, branch_time in enumerate(parent.latest_booked):
                 time_by_label[label] += branch_time
-            if pipeline >= 0:
-                self.passes[pipeline] += 1
-                self.spans[pipeline] += now - parent.since
+            if pipeline_number >= 0:
+                self.passes[pipeline_number] += 1
+                self.spans[pipeline_number] += now - parent.since
             parent.since = now
             for branch in parent.branches:
                 if branch.parent is not None:

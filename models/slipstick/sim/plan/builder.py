@@ -142,11 +142,15 @@ class Builder:
         self._code.append([int(op), *map(int, operands), *[0] * (OPERANDS - len(operands))])
         return len(self._code) - 1
 
-    def patch(self, instruction: int, operand: int, target: int | None = None) -> None:
+    def patch(
+        self, instruction: int, operand_index: int, target_instruction: int | None = None
+    ) -> None:
         """Fill in a target that was not known when an instruction was written, by default the
         next instruction.
         """
-        self._code[instruction][1 + operand] = self.next_instruction if target is None else target
+        self._code[instruction][1 + operand_index] = (
+            self.next_instruction if target_instruction is None else target_instruction
+        )
 
     def station(
         self,
@@ -370,7 +374,7 @@ class Builder:
         )
         self._write_alternatives(first_target, [body for _, body in options])
 
-    def pick(self, options: Sequence[tuple[str, Body]], by: str, pick_label: str) -> None:
+    def pick(self, options: Sequence[tuple[str, Body]], rule_name: str, pick_label: str) -> None:
         """Write a choice of one of several bodies of instructions by a rule of `ROUTES`: in turn,
         or by the number of customers present at the resource named with each.
         """
@@ -382,7 +386,12 @@ class Builder:
         draw_number = self.draw(f"pick-{pick_label}", UNIFORM)
         tally_number = self._tally_number(f"picks:{pick_label}")
         self.emit(
-            Op.PICK, draw_number, tally_number, list(ROUTES).index(by), first_target, option_count
+            Op.PICK,
+            draw_number,
+            tally_number,
+            list(ROUTES).index(rule_name),
+            first_target,
+            option_count,
         )
         self._write_alternatives(first_target, [body for _, body in options])
 
@@ -709,7 +718,9 @@ class Builder:
             self.emit(Op.GIVE, self._lock_row(counter)[0], monitor_number, -1)
         )
 
-    def ask(self, pool: str, parties: int, time_inside: ServiceTime, label: str, cost: str) -> None:
+    def ask(
+        self, pool: str, parties: int, time_inside: ServiceTime, work_label: str, monitor_label: str
+    ) -> None:
         """Write the instructions with which a customer, together with others, executes the tasks of
         a pool until all are done.
 
@@ -717,7 +728,7 @@ class Builder:
         ----------
         pool, parties : which, and how many customers execute it
         time_inside : time in the monitor to take or add a task
-        label, cost : what the work and the time in the monitor are booked to
+        work_label, monitor_label : what the work and the time in the monitor are booked to
         """
         pool_number = list(self._pools).index(pool)
         entry_label, task_label, barrier_label = (
@@ -725,7 +736,7 @@ class Builder:
         )
         with self._reserved_register() as register, self._reserved_register():
             entry_instruction = self.emit(Op.ENTER_POOL, pool_number, entry_label, register)
-            self._write_constant_time(time_inside, cost)
+            self._write_constant_time(time_inside, monitor_label)
             take_instruction = self.emit(
                 Op.TAKE_TASK,
                 pool_number,
@@ -736,7 +747,7 @@ class Builder:
                 -1,
                 parties,
             )
-            work_instruction = self.emit(Op.WORK, pool_number, register, self.label(label))
+            work_instruction = self.emit(Op.WORK, pool_number, register, self.label(work_label))
             self.emit(
                 Op.NEXT_PART,
                 pool_number,
@@ -745,7 +756,7 @@ class Builder:
                 work_instruction,
                 entry_instruction,
             )
-            self._write_constant_time(time_inside, cost)
+            self._write_constant_time(time_inside, monitor_label)
             self.emit(
                 Op.ADD_TASK, pool_number, register, work_instruction, entry_instruction, task_label
             )

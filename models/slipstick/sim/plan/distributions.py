@@ -39,7 +39,7 @@ class Stream:
     Parameters
     ----------
     seed : of the whole run, at least 0
-    name : of what is random
+    stream_name : of what is random
     replication : number of the run
 
     >>> bool((Stream(1, "bus").uniforms(3) == Stream(1, "bus").uniforms(3)).all())
@@ -170,11 +170,11 @@ class BurstyTimes:
         """
         # In each state an arrival competes with the change of the state; both times are
         # exponential, so the next event comes at the sum of their rates.
-        arrival_probability = [
+        arrival_probability_by_state = [
             rate / (rate + change_rate)
             for rate, change_rate in zip(self.rates, self.changes, strict=True)
         ]
-        mean_stay = [
+        mean_stay_by_state = [
             1 / (rate + change_rate)
             for rate, change_rate in zip(self.rates, self.changes, strict=True)
         ]
@@ -190,8 +190,8 @@ class BurstyTimes:
                 for unit_time, arrival_draw in zip(
                     (-np.log(uniform_draws)).tolist(), arrival_draws.tolist(), strict=True
                 ):
-                    time_since_arrival += unit_time * mean_stay[state]
-                    if arrival_draw < arrival_probability[state]:
+                    time_since_arrival += unit_time * mean_stay_by_state[state]
+                    if arrival_draw < arrival_probability_by_state[state]:
                         ready_times.append(time_since_arrival)
                         time_since_arrival = 0.0
                     else:
