@@ -588,7 +588,8 @@ def _check_lengths(values_by_axis: Mapping[str, Sized], is_grid: bool) -> None:
             f"{path} has {length}" for path, length in length_by_axis.items()
         )
         raise ModelError(
-            f"arrays need equally many values: {lengths_in_words}; sweep(...) makes every combination"
+            f"arrays need equally many values: {lengths_in_words}; sweep(...) makes every"
+            " combination"
         )
 
 
@@ -671,7 +672,7 @@ def _settings_by_path(
     simulation: Simulation | None = None,
 ) -> dict[str, Node]:
     """Return the settings of a model from the catalogue or a file, by path."""
-    from slipstick.schema.inputs import SECTION
+    from slipstick.schema.inputs import SIMULATION_PREFIX
 
     settings_by_path = {
         path: _node_of_reference(reference, path)
@@ -685,7 +686,7 @@ def _settings_by_path(
     for settings_field in fields(simulation) if simulation is not None else ():
         # Only what differs from the defaults, which a spec of the model may set otherwise.
         if (value := getattr(simulation, settings_field.name)) != settings_field.default:
-            settings_by_path[f"{SECTION}{settings_field.name}"] = _node_of_value(
+            settings_by_path[f"{SIMULATION_PREFIX}{settings_field.name}"] = _node_of_value(
                 value, "simulation="
             )
     return settings_by_path

@@ -96,9 +96,9 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 METHOD = "method"
-SECTION = "simulation."
+SIMULATION_PREFIX = "simulation."
 
-_DEFAULT = Simulation()
+_DEFAULT_SIMULATION = Simulation()
 
 
 def _valid_check(check: str | int) -> str | int:
@@ -121,19 +121,22 @@ class SimulationSpec(Spec):
 
     seed: int = Field(0, description="key of all random streams", ge=0, le=2**63 - 1)
     precision: Annotated[Given, Quantity(COUNT, least=None, above=0.0, most=0.5)] = Field(
-        Given(_DEFAULT.precision, COUNT, "2%"),
+        Given(_DEFAULT_SIMULATION.precision, COUNT, "2%"),
         description="half-width of the interval of the mean time, relative to it, at which to stop",
     )
     level: Annotated[Given, Quantity(COUNT, least=0.5, most=0.9999)] = Field(
-        Given(_DEFAULT.level, COUNT, "95%"), description="confidence level of the intervals"
+        Given(_DEFAULT_SIMULATION.level, COUNT, "95%"),
+        description="confidence level of the intervals",
     )
     least: int = Field(
-        _DEFAULT.least,
+        _DEFAULT_SIMULATION.least,
         description="minimum number of cycles, or of runs of a program",
         ge=1,
         le=10**9,
     )
-    events: int = Field(_DEFAULT.events, description="maximum number of events", ge=1, le=10**12)
+    events: int = Field(
+        _DEFAULT_SIMULATION.events, description="maximum number of events", ge=1, le=10**12
+    )
     cycles: int | None = Field(
         None, description="simulate exactly this many cycles, or runs", ge=1, le=10**12
     )
@@ -176,12 +179,12 @@ class SolverOptions:
     """
 
     method: str | None = None
-    simulation: Simulation = _DEFAULT
+    simulation: Simulation = _DEFAULT_SIMULATION
 
 
 def is_solver_option(path: str) -> bool:
     """Return whether a path belongs to the solver options and not to the values of the model."""
-    return path == METHOD or path.startswith(SECTION)
+    return path == METHOD or path.startswith(SIMULATION_PREFIX)
 
 
 def solver_options(settings: Mapping[str, Node]) -> SolverOptions:
@@ -191,10 +194,10 @@ def solver_options(settings: Mapping[str, Node]) -> SolverOptions:
     ------
     SpecError : there is no such method, or a setting of the simulation is wrong
     """
-    return SolverOptions(_method(settings.get(METHOD)), _simulation(settings))
+    return SolverOptions(_method_of(settings.get(METHOD)), _simulation_of(settings))
 
 
-def _method(node: Node | None) -> str | None:
+def _method_of(node: Node | None) -> str | None:
     if node is None:
         return None
     name = node.value if isinstance(node, Scalar) else None
@@ -204,25 +207,25 @@ def _method(node: Node | None) -> str | None:
     return str(name)
 
 
-def _simulation(settings: Mapping[str, Node]) -> Simulation:
+def _simulation_of(settings: Mapping[str, Node]) -> Simulation:
     simulation_nodes = {
-        path.removeprefix(SECTION): node
+        path.removeprefix(SIMULATION_PREFIX): node
         for path, node in settings.items()
-        if path.startswith(SECTION)
+        if path.startswith(SIMULATION_PREFIX)
     }
     if not simulation_nodes:
-        return _DEFAULT
+        return _DEFAULT_SIMULATION
     simulation_entries = {name: Entry(node.mark, node) for name, node in simulation_nodes.items()}
     mark = Mark("", 1, 1)
     spec = validate(
         _Options, Table({"simulation": Entry(mark, Table(simulation_entries, mark))}, mark)
     ).simulation
     value_by_setting = {name: getattr(spec, name) for name in SimulationSpec.model_fields}
-    values: dict[str, Any] = {
+    plain_values: dict[str, Any] = {
         name: value.value if isinstance(value, Given) else value
         for name, value in value_by_setting.items()
     }
-    return Simulation(**values)
+    return Simulation(**plain_values)
 
 
 class _Options(Spec):
@@ -281,13 +284,14 @@ class Inputs:
         canonical_path = canonical(self.tree, path)
         section = split(canonical_path)[0]
         described_values = chain(
-            entries(getattr(self.checked, section, None), section), _defaults(self, {}).values()
+            entries(getattr(self.checked, section, None), section),
+            _default_inputs(self, {}).values(),
         )
         return next(
             (
                 value.given
                 for value in described_values
-                if _name_of(value, self.tree) == canonical_path
+                if _canonical_path(value, self.tree) == canonical_path
             ),
             None,
         )
@@ -308,22 +312,24 @@ class Inputs:
     @property
     def title(self) -> str:
         """The title of the program, or of the model's file."""
-        return PROGRAMS[self.name].title if self.name in PROGRAMS else self._text("title")
+        return PROGRAMS[self.name].title if self.name in PROGRAMS else self._text_of_key("title")
 
     @property
     def source(self) -> str:
         """The publication that the program, or the model's file, names as its source."""
-        return PROGRAMS[self.name].source if self.name in PROGRAMS else self._text("source")
+        return PROGRAMS[self.name].source if self.name in PROGRAMS else self._text_of_key("source")
 
-    def _text(self, key: str) -> str:
+    def _text_of_key(self, key: str) -> str:
         node = at(self.tree, [key])
         return str(plain(node)) if node is not None else ""
 
-    def with_value(self, path: str, node: Node) -> Inputs:
+    def with_value(self, path: str, value_node: Node) -> Inputs:
         """Return a copy of the inputs with another value at a path; it is checked when it is
         used.
         """
-        changed_inputs = replace(self, tree=_tree_with_value(self.tree, path, node, self.library))
+        changed_inputs = replace(
+            self, tree=_tree_with_value(self.tree, path, value_node, self.library)
+        )
         if not self.data:
             return changed_inputs
         from slipstick.schema.programs import data_named
@@ -357,7 +363,7 @@ def resolve(settings: Settings, library: Library) -> Inputs:
     inputs = replace(
         _inputs_of_model(model_settings, library), options=options, uncertain=uncertain
     )
-    _check_method(inputs, settings)
+    _refuse_unfit_method(inputs, settings)
     return inputs
 
 
@@ -365,29 +371,36 @@ def _inputs_of_model(settings: Settings, library: Library) -> Inputs:
     """Return the inputs of the model that the settings name, which is in a file, a law of the
     catalogue or a program.
     """
-    model = settings.get("model") or _program_of_workload(settings, library)
-    values = {path: node for path, node in settings.items() if path not in REFERENCES}
-    if isinstance(model, Table) and model_words(model_kind := kind_of(model)):  # written in place
+    model_node = settings.get("model") or _program_of_workload(settings, library)
+    value_settings = {path: node for path, node in settings.items() if path not in REFERENCES}
+    if isinstance(model_node, Table) and model_words(
+        model_kind := kind_of(model_node)
+    ):  # written in place
         return _file_inputs(
-            model_kind, "model", library.resolve(model_kind, model), settings, values, library
+            model_kind,
+            "model",
+            library.resolve(model_kind, model_node),
+            settings,
+            value_settings,
+            library,
         )
     # Laws by their prefix, then files and names of the catalogue; what is left may be a program.
-    reference = reference_name(model, "model")
+    reference = reference_name(model_node, "model")
     if reference.startswith("law/"):
-        return _law_inputs(reference, model, settings, values, library)
-    if model_kind := _kind_of_file(reference, model, library):
+        return _law_inputs(reference, model_node, settings, value_settings, library)
+    if model_kind := _kind_of_file(reference, model_node, library):
         name = (
             "standard-input"
             if reference == STANDARD_INPUT
             else re.sub(r"\.ya?ml$", "", Path(reference).name)
         )
-        tree = library.load(model_kind, reference, model.mark, "model")
-        return _file_inputs(model_kind, name, tree, settings, values, library)
+        tree = library.load(model_kind, reference, model_node.mark, "model")
+        return _file_inputs(model_kind, name, tree, settings, value_settings, library)
     if reference in PROGRAMS:
         from slipstick.schema.programs import program_inputs
 
-        return program_inputs(reference, settings, values, library)
-    raise input_problem(model, "model", str(unknown_name("model", reference, model_names())))
+        return program_inputs(reference, settings, value_settings, library)
+    raise input_problem(model_node, "model", str(unknown_name("model", reference, model_names())))
 
 
 def _program_of_workload(settings: Settings, library: Library) -> Node:
@@ -408,42 +421,47 @@ def model_names() -> list[str]:
 
 def with_technology(
     tree: Table,
-    model: str,
+    model_name: str,
     input_names: Sequence[str],
     settings: Settings,
-    values: Settings,
+    value_settings: Settings,
     library: Library,
 ) -> tuple[Table, tuple[str, ...]]:
     """Set values in a tree of inputs: first those of a technology, then those set by their own
     paths, which replace them.
     """
-    new_tree = _with_values(tree, values, library)
+    new_tree = _with_values(tree, value_settings, library)
     if TECHNOLOGY not in settings:
         return new_tree, ()
     from slipstick.schema.kinds.technology import changes_of
 
     # The technology looks at the values set: what costs nothing there is left out with a note.
-    changes, notes = changes_of(settings[TECHNOLOGY], model, input_names, new_tree, library)
-    return _with_values(tree, {**changes, **values}, library), notes
+    changes, notes = changes_of(settings[TECHNOLOGY], model_name, input_names, new_tree, library)
+    return _with_values(tree, {**changes, **value_settings}, library), notes
 
 
-def _kind_of_file(reference: str, model: Node, library: Library) -> str:
+def _kind_of_file(reference: str, model_node: Node, library: Library) -> str:
     """Return the kind of model in a file, or in the file of a name in the catalogue; empty where
     the name has no file.
     """
     if not is_file_name(reference):
         return next(filter(model_words, kinds_called(reference)), "")
-    file_kind = library.kind(reference, model.mark)
+    file_kind = library.kind(reference, model_node.mark)
     return file_kind if model_words(file_kind) else "activity"
 
 
 def _file_inputs(
-    model_kind: str, name: str, tree: Table, settings: Settings, values: Settings, library: Library
+    model_kind: str,
+    name: str,
+    tree: Table,
+    settings: Settings,
+    value_settings: Settings,
+    library: Library,
 ) -> Inputs:
-    _refuse("workload", model_words(model_kind), settings)
+    _refuse_reference_setting("workload", model_words(model_kind), settings)
     if model_kind != "activity":
         _refuse_technology(model_words(model_kind), settings)
-    _refuse_some_parameters(tree, values)
+    _refuse_partial_parameters(tree, value_settings)
     if "machine" in settings:
         tree = Table(
             {
@@ -453,17 +471,17 @@ def _file_inputs(
             tree.mark,
         )
     # The machine comes first, because a technology changes values of it.
-    new_tree, notes = with_technology(tree, name, (), settings, values, library)
+    new_tree, notes = with_technology(tree, name, (), settings, value_settings, library)
     return Inputs(
         model_kind, name, new_tree, spec_model(model_kind, new_tree), library, notes=notes
     )
 
 
-def _refuse_some_parameters(tree: Table, values: Settings) -> None:
+def _refuse_partial_parameters(tree: Table, value_settings: Settings) -> None:
     """Raise if new parameters replace all of a model's parameters and leave some out: only some
     were meant to change.
     """
-    new_parameters = values.get(_PARAMETERS)
+    new_parameters = value_settings.get(_PARAMETERS)
     model_parameters = at(tree, [_PARAMETERS])
     if not isinstance(new_parameters, Table) or not isinstance(model_parameters, Table):
         return
@@ -485,7 +503,7 @@ def _refuse_some_parameters(tree: Table, values: Settings) -> None:
 _PARAMETERS = "parameters"
 
 
-def _check_method(inputs: Inputs, settings: Settings) -> None:
+def _refuse_unfit_method(inputs: Inputs, settings: Settings) -> None:
     """Raise if the method cannot solve this kind of model."""
     methods = known_methods(ACTIVITY if inputs.kind == "program" else inputs.kind)
     if inputs.options.method is not None and inputs.options.method not in methods:
@@ -502,7 +520,7 @@ def machine_tree(settings: Settings, library: Library) -> Node:
     return library.load("machine", reference_name(node, "machine"), node.mark, "machine")
 
 
-def _refuse(path: str, model_title: str, settings: Settings) -> None:
+def _refuse_reference_setting(path: str, model_title: str, settings: Settings) -> None:
     if path in settings:
         raise input_problem(
             settings[path],
@@ -530,7 +548,7 @@ def _law_spec(law: Law) -> type[BaseModel]:
     least_by_size = {
         name: 0.0 for name in size_names if conditions & {f"{name} >= 0", f"{name} > 0"}
     }
-    fields: dict[str, Any] = {
+    field_by_name: dict[str, Any] = {
         symbol.name: (
             Annotated[
                 Given,
@@ -544,22 +562,24 @@ def _law_spec(law: Law) -> type[BaseModel]:
         )
         for symbol in law.symbols
     }
-    return create_model(law.name, __base__=Spec, **fields)
+    return create_model(law.name, __base__=Spec, **field_by_name)
 
 
 def _law_inputs(
-    reference: str, model: Node, settings: Settings, values: Settings, library: Library
+    reference: str, model_node: Node, settings: Settings, value_settings: Settings, library: Library
 ) -> Inputs:
     for path in ("machine", "workload"):
-        _refuse(path, "a law", settings)
+        _refuse_reference_setting(path, "a law", settings)
     _refuse_technology("a law", settings)
     name = reference.removeprefix("law/")
     if name not in LAWS:
-        raise input_problem(model, "model", str(UnknownNameError("law", name[:100], list(LAWS))))
+        raise input_problem(
+            model_node, "model", str(UnknownNameError("law", name[:100], list(LAWS)))
+        )
     return Inputs(
         "law",
         reference,
-        _with_values(Table({}, model.mark), values, library),
+        _with_values(Table({}, model_node.mark), value_settings, library),
         _law_spec(LAWS[name]),
         library,
     )
@@ -573,32 +593,37 @@ def refuse_mistyped(key: str, settings: Settings) -> None:
             raise input_problem(node, path, f"unknown key{suggestion}")
 
 
-def _with_values(tree: Table, values: Settings, library: Library) -> Table:
+def _with_values(tree: Table, value_settings: Settings, library: Library) -> Table:
     # The whole before its parts, in whatever order they come: a network, then its adapter.
-    for path, node in sorted(values.items(), key=lambda item: len(split(item[0]))):
+    for path, node in sorted(value_settings.items(), key=lambda item: len(split(item[0]))):
         tree = _tree_with_value(tree, path, node, library)
     return tree
 
 
-def _tree_with_value(tree: Table, path: str, node: Node, library: Library) -> Table:
+def _tree_with_value(tree: Table, path: str, value_node: Node, library: Library) -> Table:
     """Set the value at a path; a new network or node of the machine may be a name or extend another
     one, which is read.
     """
     keys = split(path)
     if not keys:
-        raise input_problem(node, path, "a value needs a path, such as machine.network.adapter")
+        raise input_problem(
+            value_node, path, "a value needs a path, such as machine.network.adapter"
+        )
     # A factor may be set where the file has no section of technology.
     if keys[:1] == ("technology",) and len(keys) == 2 and "technology" not in tree.entries:
         tree = Table(
-            {**tree.entries, "technology": Entry(node.mark, from_plain({}, node.mark))}, tree.mark
+            {**tree.entries, "technology": Entry(value_node.mark, from_plain({}, value_node.mark))},
+            tree.mark,
         )
     try:
-        _check_parameter(tree, keys)
-        changed_tree = replaced(tree, path, _as_parameter(node, at(tree, keys), keys))
+        _refuse_unknown_parameter(tree, keys)
+        changed_tree = replaced(tree, path, _as_parameter(value_node, at(tree, keys), keys))
     except UnknownNameError as error:
-        raise input_problem(node, path, str(error)) from None
+        raise input_problem(value_node, path, str(error)) from None
     assert isinstance(changed_tree, Table)
-    if path in ("machine.network", "machine.node.network") and isinstance(node, Scalar | Table):
+    if path in ("machine.network", "machine.node.network") and isinstance(
+        value_node, Scalar | Table
+    ):
         machine = at(changed_tree, ["machine"])
         assert isinstance(machine, Table)
         resolved_tree = replaced(changed_tree, ["machine"], library.resolve("machine", machine))
@@ -607,7 +632,7 @@ def _tree_with_value(tree: Table, path: str, node: Node, library: Library) -> Ta
     return changed_tree
 
 
-def _check_parameter(tree: Table, keys: Sequence[str]) -> None:
+def _refuse_unknown_parameter(tree: Table, keys: Sequence[str]) -> None:
     """Raise if a parameter is not defined by its file, because setting it would have no effect."""
     if keys[:1] == ("parameters",) and len(keys) == 2:
         parameters = at(tree, ["parameters"])
@@ -615,25 +640,29 @@ def _check_parameter(tree: Table, keys: Sequence[str]) -> None:
             raise UnknownNameError("parameter", keys[1], list(parameters.entries))
 
 
-def _as_parameter(node: Node, replaced_node: Node | None, keys: Sequence[str]) -> Node:
+def _as_parameter(value_node: Node, replaced_node: Node | None, keys: Sequence[str]) -> Node:
     """Return the new value of a parameter with the unit, the meaning and the technology of the
     value that it replaces; a node at any other path stays unchanged.
     """
     if keys[:1] != ("parameters",):
-        return node
-    node = _with_unit(node, replaced_node)
+        return value_node
+    value_node = _with_unit(value_node, replaced_node)
     replaced_entries = replaced_node.entries if isinstance(replaced_node, Table) else {}
     kept_keys = ["meaning", "technology"]
-    if isinstance(node, Table) and "technology" in node.entries:
+    if isinstance(value_node, Table) and "technology" in value_node.entries:
         kept_keys.append("value")  # the case says only what the value follows
     kept_entries = {key: replaced_entries[key] for key in kept_keys if key in replaced_entries}
-    if not kept_entries or not isinstance(node, Scalar | Table):
-        return node
-    entries = {"value": Entry(node.mark, node)} if isinstance(node, Scalar) else node.entries
-    return Table({**kept_entries, **entries}, node.mark)
+    if not kept_entries or not isinstance(value_node, Scalar | Table):
+        return value_node
+    entries_by_key = (
+        {"value": Entry(value_node.mark, value_node)}
+        if isinstance(value_node, Scalar)
+        else value_node.entries
+    )
+    return Table({**kept_entries, **entries_by_key}, value_node.mark)
 
 
-def _with_unit(node: Node, replaced_node: Node | None) -> Node:
+def _with_unit(value_node: Node, replaced_node: Node | None) -> Node:
     """Add the unit of the replaced parameter to a number in base units, because the field of a
     parameter accepts any dimension.
     """
@@ -643,17 +672,21 @@ def _with_unit(node: Node, replaced_node: Node | None) -> Node:
         else replaced_node
     )
     if not (
-        isinstance(node, Scalar)
-        and isinstance(node.value, InBaseUnits)
+        isinstance(value_node, Scalar)
+        and isinstance(value_node.value, InBaseUnits)
         and isinstance(replaced_value, Scalar)
     ):
-        return node
+        return value_node
     try:
         _, dimension = parse(replaced_value.text)
     except UnitError:
-        return node
-    text = f"{float(node.text)!r} {dimension}" if dimension != COUNT else node.text
-    return node._replace(value=text if dimension != COUNT else node.value, text=text)
+        return value_node
+    text_with_unit = (
+        f"{float(value_node.text)!r} {dimension}" if dimension != COUNT else value_node.text
+    )
+    return value_node._replace(
+        value=text_with_unit if dimension != COUNT else value_node.value, text=text_with_unit
+    )
 
 
 def reference_name(node: Node, spec_title: str) -> str:
@@ -803,10 +836,10 @@ def resolved_with(settings: Settings, library: Library) -> Inputs:
     """
     # Scalars by value, lists and tables by identity: they are kept with the result, so that no `id`
     # is reused.
-    key = tuple(
+    settings_key = tuple(
         (path, node if isinstance(node, Scalar) else id(node)) for path, node in settings.items()
     )
-    return library.once(("inputs", key), lambda: resolve(settings, library), settings)
+    return library.once(("inputs", settings_key), lambda: resolve(settings, library), settings)
 
 
 def build(inputs: Inputs) -> BuiltModel:
@@ -817,26 +850,26 @@ def build(inputs: Inputs) -> BuiltModel:
     ------
     SpecError : everything that is wrong, each at its line
     """
-    spec = inputs.checked
-    described = _entries(inputs, spec)
-    parameter_by_path = _parameters(inputs, described)
-    build_model, build_part = _builders(inputs, spec, parameter_by_path)
+    checked_inputs = inputs.checked
+    described_by_path = _described_entries(inputs, checked_inputs)
+    parameter_by_path = _parameters_by_path(inputs, described_by_path)
+    build_model, build_part = _model_builders(inputs, checked_inputs, parameter_by_path)
     build_shape: Callable[[], ModelShape] = cache(lambda: ModelShape(build_model()))
     sample = None
     factor_by_class = {}
     shapeless = frozenset[str]()
     if inputs.kind == "program":
-        build_shape, sample = _shape_of_program(inputs, described, build_model, build_part)
-        factor_by_class = factors(spec.technology, parameter_by_path)
+        build_shape, sample = _shape_of_program(inputs, described_by_path, build_model, build_part)
+        factor_by_class = factors(checked_inputs.technology, parameter_by_path)
         shapeless = frozenset(
             program_input.name
             for program_input in PROGRAMS[inputs.name].inputs
             if not program_input.shapes
         )
     sample = sample or build_shape()
-    _check_machine(inputs, parameter_by_path, sample)
+    _refuse_missing_quantities(inputs, parameter_by_path, sample)
     notes = (*inputs.notes, *_notes_of_build(inputs, parameter_by_path, sample))
-    entry_by_path = {**described, **_defaults(inputs, described)}
+    entry_by_path = {**described_by_path, **_default_inputs(inputs, described_by_path)}
     return BuiltModel(
         inputs.name,
         sample,
@@ -870,7 +903,7 @@ def _shape_of_program(
         )
     )
     # Models that differ in numbers alone need the same of their machine.
-    shaping_paths = frozenset(path for path in value_by_path if not path.startswith(_FACTORS))
+    shaping_paths = frozenset(path for path in value_by_path if not path.startswith(_FACTOR_PREFIX))
     sample = compute_once(
         ("sample", shaping_key, shaping_paths),
         lambda: (
@@ -962,11 +995,11 @@ def _notes_of_machine(
     if f"{MACHINE}node.adapters" not in shape.parameters:
         return
     node_processors = machine_value("node.processors")
-    adapters = machine_value("node.adapters")
-    if node_processors > adapters > 0 and not 0 < working_processors <= node_processors:
-        noun = "adapter" if adapters == 1 else "adapters"
+    node_adapters = machine_value("node.adapters")
+    if node_processors > node_adapters > 0 and not 0 < working_processors <= node_processors:
+        adapter_noun = "adapter" if node_adapters == 1 else "adapters"
         yield (
-            f"{node_processors:g} processors of a node share {adapters:g} {noun}"
+            f"{node_processors:g} processors of a node share {node_adapters:g} {adapter_noun}"
             " (machine.node.adapters): a"
             " collective operation pairs ranks in no order of nodes, and their messages cross the"
             " adapter one after the other; one that knows the nodes is algorithm: levels"
@@ -1003,7 +1036,7 @@ def check_requirements(
             raise SpecError(problems)
 
 
-_FACTORS = f"{TECHNOLOGY}."
+_FACTOR_PREFIX = f"{TECHNOLOGY}."
 
 
 def _shaping_key(inputs: Inputs, paths: Collection[str]) -> Hashable:
@@ -1015,13 +1048,13 @@ def _shaping_key(inputs: Inputs, paths: Collection[str]) -> Hashable:
     )
     compute_once = inputs.library.once
     section_keys = tuple(
-        compute_once(("words", key, id(node)), partial(_word_inputs, node, key, paths), node)
+        compute_once(("words", key, id(node)), partial(_text_inputs, node, key, paths), node)
         for key, node in sections
     )
     return inputs.name, section_keys, tuple(map(id, inputs.data.values()))
 
 
-def _word_inputs(node: Node, key: str, paths: Collection[str]) -> Hashable:
+def _text_inputs(node: Node, key: str, paths: Collection[str]) -> Hashable:
     """Return the inputs in a part of the tree that are neither numbers nor descriptions, such as
     titles and sources.
     """
@@ -1046,7 +1079,9 @@ def _shared_shape(
     computed; else build the model and its shape.
     """
     shaping_values = {
-        path: number for path, number in number_by_path.items() if not path.startswith(_FACTORS)
+        path: number
+        for path, number in number_by_path.items()
+        if not path.startswith(_FACTOR_PREFIX)
     }
     # What shapes the first of them shapes the others: only those with the same values of it are
     # looked at.
@@ -1069,7 +1104,7 @@ def _shared_shape(
     return new_shape
 
 
-def _check_machine(
+def _refuse_missing_quantities(
     inputs: Inputs, parameter_by_path: Mapping[str, Parameter], shape: ModelShape
 ) -> None:
     """Raise if a model needs quantities that its machine does not give."""
@@ -1084,11 +1119,11 @@ def _check_machine(
         raise SpecError([problem(inputs.tree, ("machine",), message)])
 
 
-_NUMBERED = re.compile(r"\.[0-9]")
+_LIST_INDEX = re.compile(r"\.[0-9]")
 """The part of a path that is an item of a listing, which goes by its name where it has one."""
 
 
-def _entries(inputs: Inputs, spec: BaseModel) -> dict[str, DescribedValue]:
+def _described_entries(inputs: Inputs, spec: BaseModel) -> dict[str, DescribedValue]:
     """Describe each quantity of the inputs by path; a part that several inputs share, such as a
     machine, is described once.
     """
@@ -1112,19 +1147,21 @@ def _described_by_name(
     inputs: Inputs, section: object, path: str, meaning: str
 ) -> dict[str, DescribedValue]:
     described = with_sources(entries(section, path, meaning), inputs.tree, inputs.library.sources)
-    named_values = ((_name_of(value, inputs.tree), value) for value in described)
+    named_values = ((_canonical_path(value, inputs.tree), value) for value in described)
     return {
         path: value if path == value.path else replace(value, path=path)
         for path, value in named_values
     }
 
 
-def _name_of(value: DescribedValue, tree: Table) -> str:
+def _canonical_path(value: DescribedValue, tree: Table) -> str:
     # Only an item of a list may have a name in the place of its number; the search for it is slow.
-    return canonical(tree, value.path) if _NUMBERED.search(value.path) else value.path
+    return canonical(tree, value.path) if _LIST_INDEX.search(value.path) else value.path
 
 
-def _parameters(inputs: Inputs, described: Mapping[str, DescribedValue]) -> dict[str, Parameter]:
+def _parameters_by_path(
+    inputs: Inputs, described: Mapping[str, DescribedValue]
+) -> dict[str, Parameter]:
     """Build a parameter for each quantity; raise for a path that is too long for a name."""
     problems: list[Problem] = []
     parameter_by_path: dict[str, Parameter] = {}
@@ -1139,18 +1176,18 @@ def _parameters(inputs: Inputs, described: Mapping[str, DescribedValue]) -> dict
     return parameter_by_path
 
 
-def _builders(
+def _model_builders(
     inputs: Inputs, spec: Any, parameter_by_path: Mapping[str, Parameter]
 ) -> tuple[Callable[[], Subject], Callable[[], Subject] | None]:
     """Return a function that builds the model without the factors of its technology, and one that
     builds a sample of a large model, if there is one.
     """
 
-    def with_place_of_error(build_once: Callable[[], T]) -> Callable[[], T]:
+    def cached_with_error_mark(build_function: Callable[[], T]) -> Callable[[], T]:
         @cache
         def cached_build() -> T:
             try:
-                return build_once()
+                return build_function()
             except ModelError as error:
                 raise inputs.tree.mark.error(str(error)) from None
 
@@ -1161,16 +1198,20 @@ def _builders(
     if inputs.kind == "program":
         from slipstick.schema.programs import program_builders
 
-        build_model, build_part = with_place_of_error(
+        build_model, build_part = cached_with_error_mark(
             lambda: program_builders(inputs, spec, parameter_by_path)
         )()
-        return with_place_of_error(build_model), build_part and with_place_of_error(build_part)
-    return with_place_of_error(
+        return cached_with_error_mark(build_model), build_part and cached_with_error_mark(
+            build_part
+        )
+    return cached_with_error_mark(
         lambda: spec.build(inputs.name, inputs.tree, parameter_by_path)
     ), None
 
 
-def _defaults(inputs: Inputs, described: Mapping[str, DescribedValue]) -> dict[str, DescribedValue]:
+def _default_inputs(
+    inputs: Inputs, described: Mapping[str, DescribedValue]
+) -> dict[str, DescribedValue]:
     if inputs.kind != "program":
         return {}
     from slipstick.schema.programs import default_entries
@@ -1188,14 +1229,14 @@ def build_workload(reference: Node, library: Library) -> BuiltModel:
     """
     from slipstick.schema.programs import machines_for_workload
 
-    problems: list[SpecError] = []
+    errors: list[SpecError] = []
     for name in machines_for_workload(reference, library):
         machine = Scalar(name, "", reference.mark, quoted=True)
         try:
             return build(resolve({"workload": reference, "machine": machine}, library))
         except SpecError as error:
-            problems.append(error)
-    raise min(problems, key=lambda refusal: len(refusal.problems))
+            errors.append(error)
+    raise min(errors, key=lambda refusal: len(refusal.problems))
 
 
 def solve_settings(
@@ -1236,7 +1277,7 @@ def solve_settings(
             raise UnknownNameError("value of an answer", name, list(names), hint)
     model_notes = model.notes if isinstance(model, Model) else ()
     given_by_path = given_values(settings, inputs, built)
-    notes = (*built.notes, *model_notes, *_without_effect(settings, inputs, built))
+    notes = (*built.notes, *model_notes, *_settings_without_effect(settings, inputs, built))
     answers = (
         replace(
             answer,
@@ -1257,14 +1298,16 @@ def given_values(settings: Settings, inputs: Inputs, built: BuiltModel) -> dict[
     """Return the settings except the name of the model: numbers in base units, other values and
     ranges as written.
     """
-    values: dict[str, float | str] = {}
+    value_by_path: dict[str, float | str] = {}
     for path, node in settings.items():
-        if (name := canonical(inputs.tree, path)) in built.entries:
+        if (canonical_path := canonical(inputs.tree, path)) in built.entries:
             text = node.text if isinstance(node, Scalar) else ""
-            values[name] = text if ".." in text else built.entries[name].given.value
+            value_by_path[canonical_path] = (
+                text if ".." in text else built.entries[canonical_path].given.value
+            )
         elif path != "model":
-            values[path] = node.text if isinstance(node, Scalar) else str(plain(node))
-    return values
+            value_by_path[path] = node.text if isinstance(node, Scalar) else str(plain(node))
+    return value_by_path
 
 
 _READ_WHILE_BUILDING = (
@@ -1283,7 +1326,7 @@ of it has them.
 """
 
 
-def _without_effect(settings: Settings, inputs: Inputs, built: BuiltModel) -> list[str]:
+def _settings_without_effect(settings: Settings, inputs: Inputs, built: BuiltModel) -> list[str]:
     """List the settings of a shared-memory machine that nothing in the model depends on."""
     if not isinstance(built.model, Model) or not any(
         path.startswith("machine.interconnect.") for path in built.entries

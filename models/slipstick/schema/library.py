@@ -43,8 +43,8 @@ from slipstick.schema.text import (
     standard_input,
 )
 
-_MODELS = {"activity": "an activity", "queueing-network": "a queueing network"}
-_SPECS = {
+_MODEL_DESCRIPTIONS = {"activity": "an activity", "queueing-network": "a queueing network"}
+_SPEC_SOURCES = {
     "machine": ("machines", "kinds.machine:MachineSpec", "gpu-node-a100"),
     "network": ("networks", "kinds.machine:NetworkSpec", "infiniband-hdr"),
     "workload": ("workloads", "programs:WorkloadSpec", "sor"),
@@ -62,10 +62,10 @@ KINDS: Mapping[str, SpecKind] = Registry(
             folder,
             f"slipstick.schema.{model}",
             starter,
-            _MODELS.get(kind, ""),
-            "slipstick.schema.arrivals:with_data" if kind in _MODELS else "",
+            _MODEL_DESCRIPTIONS.get(kind, ""),
+            "slipstick.schema.arrivals:with_data" if kind in _MODEL_DESCRIPTIONS else "",
         )
-        for kind, (folder, model, starter) in _SPECS.items()
+        for kind, (folder, model, starter) in _SPEC_SOURCES.items()
     },
 )
 """Every kind of spec; its folder is in the shipped catalogue, and in a folder ``specs`` of the
@@ -78,11 +78,11 @@ LONGEST_NAME = 100
 
 def _read_shipped(path: Path) -> Node:
     """Read a shipped spec. Most models stand on several, which are parsed once in a process."""
-    return _parsed(file_text(path), shown_name(path))
+    return _parse_text(file_text(path), shown_name(path))
 
 
 @lru_cache(maxsize=128)
-def _parsed(text: str, name: str) -> Node:
+def _parse_text(text: str, name: str) -> Node:
     return read_text(text, name)
 
 
@@ -130,7 +130,7 @@ def find(spec_kind: str, reference: str, folder: Path | None = None) -> Path:
     raise unknown_name(spec_kind, reference.removeprefix(f"{spec_kind}/"), names(spec_kind))
 
 
-_USES = {
+_USE_TEXTS = {
     "study": "a study: slipstick run {name}",
     "workload": "a workload: slipstick solve MODEL --workload {name}",
     "machine": "a machine: slipstick solve MODEL --machine {name}",
@@ -149,11 +149,11 @@ def unknown_name(spec_kind: str, name: str, known_names: Sequence[str]) -> Unkno
     there is no study 'lock-and-bus': it is an activity: slipstick solve lock-and-bus
     """
     hint = ""
-    kinds_by_name = _kinds_of_other_names(name, known_names)
-    if name in kinds_by_name and not any(
+    kind_by_name = _kinds_of_other_names(name, known_names)
+    if name in kind_by_name and not any(
         known_name.endswith(f"/{name}") for known_name in known_names
     ):
-        hint = f": it is {_use_text(kinds_by_name[name], name)}"
+        hint = f": it is {_use_text(kind_by_name[name], name)}"
     elif "did you mean" not in did_you_mean(name, known_names):
         # A part of a law's name is enough: their names are long.
         law_names = [
@@ -163,16 +163,16 @@ def unknown_name(spec_kind: str, name: str, known_names: Sequence[str]) -> Unkno
         ]
         # A name of another kind is farther off than one of its own kind, so it must be nearer in
         # letters.
-        close_names = get_close_matches(name, kinds_by_name, n=1, cutoff=0.8)
+        close_names = get_close_matches(name, kind_by_name, n=1, cutoff=0.8)
         close_names = close_names or get_close_matches(
-            name.rpartition("/")[2], kinds_by_name, n=1, cutoff=0.8
+            name.rpartition("/")[2], kind_by_name, n=1, cutoff=0.8
         )
         if law_names:
             hint = f"; did you mean {' or '.join(map(repr, law_names[:3]))}?"
         elif close_names:
             hint = (
                 f"; did you mean {close_names[0]!r}? It is"
-                f" {_use_text(kinds_by_name[close_names[0]], close_names[0])}"
+                f" {_use_text(kind_by_name[close_names[0]], close_names[0])}"
             )
     return UnknownNameError(spec_kind, name[:100], known_names, hint)
 
@@ -189,15 +189,15 @@ def _kinds_of_other_names(name: str, known_names: Sequence[str]) -> dict[str, st
         known_name.rpartition("/")[2] if known_name.startswith("law/") else known_name
         for known_name in known_names
     }
-    kinds_by_name = dict.fromkeys(LAWS, "law") | dict.fromkeys(
+    kind_by_name = dict.fromkeys(LAWS, "law") | dict.fromkeys(
         imported("slipstick.program:PROGRAMS"), "program"
     )
-    kinds_by_name |= {
+    kind_by_name |= {
         own_name: spec_kind for spec_kind in reversed([*KINDS]) for own_name in names(spec_kind)
     }
     return {
         own_name: spec_kind
-        for own_name, spec_kind in kinds_by_name.items()
+        for own_name, spec_kind in kind_by_name.items()
         if own_name not in bare_known_names
     }
 
@@ -205,7 +205,7 @@ def _kinds_of_other_names(name: str, known_names: Sequence[str]) -> dict[str, st
 def _use_text(spec_kind: str, name: str) -> str:
     if model_text := model_words(spec_kind):
         return f"{model_text}: slipstick solve {name}"
-    return _USES.get(spec_kind, f"a {spec_kind}: slipstick show {spec_kind}/{{name}}").format(
+    return _USE_TEXTS.get(spec_kind, f"a {spec_kind}: slipstick show {spec_kind}/{{name}}").format(
         name=name
     )
 
@@ -287,7 +287,9 @@ def spec_model(spec_kind: str, tree: Node | None = None) -> type[BaseModel]:
     )
     machine = at(tree, ["machine"]) if model_words(spec_kind) and tree is not None else None
     return (
-        _on_machine(model, spec_model("machine", machine)) if isinstance(machine, Table) else model
+        _model_on_machine(model, spec_model("machine", machine))
+        if isinstance(machine, Table)
+        else model
     )
 
 
@@ -302,7 +304,7 @@ def machine_model(is_shared: bool) -> type[BaseModel]:
 
 
 @cache
-def _on_machine(model: type[BaseModel], machine: type[BaseModel]) -> type[BaseModel]:
+def _model_on_machine(model: type[BaseModel], machine: type[BaseModel]) -> type[BaseModel]:
     """Build the pydantic model that checks a model's file together with its machine, because the
     kind of machine depends on the file.
     """
@@ -326,7 +328,7 @@ class Library:
     _folders: dict[str, Path] = field(default_factory=dict)
     _trees: dict[Path, Table] = field(default_factory=dict)
     _loaded: dict[tuple[str, str, Path | None], Table] = field(default_factory=dict)
-    _made: dict[Hashable, tuple[Any, object]] = field(default_factory=dict)
+    _computed_values: dict[Hashable, tuple[Any, object]] = field(default_factory=dict)
 
     def load(
         self,
@@ -334,7 +336,7 @@ class Library:
         reference: str,
         at_mark: Mark | None = None,
         at_path: str = "",
-        _open_paths: tuple[Path, ...] = (),
+        extending_paths: tuple[Path, ...] = (),
     ) -> Table:
         """Read a spec and follow its references.
 
@@ -343,13 +345,14 @@ class Library:
         spec_kind : one of `slipstick.schema.library.KINDS`
         reference : name in the catalogue, or path of a file
         at_mark, at_path : where the reference is written, for problems with it
+        extending_paths : files that extend one another on the way to this one
 
         Raises
         ------
         SpecError : all problems found
         """
         folder_of_file = self._folder(at_mark)
-        if not _open_paths and (
+        if not extending_paths and (
             loaded_tree := self._loaded.get((spec_kind, reference, folder_of_file))
         ):
             return loaded_tree
@@ -358,16 +361,16 @@ class Library:
             path = find(spec_kind, reference, folder_of_file)
         except UnknownNameError as error:
             raise mark.error(str(error), at_path) from None
-        message = _endless_message(path, _open_paths)
+        message = _endless_message(path, extending_paths)
         # A missing file is a mistake of the spec that names it, not of a command.
         if folder_of_file is not None and reference != STANDARD_INPUT and not os.path.lexists(path):
             message = f"there is no file {short(reference)}{nearest_file(path)}"
         if message:
             raise mark.error(message, at_path)
         tree = self._read(path)
-        _check_kind(spec_kind, tree)
-        resolved_tree = self._resolved(spec_kind, tree, (*_open_paths, path))
-        if not _open_paths:  # what is read by way of `extends` is not whole
+        _refuse_other_kind(spec_kind, tree)
+        resolved_tree = self._resolve_file(spec_kind, tree, (*extending_paths, path))
+        if not extending_paths:  # what is read by way of `extends` is not whole
             self._loaded[spec_kind, reference, folder_of_file] = resolved_tree
         return resolved_tree
 
@@ -393,18 +396,24 @@ class Library:
         """
         tree = self._read(path)
         spec_kind = kind_of(tree)
-        return spec_kind, self._resolved(spec_kind, tree, (path,))
+        return spec_kind, self._resolve_file(spec_kind, tree, (path,))
 
-    def resolve(self, spec_kind: str, tree: Table, _open_paths: tuple[Path, ...] = ()) -> Table:
+    def resolve(self, spec_kind: str, tree: Table, extending_paths: tuple[Path, ...] = ()) -> Table:
         """Replace the references inside a tree by what they name: files that it extends, the
         machine of a model, the networks of a machine.
+
+        Parameters
+        ----------
+        spec_kind : one of `slipstick.schema.library.KINDS`
+        tree : the file, or what is written in its place
+        extending_paths : files that extend one another on the way to this one
         """
         # Old names first, then the files that it extends: what the whole names may be in any of
         # them.
         tree = with_present_names(spec_kind, tree)
         if _is_machine_in_a_year(spec_kind, tree):
             return cast("Table", FUNCTIONS["machine of a year"](tree, self))
-        tree_with_base = self._extended(spec_kind, _with_bandwidth(tree), _open_paths)
+        tree_with_base = self._merge_with_base(spec_kind, _with_bandwidth(tree), extending_paths)
         reference_paths = (
             [("network", "network"), ("network", "node", "network")]
             if spec_kind == "machine"
@@ -414,7 +423,7 @@ class Library:
         for referenced_kind, *path in reference_paths:
             node = at(tree_with_base, path)
             if isinstance(node, Scalar) and isinstance(node.value, str):
-                tree_with_base = _table(
+                tree_with_base = _as_table(
                     replace(
                         tree_with_base,
                         path,
@@ -422,7 +431,7 @@ class Library:
                     )
                 )
             elif isinstance(node, Table):
-                tree_with_base = _table(
+                tree_with_base = _as_table(
                     replace(tree_with_base, path, self.resolve(referenced_kind, node))
                 )
             elif (
@@ -435,26 +444,32 @@ class Library:
                 )
                 raise node.mark.error(message, path)
         reader = KINDS[spec_kind].reader
-        return _table(imported(reader)(tree_with_base, self)) if reader else tree_with_base
+        return _as_table(imported(reader)(tree_with_base, self)) if reader else tree_with_base
 
-    def _resolved(self, spec_kind: str, tree: Table, _open_paths: tuple[Path, ...]) -> Table:
+    def _resolve_file(
+        self, spec_kind: str, tree: Table, extending_paths: tuple[Path, ...]
+    ) -> Table:
         """Replace the references of a file; if one of them fails, report the other problems of the
         file too.
         """
         tree = with_present_names(spec_kind, tree)
         try:
-            return self.resolve(spec_kind, tree, _open_paths)
+            return self.resolve(spec_kind, tree, extending_paths)
         except SpecError as error:
             if _is_machine_in_a_year(spec_kind, tree):
                 raise  # its keys are not those of a machine
             # One mistake is reported once, though both ways find it.
             reported_places = {problem.place for problem in error.problems}
-            for network_node in (at(tree, ["network"]), at(tree, ["node", "network"])):
+            for network_entry in (at(tree, ["network"]), at(tree, ["node", "network"])):
                 if isinstance(
-                    network_node, Scalar
+                    network_entry, Scalar
                 ):  # a name is no mistake; where it leads was not asked any more
                     reported_places.add(
-                        (network_node.mark.file, network_node.mark.line, network_node.mark.column)
+                        (
+                            network_entry.mark.file,
+                            network_entry.mark.line,
+                            network_entry.mark.column,
+                        )
                     )
             problems = problems_of(
                 spec_model(spec_kind, tree), tree, partial="extends" in tree.entries
@@ -488,15 +503,15 @@ class Library:
         held_object : what has an `id` in the key, kept so that the `id` stays its own
         """
         # An `id` in the key may be given to another object once the first is gone: `held_object` is kept.
-        if key not in self._made:
-            self._made[key] = (compute(), held_object)
-        result: T = self._made[key][0]
+        if key not in self._computed_values:
+            self._computed_values[key] = (compute(), held_object)
+        result: T = self._computed_values[key][0]
         return result
 
     def _read(self, path: Path) -> Table:
         if path not in self._trees:
-            read_spec = _read_shipped if path.is_relative_to(shipped()) else read_file
-            tree = _table(read_spec(path))
+            read_file_at = _read_shipped if path.is_relative_to(shipped()) else read_file
+            tree = _as_table(read_file_at(path))
             self._trees[path] = tree
             self.sources[tree.mark.file] = _own_source(tree)
             self._folders.setdefault(tree.mark.file, path.parent)
@@ -529,7 +544,9 @@ class Library:
             return file.name  # else the name would hold the folders of this machine
         return Path(os.path.relpath(file, start_folder)).as_posix()
 
-    def _extended(self, spec_kind: str, tree: Table, _open_paths: tuple[Path, ...]) -> Table:
+    def _merge_with_base(
+        self, spec_kind: str, tree: Table, extending_paths: tuple[Path, ...]
+    ) -> Table:
         base_node = at(tree, ["extends"])
         if not (
             isinstance(base_node, Scalar) and isinstance(base_node.value, str) and base_node.value
@@ -538,9 +555,9 @@ class Library:
         own_values = Table(
             {key: entry for key, entry in tree.entries.items() if key != "extends"}, tree.mark
         )
-        return _table(
+        return _as_table(
             merge(
-                self.load(spec_kind, base_node.value, base_node.mark, "extends", _open_paths),
+                self.load(spec_kind, base_node.value, base_node.mark, "extends", extending_paths),
                 own_values,
             )
         )
@@ -548,21 +565,23 @@ class Library:
 
 def _own_source(tree: Table) -> str:
     """Return the source that a file states for its values; a source key is replaced by its text."""
-    source = at(tree, ["source"])
-    source_text = source.text if isinstance(source, Scalar) else ""
+    source_node = at(tree, ["source"])
+    source_text = source_node.text if isinstance(source_node, Scalar) else ""
     spelt_source = at(tree, ["sources", source_text]) if source_text else None
     return spelt_source.text if isinstance(spelt_source, Scalar) else source_text
 
 
-def _endless_message(path: Path, open_paths: tuple[Path, ...]) -> str:
+def _endless_message(path: Path, extending_paths: tuple[Path, ...]) -> str:
     """Return why a chain of `extends` is refused: it is a circle, or too long. Empty if it is
     accepted.
     """
-    if os.path.abspath(path) in map(os.path.abspath, open_paths):
-        return "goes in a circle: " + " extends ".join(file.stem for file in (*open_paths, path))
+    if os.path.abspath(path) in map(os.path.abspath, extending_paths):
+        return "goes in a circle: " + " extends ".join(
+            file.stem for file in (*extending_paths, path)
+        )
     return (
         f"extends more than {MOST_EXTENDED} others, one after the other"
-        if len(open_paths) > MOST_EXTENDED
+        if len(extending_paths) > MOST_EXTENDED
         else ""
     )
 
@@ -588,8 +607,8 @@ def kind_of(tree: Table) -> str:
     return key
 
 
-_ASKED_FOR_BY_NAME = ("activity", "queueing-network", "study")
-_COMMANDS = {
+_KINDS_OF_COMMANDS = ("activity", "queueing-network", "study")
+_COMMAND_TEXTS = {
     "study": "; run it with: slipstick run FILE",
     "activity": "; solve it with: slipstick solve FILE",
     "queueing-network": "; solve it with: slipstick solve FILE",
@@ -600,11 +619,11 @@ _COMMANDS = {
 """The command that takes a file of a kind, behind the message that it is of another."""
 
 
-def _check_kind(spec_kind: str, tree: Table) -> None:
+def _refuse_other_kind(spec_kind: str, tree: Table) -> None:
     file_kind = kind_of(tree)
     if file_kind != spec_kind:
         mark = next(iter(tree.entries.values())).key_mark
-        command = _COMMANDS.get(file_kind, "") if spec_kind in _ASKED_FOR_BY_NAME else ""
+        command = _COMMAND_TEXTS.get(file_kind, "") if spec_kind in _KINDS_OF_COMMANDS else ""
         way_out = command.replace("FILE", mark.file)
         raise mark.error(
             f"here a spec of kind {spec_kind} is wanted, and this is of kind {file_kind}{way_out}",
@@ -627,7 +646,7 @@ def _with_bandwidth(tree: Table) -> Table:
                 "per_byte" if key == "bandwidth" else key: entry
                 for key, entry in wire.entries.items()
             }
-            tree = _table(replace(tree, path, Table(new_entries, wire.mark)))
+            tree = _as_table(replace(tree, path, Table(new_entries, wire.mark)))
     return tree
 
 
@@ -635,7 +654,7 @@ def _is_machine_in_a_year(spec_kind: str, tree: Table) -> bool:
     return spec_kind == "machine" and "base" in tree.entries
 
 
-def _table(node: Node) -> Table:
+def _as_table(node: Node) -> Table:
     assert isinstance(node, Table)
     return node
 
@@ -653,26 +672,28 @@ def editor_schema(spec_kind: str) -> dict[str, Any]:
     >>> editor_schema("network")["title"]
     'NetworkSpec'
     """
-    _check_kind_name(spec_kind)
+    _refuse_unknown_kind(spec_kind)
     schema = (
-        _machine_schema() if spec_kind == "machine" else _schema(spec_kind, spec_model(spec_kind))
+        _machine_schema()
+        if spec_kind == "machine"
+        else _schema_of_kind(spec_kind, spec_model(spec_kind))
     )
     schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
     return schema
 
 
-def _check_kind_name(spec_kind: str) -> None:
+def _refuse_unknown_kind(spec_kind: str) -> None:
     if spec_kind not in KINDS:
         raise UnknownNameError("kind of spec", spec_kind, list(KINDS))
 
 
-def _schema(spec_kind: str, model: type[BaseModel]) -> dict[str, Any]:
+def _schema_of_kind(spec_kind: str, model: type[BaseModel]) -> dict[str, Any]:
     schema = model.model_json_schema()
     for definition in schema.get("$defs", {}).values():
         if spec_kind == "network":
             definition.pop("required", None)
     _allow_extends(schema)
-    _close(schema)
+    _refuse_unmatched_keys(schema)
     return schema
 
 
@@ -691,7 +712,7 @@ def _machine_schema() -> dict[str, Any]:
             _allow_extends(definition)
         else:
             definition.pop("required", None)
-    _close(schema)
+    _refuse_unmatched_keys(schema)
     shared_only = {
         "anyOf": [{"required": [key]} for key in ONLY_SHARED],
         "not": {"required": ["network"]},
@@ -719,27 +740,27 @@ def _allow_extends(schema: dict[str, Any]) -> None:
     schema["anyOf"] = [{"required": ["extends"]}, {"required": schema.pop("required", [])}]
 
 
-def _close(schema: Any) -> None:
+def _refuse_unmatched_keys(schema_node: Any) -> None:
     """Change a JSON Schema so that it refuses keys that do not match the pattern of a name."""
-    if isinstance(schema, dict):
-        if "patternProperties" in schema:
-            schema["additionalProperties"] = False
-        for schema_part in schema.values():
-            _close(schema_part)
-    elif isinstance(schema, list):
-        for schema_part in schema:
-            _close(schema_part)
+    if isinstance(schema_node, dict):
+        if "patternProperties" in schema_node:
+            schema_node["additionalProperties"] = False
+        for schema_part in schema_node.values():
+            _refuse_unmatched_keys(schema_part)
+    elif isinstance(schema_node, list):
+        for schema_part in schema_node:
+            _refuse_unmatched_keys(schema_part)
 
 
 def next_command(spec_kind: str, file: str = "FILE") -> str:
     """Return the command to type after a file of a kind was written."""
-    further = {
+    further_command = {
         "study": f", slipstick run {file}",
         "activity": f", slipstick solve {file}",
         "queueing-network": f", slipstick solve {file}",
         "machine": f", slipstick solve MODEL --machine {file}",
     }
-    return f"slipstick check {file}{further.get(spec_kind, '')}"
+    return f"slipstick check {file}{further_command.get(spec_kind, '')}"
 
 
 def starter(spec_kind: str, name: str = "") -> str:
@@ -758,15 +779,15 @@ def starter(spec_kind: str, name: str = "") -> str:
     UnknownNameError : there is no such kind
     SpecError : there is no such spec, or it is wrong
     """
-    _check_kind_name(spec_kind)
+    _refuse_unknown_kind(spec_kind)
     name = name or KINDS[spec_kind].starter
     path = find(spec_kind, name)
     tree = Library().load(spec_kind, name)
-    fields = spec_model(
+    key_fields = spec_model(
         spec_kind, None if spec_kind == "study" else tree
     ).model_fields.items()  # of a study the keys of all questions
-    meanings = {field.alias or key: field.description or "" for key, field in fields}
-    lines = [
+    meanings = {field.alias or key: field.description or "" for key, field in key_fields}
+    starter_lines = [
         f"# yaml-language-server: $schema={spec_kind}.schema.json",
         (
             f"# `slipstick schema {spec_kind}` prints the schema by which editors complete and"
@@ -786,13 +807,13 @@ def starter(spec_kind: str, name: str = "") -> str:
     for line in text_lines:
         key = line.partition(":")[0].strip("'\"")
         if key in meanings:
-            lines += ["", f"# {meanings[key]}"]
+            starter_lines += ["", f"# {meanings[key]}"]
             used_keys.add(key)
-        lines.append(line)
+        starter_lines.append(line)
     unused_lines = [
         f"# {key}: {meaning}" for key, meaning in meanings.items() if key not in used_keys
     ]
-    return "\n".join([*lines, "", "# Further keys:", *unused_lines, ""])
+    return "\n".join([*starter_lines, "", "# Further keys:", *unused_lines, ""])
 
 
 RENAMED = {"study": {"what_if": "cases"}}
@@ -830,7 +851,7 @@ def with_present_names(spec_kind: str, tree: Table) -> Table:
             announce(
                 f"{place_text}: {key}: write {new_key}; the old name is read in this version only"
             )
-    entries: dict[str, Entry] = {
+    entries_by_new_name: dict[str, Entry] = {
         new_names.get(key, key): entry for key, entry in tree.entries.items()
     }
-    return Table(entries, tree.mark)
+    return Table(entries_by_new_name, tree.mark)

@@ -18,7 +18,7 @@ Loc = tuple[str | int, ...]
 
 
 def problems_in(
-    model: type[BaseModel], node: Node, error: ValidationError, partial: bool = False
+    model: type[BaseModel], node: Node, error: ValidationError, is_partial: bool = False
 ) -> list[Problem]:
     """List the problems that a validation error of pydantic reports.
 
@@ -26,9 +26,9 @@ def problems_in(
     ----------
     model, node : the spec model, and the tree that is none
     error : what pydantic found
-    partial : the tree leaves to another what it does not say, so that nothing is missing
+    is_partial : the tree leaves to another what it does not say, so that nothing is missing
     """
-    ignored_types = ("missing", RULE) if partial else ()  # what is wrong with a spec as a whole
+    ignored_types = ("missing", RULE) if is_partial else ()  # what is wrong with a spec as a whole
     details = [
         detail
         for detail in error.errors(include_url=False, include_input=True)
@@ -58,14 +58,14 @@ def problems_in(
         }:
             # The key is there, misspelt; one problem is enough.
             continue
-        place, is_key = _place_of_error(model, node, detail)
+        place, is_key = _loc_of_error(model, node, detail)
         problems.append(
             problem(node, place, _message(model, paths_by_key, detail, place), key=is_key)
         )
     return problems
 
 
-def _place_of_error(model: type[BaseModel], node: Node, detail: Any) -> tuple[Loc, bool]:
+def _loc_of_error(model: type[BaseModel], node: Node, detail: Any) -> tuple[Loc, bool]:
     """Return the place of an error in the file, and whether the error is about the key at that
     place or about its value.
     """
@@ -77,7 +77,7 @@ def _place_of_error(model: type[BaseModel], node: Node, detail: Any) -> tuple[Lo
     if error_type in ("item", "union_tag_not_found"):
         nearest_keys = _nearest_key(
             at(node, path),
-            tuple(_options(model, detail["loc"]))
+            tuple(_alternatives_at(model, detail["loc"]))
             if error_type == "item"
             else (_discriminator(context),),
         )
@@ -120,13 +120,14 @@ def _message(
             return f"unknown key; {hint}"
         if ")" in str(loc[-1]):
             return "unknown key; a comma ends a value within braces: write the value in quotes"
-        return f"unknown key{did_you_mean(str(loc[-1]), _keys(model, loc[:-1]))}"
+        return f"unknown key{did_you_mean(str(loc[-1]), _keys_at(model, loc[:-1]))}"
     if error_type == "missing":
-        description = _description(model, loc)
+        description = _description_at(model, loc)
         return f"key {str(loc[-1])!r} is missing" + (f": {description}" if description else "")
     if error_type == "literal_error":
-        return f"write {context['expected']}; got {_shown(detail['input'])}" + _suggestion(
-            detail["input"], context
+        return (
+            f"write {context['expected']}; got {_shown_value(detail['input'])}"
+            + _suggested_word(detail["input"], context)
         )
     if error_type == "union_tag_not_found":
         key = _discriminator(context)
@@ -135,12 +136,14 @@ def _message(
     if error_type == "union_tag_invalid":
         context = {"expected": " or ".join(context["expected_tags"].rsplit(", ", 1))}
         tag = detail["input"][place[-1]]
-        return f"write {context['expected']}; got {_shown(tag)}" + _suggestion(tag, context)
+        return f"write {context['expected']}; got {_shown_value(tag)}" + _suggested_word(
+            tag, context
+        )
     if error_type == "item":
-        correction = _item_correction(_options(model, loc), detail["input"], str(place[-1]))
+        correction = _item_correction(_alternatives_at(model, loc), detail["input"], str(place[-1]))
         return f"{detail['msg']}; {correction}"
     if error_type == "string_pattern_mismatch":
-        return f"{SPELT[context['pattern']]}; got {_shown(detail['input'])}"
+        return f"{SPELT[context['pattern']]}; got {_shown_value(detail['input'])}"
     if (
         error_type == "model_type"
         and isinstance(detail["input"], str)
@@ -148,39 +151,43 @@ def _message(
     ):
         example = getattr(expected_model, "example", None)
         if example is None:
-            fields = expected_model.model_fields
-            key = min(fields, key=lambda name: not fields[name].is_required())
-            example = f"{{{key}: {_shown(detail['input'])[1:-1]}}}"
+            fields_of_model = expected_model.model_fields
+            key = min(fields_of_model, key=lambda name: not fields_of_model[name].is_required())
+            example = f"{{{key}: {_shown_value(detail['input'])[1:-1]}}}"
         return f"write keys and values, such as {example}"
     keyed_by = getattr(_model_at(model, loc[:-1]), "keyed_by", None)
     if error_type == "dict_type" and keyed_by and isinstance(detail["input"], int | float):
-        return f"write keys and values, such as {{{keyed_by}: {_shown(detail['input'])}}}"
+        return f"write keys and values, such as {{{keyed_by}: {_shown_value(detail['input'])}}}"
     if error_type in _MESSAGES:
-        return f"{_MESSAGES[error_type](context)}; got {_shown(detail['input'])}"
+        return f"{_MESSAGES[error_type](context)}; got {_shown_value(detail['input'])}"
     return str(detail["msg"])
 
 
-def _item_correction(items: Mapping[str, Any], value: Any, nearest: str) -> str:
+def _item_correction(item_kinds: Mapping[str, Any], item_value: Any, nearest_key: str) -> str:
     """Return a text that says how to write an item of an activity, for a value that is none."""
-    if isinstance(value, dict) and "did you mean" in (
-        suggestion := did_you_mean(nearest, list(items))
+    if isinstance(item_value, dict) and "did you mean" in (
+        suggestion := did_you_mean(nearest_key, list(item_kinds))
     ):
         intended_item = next(
-            item_kind for key, item_kind in items.items() if repr(key) in suggestion
+            item_kind for key, item_kind in item_kinds.items() if repr(key) in suggestion
         )
         return (
-            f"{nearest!r} is none of them{suggestion} {intended_item.use.capitalize()} write"
+            f"{nearest_key!r} is none of them{suggestion} {intended_item.use.capitalize()} write"
             f" {intended_item.example}"
         )
-    keys = list(value) if isinstance(value, dict) else []
-    found_text = (
-        f"found only {', '.join(map(_shown, keys[:4]))}" if keys else f"got {_shown(value)}"
+    written_keys = list(item_value) if isinstance(item_value, dict) else []
+    found_keys_text = (
+        f"found only {', '.join(map(_shown_value, written_keys[:4]))}"
+        if written_keys
+        else f"got {_shown_value(item_value)}"
     )
-    item_by_alias = {alias: item_kind for item_kind in items.values() for alias in item_kind.alike}
+    item_by_alias = {
+        alias: item_kind for item_kind in item_kinds.values() for alias in item_kind.alike
+    }
     intended_item = next(
-        (item_by_alias[key] for key in keys if key in item_by_alias), items["delay"]
+        (item_by_alias[key] for key in written_keys if key in item_by_alias), item_kinds["delay"]
     )
-    return f"{found_text}; {intended_item.use} write {intended_item.example}"
+    return f"{found_keys_text}; {intended_item.use} write {intended_item.example}"
 
 
 KEY = "[key]"
@@ -206,15 +213,15 @@ _MESSAGES: dict[str, Callable[[dict[str, Any]], str]] = {
 }
 
 
-def _suggestion(value: Any, context: dict[str, Any]) -> str:
-    options = [
+def _suggested_word(value: Any, context: dict[str, Any]) -> str:
+    expected_words = [
         option.strip("'") for option in context["expected"].replace(" or ", ", ").split(", ")
     ]
-    suggestion = did_you_mean(value, options) if isinstance(value, str) else ""
+    suggestion = did_you_mean(value, expected_words) if isinstance(value, str) else ""
     return suggestion if "did you mean" in suggestion else ""
 
 
-def _shown(value: Any) -> str:
+def _shown_value(value: Any) -> str:
     if isinstance(value, dict | list):
         return "keys and values" if isinstance(value, dict) else "a list"
     if value is None or isinstance(value, bool):
@@ -225,10 +232,10 @@ def _shown(value: Any) -> str:
 
 def _intended_keys(model: type[BaseModel], loc: Loc) -> list[tuple[Loc, str]]:
     """List the key that an unknown key was probably meant to be, with its location."""
-    suggestion = did_you_mean(str(loc[-1]), _keys(model, loc[:-1]))
+    suggestion = did_you_mean(str(loc[-1]), _keys_at(model, loc[:-1]))
     return [
         (loc[:-1], key)
-        for key in _keys(model, loc[:-1])
+        for key in _keys_at(model, loc[:-1])
         if suggestion == f"; did you mean {key!r}?"
     ]
 
@@ -246,7 +253,7 @@ def _path_in_file(model: type[BaseModel], loc: Loc) -> Loc:
     return tuple(path_parts)
 
 
-def _keys(model: type[BaseModel], loc: Loc) -> list[str]:
+def _keys_at(model: type[BaseModel], loc: Loc) -> list[str]:
     """List the keys of the pydantic model at a location, as files spell them."""
     model_at_loc = _model_at(model, loc)
     return (
@@ -256,10 +263,10 @@ def _keys(model: type[BaseModel], loc: Loc) -> list[str]:
     )
 
 
-def _description(model: type[BaseModel], loc: Loc) -> str:
+def _description_at(model: type[BaseModel], loc: Loc) -> str:
     parent = _model_at(model, loc[:-1])
-    field = _field(parent, loc[-1]) if parent else None
-    return (field.description or "") if field else ""
+    field_info = _field_of_key(parent, loc[-1]) if parent else None
+    return (field_info.description or "") if field_info else ""
 
 
 def _model_at(model: type[BaseModel], loc: Loc) -> Any:
@@ -272,10 +279,10 @@ def _model_at(model: type[BaseModel], loc: Loc) -> Any:
     )
 
 
-def _options(model: type[BaseModel], loc: Loc) -> dict[str, Any]:
+def _alternatives_at(model: type[BaseModel], loc: Loc) -> dict[str, Any]:
     """Return the alternatives of the union at a location, by tag."""
     options = get_args(_without_metadata(_annotation_at(model, loc)))
-    return {tag: get_args(option)[0] for option in options for tag in _tags(option)}
+    return {tag: get_args(option)[0] for option in options for tag in _tags_of_option(option)}
 
 
 def _annotation_at(model: type[BaseModel], loc: Loc) -> Any:
@@ -293,18 +300,22 @@ def _annotation_of_part(annotation: Any, loc_part: str | int) -> tuple[Any, bool
         return annotation, True
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         annotation.model_rebuild()  # an item of an activity names others, which are defined after it
-        field = _field(annotation, loc_part)
+        field = _field_of_key(annotation, loc_part)
         return (field.annotation if field else None), False
     if get_origin(annotation) in (Union, types.UnionType):
-        tagged_options = [option for option in get_args(annotation) if loc_part in _tags(option)]
+        tagged_options = [
+            option for option in get_args(annotation) if loc_part in _tags_of_option(option)
+        ]
         return (tagged_options[0], True) if tagged_options else (None, False)
     arguments = get_args(annotation)
     return (arguments[-1] if arguments else None), False
 
 
-def _field(model: type[BaseModel], key: str | int) -> Any:
-    fields = (field for name, field in model.model_fields.items() if (field.alias or name) == key)
-    return next(fields, None)
+def _field_of_key(model: type[BaseModel], key: str | int) -> Any:
+    matching_fields = (
+        field for name, field in model.model_fields.items() if (field.alias or name) == key
+    )
+    return next(matching_fields, None)
 
 
 def _without_metadata(annotation: Any) -> Any:
@@ -318,7 +329,7 @@ def _without_metadata(annotation: Any) -> Any:
     return annotation
 
 
-def _tags(option: Any) -> list[str]:
+def _tags_of_option(option: Any) -> list[str]:
     """List the tags by which pydantic distinguishes an option of a union."""
     tags = [tag.tag for tag in getattr(option, "__metadata__", ()) if isinstance(tag, Tag)]
     fields = getattr(option, "model_fields", {}).values()

@@ -59,7 +59,7 @@ def machines_for(program: Program) -> list[str]:
     return [
         name
         for name, machine in machines.items()
-        if _fits(program, machine)
+        if _fits_machine(program, machine)
         and (is_shared_memory(machine) or at(machine, ["memory", "page"]) is not None)
     ]
 
@@ -68,17 +68,17 @@ def machines_for_workload(reference: Node, library: Library) -> list[str]:
     """List the machines of the catalogue on which the program of a workload runs; all machines if
     no such program exists.
     """
-    spec, _ = _workload(reference, library)
+    spec, _ = _load_workload(reference, library)
     return machines_for(PROGRAMS[spec.model]) if spec.model in PROGRAMS else names("machine")
 
 
-def _fits(program: Program, machine: Node) -> bool:
+def _fits_machine(program: Program, machine: Node) -> bool:
     return is_shared_memory(machine) == (program.machine is SharedMemory)
 
 
-def _check_fits(program: Program, reference: Node, machine: Node) -> None:
+def _refuse_unfit_machine(program: Program, reference: Node, machine: Node) -> None:
     """Raise one error for a machine of the wrong kind, instead of one for each key."""
-    if not _fits(program, machine):
+    if not _fits_machine(program, machine):
         needed_kind = "shared memory (an interconnect)"
         machine_kind = "a network"
         if program.machine is not SharedMemory:
@@ -92,7 +92,9 @@ def _check_fits(program: Program, reference: Node, machine: Node) -> None:
         raise input_problem(reference, "machine", message)
 
 
-def program_inputs(name: str, settings: Settings, values: Settings, library: Library) -> Inputs:
+def program_inputs(
+    name: str, settings: Settings, value_settings: Settings, library: Library
+) -> Inputs:
     """Build the inputs of a program from its machine, its workload and the values set."""
     reference = settings.get("model", settings.get("workload"))
     mark = reference.mark if reference is not None else Mark("", 1, 1)
@@ -105,19 +107,19 @@ def program_inputs(name: str, settings: Settings, values: Settings, library: Lib
             f"{name} runs on a machine; name one of {fitting_names}",
         )
     machine = machine_tree(settings, library)
-    _check_fits(PROGRAMS[name], settings["machine"], machine)
-    entries = {"machine": Entry(settings["machine"].mark, machine)}
+    _refuse_unfit_machine(PROGRAMS[name], settings["machine"], machine)
+    input_entries = {"machine": Entry(settings["machine"].mark, machine)}
     if "workload" in settings:
-        entries.update(_workload_inputs(name, settings["workload"], library))
+        input_entries.update(_workload_inputs(name, settings["workload"], library))
     input_names = [program_input.name for program_input in PROGRAMS[name].inputs]
     tree, notes = with_technology(
-        Table(entries, mark), name, input_names, settings, values, library
+        Table(input_entries, mark), name, input_names, settings, value_settings, library
     )
     spec_type = program_spec(PROGRAMS[name])
-    data = data_named(name, tree, library)
-    if data or isinstance(PROGRAMS[name], CountedProgram):
+    data_by_name = data_named(name, tree, library)
+    if data_by_name or isinstance(PROGRAMS[name], CountedProgram):
         notes = (*notes, *_network_notes(machine, tree))
-    return Inputs("program", name, tree, spec_type, library, notes=notes, data=data)
+    return Inputs("program", name, tree, spec_type, library, notes=notes, data=data_by_name)
 
 
 def data_named(name: str, tree: Table, library: Library) -> dict[str, ProgramData]:
@@ -145,10 +147,10 @@ def _network_notes(machine: Node, tree: Table) -> Iterator[str]:
         and "dvsm" in current_machine.entries
     ):
         return
-    costs = at(current_machine, ("dvsm", "send_call"))
-    network = current_machine.entries["network"]
-    costs_differ = costs is not None and costs.mark.file != network.key_mark.file
-    if costs_differ or network.node is not machine.entries["network"].node:
+    cost_node = at(current_machine, ("dvsm", "send_call"))
+    network_entry = current_machine.entries["network"]
+    costs_differ = cost_node is not None and cost_node.mark.file != network_entry.key_mark.file
+    if costs_differ or network_entry.node is not machine.entries["network"].node:
         yield (
             "machine.network is not the one that the dvsm costs of the machine were measured with;"
             " send_call, page_call, lock_call and the delays stay as they are"
@@ -169,7 +171,7 @@ def load_data(data_kind: str, reference: str, mark: Mark, library: Library) -> P
 
 def _workload_inputs(program: str, reference: Node, library: Library) -> dict[str, Entry]:
     """Return the inputs that a workload sets; raise if it is for another program."""
-    spec, tree = _workload(reference, library)
+    spec, tree = _load_workload(reference, library)
     if spec.model != program:
         raise input_problem(
             reference, "workload", f"this workload is for {spec.model}, not for {program}"
@@ -191,13 +193,13 @@ def model_of_workload(settings: Settings, library: Library) -> Node:
             f"name a model, one of {', '.join(model_names())}, or the file of an activity or a"
             " queueing network",
         )
-    _, tree = _workload(settings["workload"], library)
+    _, tree = _load_workload(settings["workload"], library)
     model = at(tree, ["model"])
     assert model is not None
     return model
 
 
-def _workload(reference: Node, library: Library) -> tuple[WorkloadSpec, Table]:
+def _load_workload(reference: Node, library: Library) -> tuple[WorkloadSpec, Table]:
     tree = library.load(
         "workload", reference_name(reference, "workload"), reference.mark, "workload"
     )
@@ -207,34 +209,38 @@ def _workload(reference: Node, library: Library) -> tuple[WorkloadSpec, Table]:
 @cache
 def program_spec(program: Program) -> type[BaseModel]:
     """Build the pydantic model that checks all inputs of a program: machine, inputs, technology."""
-    fields: dict[str, Any] = {
-        program_input.name: _field(program_input) for program_input in program.inputs
+    field_by_input: dict[str, Any] = {
+        program_input.name: _field_of_input(program_input) for program_input in program.inputs
     }
-    machine = Field(description="the machine: a name in the catalogue, a file, or in place")
+    machine_field = Field(description="the machine: a name in the catalogue, a file, or in place")
     machine_type = machine_model(program.machine is SharedMemory)
     return create_model(
         program.name,
         __base__=Spec,
-        machine=(machine_type, machine),
+        machine=(machine_type, machine_field),
         technology=(Factors, Factors()),
-        **fields,
+        **field_by_input,
     )
 
 
-def _as_word(value: object) -> object:
+def _as_text(written_value: object) -> object:
     """Return a whole number as text, because YAML reads words such as the 1 of ``passes: 1`` as
     numbers.
     """
-    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+    return (
+        str(written_value)
+        if isinstance(written_value, int) and not isinstance(written_value, bool)
+        else written_value
+    )
 
 
-def _field(program_input: Input) -> tuple[Any, Any]:
+def _field_of_input(program_input: Input) -> tuple[Any, Any]:
     """Return the pydantic field of an input; its default is None, in place of which the program has
     its own.
     """
     if program_input.options:
         option_type: Any = Literal.__getitem__(program_input.options)
-        field_type: Any = Annotated[option_type | None, BeforeValidator(_as_word)]
+        field_type: Any = Annotated[option_type | None, BeforeValidator(_as_text)]
         return field_type, Field(None, description=program_input.meaning)
     if program_input.named:
         return Name | None, Field(None, description=program_input.meaning)
@@ -295,7 +301,7 @@ def _values_of_inputs(
             value_by_input[program_input.name] = inputs.data[value]
         elif isinstance(value, str):
             value_by_input[program_input.name] = value
-            problems += _unknown_part(program_input, value, inputs, spec)
+            problems += _unknown_name_problems(program_input, value, inputs, spec)
         elif isinstance(value, list):
             value_by_input[program_input.name] = tuple(
                 parameters[f"{program_input.name}.{index}"] for index in range(len(value))
@@ -314,7 +320,9 @@ def _values_of_inputs(
     return value_by_input
 
 
-def _unknown_part(program_input: Input, value: str, inputs: Inputs, spec: Any) -> list[Problem]:
+def _unknown_name_problems(
+    program_input: Input, value: str, inputs: Inputs, spec: Any
+) -> list[Problem]:
     """List a problem if an input names a lock or barrier that the machine does not have."""
     machine_names = getattr(spec.machine, program_input.named, {}) if program_input.named else {}
     if not program_input.named or value == "none" or value in machine_names:

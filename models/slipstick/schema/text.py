@@ -81,11 +81,11 @@ class Listing:
     @cached_property
     def names(self) -> tuple[str, ...]:
         """The label of each item: its name where that is unique, else its number."""
-        item_names = [_name(item) for item in self.items]
+        item_names = [_item_name(item) for item in self.items]
         use_counts = Counter(item_names)
         return tuple(
-            name if name and use_counts[name] == 1 else str(number)
-            for number, name in enumerate(item_names)
+            name if name and use_counts[name] == 1 else str(index)
+            for index, name in enumerate(item_names)
         )
 
 
@@ -106,10 +106,10 @@ class Table(NamedTuple):
 Node: TypeAlias = Scalar | Listing | Table
 NodePath: TypeAlias = str | Sequence[str | int]  # dotted, or its parts
 
-_PART = re.compile(r'"(?P<quoted>(?:[^"\\]|\\.)*)"(?=\.|\Z)|(?P<bare>[^.]*)', re.DOTALL)
+_PATH_PART = re.compile(r'"(?P<quoted>(?:[^"\\]|\\.)*)"(?=\.|\Z)|(?P<bare>[^.]*)', re.DOTALL)
 _NEEDS_QUOTES = re.compile(r'\A\Z|\.|\A"')
 _SYNONYMS = {"bandwidth": "per_byte"}
-_NUMBER = re.compile(r"0|[1-9][0-9]{0,8}")
+_ITEM_INDEX = re.compile(r"0|[1-9][0-9]{0,8}")
 
 
 def split(path: str) -> tuple[str, ...]:
@@ -125,7 +125,7 @@ def split(path: str) -> tuple[str, ...]:
         return tuple(path.split(".")) if path else ()
     path_parts: list[str] = []
     start_index = 0
-    while path and start_index <= len(path) and (match := _PART.match(path, start_index)):
+    while path and start_index <= len(path) and (match := _PATH_PART.match(path, start_index)):
         quoted_text = match["quoted"]
         path_parts.append(
             match["bare"]
@@ -215,8 +215,8 @@ def at(node: Node, path: NodePath) -> Node | None:
     >>> at(tree, "cycle.work.delay") is at(tree, ["cycle", 0, "delay"])
     True
     """
-    for path_part in _parts(path):
-        if (child := _child(node, path_part)) is None:
+    for path_part in _path_parts(path):
+        if (child := _child_entry(node, path_part)) is None:
             return None
         node = child.node
     return node
@@ -232,12 +232,14 @@ def canonical(node: Node, path: NodePath) -> str:
     'cycle.work.delay'
     """
     path_parts: list[str | int] = []
-    for path_part in _parts(path):
-        if isinstance(node, Listing) and (index := _index(node, str(path_part))) is not None:
+    for path_part in _path_parts(path):
+        if isinstance(node, Listing) and (index := _item_index(node, str(path_part))) is not None:
             path_parts.append(node.names[index])
         else:
-            path_parts.append(_key(node, str(path_part)) if isinstance(node, Table) else path_part)
-        child = _child(node, path_part)
+            path_parts.append(
+                _key_in_table(node, str(path_part)) if isinstance(node, Table) else path_part
+            )
+        child = _child_entry(node, path_part)
         node = child.node if child else Scalar(None, "", node.mark, quoted=False)
     return join(path_parts)
 
@@ -279,21 +281,21 @@ def replace(root: Node, path: NodePath, new_node: Node) -> Node:
     Traceback (most recent call last):
     slipstick.errors.UnknownNameError: there is no path 'cpx'; did you mean 'cpu'?
     """
-    path_parts = _parts(path)
+    path_parts = _path_parts(path)
     if not path_parts:
         return new_node
     key = str(path_parts[0])
     match root:
-        case Table() if (key := _key(root, key)) in root.entries or len(path_parts) == 1:
+        case Table() if (key := _key_in_table(root, key)) in root.entries or len(path_parts) == 1:
             old_entry = root.entries.get(key) or Entry(new_node.mark, new_node)
             changed_entry = Entry(
                 old_entry.key_mark, replace(old_entry.node, path_parts[1:], new_node)
             )
             return Table({**root.entries, key: changed_entry}, root.mark)
-        case Listing() if (index := _index(root, key)) is not None:
+        case Listing() if (index := _item_index(root, key)) is not None:
             changed_item = replace(root.items[index], path_parts[1:], new_node)
             return Listing((*root.items[:index], changed_item, *root.items[index + 1 :]), root.mark)
-    raise UnknownNameError("path", key, _names(root))
+    raise UnknownNameError("path", key, _labels_of(root))
 
 
 def merge(base: Node, changes: Node) -> Node:
@@ -334,14 +336,14 @@ def leaves(node: Node, parent_path: str = "") -> Iterator[tuple[str, Scalar]]:
         case Scalar():
             yield parent_path, node
         case Listing():
-            for name, item in zip(_names(node), node.items, strict=True):
+            for name, item in zip(_labels_of(node), node.items, strict=True):
                 yield from leaves(item, prefix + _quoted_key(name))
         case Table():
             for key, entry in node.entries.items():
                 yield from leaves(entry.node, prefix + _quoted_key(key))
 
 
-def _parts(path: NodePath) -> Sequence[str | int]:
+def _path_parts(path: NodePath) -> Sequence[str | int]:
     return split(path) if isinstance(path, str) else path
 
 
@@ -354,12 +356,12 @@ def _quoted_key(path_part: str) -> str:
 
 def _nearest_entry(node: Node, path: NodePath) -> Entry:
     entry = Entry(node.mark, node)
-    for path_part in _parts(path):
-        entry = _child(entry.node, path_part) or entry
+    for path_part in _path_parts(path):
+        entry = _child_entry(entry.node, path_part) or entry
     return entry
 
 
-def _key(table: Table, path_part: str) -> str:
+def _key_in_table(table: Table, path_part: str) -> str:
     """Return the key of a table for a part of a path; the bandwidth and the time of a byte are one
     quantity with two keys.
     """
@@ -367,28 +369,28 @@ def _key(table: Table, path_part: str) -> str:
     return synonym if synonym in table.entries and path_part not in table.entries else path_part
 
 
-def _child(node: Node, path_part: str | int) -> Entry | None:
+def _child_entry(node: Node, path_part: str | int) -> Entry | None:
     if isinstance(node, Table):
-        return node.entries.get(_key(node, str(path_part)))
-    if isinstance(node, Listing) and (index := _index(node, str(path_part))) is not None:
+        return node.entries.get(_key_in_table(node, str(path_part)))
+    if isinstance(node, Listing) and (index := _item_index(node, str(path_part))) is not None:
         return Entry(node.items[index].mark, node.items[index])
     return None
 
 
-def _index(listing: Listing, path_part: str) -> int | None:
-    if _NUMBER.fullmatch(path_part):
+def _item_index(listing: Listing, path_part: str) -> int | None:
+    if _ITEM_INDEX.fullmatch(path_part):
         return int(path_part) if int(path_part) < len(listing.items) else None
     return listing.names.index(path_part) if path_part in listing.names else None
 
 
-def _name(item: Node) -> str | None:
+def _item_name(item: Node) -> str | None:
     """Return the name of an item of a list; None if it has none, or one that reads as a number."""
     entry = item.entries.get("name") if isinstance(item, Table) else None
     value = entry.node.value if entry and isinstance(entry.node, Scalar) else None
-    return value if isinstance(value, str) and value and not _NUMBER.fullmatch(value) else None
+    return value if isinstance(value, str) and value and not _ITEM_INDEX.fullmatch(value) else None
 
 
-def _names(node: Node) -> list[str]:
+def _labels_of(node: Node) -> list[str]:
     """List the keys of a table, or the labels of the items of a list."""
     if isinstance(node, Listing):
         return list(node.names)
@@ -398,7 +400,7 @@ def _names(node: Node) -> list[str]:
 NULLS = frozenset({"", "~", "null", "Null", "NULL"})
 # Whole numbers of up to 18 digits fit into 64 bits: 10^18 < 2^63.
 MOST_DIGITS = 18
-_BOOLS = {
+_TRUTH_VALUES = {
     text: text.lower() == "true" for text in ("true", "True", "TRUE", "false", "False", "FALSE")
 }
 _DECIMAL = re.compile(r"([-+]?)(?:0(?=[0-9]))*+([0-9]++)")
@@ -418,37 +420,37 @@ def meaning(text: str) -> tuple[str | int | float | bool | None, str]:
     """
     if text in NULLS:
         return None, ""
-    if text in _BOOLS:
-        return _BOOLS[text], ""
+    if text in _TRUTH_VALUES:
+        return _TRUTH_VALUES[text], ""
     if text[0] not in "+-.0123456789":
         return text, ""
     if number := _DECIMAL.fullmatch(text):
-        return _whole_number(text, number[1], number[2])
+        return _meaning_of_digits(text, number[1], number[2])
     if _RADIX.fullmatch(text):
         value = int(text, 0)
-        return value, _too_long(text) if value >= 10**MOST_DIGITS else ""
+        return value, _too_long_message(text) if value >= 10**MOST_DIGITS else ""
     if _NOT_FINITE.fullmatch(text):
         return text, f"{short(text)} is not a finite number; write one, or put quotes around text"
-    return _fraction(text) if _FLOAT.fullmatch(text) else (text, "")
+    return _meaning_of_fraction(text) if _FLOAT.fullmatch(text) else (text, "")
 
 
-def _whole_number(text: str, sign: str, digits: str) -> tuple[int, str]:
+def _meaning_of_digits(text: str, sign: str, digits: str) -> tuple[int, str]:
     if len(digits) > MOST_DIGITS:
-        return 0, _too_long(text)
+        return 0, _too_long_message(text)
     if len(text) > len(sign + digits):
-        octal = "" if sign or set(digits) & {"8", "9"} else f" or 0o{digits}"
-        return 0, f"{short(text)} is ambiguous; write {sign}{digits}{octal}"
+        octal_hint = "" if sign or set(digits) & {"8", "9"} else f" or 0o{digits}"
+        return 0, f"{short(text)} is ambiguous; write {sign}{digits}{octal_hint}"
     return int(text), ""
 
 
-def _too_long(text: str) -> str:
+def _too_long_message(text: str) -> str:
     return (
         f"{short(text)} is an integer of more than {MOST_DIGITS} digits; write it as in 1e20, or"
         " quote it as text"
     )
 
 
-def _fraction(text: str) -> tuple[float, str]:
+def _meaning_of_fraction(text: str) -> tuple[float, str]:
     value = float(text)
     # Digits other than 0 that give 0: the number is too small for a double.
     is_underflow = value == 0 and re.search("[1-9]", re.split("[eE]", text)[0])
@@ -469,25 +471,31 @@ LOADER = getattr(
 
 # Not text: tabs and other control characters, lone surrogates, the line ends and marks only some
 # editors see.
-_NO_TEXT = "[^\n\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]+"
+_FORBIDDEN_CHARACTERS = (
+    "[^\n\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]+"
+)
 _DIRECTIVE = re.compile(r"(?: *(?:#[^\n]*)?\n)*+%")
 
 
-def _not_text(text: str) -> Iterator[re.Match[str]]:
+def _forbidden_characters(text: str) -> Iterator[re.Match[str]]:
     """Find characters that a text file must not contain. Printable text is tested first, because
     compiling the pattern is slow.
     """
-    return iter(()) if text.replace("\n", "").isprintable() else re.finditer(_NO_TEXT, text)
+    return (
+        iter(())
+        if text.replace("\n", "").isprintable()
+        else re.finditer(_FORBIDDEN_CHARACTERS, text)
+    )
 
 
-def _sharing(feature: str) -> str:
+def _sharing_message(feature: str) -> str:
     return f"{feature} is not allowed; share values with `extends:`, or put text in quotes"
 
 
 # What the parser says (libyaml's words and PyYAML's), whether it is said of the place where the
 # thing began, and what we say. `{line}` is where it began, `{sign}` and `{end}` are what was met
 # instead.
-_SYNTAX = [
+_SYNTAX_MESSAGES = [
     (r"got '\?'", False, "text with '?' within brackets must be in quotes"),
     (r"unexpected ':'", False, "put a space after ':'"),
     (
@@ -522,7 +530,7 @@ _SYNTAX = [
         True,
         "the bracket opened here must be closed, or a ',' written, before {end}",
     ),
-    (r"alias|anchor|a tag", False, _sharing("what begins with '&', '*' or '!'")),
+    (r"alias|anchor|a tag", False, _sharing_message("what begins with '&', '*' or '!'")),
     (r"block scalar", True, "after '|' or '>' the text begins on the next line"),
     (r"node content", False, "a value is missing before {end}, or must be in quotes"),
     (
@@ -569,8 +577,8 @@ def _character_message(character: str) -> str:
 
 def _syntax_message(error_text: str) -> tuple[bool, str]:
     return next(
-        (at_start, message)
-        for pattern, at_start, message in _SYNTAX
+        (at_block_start, message)
+        for pattern, at_block_start, message in _SYNTAX_MESSAGES
         if re.search(pattern, error_text)
     )
 
@@ -593,8 +601,8 @@ class _TreeReader:
         self.value_count = 0
         self.most_values = limit("spec_values")
 
-    def report(self, mark: Mark, message: str, *inside: str) -> None:
-        self.problems.append(mark.problem(message, (*self.path, *inside)))
+    def report(self, mark: Mark, message: str, *keys_inside: str) -> None:
+        self.problems.append(mark.problem(message, (*self.path, *keys_inside)))
 
     def stop(self, mark: Mark, message: str) -> NoReturn:
         self.report(mark, message)
@@ -608,7 +616,7 @@ class _TreeReader:
         self.stop(mark, _syntax_message(error_text)[1])
 
     def check_characters(self) -> None:
-        for character_match in islice(_not_text(self.text), MOST_PROBLEMS):
+        for character_match in islice(_forbidden_characters(self.text), MOST_PROBLEMS):
             self.report(
                 place(self.text, character_match.start(), self.file),
                 _character_message(character_match[0][0]),
@@ -624,32 +632,36 @@ class _TreeReader:
     def report_syntax(self, error: Exception) -> None:
         error_mark = getattr(error, "problem_mark", None)
         context_mark = getattr(error, "context_mark", None) or error_mark
-        marks = [
+        context_and_error_marks = [
             self.mark(yaml_mark) if yaml_mark else self.last_mark
             for yaml_mark in (context_mark, error_mark)
         ]
-        sign = repr(self.text[error_mark.index : error_mark.index + 1]) if error_mark else ""
+        found_text = repr(self.text[error_mark.index : error_mark.index + 1]) if error_mark else ""
         error_text = (
             "invalid Unicode"  # PyYAML without libyaml knows only ValueError for "\\Uffffffff"
         )
         if isinstance(error, yaml.MarkedYAMLError):
-            error_text = f"{error.context}: {error.problem}, got {sign}"
+            error_text = f"{error.context}: {error.problem}, got {found_text}"
         if (
             "node content" in error_text
-            and sign == "''"
+            and found_text == "''"
             and self.open_nodes
             and self.open_nodes[-1][1]
         ):
-            error_text, marks[0] = (
+            error_text, context_and_error_marks[0] = (
                 "',' or ']'",
                 self.open_nodes[-1][0],
             )  # the bracket is what to mend, not the end
-        at_start, message = _syntax_message(error_text)
-        end_text = "the end of the file" if sign == "''" else f"{sign} in line {marks[1].line}"
+        at_block_start, message = _syntax_message(error_text)
+        end_text = (
+            "the end of the file"
+            if found_text == "''"
+            else f"{found_text} in line {context_and_error_marks[1].line}"
+        )
         self.path.clear()  # the parser knows the place only
         self.report(
-            marks[0 if at_start else 1],
-            message.format(line=marks[0].line, sign=sign, end=end_text),
+            context_and_error_marks[0 if at_block_start else 1],
+            message.format(line=context_and_error_marks[0].line, sign=found_text, end=end_text),
         )
 
     def mark(self, yaml_mark: Any) -> Mark:
@@ -671,7 +683,7 @@ class _TreeReader:
                 nodes.append(self.node(event))
         return nodes[0] if nodes else None
 
-    def node(self, event: Any, is_key: bool = False, key: Mark | None = None) -> Node:
+    def node(self, event: Any, is_key: bool = False, key_mark: Mark | None = None) -> Node:
         """Build the node that begins with an event: a key, or a value that may belong to a key."""
         if len(self.problems) >= MOST_PROBLEMS:
             raise _EndOfPassError
@@ -681,9 +693,9 @@ class _TreeReader:
         if not is_key:
             self.value_count += 1
             if self.value_count > self.most_values:
-                self.stop(mark, too_many("spec_values", "values", _ADVICE))
+                self.stop(mark, too_many("spec_values", "values", _SPLIT_ADVICE))
         if isinstance(event, yaml.ScalarEvent):
-            return self.scalar(event, mark, is_key, key)
+            return self.scalar(event, mark, is_key, key_mark)
         if isinstance(event, yaml.AliasEvent):
             return Scalar(None, f"*{event.anchor}", mark, quoted=True)
         if len(self.open_nodes) == MOST_NESTED:
@@ -712,7 +724,7 @@ class _TreeReader:
             key_node = self.node(event, is_key=True)
             key = self.key(key_node, entries)
             self.path.append(key)
-            value = self.node(next(self.events), key=key_node.mark)
+            value = self.node(next(self.events), key_mark=key_node.mark)
             self.path.pop()
             # Of two equal keys the first one stays; the second is reported.
             entries.setdefault(key, Entry(key_node.mark, value))
@@ -720,14 +732,14 @@ class _TreeReader:
 
     def check_sharing(self, event: Any) -> None:
         if isinstance(event, yaml.AliasEvent):
-            self.report(self.last_mark, _sharing(f"the alias {short(f'*{event.anchor}')}"))
+            self.report(self.last_mark, _sharing_message(f"the alias {short(f'*{event.anchor}')}"))
         elif event.anchor is not None:
-            self.report(self.last_mark, _sharing(f"the anchor {short(f'&{event.anchor}')}"))
+            self.report(self.last_mark, _sharing_message(f"the anchor {short(f'&{event.anchor}')}"))
         if (tag := getattr(event, "tag", None)) is not None:
             tag_name = tag.replace("tag:yaml.org,2002:", "!!")
-            self.report(self.last_mark, _sharing(f"the tag {short(tag_name)}"))
+            self.report(self.last_mark, _sharing_message(f"the tag {short(tag_name)}"))
 
-    def scalar(self, event: Any, mark: Mark, is_key: bool, key: Mark | None) -> Scalar:
+    def scalar(self, event: Any, mark: Mark, is_key: bool, key_mark: Mark | None) -> Scalar:
         style = event.style
         text = event.value
         if style or (self.open_nodes and self.open_nodes[-1][1]):
@@ -742,11 +754,11 @@ class _TreeReader:
             return Scalar(None, "", mark, bool(style))
         if style:  # PyYAML's word for none is None, libyaml's is empty
             return Scalar(text, text, mark, True)
-        value, problem = meaning(text)
-        if problem:
-            self.report(mark, problem)
+        value, refusal_reason = meaning(text)
+        if refusal_reason:
+            self.report(mark, refusal_reason)
         # A missing value has no place of its own: it is reported at its key.
-        return Scalar(value, text, key if key and not text else mark, False)
+        return Scalar(value, text, key_mark if key_mark and not text else mark, False)
 
     def check_written(self, event: Any) -> None:
         """Report scalars that one of the two YAML parsers refuses, so that a file is read alike by
@@ -771,7 +783,7 @@ class _TreeReader:
                 self.broken(self.mark(end_mark), "unexpected ':'")
 
     def check_escapes(self, value: str) -> None:
-        character_match = next(_not_text(value.replace("\t", " ")), None)
+        character_match = next(_forbidden_characters(value.replace("\t", " ")), None)
         if character_match and "\ud800" <= character_match[0][0] <= "\udfff":
             self.broken(self.last_mark, "invalid Unicode")
         if character_match:
@@ -794,7 +806,7 @@ class _TreeReader:
             )
             self.report(node.mark, message)
         elif text == "<<" and not node.quoted:
-            self.report(node.mark, _sharing("the merge key '<<'"))
+            self.report(node.mark, _sharing_message("the merge key '<<'"))
         elif text == "" or (text in NULLS and not node.quoted):
             self.report(
                 node.mark, "a key is missing; write a name, in quotes if it is 'null' or '~'"
@@ -808,7 +820,7 @@ class _TreeReader:
 
 STANDARD_INPUT = "-"
 """The name of a file that stands for standard input."""
-_ADVICE = "split the file, use `extends:`"
+_SPLIT_ADVICE = "split the file, use `extends:`"
 
 
 def read_file(path: Path | str) -> Node:
@@ -819,7 +831,7 @@ def read_file(path: Path | str) -> Node:
     return read_text(file_text(path), shown_name(path))
 
 
-def file_text(path: Path | str, bound: str = "spec_bytes", advice: str = _ADVICE) -> str:
+def file_text(path: Path | str, bound: str = "spec_bytes", advice: str = _SPLIT_ADVICE) -> str:
     """Read the text of a regular file.
 
     Parameters
@@ -834,11 +846,11 @@ def file_text(path: Path | str, bound: str = "spec_bytes", advice: str = _ADVICE
     """
     file_start = Mark(shown_name(path), 1, 1)
     with opened(path, file_start, bound, advice) as file:
-        data = _up_to(bound, file)
+        file_bytes = _read_up_to(bound, file)
     _check_size(
-        len(data), file_start, bound, advice
+        len(file_bytes), file_start, bound, advice
     )  # a file that grows, or tells no size as those of /proc
-    return _decoded(data, file_start)
+    return _decode(file_bytes, file_start)
 
 
 def shown_name(path: Path | str) -> str:
@@ -898,11 +910,11 @@ def opened(path: Path | str, file_start: Mark, bound: str, advice: str) -> Itera
     """
     try:
         if str(path) == STANDARD_INPUT:
-            data = standard_input()
-            if len(data) > limit("input_bytes"):
+            input_bytes = standard_input()
+            if len(input_bytes) > limit("input_bytes"):
                 raise file_start.error(too_many("input_bytes", "bytes", "name a file"))
-            _check_size(len(data), file_start, bound, advice)
-            yield BytesIO(data)
+            _check_size(len(input_bytes), file_start, bound, advice)
+            yield BytesIO(input_bytes)
             return
         status = os.stat(path)
         if stat.S_ISDIR(status.st_mode):
@@ -927,10 +939,10 @@ def nearest_file(path: Path) -> str:
     """Return a hint for a missing file: one with a similar name in the same folder, or else to
     check its name.
     """
-    names: list[str] = []
+    sibling_names: list[str] = []
     with suppress(OSError, ValueError):  # no such folder, or a NUL
-        names = [sibling.name for sibling in islice(path.parent.iterdir(), 1000)]
-    close_names = get_close_matches(path.name[:80], names, n=1, cutoff=0.8)
+        sibling_names = [sibling.name for sibling in islice(path.parent.iterdir(), 1000)]
+    close_names = get_close_matches(path.name[:80], sibling_names, n=1, cutoff=0.8)
     return f"; did you mean {close_names[0]!r}?" if close_names else "; check its name"
 
 
@@ -939,10 +951,10 @@ def standard_input() -> bytes:
     """Read standard input once and return the same bytes at each later call, because a command may
     read a file several times.
     """
-    return _up_to("input_bytes", sys.stdin.buffer)
+    return _read_up_to("input_bytes", sys.stdin.buffer)
 
 
-def _up_to(bound: str, file: BinaryIO) -> bytes:
+def _read_up_to(bound: str, file: BinaryIO) -> bytes:
     """Read a file up to slightly more than `bound` bytes, in pieces of 1 MiB, so that the caller
     can recognize one that is too large.
     """
@@ -950,17 +962,17 @@ def _up_to(bound: str, file: BinaryIO) -> bytes:
     return b"".join(islice(pieces, int(min(limit(bound), 2**62)) // 2**20 + 1))
 
 
-def _decoded(data: bytes, file_start: Mark) -> str:
+def _decode(file_bytes: bytes, file_start: Mark) -> str:
     try:
-        return data.decode("utf-8")
+        return file_bytes.decode("utf-8")
     except UnicodeDecodeError as error:
-        text_before = data[: error.start].decode("utf-8")
+        text_before = file_bytes[: error.start].decode("utf-8")
         raise place(text_before, len(text_before), file_start.file).error(
-            f"byte 0x{data[error.start]:02x} is not UTF-8; save the file as UTF-8 text"
+            f"byte 0x{file_bytes[error.start]:02x} is not UTF-8; save the file as UTF-8 text"
         ) from None
 
 
 def _check_size(
-    size: int, file_start: Mark, bound: str = "spec_bytes", advice: str = _ADVICE
+    byte_count: int, file_start: Mark, bound: str = "spec_bytes", advice: str = _SPLIT_ADVICE
 ) -> None:
-    check_cost(bound, size, f"{size:,} bytes are too many", advice, file_start.error)
+    check_cost(bound, byte_count, f"{byte_count:,} bytes are too many", advice, file_start.error)

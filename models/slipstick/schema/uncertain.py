@@ -26,8 +26,8 @@ FITTED = "fitted"
 NORMAL_90 = 1.6448536269514722
 """Standard deviations on each side that hold 90 % of a normal distribution."""
 
-_RANGE = re.compile(r"(?P<low>[^.\s](?:[^.]|\.(?!\.))*+)\.\.\s*+(?P<high>[^.\s].*)")
-_BARE = re.compile(r"[-+0-9.eE]+")
+_RANGE_PATTERN = re.compile(r"(?P<low>[^.\s](?:[^.]|\.(?!\.))*+)\.\.\s*+(?P<high>[^.\s].*)")
+_BARE_NUMBER = re.compile(r"[-+0-9.eE]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,12 +77,12 @@ def separate_uncertain(
         if path != FITTED and not path.startswith(f"{FITTED}.")
     }
     deviation_by_path: dict[str, float] = {}
-    centre: list[float] = []
+    log_means: list[float] = []
     for path, node in certain_settings.items():
-        range_values = _range(path, node)
+        range_values = _parse_range(path, node)
         if range_values is not None:
             certain_settings[path], log_mean, deviation_by_path[path] = range_values
-            centre.append(log_mean)
+            log_means.append(log_mean)
     fit = UncertainValues()
     fitted_settings = dict[str, Node]()
     if FITTED in settings:
@@ -100,30 +100,30 @@ def separate_uncertain(
                 for column in range(fit_count + range_count)
             )
         )
-    uncertain = UncertainValues(
+    uncertain_values = UncertainValues(
         (*fit.paths, *deviation_by_path),
-        (*fit.centre, *centre),
+        (*fit.centre, *log_means),
         tuple(covariance_rows),
         fit.noise,
         fit.source,
     )
-    return certain_settings, uncertain
+    return certain_settings, uncertain_values
 
 
-def _range(path: str, node: Node) -> tuple[Node, float, float] | None:
+def _parse_range(path: str, node: Node) -> tuple[Node, float, float] | None:
     """Parse a range ``low..high``: return its geometric mean as a node, the logarithm of the mean,
     and the standard deviation of the logarithm; None for other values.
     """
     if not (isinstance(node, Scalar) and isinstance(node.value, str)):
         return None
-    match = _RANGE.fullmatch(node.text.strip())
-    if match is None:
+    range_match = _RANGE_PATTERN.fullmatch(node.text.strip())
+    if range_match is None:
         return None
-    low_text = match["low"].rstrip()
-    high_text = match["high"]
+    low_text = range_match["low"].rstrip()
+    high_text = range_match["high"]
     unit = high_text.lstrip("+-0123456789.eE ")
     # In `1..3 us` the unit is that of both ends.
-    if _BARE.fullmatch(low_text) and unit:
+    if _BARE_NUMBER.fullmatch(low_text) and unit:
         low_text = f"{low_text} {unit}"
     try:
         (low_value, dimension), (high_value, high_dimension) = parse(low_text), parse(high_text)
@@ -137,9 +137,9 @@ def _range(path: str, node: Node) -> tuple[Node, float, float] | None:
         )
     log_middle = (log(low_value) + log(high_value)) / 2
     deviation = (log(high_value) - log(low_value)) / 2 / NORMAL_90
-    whole_numbers = dimension == COUNT and low_text.isdigit() and high_text.isdigit()
-    value = float(round(exp(log_middle))) if whole_numbers else exp(log_middle)
-    return _quantity_node(node, value, dimension), log(value), deviation
+    are_whole_numbers = dimension == COUNT and low_text.isdigit() and high_text.isdigit()
+    middle_value = float(round(exp(log_middle))) if are_whole_numbers else exp(log_middle)
+    return _quantity_node(node, middle_value, dimension), log(middle_value), deviation
 
 
 def _quantity_node(source_node: Node, value: float, dimension: Dimension) -> Node:
@@ -153,29 +153,39 @@ def _quantity_node(source_node: Node, value: float, dimension: Dimension) -> Nod
 def _fit_of(
     settings: Mapping[str, Node], certain_settings: Mapping[str, Node], library: Library
 ) -> tuple[UncertainValues, dict[str, Node]]:
-    """Return the values of a fit, for its named owners, where no other setting replaces them."""
+    """Return the values of the fit that a setting names, where no other setting replaces them.
+
+    A fit has one common value for each parameter and an offset of it for each owner, such as each
+    machine; the settings `fitted.COLUMN` name the owner_by_column, such as the machine.
+    """
     node = settings[FITTED]
     if not (isinstance(node, Scalar) and isinstance(node.value, str)):
         raise node.mark.error("write the name of a fit, or a file that ends in .yaml", FITTED)
     spec = validate(FittedSpec, library.load("fitted", node.value, node.mark, FITTED))
-    owners = _owners(settings, spec)
+    owner_by_column = _named_owners(settings, spec)
     paths = [path for path in spec.parameters if path not in certain_settings]
-    weights = [[_weight(name, path, owners) for name in spec.unknowns] for path in paths]
-    centre = [_dot(row, spec.centre) for row in weights]
+    weights = [
+        [_weight_of_fitted_value(name, path, owner_by_column) for name in spec.unknowns]
+        for path in paths
+    ]
+    centre = [_dot_product(row, spec.centre) for row in weights]
     covariance = [
         [
-            _dot(row, [_dot(covariance_row, row_weights) for covariance_row in spec.covariance])
+            _dot_product(
+                row,
+                [_dot_product(covariance_row, row_weights) for covariance_row in spec.covariance],
+            )
             for row_weights in weights
         ]
         for row in weights
     ]
-    # An owner that the fit has not seen adds the spread between owners.
+    # An owner that the fit has not seen adds the spread between owner_by_column.
     for index, path in enumerate(paths):
         covariance[index][index] += sum(
             deviation**2
             for key, deviation in spec.spread.items()
             if key.rpartition(" ")[0] == path
-            and f"{key}={owners.get(key.rpartition(' ')[2], '')}" not in spec.unknowns
+            and f"{key}={owner_by_column.get(key.rpartition(' ')[2], '')}" not in spec.unknowns
         )
     source_text = f"fitted to {spec.rows} measurements ({node.value})"
     node_by_path: dict[str, Node] = {}
@@ -197,39 +207,39 @@ def _fit_of(
     return uncertain, node_by_path
 
 
-def _owners(settings: Mapping[str, Node], spec: FittedSpec) -> dict[str, str]:
+def _named_owners(settings: Mapping[str, Node], spec: FittedSpec) -> dict[str, str]:
     """Return the owners that the settings name, by column; raise for an owner that the fit does not
     have.
     """
-    columns_by_owner: dict[str, list[str]] = {}
+    owners_by_column: dict[str, list[str]] = {}
     for name in spec.unknowns:
         column, separator, owner = name.partition(" ")[2].partition("=")
-        if separator and owner not in columns_by_owner.setdefault(column, []):
-            columns_by_owner[column].append(owner)
-    owners = {}
+        if separator and owner not in owners_by_column.setdefault(column, []):
+            owners_by_column[column].append(owner)
+    owner_by_column = {}
     for path, node in settings.items():
         if not path.startswith(f"{FITTED}."):
             continue
         column = path.removeprefix(f"{FITTED}.")
         owner = str(getattr(node, "text", ""))
-        if column not in columns_by_owner:
+        if column not in owners_by_column:
             raise node.mark.error(
                 f"the fit has no owners called {column!r}; it has"
-                f" {', '.join(columns_by_owner) or 'none'}",
+                f" {', '.join(owners_by_column) or 'none'}",
                 path,
             )
-        if owner not in columns_by_owner[column]:
+        if owner not in owners_by_column[column]:
             raise node.mark.error(
                 f"the fit has seen no {column} {owner!r}; it has"
-                f" {', '.join(columns_by_owner[column])}; leave"
+                f" {', '.join(owners_by_column[column])}; leave"
                 f" {path} out for a new one",
                 path,
             )
-        owners[column] = owner
-    return owners
+        owner_by_column[column] = owner
+    return owner_by_column
 
 
-def _weight(name: str, path: str, owners: Mapping[str, str]) -> float:
+def _weight_of_fitted_value(name: str, path: str, owner_by_column: Mapping[str, str]) -> float:
     """Return 1 if a fitted value is part of the setting at a path, as its common value or the
     offset of a named owner; else 0.
     """
@@ -237,10 +247,10 @@ def _weight(name: str, path: str, owners: Mapping[str, str]) -> float:
         return 1.0
     value_path, _, owner_text = name.partition(" ")
     column, _, owner = owner_text.partition("=")
-    return float(value_path == path and owners.get(column) == owner)
+    return float(value_path == path and owner_by_column.get(column) == owner)
 
 
-def _dot(left: Sequence[float], right: Sequence[float]) -> float:
+def _dot_product(left: Sequence[float], right: Sequence[float]) -> float:
     return sum(
         left_value * right_value for left_value, right_value in zip(left, right, strict=True)
     )

@@ -343,7 +343,11 @@ def test_the_reader_starts_without_the_heavy_libraries() -> None:
 
 def test_whatever_is_no_text_cannot_be_printed() -> None:
     # The pattern is left out where everything can be printed, so it must find nothing there.
-    odd = [chr(code) for code in range(sys.maxunicode + 1) if re.match(module._NO_TEXT, chr(code))]
+    odd = [
+        chr(code)
+        for code in range(sys.maxunicode + 1)
+        if re.match(module._FORBIDDEN_CHARACTERS, chr(code))
+    ]
     assert len(odd) > 2000
     assert not [each for each in odd if each.isprintable()]
-    assert all(next(module._not_text(f"a\n{each}"))[0] == each for each in odd)
+    assert all(next(module._forbidden_characters(f"a\n{each}"))[0] == each for each in odd)

@@ -98,25 +98,25 @@ if TYPE_CHECKING:
     from slipstick.model.machine import Machine, Network, SharedMemory
     from slipstick.program.operations import MachineOperations
 
-_LABEL = r"^[A-Za-z][A-Za-z0-9_]*([.-][A-Za-z0-9_]+)*(\[[0-9]+\])?$"
-_WORD = r"^[A-Za-z][A-Za-z0-9_]*$"
-SPELT[_LABEL] = (
+_LABEL_PATTERN = r"^[A-Za-z][A-Za-z0-9_]*([.-][A-Za-z0-9_]+)*(\[[0-9]+\])?$"
+_WORD_PATTERN = r"^[A-Za-z][A-Za-z0-9_]*$"
+SPELT[_LABEL_PATTERN] = (
     "write a name: letters, digits and _, with single - and . between them, starting with a letter"
 )
-SPELT[_WORD] = (
+SPELT[_WORD_PATTERN] = (
     "write a name that can stand in arithmetic: letters, digits and _, starting with a letter"
 )
 
-Label = Annotated[str, StringConstraints(pattern=_LABEL, max_length=64)]
+Label = Annotated[str, StringConstraints(pattern=_LABEL_PATTERN, max_length=64)]
 """A resource, one processor of them included, or a component of the account."""
 
-Word = Annotated[str, StringConstraints(pattern=_WORD, max_length=64)]
+Word = Annotated[str, StringConstraints(pattern=_WORD_PATTERN, max_length=64)]
 
 Size = Annotated[Given | Formula, Quantity(BYTES, formula=True)]
 TimePerByte = Annotated[Given | Formula, Quantity(TIME_PER_BYTE, formula=True)]
 Amount = Annotated[Given | Formula, Quantity(COUNT, formula=True, operations=True)]
 Placement = Annotated[str, one_of(PLACEMENTS)]
-_PLACED = "where its ranks are: " + "; ".join(
+_PLACEMENT_IN_WORDS = "where its ranks are: " + "; ".join(
     f"{name}, {words}" for name, words in PLACEMENTS.items()
 )
 Probability = Annotated[Given | Formula, Quantity(COUNT, most=1.0, formula=True)]
@@ -678,15 +678,15 @@ def _data_of_blocks_use(forks: Sequence[Any], writer: ActivityWriter) -> dict[st
     """
     first_fork = forks[0]
     copy_uses = [branch for fork in forks for branch in fork.branches]
-    same_shape = all(
+    have_same_shape = all(
         (len(fork.branches), fork.join) == (len(first_fork.branches), first_fork.join)
         for fork in forks
     )
-    common_use = _common_use(copy_uses, writer.counts) if same_shape else None
+    common_use = _common_use(copy_uses, writer.counts) if have_same_shape else None
     if common_use is None:
         return None
-    join = {} if first_fork.join is None else {"join": writer.values.written(first_fork.join)}
-    return {**writer.body(common_use)[0], "fan_out": len(first_fork.branches), **join}
+    join_data = {} if first_fork.join is None else {"join": writer.values.written(first_fork.join)}
+    return {**writer.body(common_use)[0], "fan_out": len(first_fork.branches), **join_data}
 
 
 def _common_use(copy_uses: Sequence[Activity], counts: Mapping[str, int]) -> Activity | None:
@@ -711,7 +711,7 @@ def _common_use(copy_uses: Sequence[Activity], counts: Mapping[str, int]) -> Act
             resource=resource_name + copy_suffix,
         )
 
-    all_equal = all(use == use_at(f".{index}") for index, use in enumerate(copy_uses))
+    all_equal = all(copy_use == use_at(f".{index}") for index, copy_use in enumerate(copy_uses))
     return use_at("") if all_equal else None
 
 
@@ -747,7 +747,7 @@ class RepeatSpec(ItemSpec):
     make = staticmethod(activities.repeat)
 
 
-_STAGES = ("serial", "parallel", "serial_each", "parallel_each")
+_STAGE_KEYS = ("serial", "parallel", "serial_each", "parallel_each")
 
 
 class StageSpec(Spec):
@@ -767,13 +767,13 @@ class StageSpec(Spec):
     )
 
     def check_rules(self) -> None:
-        if sum(getattr(self, stage_key) is not None for stage_key in _STAGES) != 1:
-            raise broken_rule(f"a stage is exactly one of {', '.join(_STAGES)}")
+        if sum(getattr(self, stage_key) is not None for stage_key in _STAGE_KEYS) != 1:
+            raise broken_rule(f"a stage is exactly one of {', '.join(_STAGE_KEYS)}")
 
     def build(self, reader: ActivityReader, loc: Loc) -> activities.Stage:
         """Build the stage."""
         stage_key = next(
-            possible_key for possible_key in _STAGES if getattr(self, possible_key) is not None
+            possible_key for possible_key in _STAGE_KEYS if getattr(self, possible_key) is not None
         )
         body: list[Any] = getattr(self, stage_key)
         bodies = (
@@ -901,7 +901,7 @@ class MessageSpec(OperationSpec):
     """A message to another rank."""
 
     message: Size = Field(description="its size")
-    placement: Placement = Field("network", description=_PLACED)
+    placement: Placement = Field("network", description=_PLACEMENT_IN_WORDS)
     together: Amount | None = Field(
         None,
         description=(
@@ -978,7 +978,7 @@ class ChaseSpec(OperationSpec):
         return operations.chase(values["chase"])
 
 
-_ALGORITHMS = (*dict.fromkeys(each.name for each in ALGORITHMS), LEVELS, BEST)
+_ALGORITHMS = (*dict.fromkeys(algorithm.name for algorithm in ALGORITHMS), LEVELS, BEST)
 
 
 class CollectiveSpec(OperationSpec):
@@ -999,8 +999,8 @@ class CollectiveSpec(OperationSpec):
     placement: Placement | None = Field(
         None,
         description=(
-            f"{_PLACED}; by default they fill one node of the machine after the other, if it has"
-            " nodes"
+            f"{_PLACEMENT_IN_WORDS}; by default they fill one node of the machine after the other,"
+            " if it has nodes"
         ),
     )
     combine: TimePerByte | None = Field(
@@ -1030,15 +1030,15 @@ class CollectiveSpec(OperationSpec):
                 "a collective operation over nodes is estimated: inside and between nodes overlap"
                 " wholly, and ranks that share an adapter are paired in no order of nodes"
             ] = None
-        options = (values["algorithm"], values.get("placement"), values.get("combine"))
+        collective_options = (values["algorithm"], values.get("placement"), values.get("combine"))
         return operations.collective(
-            self.collective, values.get("size", zero(BYTES)), ranks, *options
+            self.collective, values.get("size", zero(BYTES)), ranks, *collective_options
         )
 
 
 _OWN_ITEMS: dict[str, type[ItemSpec]] = {
-    each.key: each
-    for each in (
+    item_spec.key: item_spec
+    for item_spec in (
         *(
             DelaySpec,
             ServiceSpec,
@@ -1149,8 +1149,8 @@ class StationSpec(RepeatedSpec):
 
     def build(self, quantity_reader: QuantityReader, loc: Loc) -> system.Resource:
         # Failures are customers of a group of their own, which the whole model gets.
-        reliable = self.model_copy(update={"breakdown": None})
-        return super(StationSpec, reliable).build(quantity_reader, loc)
+        spec_without_breakdown = self.model_copy(update={"breakdown": None})
+        return super(StationSpec, spec_without_breakdown).build(quantity_reader, loc)
 
     def check_rules(self) -> None:
         written_keys = {"servers": self.servers != 1, "rates": self.rates is not None}
@@ -1326,18 +1326,20 @@ class TaskPoolSpec(ResourceSpec):
 
     def build(self, quantity_reader: QuantityReader, loc: Loc) -> system.TaskPool:
         field_values = quantity_reader.keys(self, loc)
-        source: Loop | Trees = Loop(
+        task_source: Loop | Trees = Loop(
             field_values.pop("work", None) or field_values.pop("iterations", 1),
             field_values.pop("chunk", 1),
         )
         min_size = field_values.pop("min_size", 1)
         node_work = field_values.pop("node_work", ())
         try:
-            source = Trees(field_values.pop("trees"), min_size, node_work) if self.trees else source
+            task_source = (
+                Trees(field_values.pop("trees"), min_size, node_work) if self.trees else task_source
+            )
         except ModelError as error:
             quantity_reader.refuse((*loc, "trees"), str(error))
         return system.TaskPool(
-            source, field_values.pop("time"), order=field_values.pop("pool"), **field_values
+            task_source, field_values.pop("time"), order=field_values.pop("pool"), **field_values
         )
 
     @classmethod
@@ -1347,18 +1349,18 @@ class TaskPoolSpec(ResourceSpec):
             for key, value in quantity_writer.keys(resource).items()
             if key not in ("source", "leaf", "order")
         }
-        source = {
+        source_data = {
             field.name: getattr(resource.source, field.name) for field in fields(resource.source)
         }
-        if isinstance(source.get("iterations"), tuple):
-            source["work"] = list(source.pop("iterations"))
-        if "shapes" in source:
-            source["trees"] = [list(shape) for shape in source.pop("shapes")]
-            source["node_work"] = [list(units) for units in source.pop("work")] or None
-            source = {key: value for key, value in source.items() if value is not None}
+        if isinstance(source_data.get("iterations"), tuple):
+            source_data["work"] = list(source_data.pop("iterations"))
+        if "shapes" in source_data:
+            source_data["trees"] = [list(shape) for shape in source_data.pop("shapes")]
+            source_data["node_work"] = [list(units) for units in source_data.pop("work")] or None
+            source_data = {key: value for key, value in source_data.items() if value is not None}
         return {
             "pool": resource.order,
-            **source,
+            **source_data,
             "time": quantity_writer.written(resource.leaf),
             **field_values,
         }
@@ -1377,8 +1379,8 @@ class BarrierSpec(ResourceSpec):
 
 
 _OWN_RESOURCES: dict[str, type[ResourceSpec]] = {
-    each.key: each
-    for each in (
+    resource_spec.key: resource_spec
+    for resource_spec in (
         *(
             LockSpec,
             PermitsSpec,
@@ -1396,11 +1398,15 @@ RESOURCES: Registry[type[ResourceSpec]] = Registry("slipstick.resources", _OWN_R
 """The kinds of resources by the key that tells each; ``station`` is what has none of the keys."""
 
 
-def _key_of(value: Any, keys: Mapping[str, object]) -> str | None:
+def _kind_key_of(resource_or_item: Any, keys: Mapping[str, object]) -> str | None:
     """Return which of some keys a table or a checked spec contains; None if it contains none of
     them.
     """
-    keys_present = value if isinstance(value, dict) else getattr(value, "model_fields_set", ())
+    keys_present = (
+        resource_or_item
+        if isinstance(resource_or_item, dict)
+        else getattr(resource_or_item, "model_fields_set", ())
+    )
     return next((key for key in keys if key in keys_present), None)
 
 
@@ -1408,7 +1414,7 @@ def _kind_of_resource(value: Any) -> str:
     """Return the kind of a resource by its key or a misspelt key; a resource without either is a
     station.
     """
-    if (key := _key_of(value, RESOURCES)) is not None:
+    if (key := _kind_key_of(value, RESOURCES)) is not None:
         return key
     unknown_keys = (
         [str(key_name)[:80] for key_name in value if key_name not in StationSpec.model_fields]
@@ -1429,15 +1435,17 @@ if TYPE_CHECKING:
     AnyResource = ResourceSpec
 else:
     Item = Annotated[
-        reduce(or_, (Annotated[each, Tag(key)] for key, each in ITEMS.items())),
+        reduce(or_, (Annotated[item_spec, Tag(key)] for key, item_spec in ITEMS.items())),
         Discriminator(
-            lambda value: _key_of(value, ITEMS),
+            lambda value: _kind_key_of(value, ITEMS),
             custom_error_type="item",
             custom_error_message="an item of an activity has one of the keys " + ", ".join(ITEMS),
         ),
     ]
     AnyResource = Annotated[
-        reduce(or_, (Annotated[each, Tag(key)] for key, each in RESOURCES.items())),
+        reduce(
+            or_, (Annotated[resource_spec, Tag(key)] for key, resource_spec in RESOURCES.items())
+        ),
         Discriminator(_kind_of_resource),
     ]
     for spec in [*ITEMS.values(), *RESOURCES.values()]:
@@ -1483,13 +1491,13 @@ class ArrivingSpec(StreamSpec):
     def pattern(self, quantity_reader: QuantityReader, loc: Loc) -> system.ArrivalPattern:
         """Return the pattern of the arrivals."""
         field_values = quantity_reader.keys(self, loc)
-        field_values = {key: field_values[key] for key in _PATTERN if key in field_values}
+        field_values = {key: field_values[key] for key in _PATTERN_KEYS if key in field_values}
         if self.trace is not None:
             field_values["trace"] = self.trace.numbers()
         return system.ArrivalPattern(**field_values)
 
 
-_PATTERN = tuple(each.name for each in fields(system.ArrivalPattern))
+_PATTERN_KEYS = tuple(field.name for field in fields(system.ArrivalPattern))
 
 
 def _pattern_data(
@@ -1643,14 +1651,14 @@ class ActivityReader:
             for key, resource_spec in spec.resources.items()
             if isinstance(resource_spec, RepeatedSpec)
         }
-        self._counts: dict[str, int] = {}
+        self._copy_counts: dict[str, int] = {}
         for key, repeated_spec in repeated_specs.items():
             if isinstance(repeated_spec.count, WholeFormula):
-                self._counts[key] = quantity_reader.whole(
+                self._copy_counts[key] = quantity_reader.whole(
                     repeated_spec.count, ("resources", key, "count")
                 )
             elif isinstance(repeated_spec.count, int):
-                self._counts[key] = repeated_spec.count
+                self._copy_counts[key] = repeated_spec.count
         self._resources: dict[str, system.Resource] = {}
         for resource_name, resource_spec in spec.resources.items():
             self._resources |= dict.fromkeys(
@@ -1660,8 +1668,8 @@ class ActivityReader:
         self.estimates: dict[str, None] = {}
         self.remarks: dict[str, None] = {}
         self._name_uses: Counter[str] = Counter()
-        self._places = list[tuple[Activity, Loc]]()
-        self._last_numbers: Counter[str] = Counter()
+        self._activities_and_locs = list[tuple[Activity, Loc]]()
+        self._last_number_by_name: Counter[str] = Counter()
         self._steps: dict[str, activities.Step] = {}
 
     @cached_property
@@ -1707,18 +1715,18 @@ class ActivityReader:
         """Register the names of the steps of an operation, add the stations that they use, and
         return its activity.
         """
-        for node in each_once([activity]):
-            if isinstance(node, activities.Step):
-                self.add_step(node, loc)
-                if node.resource is not None:
-                    self._resources.setdefault(node.resource, system.Station())
+        for operation_step in each_once([activity]):
+            if isinstance(operation_step, activities.Step):
+                self.add_step(operation_step, loc)
+                if operation_step.resource is not None:
+                    self._resources.setdefault(operation_step.resource, system.Station())
         self._name_uses[operations.name] += 1
         return activity
 
     def model(self) -> system.Model:
         """Build the model; raises SpecError with every formula and name that does not fit."""
-        population = self._population()
-        requires, notes = self._requirements()
+        population = self._build_population()
+        requires, notes = self._build_requirements()
         if self.values.problems:
             raise SpecError(self.values.problems)
         try:
@@ -1732,11 +1740,11 @@ class ActivityReader:
                 requires=requires,
                 notes=(*notes, *self.remarks),
             )
-            if breakdowns := self._breakdowns():
+            if breakdowns := self._breakdown_times():
                 built_model = FUNCTIONS["activity with breakdowns"](built_model, breakdowns)
         except ModelError as error:
             # What only the whole model tells, such as a wait that nothing ends.
-            self.values.refuse(self._place_of(error.about), str(error))
+            self.values.refuse(self._loc_of_part(error.about), str(error))
             raise SpecError(self.values.problems) from None
         self._check_useful(built_model)
         amounts = self.values.amounts(self._spec.amounts, means_of(built_model))
@@ -1745,16 +1753,16 @@ class ActivityReader:
         all_amounts = {**built_model.amounts, **amounts}
         return replace(built_model, amounts=all_amounts) if amounts else built_model
 
-    def _breakdowns(self) -> dict[str, tuple[Expr, Expr]]:
+    def _breakdown_times(self) -> dict[str, tuple[Expr, Expr]]:
         """Return the times of the failures of each station that has some [s]."""
         return {
-            copy: spec.breakdown.read(self.values, ("resources", name))
-            for name, spec in self._spec.resources.items()
+            copy_name: spec.breakdown.read(self.values, ("resources", resource_name))
+            for resource_name, spec in self._spec.resources.items()
             if isinstance(spec, StationSpec) and spec.breakdown is not None
-            for copy in self._copy_names(name)
+            for copy_name in self._copy_names(resource_name)
         }
 
-    def _requirements(self) -> tuple[tuple[system.Requirement, ...], list[str]]:
+    def _build_requirements(self) -> tuple[tuple[system.Requirement, ...], list[str]]:
         """Build the requirements of the model; note those that name a quantity which the machine
         does not give.
         """
@@ -1773,13 +1781,13 @@ class ActivityReader:
 
     def body(self, items: Sequence[Item], loc: Loc) -> Activity:
         """Build a list of items as one activity."""
-        return then(*(self._item(item, (*loc, index)) for index, item in enumerate(items)))
+        return then(*(self._build_item(item, (*loc, index)) for index, item in enumerate(items)))
 
     def _copy_names(self, resource: str) -> list[str]:
         """List the names of the copies of a repeated resource; of any other resource its own
         name.
         """
-        count = self._counts.get(resource)
+        count = self._copy_counts.get(resource)
         return [resource] if count is None else [f"{resource}.{index}" for index in range(count)]
 
     def use_of_one_copy(self, resource: str, make_use: Callable[[str, str], Activity]) -> Activity:
@@ -1792,7 +1800,7 @@ class ActivityReader:
         make_use : makes the use from the name of the resource, and what its steps add to their
             names
         """
-        if resource not in self._counts:
+        if resource not in self._copy_counts:
             return make_use(resource, "")
         self._name_uses[resource] += 1
         copy_names = self._copy_names(resource)
@@ -1824,7 +1832,7 @@ class ActivityReader:
         ModelError : the copies are not such blocks
         """
         copy_names = self._copy_names(resource)
-        if resource not in self._counts or len(copy_names) % block_size:
+        if resource not in self._copy_counts or len(copy_names) % block_size:
             raise ModelError(
                 f"a fan_out of {block_size} divides the copies of a resource into equal parts, and"
                 f" {resource} has {len(copy_names)}; give it a count that is a multiple of"
@@ -1869,8 +1877,8 @@ class ActivityReader:
         """
         candidate = name
         while self._name_uses[f"{prefix}{candidate}"]:
-            self._last_numbers[name] += 1
-            candidate = f"{name}.{1 + self._last_numbers[name]}"
+            self._last_number_by_name[name] += 1
+            candidate = f"{name}.{1 + self._last_number_by_name[name]}"
         return candidate
 
     def add_step(self, step: activities.Step, loc: Loc) -> None:
@@ -1889,23 +1897,23 @@ class ActivityReader:
             )
         self._name_uses[f" {name}"] += 1
 
-    def _item(self, spec: Item, loc: Loc) -> Activity:
+    def _build_item(self, spec: Item, loc: Loc) -> Activity:
         """Build an item; a wrong one is reported and left out, so that the rest is read too."""
         try:
             activity = spec.build(self, loc)
         except ModelError as error:
             self.values.refuse(loc, str(error))
             return then()
-        self._places.append((activity, loc))
+        self._activities_and_locs.append((activity, loc))
         if spec.names_resource:
             self._check_resource(activity, (*loc, spec.key))
         return activity
 
-    def _place_of(self, part: object) -> Loc:
+    def _loc_of_part(self, part: object) -> Loc:
         """Return where a part of the activity was built, the innermost item that contains it; that
         of the resources if none does.
         """
-        for activity, loc in self._places:  # an item is built after those inside it
+        for activity, loc in self._activities_and_locs:  # an item is built after those inside it
             if isinstance(part, Activity) and any(node is part for node in each_once([activity])):
                 return loc
         return ("resources",)
@@ -1949,12 +1957,14 @@ class ActivityReader:
                     ("useful", index), f"no step has the component {name!r}; {known_components}"
                 )
 
-    def _population(self) -> system.Population:
+    def _build_population(self) -> system.Population:
         spec = self._spec
         if spec.phases is not None:
-            return self._phased(spec.phases, ("phases",))
+            return self._build_phases(spec.phases, ("phases",))
         if spec.groups is not None:
-            groups = [self._group(name, group_spec) for name, group_spec in spec.groups.items()]
+            groups = [
+                self._build_group(name, group_spec) for name, group_spec in spec.groups.items()
+            ]
             try:
                 return system.ClosedPopulation(tuple(groups))
             except ModelError as error:
@@ -1962,7 +1972,7 @@ class ActivityReader:
                 return self._model_without_steps.population
         assert spec.population is not None
         if spec.population.phases is not None:
-            return self._phased(spec.population.phases, ("population", "phases"))
+            return self._build_phases(spec.population.phases, ("population", "phases"))
         assert spec.cycle is not None
         cycle = self.body(spec.cycle, ("cycle",))
         population = spec.population
@@ -1978,20 +1988,20 @@ class ActivityReader:
             population.target_expr(self.values, ("population",)),
         )
 
-    def _group(self, name: str, spec: GroupSpec) -> system.Group:
+    def _build_group(self, name: str, spec: GroupSpec) -> system.Group:
         """Build a group of processors or arrivals."""
         loc = ("groups", name)
         processors = spec.processors
         cycle = self.body(spec.cycle, (*loc, "cycle"))
         target = spec.target_expr(self.values, loc)
         if processors is not None:
-            size = self.values.expr(processors, (*loc, "processors"), COUNT)
-            return system.Group(name, size, cycle, target_time=target)
+            processor_count = self.values.expr(processors, (*loc, "processors"), COUNT)
+            return system.Group(name, processor_count, cycle, target_time=target)
         rate = self.values.expr(spec.arrivals, (*loc, "arrivals"), RATE)
         pattern = spec.pattern(self.values, loc)
         return system.Group(name, Number(0.0), cycle, rate, pattern, target)
 
-    def _phased(self, phases: Sequence[PhaseSpec], loc: Loc) -> system.PhasedPopulation:
+    def _build_phases(self, phases: Sequence[PhaseSpec], loc: Loc) -> system.PhasedPopulation:
         fields_by_phase = (
             self.values.keys(phase, (*loc, index), self.listed)
             for index, phase in enumerate(phases)
@@ -2021,7 +2031,11 @@ def activity_data(model: system.Model) -> dict[str, Any]:
     need_model(model, "dump")
     writer = ActivityWriter(model.resources)
     population_data = writer.population(model)
-    spec_by_type = {kind.node: kind for kind in RESOURCES.values() if kind.node is not None}
+    spec_by_type = {
+        resource_spec.node: resource_spec
+        for resource_spec in RESOURCES.values()
+        if resource_spec.node is not None
+    }
     resources: dict[str, dict[str, Any]] = {}
     for name, resource in model.resources.items():
         # Copies are written once, under the name that they have in common.
@@ -2033,17 +2047,22 @@ def activity_data(model: system.Model) -> dict[str, Any]:
                 **spec_by_type[type(resource)].write(resource, writer.values),
                 "count": writer.counts[repeated_name],
             }
-    amounts = writer.values.amounts(model.amounts, means_of(model))
+    amount_texts = writer.values.amounts(model.amounts, means_of(model))
     requirement_data = {
         requirement.name: writer.requirement(requirement) for requirement in model.requires
     }
-    parameters = {"parameters": writer.values.parameters} if writer.values.parameters else {}
+    parameter_data = {"parameters": writer.values.parameters} if writer.values.parameters else {}
     components = {step.component for step in model.steps}
-    useful = [name for name in model.useful if name in components]
-    left_out = {"left_out": dict(model.left_out)} if model.left_out else {}
-    head_data = {"activity": 1, **left_out, **parameters, **({"useful": useful} if useful else {})}
+    useful_components = [name for name in model.useful if name in components]
+    left_out_data = {"left_out": dict(model.left_out)} if model.left_out else {}
+    head_data = {
+        "activity": 1,
+        **left_out_data,
+        **parameter_data,
+        **({"useful": useful_components} if useful_components else {}),
+    }
     requires_data = {"requires": requirement_data} if requirement_data else {}
-    amount_data = {"amounts": amounts} if amounts else {}
+    amount_data = {"amounts": amount_texts} if amount_texts else {}
     return {**head_data, **requires_data, **amount_data, "resources": resources, **population_data}
 
 
@@ -2076,13 +2095,13 @@ class ActivityWriter:
 
     def requirement(self, requirement: system.Requirement) -> dict[str, str]:
         """Write a requirement; a relation between two comparisons is written with both."""
-        sides = (
+        comparison_texts = (
             f"{self.values.written(condition.left)} {condition.relation}"
             f" {self.values.written(condition.right)}"
             for condition in requirement.conditions
         )
-        says = {"says": requirement.says} if requirement.says else {}
-        return {"that": " and ".join(sides), **says}
+        says_data = {"says": requirement.says} if requirement.says else {}
+        return {"that": " and ".join(comparison_texts), **says_data}
 
     def inner(self, value: object) -> object:
         """Write an activity as a list of items, and leave any other value as it is."""
@@ -2091,21 +2110,23 @@ class ActivityWriter:
     def body(self, activity: Activity) -> list[dict[str, Any]]:
         """Write an activity as a list of items."""
         steps_in_order = activity.parts if isinstance(activity, activities.Then) else (activity,)
-        return [self._item(step) for step in steps_in_order]
+        return [self._write_item(step) for step in steps_in_order]
 
-    def _item(self, activity: Activity) -> dict[str, Any]:
+    def _write_item(self, activity: Activity) -> dict[str, Any]:
         if type(activity) not in self._items:
             raise ModelError(f"a {type(activity).__name__} cannot be written to a file")
         return self._items[type(activity)].write(activity, self)
 
-    def _group(self, group: system.Group) -> dict[str, Any]:
+    def _write_group(self, group: system.Group) -> dict[str, Any]:
         customer_data = {"processors": self.values.written(group.processors)}
         if group.arrivals is not None:
             customer_data = {"arrivals": self.values.written(group.arrivals)}
-        arrival_data = _pattern_data(group.pattern, self.values) | self._target(group.target_time)
+        arrival_data = _pattern_data(group.pattern, self.values) | self._target_data(
+            group.target_time
+        )
         return {**customer_data, **arrival_data, "cycle": self.body(group.cycle)}
 
-    def _target(self, target: Expr | None) -> dict[str, Any]:
+    def _target_data(self, target: Expr | None) -> dict[str, Any]:
         return {} if target is None else {"target_time": self.values.written(target)}
 
     def population(self, model: system.Model) -> dict[str, Any]:
@@ -2116,13 +2137,13 @@ class ActivityWriter:
             ):
                 processor_data = {"processors": self.values.written(processors)}
                 return {
-                    "population": processor_data | self._target(target),
+                    "population": processor_data | self._target_data(target),
                     "cycle": self.body(cycle),
                 }
             case system.ClosedPopulation(groups):
-                return {"groups": {group.name: self._group(group) for group in groups}}
+                return {"groups": {group.name: self._write_group(group) for group in groups}}
             case system.OpenPopulation(rate, cycle, pattern, target):
-                arrival_data = _pattern_data(pattern, self.values) | self._target(target)
+                arrival_data = _pattern_data(pattern, self.values) | self._target_data(target)
                 return {
                     "population": {"arrivals": self.values.written(rate), **arrival_data},
                     "cycle": self.body(cycle),

@@ -65,7 +65,7 @@ def known_word(allowed_words: Collection[str]) -> GetPydanticSchema:
     Schema.
     """
 
-    def check(value: Any) -> str:
+    def check_word(value: Any) -> str:
         if isinstance(value, str) and value in allowed_words:
             return value
         *first_words, last_word = map(repr, allowed_words)
@@ -74,7 +74,7 @@ def known_word(allowed_words: Collection[str]) -> GetPydanticSchema:
         )
 
     return GetPydanticSchema(
-        lambda _source, _handler: core_schema.no_info_plain_validator_function(check),
+        lambda _source, _handler: core_schema.no_info_plain_validator_function(check_word),
         lambda _schema, _handler: {"enum": list(allowed_words), "type": "string"},
     )
 

@@ -135,7 +135,7 @@ class UniformTimeSpec(KindSpec):
         return {"low": f"{low!r} s", "high": f"{high!r} s"}
 
 
-def _per_second(values: Sequence[float]) -> list[str]:
+def _rate_texts(values: Sequence[float]) -> list[str]:
     return [f"{value!r} /s" for value in values]
 
 
@@ -153,7 +153,7 @@ class HyperexponentialTimeSpec(KindSpec):
         probabilities, means = distribution.numbers
         return {
             "probabilities": list(probabilities),
-            "rates": _per_second([1 / mean for mean in means]),
+            "rates": _rate_texts([1 / mean for mean in means]),
         }
 
 
@@ -171,7 +171,7 @@ class CoxianTimeSpec(KindSpec):
     @classmethod
     def write(cls, distribution: TimeDistribution) -> dict[str, Any]:
         means, onward = distribution.numbers
-        return {"rates": _per_second([1 / mean for mean in means]), "onward": list(onward)}
+        return {"rates": _rate_texts([1 / mean for mean in means]), "onward": list(onward)}
 
 
 class PhaseTypeTimeSpec(KindSpec):
@@ -189,7 +189,7 @@ class PhaseTypeTimeSpec(KindSpec):
     def write(cls, distribution: TimeDistribution) -> dict[str, Any]:
         return {
             "alpha": list(distribution.numbers[0]),
-            "T": [_per_second(row) for row in distribution.numbers[1:]],
+            "T": [_rate_texts(row) for row in distribution.numbers[1:]],
         }
 
 
@@ -265,14 +265,16 @@ class NamedTimeSpec(ReadInPlace):
     def kind(self) -> tuple[str, KindSpec]:
         """The name of the distribution, with its keys."""
         for name in DISTRIBUTIONS:
-            if (spec := getattr(self, name.replace("-", "_"))) is not None:
-                return name, spec
+            if (kind_spec := getattr(self, name.replace("-", "_"))) is not None:
+                return name, kind_spec
         raise AssertionError
 
     def check_rules(self) -> None:
-        keys = [name for name in type(self).model_fields if getattr(self, name) is not None]
-        if len(keys) != 1:
-            raise broken_rule(f"give one distribution, got {len(keys)}: {', '.join(keys)}")
+        given_kinds = [name for name in type(self).model_fields if getattr(self, name) is not None]
+        if len(given_kinds) != 1:
+            raise broken_rule(
+                f"give one distribution, got {len(given_kinds)}: {', '.join(given_kinds)}"
+            )
         try:
             self.kind[1].described()
         except ModelError as error:
@@ -285,13 +287,13 @@ class NamedTimeSpec(ReadInPlace):
 
     def expr(self, quantity_reader: QuantityReader, loc: Loc) -> Expr:
         """Return the mean as an expression [s]."""
-        name, spec = self.kind
-        if spec.mean is not None:
-            return quantity_reader.expr(spec.mean, (*loc, name, "mean"), TIME)
-        return Number(spec.described().mean, TIME)
+        kind_name, kind_spec = self.kind
+        if kind_spec.mean is not None:
+            return quantity_reader.expr(kind_spec.mean, (*loc, kind_name, "mean"), TIME)
+        return Number(kind_spec.described().mean, TIME)
 
 
-def _is_distribution(value: Any) -> str:
+def _tag_of_time(value: Any) -> str:
     if isinstance(value, NamedTimeSpec):
         return "distribution"
     if not isinstance(value, dict):
@@ -306,7 +308,7 @@ def _is_distribution(value: Any) -> str:
 
 TimeOrDistribution = Annotated[
     Annotated[TimeOrFormula, Tag("quantity")] | Annotated[NamedTimeSpec, Tag("distribution")],
-    Discriminator(_is_distribution),
+    Discriminator(_tag_of_time),
 ]
 """A time, or its distribution."""
 
@@ -327,5 +329,5 @@ def written_time(
     """Write a time, or its distribution, as plain data."""
     if distribution is None:
         return quantity_writer.written(mean)
-    keys = DISTRIBUTIONS[distribution.kind].write(distribution)
-    return {distribution.kind: {"mean": quantity_writer.written(mean), **keys}}
+    distribution_keys = DISTRIBUTIONS[distribution.kind].write(distribution)
+    return {distribution.kind: {"mean": quantity_writer.written(mean), **distribution_keys}}

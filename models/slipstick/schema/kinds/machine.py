@@ -31,7 +31,7 @@ from slipstick.vocabulary import FLAT, LEVELS
 ALGORITHM_NAMES = tuple(dict.fromkeys(algorithm.name for algorithm in ALGORITHMS))
 IN_SWITCH = tuple(algorithm.name for algorithm in ALGORITHMS if algorithm.in_switch)
 
-_NOTHING = Given(0.0, TIME, "0 s")
+_NO_TIME = Given(0.0, TIME, "0 s")
 _NO_BYTES = Given(0.0, BYTES, "0 B")
 _FREE_BYTE = Given(0.0, TIME_PER_BYTE, "0 s/B")
 
@@ -100,7 +100,7 @@ class SwitchReductionSpec(Spec):
             " each rank sends its vector up a tree of switches and gets the sum"
         )
     )
-    start: Time = Field(_NOTHING, description="time of the operation without its bytes")
+    start: Time = Field(_NO_TIME, description="time of the operation without its bytes")
     per_byte: PerByte = Field(
         description="time of a byte that a rank sends or receives meanwhile, or its rate"
     )
@@ -115,9 +115,9 @@ class NetworkSpec(Described):
     )
     wire: WireSpec = Field(description="time on the wire")
     adapter: Time = Field(
-        _NOTHING, description="latency of each of the two adapters that a message crosses"
+        _NO_TIME, description="latency of each of the two adapters that a message crosses"
     )
-    switch: Time = Field(_NOTHING, description="latency of a switch")
+    switch: Time = Field(_NO_TIME, description="latency of a switch")
     switches: Count = Field(ONE, description="switches between two processors")
     medium: Literal["shared", "switched", "none"] = Field(
         "switched",
@@ -275,7 +275,7 @@ class DvsmSpec(Spec):
         description="from the arrival of a request for diffs that comes alone to its processing"
     )
     serve_delay_more: Time = Field(
-        _NOTHING,
+        _NO_TIME,
         description=(
             "what each further request of the same fault adds to that delay, since the replies and"
             " requests of all meet; 0 where the method predicts the waiting"
@@ -296,7 +296,7 @@ class DvsmSpec(Spec):
     )
 
 
-def _or_name(schema: dict[str, Any]) -> None:
+def _allow_network_name(schema: dict[str, Any]) -> None:
     """Change a JSON Schema so that editors accept the name of a network in place of a network."""
     network_schema = {key: schema.pop(key) for key in list(schema) if key in ("$ref", "allOf")}
     schema["anyOf"] = [{"type": "string"}, network_schema]
@@ -314,7 +314,7 @@ class NodeSpec(Spec):
     )
     network: NetworkSpec = Field(
         description="the network between them: its name in the catalogue, a file, or in place",
-        json_schema_extra=_or_name,
+        json_schema_extra=_allow_network_name,
     )
     collectives: Annotated[str, one_of((FLAT, LEVELS))] | None = Field(
         None,
@@ -336,7 +336,7 @@ class MachineSpec(Described):
     system: SystemSpec = Field(SystemSpec(), description="the operating system")
     network: NetworkSpec = Field(
         description="the network between them: its name in the catalogue, a file, or in place",
-        json_schema_extra=_or_name,
+        json_schema_extra=_allow_network_name,
     )
     node: NodeSpec | None = Field(
         None, description="the processors of one node, if another network joins them"
@@ -365,7 +365,7 @@ class MachineSpec(Described):
         prefix : the path of the file's quantities, such as ``machine``
         """
 
-        def quantity(path: str, dimension: Dimension) -> Parameter:
+        def parameter_at(path: str, dimension: Dimension) -> Parameter:
             # What is left out has no value; a model that asks for it is refused when it is built.
             return parameter_by_path.get(f"{prefix}.{path}") or Parameter(
                 f"{prefix}.{path}", dimension
@@ -390,8 +390,8 @@ class MachineSpec(Described):
             name=name or self.title,
             processors=parameter_by_path[f"{prefix}.processors.count"],
             speed=parameter_by_path[f"{prefix}.processors.speed"],
-            page=quantity("memory.page", BYTES),
-            signal=quantity("system.signal", TIME),
+            page=parameter_at("memory.page", BYTES),
+            signal=parameter_at("system.signal", TIME),
             network=self.network.build("", parameter_by_path, f"{prefix}.network"),
             dvsm=part_of(hardware.Dvsm, self.dvsm, parameter_by_path, f"{prefix}.dvsm")
             if self.dvsm

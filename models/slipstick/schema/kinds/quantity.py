@@ -65,8 +65,8 @@ from slipstick.vocabulary import TECHNOLOGIES, Technology
 if TYPE_CHECKING:
     from slipstick.model.machine import Machine, Network, SharedMemory
 
-_ENDS = ("low", "high")
-QUANTITY_KEYS = ("value", *_ENDS, "source", "assumed", "meaning")
+_INTERVAL_KEYS = ("low", "high")
+QUANTITY_KEYS = ("value", *_INTERVAL_KEYS, "source", "assumed", "meaning")
 """The keys of a quantity that is written as a table."""
 
 _OPERATORS = re.compile(r"[(*+]|\A\s*-|\s[-/]\s|\A[0-9.]+\s*/")
@@ -198,15 +198,15 @@ class Quantity:
             return self._read_sourced(value)
         # Quantities begin with a digit or a sign, so that a letter begins a formula.
         if self.formula and isinstance(value, str) and value.strip()[:1].isalpha():
-            return self._arithmetic(value)
+            return self._formula_of_text(value)
         try:
-            return self._checked(value)
+            return self._check_value(value)
         except UnitError as error:
             if self.formula and _OPERATORS.search(value):
-                return self._arithmetic(value)
-            raise _refused(str(error)) from None
+                return self._formula_of_text(value)
+            raise _quantity_error(str(error)) from None
 
-    def _arithmetic(self, text: str) -> Formula:
+    def _formula_of_text(self, text: str) -> Formula:
         if not self.shapes:
             return Formula(text)
         most_value = math.inf if self.most is None else self.most
@@ -215,33 +215,36 @@ class Quantity:
     def _read_sourced(self, table: dict[str, Any]) -> Given:
         for key in table:
             if key not in self.keys:
-                raise _refused(
+                raise _quantity_error(
                     f"a quantity has no key {str(key)!r}{did_you_mean(str(key), self.keys)}",
                     key,
                     key=True,
                 )
         if "value" not in table:
-            raise _refused("a quantity written as keys needs 'value'")
+            raise _quantity_error("a quantity written as keys needs 'value'")
         # A value with a source is measured or assumed: arithmetic has the sources of its
         # parameters.
         without_formula = replace(self, formula=False)
         quantity = without_formula.read(table["value"])
         assert isinstance(quantity, Given)
         low, high = (
-            without_formula._interval_end(table[key]) if key in table else None for key in _ENDS
+            without_formula._interval_end(table[key]) if key in table else None
+            for key in _INTERVAL_KEYS
         )
         if (
             not (quantity.value if low is None else low)
             <= quantity.value
             <= (quantity.value if high is None else high)
         ):
-            raise _refused("the value lies outside of its interval, from low to high")
+            raise _quantity_error("the value lies outside of its interval, from low to high")
         assumed = table.get("assumed", False)
         source, meaning, technology = (
-            self._text(table, key) for key in ("source", "meaning", "technology")
+            self._text_of_key(table, key) for key in ("source", "meaning", "technology")
         )
         if not isinstance(assumed, bool):
-            raise _refused(f"'assumed' is true or false; got {_value_text(assumed)}", "assumed")
+            raise _quantity_error(
+                f"'assumed' is true or false; got {_value_text(assumed)}", "assumed"
+            )
         return replace(
             quantity,
             source=source,
@@ -261,14 +264,14 @@ class Quantity:
         return quantity.value
 
     @staticmethod
-    def _text(table: dict[str, Any], key: str) -> str:
+    def _text_of_key(table: dict[str, Any], key: str) -> str:
         text = table.get(key, "")
         if not isinstance(text, str):
-            raise _refused(f"{key!r} is text; got {_value_text(text)}", key)
+            raise _quantity_error(f"{key!r} is text; got {_value_text(text)}", key)
         return text
 
-    def _checked(self, raw_value: Any) -> Given:
-        value, dimension = self._value(raw_value)
+    def _check_value(self, raw_value: Any) -> Given:
+        value, dimension = self._parse_value(raw_value)
         # Of any dimension, times and rates still cannot be negative; differences of plain numbers
         # can.
         least_value = 0.0 if self.dimension is None and dimension.time_power else self.least
@@ -284,15 +287,15 @@ class Quantity:
         elif self.whole and value != int(value):
             requirement = "a whole number"
         if requirement:
-            raise _refused(f"must be {requirement}, got {_number_text(value, dimension)}")
+            raise _quantity_error(f"must be {requirement}, got {_number_text(value, dimension)}")
         return Given(value, dimension, "" if isinstance(raw_value, InBaseUnits) else str(raw_value))
 
-    def _value(self, raw_value: Any) -> tuple[float, Dimension]:
+    def _parse_value(self, raw_value: Any) -> tuple[float, Dimension]:
         if isinstance(raw_value, str):
             if self.dimension is None:
                 return parse(raw_value)
             if self.dimension == TIME_PER_BYTE and (
-                rate_match := _RATE.fullmatch(raw_value.strip())
+                rate_match := _BYTE_RATE.fullmatch(raw_value.strip())
             ):
                 return _per_byte(raw_value, rate_match), TIME_PER_BYTE
             count_pattern = (
@@ -300,16 +303,18 @@ class Quantity:
             )
             if count_pattern and (rate_match := count_pattern.fullmatch(raw_value.strip())):
                 return parse(f"{rate_match[1]} {rate_match[2]}op")[0], self.dimension
-            if self.advice and not _is_plain(raw_value):
+            if self.advice and not _is_plain_number(raw_value):
                 raise UnitError(f"{raw_value!r} is no plain number; {self.advice}")
             return to_base(raw_value, self.dimension), self.dimension
         # In Python true and false are whole numbers too.
         if isinstance(raw_value, bool) or not isinstance(raw_value, int | float):
-            raise _refused(f"write {example_of(self.dimension)}; got {_value_text(raw_value)}")
+            raise _quantity_error(
+                f"write {example_of(self.dimension)}; got {_value_text(raw_value)}"
+            )
         if self.dimension not in (None, COUNT):
             if isinstance(raw_value, InBaseUnits):
                 return float(raw_value), self.dimension
-            raise _refused(
+            raise _quantity_error(
                 f"write a number with a unit, such as {example_of(self.dimension)}; got"
                 f" {raw_value!r}"
             )
@@ -342,7 +347,7 @@ class Quantity:
         table_form = {
             "type": "object",
             "properties": {
-                **{key: {"anyOf": list(value_forms)} for key in ("value", *_ENDS)},
+                **{key: {"anyOf": list(value_forms)} for key in ("value", *_INTERVAL_KEYS)},
                 "source": {"type": "string"},
                 "assumed": {"type": "boolean"},
                 "meaning": {"type": "string"},
@@ -361,7 +366,7 @@ def example_of(dimension: Dimension | None) -> str:
     return repr(_EXAMPLES.get(str(dimension), f"3 {dimension}"))
 
 
-_RATE = re.compile(r"([0-9.]+(?:[eE][+-]?[0-9]+)?)\s*([kMGT]i?|)(B|bit|b)\s*/\s*s")
+_BYTE_RATE = re.compile(r"([0-9.]+(?:[eE][+-]?[0-9]+)?)\s*([kMGT]i?|)(B|bit|b)\s*/\s*s")
 """A rate of bytes or bits; of a network, `Gb/s` can only mean bits."""
 
 _OPERATION, _OPERATIONS = (
@@ -371,10 +376,10 @@ _OPERATION, _OPERATIONS = (
 """Operations, and operations a second, which counts and rates count without a unit."""
 
 
-def _per_byte(text: str, rate: re.Match[str]) -> float:
+def _per_byte(text: str, rate_match: re.Match[str]) -> float:
     """Parse a rate of bytes as the time of a byte, its inverse [s/B]."""
-    unit = {"b": "bit"}.get(rate[3], rate[3])
-    value, _ = parse(f"{rate[1]} {rate[2]}{unit}/s")
+    unit = {"b": "bit"}.get(rate_match[3], rate_match[3])
+    value, _ = parse(f"{rate_match[1]} {rate_match[2]}{unit}/s")
     if not value > 0:
         raise UnitError(
             f"{text!r}: a rate of 0 B/s transfers nothing; write a larger rate, or the time of"
@@ -383,7 +388,7 @@ def _per_byte(text: str, rate: re.Match[str]) -> float:
     return 1 / value
 
 
-def _is_plain(text: str) -> bool:
+def _is_plain_number(text: str) -> bool:
     try:
         return parse(text)[1] == COUNT
     except UnitError:
@@ -409,10 +414,10 @@ Capacity = Annotated[
     Given | Formula, Quantity(COUNT, least=1.0, whole=True, formula=True, shapes=True)
 ]
 Factor = Annotated[Given, Quantity(COUNT, least=None, above=0.0)]
-_SPEED = (
+_SPEED_ADVICE = (
     "a speed is how many times as fast as the machine that the costs were measured on, such as 1.5"
 )
-Speed = Annotated[Given, Quantity(COUNT, least=None, above=0.0, advice=_SPEED)]
+Speed = Annotated[Given, Quantity(COUNT, least=None, above=0.0, advice=_SPEED_ADVICE)]
 AnyQuantity = Annotated[Given | Formula, Quantity(None, least=None, formula=True, follows=True)]
 """The value of a parameter."""
 
@@ -437,7 +442,7 @@ CountFormula = Annotated[Given | Formula, Quantity(COUNT, formula=True)]
 Year = Annotated[float, Field(ge=1900, le=2200)]
 
 
-def _refused(message: str, *loc: str, key: bool = False) -> PydanticCustomError:
+def _quantity_error(message: str, *loc: str, key: bool = False) -> PydanticCustomError:
     """Return the error of a quantity, or of a value or key at a place inside it."""
     return PydanticCustomError("quantity", "{why}", {"why": message, "at": loc, "key": key})
 
@@ -537,7 +542,7 @@ def validate(model: type[SpecType], node: Node, compute_once: Once | None = None
     """
     if compute_once and isinstance(node, Table):
         with suppress(ValidationError):  # what is wrong in a part is told as that of the whole
-            return _validated(model, node, compute_once)
+            return _validate_parts(model, node, compute_once)
     data = plain(node)
     try:
         return model.model_validate(data)
@@ -552,7 +557,7 @@ def validate(model: type[SpecType], node: Node, compute_once: Once | None = None
         raise SpecError([*problems_in(model, node, error), *name_problems]) from None
 
 
-def _validated(model: type[SpecType], node: Table, compute_once: Once) -> SpecType:
+def _validate_parts(model: type[SpecType], node: Table, compute_once: Once) -> SpecType:
     """Check a table part by part, so that parts which were checked before are not checked again."""
     data: dict[str, Any] = {}
     for key, entry in node.entries.items():
@@ -568,7 +573,7 @@ def _validated(model: type[SpecType], node: Table, compute_once: Once) -> SpecTy
             and isinstance(part_type, type)
             and issubclass(part_type, Spec)
         ):
-            check_part = partial(_validated, part_type, entry.node, compute_once)
+            check_part = partial(_validate_parts, part_type, entry.node, compute_once)
             data[key] = compute_once((part_type, id(entry.node)), check_part, entry.node)
         else:
             data[key] = plain(entry.node)
@@ -786,11 +791,11 @@ def read_formula(
         for name in sorted(set(re.findall(r"\w+", formula.text)) & expr_by_name.keys()):
             _refuse_without_unit(tree, loc, formula, name, expr_by_name, dimension)
         message = f"{formula.text} gives a [{expr.dimension}], but a [{dimension}] is wanted"
-        raise mark.error(message + _UNIT_AWAY.get((expr.dimension, dimension), ""), loc)
+        raise mark.error(message + _UNIT_ADVICE.get((expr.dimension, dimension), ""), loc)
     return expr
 
 
-_UNIT_AWAY = {
+_UNIT_ADVICE = {
     (RATE, COUNT): "; multiply by a time, as in '* 1 s'",
     (TIME, COUNT): "; divide by a time, as in '/ 1 s'",
 }
@@ -822,7 +827,7 @@ def _refuse_without_unit(
     if expr.dimension == dimension:
         unit_texts = " or ".join(
             f"'{unitless_parameter.value:g} {unit}'"
-            for unit in _UNITS.get(str(dimension), (str(dimension).replace("1/", "/"),))
+            for unit in _USUAL_UNITS.get(str(dimension), (str(dimension).replace("1/", "/"),))
         )
         message = (
             f"{unitless_parameter.value:g} lacks its unit; write {unit_texts}: {join(loc)} wants a"
@@ -831,7 +836,13 @@ def _refuse_without_unit(
         raise SpecError([problem(tree, ("parameters", name), message)])
 
 
-_UNITS = {"s": ("s", "ms"), "B": ("B", "kB"), "1/s": ("/s",), "s/B": ("ns/B",), "B/s": ("MB/s",)}
+_USUAL_UNITS = {
+    "s": ("s", "ms"),
+    "B": ("B", "kB"),
+    "1/s": ("/s",),
+    "s/B": ("ns/B",),
+    "B/s": ("MB/s",),
+}
 """Units that are written most, by dimension."""
 
 
@@ -872,7 +883,7 @@ class QuantityReader:
         without a value.
         """
         if isinstance(value, Formula):
-            expr = self._formula(value, loc, self._expr_by_name, dimension)
+            expr = self._parse_formula(value, loc, self._expr_by_name, dimension)
             return Parameter("unread", dimension) if expr is None else expr
         path = canonical(self._tree, loc)
         if path in self._parameters:
@@ -897,12 +908,12 @@ class QuantityReader:
         """
         expr_by_name = {**self._expr_by_name, **values}
         expressions: dict[str, Expr] = {}
-        for amount_name, value in amounts.items():
+        for amount_name, amount in amounts.items():
             loc = ("amounts", amount_name)
             expr = (
-                self._formula(value, loc, expr_by_name, COUNT, answers=True)
-                if isinstance(value, Formula)
-                else self.expr(value, loc, COUNT)
+                self._parse_formula(amount, loc, expr_by_name, COUNT, answers=True)
+                if isinstance(amount, Formula)
+                else self.expr(amount, loc, COUNT)
             )
             expressions |= {} if expr is None else {amount_name: expr}
         return expressions
@@ -911,10 +922,10 @@ class QuantityReader:
         """Evaluate a formula whose result is a whole number that shapes the model; a wrong formula
         is reported, and counts as 1.
         """
-        expr = self._formula(formula, loc, self._expr_by_name, COUNT)
+        expr = self._parse_formula(formula, loc, self._expr_by_name, COUNT)
         if expr is None:
             return 1
-        number = _evaluated(expr)
+        number = _evaluate(expr)
         # These parameters become numbers: the structure of the model cannot follow them in a sweep.
         self.shaping |= {
             parameter.name: Number(_value_of(parameter), parameter.dimension)
@@ -923,11 +934,11 @@ class QuantityReader:
         is_finite = math.isfinite(number)  # a division by 0 is not
         if is_finite and number == math.floor(number) and formula.least <= number <= formula.most:
             return int(number)
-        limit = "" if formula.most == math.inf else f" to {formula.most:,.0f}"
+        upper_limit_text = "" if formula.most == math.inf else f" to {formula.most:,.0f}"
         self.refuse(
             loc,
             f"{formula.text} is {number:g}; it must be a whole number from"
-            f" {formula.least:g}{limit or ' on'}",
+            f" {formula.least:g}{upper_limit_text or ' on'}",
         )
         return 1
 
@@ -985,12 +996,12 @@ class QuantityReader:
             return listed(value, field_loc) if isinstance(value, list) and listed else value
 
         spec_type = type(spec)
-        values = {key: getattr(spec, key) for key in spec_type.model_fields}
+        value_by_key = {key: getattr(spec, key) for key in spec_type.model_fields}
         return {
             field_key: field_value(
                 value, (*loc, field_key), _quantity_of_field(spec_type, field_key)
             )
-            for field_key, value in values.items()
+            for field_key, value in value_by_key.items()
             if value is not None
         }
 
@@ -1000,19 +1011,19 @@ class QuantityReader:
 
     def _expressions_of(self, named_quantities: Mapping[str, Given | Formula]) -> dict[str, Expr]:
         expr_by_name: dict[str, Expr] = dict(self._machine_parameters)
-        for name, value in named_quantities.items():
+        for name, quantity in named_quantities.items():
             loc = ("parameters", name)
-            if not isinstance(value, Formula):
+            if not isinstance(quantity, Formula):
                 expr_by_name[name] = self._parameters[canonical(self._tree, loc)]
                 continue
-            expr = self._formula(value, loc, expr_by_name, None)
+            expr = self._parse_formula(quantity, loc, expr_by_name, None)
             if expr is None:
                 self._unread_names.append(name)
             else:
                 expr_by_name[name] = expr
         return expr_by_name
 
-    def _formula(
+    def _parse_formula(
         self,
         formula: Formula,
         loc: Loc,
@@ -1060,8 +1071,8 @@ def _quantity_of_field(spec: type[BaseModel], key: str) -> Quantity | None:
     )
 
 
-_SECTION = "parameters."
-_PLACES = (
+_PARAMETERS_PREFIX = "parameters."
+_MODEL_SECTIONS = (
     "cycle",
     "groups",
     "population",
@@ -1074,7 +1085,7 @@ _PLACES = (
 )
 
 
-_LONGEST_PART = 1000
+_LONGEST_FORMULA_PART = 1000
 """Characters of a part of a formula; an operation on two such parts is well within what a reader
 takes.
 """
@@ -1098,7 +1109,7 @@ class QuantityWriter:
         if isinstance(value, Number):
             return _quantity_text(value, value.value)
         if (
-            isinstance(value, Parameter) and value.name.split(".")[0] in _PLACES
+            isinstance(value, Parameter) and value.name.split(".")[0] in _MODEL_SECTIONS
         ):  # not named by its author
             return _quantity_text(value, _value_of(value))
         new_parameters = {
@@ -1123,8 +1134,8 @@ class QuantityWriter:
         """
         name_by_parameter = {mean.name: name for name, mean in means.items()}
         # A name may be the beginning of a longer one.
-        longest_first = sorted(map(re.escape, name_by_parameter), key=len, reverse=True)
-        value_pattern = re.compile(rf"(?:{'|'.join(longest_first)})(?![\w.-])")
+        patterns_longest_first = sorted(map(re.escape, name_by_parameter), key=len, reverse=True)
+        value_pattern = re.compile(rf"(?:{'|'.join(patterns_longest_first)})(?![\w.-])")
 
         def amount_text(name: str, amount: Expr) -> str:
             new_parameters = {}
@@ -1152,7 +1163,7 @@ class QuantityWriter:
         """Name the long parts of a formula, innermost first, because the parser limits the length
         of a formula.
         """
-        if len(node_text := repr(value)) <= _LONGEST_PART and "..." not in node_text:
+        if len(node_text := repr(value)) <= _LONGEST_FORMULA_PART and "..." not in node_text:
             return value  # nothing of it is cut
         new_nodes: dict[int, Expr] = {}
         for node in walk(value):
@@ -1161,7 +1172,7 @@ class QuantityWriter:
                 operands = tuple(new_nodes[id(operand)] for operand in node.operands)
                 new_node = replace(node, operands=operands)
             node_text = repr(new_node)
-            if node is not value and len(node_text) > _LONGEST_PART:
+            if node is not value and len(node_text) > _LONGEST_FORMULA_PART:
                 name = self._name_by_text.setdefault(
                     node_text, f"part_{len(self._name_by_text) + 1}"
                 )
@@ -1189,19 +1200,23 @@ class QuantityWriter:
                 return [as_text(item) for item in value]
             return self.written(value) if isinstance(value, Expr) else inner(value)
 
-        defaults = {
+        default_by_field = {
             field.name: field.default
             if field.default_factory is MISSING
             else field.default_factory()
             for field in fields(node)
         }
-        values = {name: getattr(node, name) for name in defaults}
-        return {name: as_text(value) for name, value in values.items() if value != defaults[name]}
+        value_by_field = {name: getattr(node, name) for name in default_by_field}
+        return {
+            name: as_text(value)
+            for name, value in value_by_field.items()
+            if value != default_by_field[name]
+        }
 
     def _registered_name(self, parameter: Parameter) -> str:
         """Register a parameter under a name that formulas can contain, and return the name."""
         # In a formula a hyphen would be a minus.
-        name = plain_name(parameter.name.removeprefix(_SECTION)).replace("-", "_")
+        name = plain_name(parameter.name.removeprefix(_PARAMETERS_PREFIX)).replace("-", "_")
         self.parameters[name] = _quantity_text(parameter, _value_of(parameter))
         if self._sources.setdefault(name, parameter.name) != parameter.name:
             raise ModelError(
@@ -1222,14 +1237,14 @@ def _value_of(parameter: Parameter) -> float:
     return parameter.value
 
 
-def _evaluated(value: Expr) -> float:
+def _evaluate(value: Expr) -> float:
     """Evaluate an expression at the values of its parameters."""
     if isinstance(value, Number | Parameter):
         return value.value if isinstance(value, Number) else _value_of(value)
     from slipstick.expression.tape import Tape  # NumPy, which a bare parameter does not need
 
-    values = {parameter.name: _value_of(parameter) for parameter in parameters(value)}
-    return float(Tape([value]).run(values)[0][0])
+    value_by_name = {parameter.name: _value_of(parameter) for parameter in parameters(value)}
+    return float(Tape([value]).run(value_by_name)[0][0])
 
 
 def _quantity_text(value: Expr, number: float) -> str | float:
@@ -1250,7 +1265,7 @@ class DescribedValue:
 
 
 @dataclass(frozen=True, slots=True)
-class _Context:
+class _SourceContext:
     """The source of values that name none, and the text of each source key, at a place of a
     file.
     """
@@ -1258,18 +1273,18 @@ class _Context:
     source: str = ""
     spelt_out: Mapping[str, str] = field(default_factory=dict)
 
-    def inside(self, spec: BaseModel) -> _Context:
+    def inside(self, spec: BaseModel) -> _SourceContext:
         if not isinstance(spec, Described):
             return self
         sources = {**self.spelt_out, **spec.sources}
-        return _Context(sources.get(spec.source, spec.source) or self.source, sources)
+        return _SourceContext(sources.get(spec.source, spec.source) or self.source, sources)
 
 
 def entries(spec: object, prefix: str = "", meaning: str = "") -> Iterator[DescribedValue]:
     """Yield every quantity of a checked spec or a part of it, with its path under `prefix`, in the
     order of the format.
     """
-    yield from _entries(spec, prefix, meaning, _Context())
+    yield from _described_values(spec, prefix, meaning, _SourceContext())
 
 
 def with_sources(
@@ -1321,11 +1336,11 @@ def part_of(
     parameter_by_path : every quantity of the file, by path
     values_without_key : values of the fields that are no keys
     """
-    keys = [name for name in part_class._fields if name not in values_without_key]
-    values = {key: getattr(spec, key) for key in keys}
+    field_names = [name for name in part_class._fields if name not in values_without_key]
+    value_by_key = {key: getattr(spec, key) for key in field_names}
     value_by_field = {
         key: parameter_by_path[f"{path}.{key}"] if isinstance(value, Given) else value
-        for key, value in values.items()
+        for key, value in value_by_key.items()
     } | values_without_key
     return part_class._make(value_by_field[name] for name in part_class._fields)
 
@@ -1339,40 +1354,42 @@ def hardware_of(
     return hardware
 
 
-def _entries(value: object, path: str, meaning: str, context: _Context) -> Iterator[DescribedValue]:
-    if isinstance(value, Given):
+def _described_values(
+    spec_part: object, path: str, meaning: str, context: _SourceContext
+) -> Iterator[DescribedValue]:
+    if isinstance(spec_part, Given):
         yield DescribedValue(
             path,
-            value,
-            value.meaning or meaning,
-            context.spelt_out.get(value.source, value.source) or context.source,
+            spec_part,
+            spec_part.meaning or meaning,
+            context.spelt_out.get(spec_part.source, spec_part.source) or context.source,
         )
-    elif isinstance(value, BaseModel):
-        inner_context = context.inside(value)
-        for name, field_info in type(value).model_fields.items():
-            field_value = getattr(value, name)
+    elif isinstance(spec_part, BaseModel):
+        inner_context = context.inside(spec_part)
+        for name, field_info in type(spec_part).model_fields.items():
+            field_value = getattr(spec_part, name)
             if not isinstance(
                 field_value, str | int | float | None
             ):  # most fields are, and hold no quantity
                 field_quantity = (
-                    _with_source_of_part(field_value, value)
+                    _with_source_of_part(field_value, spec_part)
                     if isinstance(field_value, Given)
                     else field_value
                 )
-                yield from _entries(
+                yield from _described_values(
                     field_quantity,
-                    _joined(path, field_info.alias or name),
+                    _join_path(path, field_info.alias or name),
                     field_info.description or meaning,
                     inner_context,
                 )
-    elif isinstance(value, dict):
-        for key, item in value.items():
+    elif isinstance(spec_part, dict):
+        for key, item in spec_part.items():
             # What a table says of itself says nothing of a quantity that its author named.
             item_meaning = "a parameter of the file" if path == "parameters" else meaning
-            yield from _entries(item, _joined(path, str(key)), item_meaning, context)
-    elif isinstance(value, list):
-        for index, item in enumerate(value):
-            yield from _entries(item, _joined(path, str(index)), meaning, context)
+            yield from _described_values(item, _join_path(path, str(key)), item_meaning, context)
+    elif isinstance(spec_part, list):
+        for index, item in enumerate(spec_part):
+            yield from _described_values(item, _join_path(path, str(index)), meaning, context)
 
 
 def _with_source_of_part(quantity: Given, spec: BaseModel) -> Given:
@@ -1387,5 +1404,5 @@ def _with_source_of_part(quantity: Given, spec: BaseModel) -> Given:
     )
 
 
-def _joined(prefix: str, name: str) -> str:
+def _join_path(prefix: str, name: str) -> str:
     return f"{prefix}.{join([name])}" if prefix else join([name])

@@ -168,11 +168,11 @@ class QueueSpec(Spec):
     @property
     def distributions(self) -> dict[str, TimeDistribution]:
         """The distributions of service times that name one, by class."""
-        times = {**self.demand, **self.service}
+        time_by_class = {**self.demand, **self.service}
         return {
-            name: distribution
-            for name, time in times.items()
-            if (distribution := distribution_of(time)) is not None
+            class_name: distribution
+            for class_name, time_or_distribution in time_by_class.items()
+            if (distribution := distribution_of(time_or_distribution)) is not None
         }
 
     @property
@@ -182,8 +182,8 @@ class QueueSpec(Spec):
         """
         described_classes = {*self.scv, *self.distributions}
         return [
-            "" if name in described_classes else "exponential"
-            for name in {**self.demand, **self.service}
+            "" if class_name in described_classes else "exponential"
+            for class_name in {**self.demand, **self.service}
         ]
 
     def check_rules(self) -> None:
@@ -284,7 +284,7 @@ class QueueingNetworkSpec(ModelFileSpec):
         """
         quantity_reader = QuantityReader(tree, self.parameters, parameters)
 
-        network_parts = self._parts(quantity_reader)
+        network_parts = self._build_parts(quantity_reader)
         network = None
         try:
             network = networks.QueueingNetwork(name, **network_parts, left_out=self.losses)
@@ -320,13 +320,13 @@ class QueueingNetworkSpec(ModelFileSpec):
                     quantity_reader.refuse((*station_path, "breakdown"), str(error))
         return network
 
-    def _parts(self, quantity_reader: QuantityReader) -> dict[str, Any]:
+    def _build_parts(self, quantity_reader: QuantityReader) -> dict[str, Any]:
         """Build the parts of the network, by the argument that takes them."""
         # A class of a chain may be listed for its name alone; its customers are those of the chain.
         chain_classes = {name for chain in self.chains.values() for name in chain.classes}
         return {
             "classes": {
-                name: _members(class_spec, quantity_reader, ("classes", name))
+                name: _build_customers(class_spec, quantity_reader, ("classes", name))
                 for name, class_spec in self.classes.items()
                 if class_spec.tells_customers or name not in chain_classes
             },
@@ -342,13 +342,13 @@ class QueueingNetworkSpec(ModelFileSpec):
             "chains": {
                 name: networks.Chain(
                     tuple(chain.classes),
-                    _members(chain, quantity_reader, ("chains", name)),
+                    _build_customers(chain, quantity_reader, ("chains", name)),
                     _class_and_station(chain.reference),
                 )
                 for name, chain in self.chains.items()
             },
             "routing": tuple(
-                _route(route_spec, quantity_reader, ("routing", index))
+                _build_route(route_spec, quantity_reader, ("routing", index))
                 for index, route_spec in enumerate(self.routing)
             ),
             "regions": {
@@ -363,7 +363,7 @@ class QueueingNetworkSpec(ModelFileSpec):
         }
 
 
-def _members(
+def _build_customers(
     spec: ClassSpec | ChainSpec, quantity_reader: QuantityReader, loc: Loc
 ) -> networks.CustomerClass:
     fields_by_key = {
@@ -380,7 +380,7 @@ def _members(
     )
 
 
-def _route(spec: RouteSpec, quantity_reader: QuantityReader, loc: Loc) -> networks.Route:
+def _build_route(spec: RouteSpec, quantity_reader: QuantityReader, loc: Loc) -> networks.Route:
     target = None if isinstance(spec.to, str) else _class_and_station(spec.to)
     probability = quantity_reader.expr(spec.probability, (*loc, "probability"), COUNT)
     return networks.Route(_class_and_station(spec.source), target, probability)
@@ -412,11 +412,13 @@ def unknown_names(data: object) -> list[Fault]:
     ]
     # Without any class the mistake is not in the names of classes.
     faults = [
-        Fault(("stations", name, key, name_in_key), no_class(name_in_key, known_classes), key=True)
+        Fault(
+            ("stations", name, key, class_in_key), no_class(class_in_key, known_classes), key=True
+        )
         for name, station in stations.items()
         for key in networks.BY_CLASS
-        for name_in_key in _as_table(_as_table(station).get(key))
-        if known_classes and name_in_key not in known_classes
+        for class_in_key in _as_table(_as_table(station).get(key))
+        if known_classes and class_in_key not in known_classes
     ]
     for name, region in _as_table(network.get("regions")).items():
         for index, station in enumerate(_as_list(_as_table(region).get("stations"))):
@@ -468,19 +470,17 @@ def network_data(network: networks.QueueingNetwork) -> dict[str, Any]:
         data = quantity_writer.keys(station)
         distributions = station.distribution
         for key in ("demand", "service"):
-            for name_of_class, mean in getattr(station, key).items():
-                if name_of_class in distributions:
-                    data[key][name_of_class] = written_time(
-                        mean, distributions[name_of_class], quantity_writer
+            for class_name, mean in getattr(station, key).items():
+                if class_name in distributions:
+                    data[key][class_name] = written_time(
+                        mean, distributions[class_name], quantity_writer
                     )
                     # The distribution says the scv, and both are refused when read.
-                    data["scv"].pop(name_of_class)
+                    data["scv"].pop(class_name)
         return {key: value for key, value in data.items() if key != "distribution" and value != {}}
 
     sections = {
-        "classes": {
-            name: customer_data(class_name) for name, class_name in network.classes.items()
-        },
+        "classes": {name: customer_data(customers) for name, customers in network.classes.items()},
         "chains": {
             name: {
                 "classes": list(chain.classes),

@@ -20,7 +20,7 @@ from slipstick.schema.kinds.quantity import (
 )
 from slipstick.vocabulary import BACK_OFFS, BARRIERS, HOME, LOCKS, MOST_HOLDERS
 
-_NOTHING = Given(0.0, TIME, "0 s")
+_NO_TIME = Given(0.0, TIME, "0 s")
 
 Clock = Annotated[Given, Quantity(Dimension.of("cycle/s"), least=None, above=0.0)]
 Cycles = Annotated[Given, Quantity(Dimension.of("cycle"))]
@@ -114,7 +114,7 @@ class MultistageSpec(Spec):
     ports: Whole = Field(description="processors and modules that the network joins")
     hop: Time = Field(description="time to cross one stage")
     transfer: Time = Field(description="time that the data of one access occupy a path")
-    retry: Time = Field(_NOTHING, description="pause after a refusal")
+    retry: Time = Field(_NO_TIME, description="pause after a refusal")
 
 
 class RingSpec(Spec):
@@ -164,7 +164,7 @@ class LockKindSpec(Spec):
         description="time of acquire and release without contention, accesses included"
     )
     access: Time = Field(
-        _NOTHING, description="time that one access to the lock word occupies what holds it"
+        _NO_TIME, description="time that one access to the lock word occupies what holds it"
     )
     own: Time | None = Field(
         None,
@@ -173,8 +173,8 @@ class LockKindSpec(Spec):
         ),
     )
     back_off: Annotated[str, one_of(BACK_OFFS)] = Field("none", description="pause after a failure")
-    base: Time = Field(_NOTHING, description="pause after the first failure")
-    most: Time = Field(_NOTHING, description="longest pause")
+    base: Time = Field(_NO_TIME, description="pause after the first failure")
+    most: Time = Field(_NO_TIME, description="longest pause")
     home: int | None = Field(None, description=HOME, ge=0, le=MOST_HOLDERS)
 
     def check_rules(self) -> None:

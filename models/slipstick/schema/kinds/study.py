@@ -24,9 +24,9 @@ Settings = Annotated[
 ]
 """Values by path; each is checked where it is used, like a written one."""
 
-_COLUMN = r"^[a-z_]+(\[[A-Za-z0-9_.:, -]+\])?$"
-SPELT[_COLUMN] = "write a value as answers name it, such as time or account[lock]"
-Column = Annotated[str, StringConstraints(pattern=_COLUMN, max_length=128)]
+_COLUMN_PATTERN = r"^[a-z_]+(\[[A-Za-z0-9_.:, -]+\])?$"
+SPELT[_COLUMN_PATTERN] = "write a value as answers name it, such as time or account[lock]"
+Column = Annotated[str, StringConstraints(pattern=_COLUMN_PATTERN, max_length=128)]
 """A value as answers name it: ``time``, ``account[lock]``, ``step[send.protocol]``."""
 
 Place = tuple[str | int, ...]
@@ -59,13 +59,13 @@ class QuestionSpec(Spec):
 
 def columns_in(spec: Spec) -> Iterator[tuple[Place, str]]:
     """Yield each text in a field of type `Column` with its place, nested parts included."""
-    for name, field in type(spec).model_fields.items():
+    for name, field_info in type(spec).model_fields.items():
         value = getattr(spec, name)
-        is_column = _has_columns(field.rebuild_annotation())
-        yield from _texts_in(value, (field.alias or name,), is_column)
+        is_column = _has_columns(field_info.rebuild_annotation())
+        yield from _columns_in_value(value, (field_info.alias or name,), is_column)
 
 
-def _texts_in(value: Any, place: Place, is_column: bool) -> Iterator[tuple[Place, str]]:
+def _columns_in_value(value: Any, place: Place, is_column: bool) -> Iterator[tuple[Place, str]]:
     """Yield the columns in the value of a field with their places: its texts if the field has the
     type `Column`, and those of nested parts.
     """
@@ -76,12 +76,12 @@ def _texts_in(value: Any, place: Place, is_column: bool) -> Iterator[tuple[Place
     elif isinstance(value, list | dict):
         items = value.items() if isinstance(value, dict) else enumerate(value)
         for key, item in items:
-            yield from _texts_in(item, (*place, key), is_column)
+            yield from _columns_in_value(item, (*place, key), is_column)
 
 
 def _has_columns(annotation: Any) -> bool:
     """Return whether the type of a field is `Column`, or contains it."""
-    if getattr(annotation, "pattern", None) == _COLUMN:
+    if getattr(annotation, "pattern", None) == _COLUMN_PATTERN:
         return True
     return any(map(_has_columns, [*get_args(annotation), *getattr(annotation, "__metadata__", ())]))
 
@@ -279,7 +279,7 @@ class TimelineSpec(Drawn):
 
 
 PictureSpec = Annotated[BarsSpec | LinesSpec | MapSpec | TimelineSpec, Field(discriminator="kind")]
-_PICTURES: tuple[type[Drawn], ...] = get_args(get_args(PictureSpec)[0])
+_PICTURE_SPECS: tuple[type[Drawn], ...] = get_args(get_args(PictureSpec)[0])
 
 
 class QuestionKey(NamedTuple):
@@ -419,7 +419,7 @@ def study_model(tree: Node | None = None) -> type[StudySpec]:
     """
     keys = [*tree.entries] if isinstance(tree, Table) else None
     if keys is None:
-        return _model_with(None)
+        return _study_class_with(None)
     added_names = [
         name for name in keys if name not in StudySpec.model_fields and name not in QUESTIONS.own
     ]
@@ -430,11 +430,11 @@ def study_model(tree: Node | None = None) -> type[StudySpec]:
     }
     # An unknown key needs all questions, to suggest the one that was meant.
     if not all(name in QUESTIONS.definitions for name in added_names):
-        return _model_with(None)
+        return _study_class_with(None)
     known_kinds = {
         picture_kind
         for picture in (
-            *_PICTURES,
+            *_PICTURE_SPECS,
             *(
                 question_picture
                 for name in added_names
@@ -443,11 +443,11 @@ def study_model(tree: Node | None = None) -> type[StudySpec]:
         )
         for picture_kind in get_args(picture.model_fields["kind"].annotation)
     }
-    return _model_with(frozenset(added_names) if picture_kinds <= known_kinds else None)
+    return _study_class_with(frozenset(added_names) if picture_kinds <= known_kinds else None)
 
 
 @cache
-def _model_with(added_names: frozenset[str] | None) -> type[StudySpec]:
+def _study_class_with(added_names: frozenset[str] | None) -> type[StudySpec]:
     """Build the pydantic model of a study with some questions of other packages; None stands for
     all of them.
     """
@@ -462,18 +462,18 @@ def _model_with(added_names: frozenset[str] | None) -> type[StudySpec]:
         question_picture for _, question in questions for question_picture in question.pictures
     ]:
         # By name, so that the order in which packages were loaded does not show in messages.
-        classes = sorted((*_PICTURES, *pictures), key=lambda picture: picture.__name__)
-        picture_kind: Any = Annotated[reduce(or_, classes), Field(discriminator="kind")]
+        picture_classes = sorted((*_PICTURE_SPECS, *pictures), key=lambda picture: picture.__name__)
+        picture_kind: Any = Annotated[reduce(or_, picture_classes), Field(discriminator="kind")]
         field_by_name["pictures"] = (list[picture_kind], StudySpec.model_fields["pictures"])
-    model = create_model(
+    study_class = create_model(
         "StudySpec", __base__=StudySpec, __doc__=StudySpec.__doc__, **field_by_name
     )
-    with_questions = cast("type[StudySpec]", model)
-    with_questions.added = added_names
-    return with_questions
+    study_class_with_questions = cast("type[StudySpec]", study_class)
+    study_class_with_questions.added = added_names
+    return study_class_with_questions
 
 
 def _empty_study(added: frozenset[str] | None) -> StudySpec:
     """Return an empty study of the class with some questions, which pickle fills."""
-    model = _model_with(added)
-    return model.__new__(model)
+    study_class = _study_class_with(added)
+    return study_class.__new__(study_class)

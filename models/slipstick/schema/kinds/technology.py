@@ -54,7 +54,7 @@ class ClassChange(Spec):
 
     @model_validator(mode="before")
     @classmethod
-    def _keyed(cls, value: Any) -> Any:
+    def _refuse_bare_number(cls, value: Any) -> Any:
         if not isinstance(value, dict):
             raise broken_rule(
                 "write {by: 0.5} for a factor on its time, or {to: 500 ns} for the time that it"
@@ -221,10 +221,10 @@ def _machine_values(technology_tree: Table) -> dict[str, Node]:
 
 def _costs_nothing(tree: Node, path: str) -> bool:
     """Return whether the machine does not give a quantity, or gives it as 0."""
-    node = at(tree, path)
-    if node is None:
+    quantity_node = at(tree, path)
+    if quantity_node is None:
         return at(tree, "machine") is not None
-    value_node = at(node, ["value"]) if isinstance(node, Table) else node
+    value_node = at(quantity_node, ["value"]) if isinstance(quantity_node, Table) else quantity_node
     return isinstance(value_node, Scalar) and parse(str(value_node.value))[0] == 0.0
 
 
@@ -283,8 +283,8 @@ def check_values(tree: Table, library: Library) -> None:
     ------
     SpecError : no machine has such paths, or a value is not allowed there
     """
-    values = _machine_values(tree)
-    path_in_machine = {path: path.removeprefix("machine.") for path in values}
+    node_by_path = _machine_values(tree)
+    path_in_machine = {path: path.removeprefix("machine.") for path in node_by_path}
     machines = [library.load("machine", name) for name in names("machine")]
     fitting_machine = next(
         (
@@ -311,7 +311,7 @@ def check_values(tree: Table, library: Library) -> None:
         raise mark.error(message, ["values", path])
     changed_machine: Node = fitting_machine
     for path, machine_path in path_in_machine.items():
-        changed_machine = replaced(changed_machine, machine_path, values[path])
+        changed_machine = replaced(changed_machine, machine_path, node_by_path[path])
     # Limits of a value are those of its place in the machine.
     if problems := problems_of(spec_model("machine", fitting_machine), changed_machine):
         raise SpecError(problems)
