@@ -7,9 +7,7 @@ them, and not on a file that changes later.
 
 from __future__ import annotations
 
-import csv
 import math
-import re
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
@@ -17,9 +15,10 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from slipstick.errors import ModelError, UnitError, UnknownNameError, short
-from slipstick.expression.nodes import RATE, TIME
+from slipstick.errors import ModelError
+from slipstick.expression.nodes import RATE
 from slipstick.limits import check_cost
+from slipstick.schema.columns import numbered_times_in
 from slipstick.schema.kinds.constraints import broken_rule
 from slipstick.schema.kinds.quantity import (
     Formula,
@@ -37,12 +36,10 @@ from slipstick.schema.text import (
     Scalar,
     Table,
     at,
-    file_text,
     from_plain,
     plain,
     replace,
 )
-from slipstick.units import to_base
 
 
 def with_data(tree: Table, library: SpecFiles) -> Node:
@@ -65,15 +62,15 @@ def with_traces(tree: Node, library: SpecFiles) -> Node:
     ------
     SpecError : a file is not there, or does not say when customers arrive
     """
-    for group in ("classes", "chains", "groups", "population"):
-        group_table = at(tree, [group])
-        name_paths = (
-            [[name_path] for name_path in group_table.entries]
-            if isinstance(group_table, Table)
+    for section in ("classes", "chains", "groups", "population"):
+        section_table = at(tree, [section])
+        entry_paths = (
+            [[entry_name] for entry_name in section_table.entries]
+            if isinstance(section_table, Table)
             else []
         )
-        for name_path in [[]] if group == "population" else name_paths:
-            trace_path = [group, *name_path, "trace"]
+        for entry_path in [[]] if section == "population" else entry_paths:
+            trace_path = [section, *entry_path, "trace"]
             trace_node = at(tree, trace_path)
             file_node = at(tree, [*trace_path, "file"])
             if (
@@ -91,10 +88,10 @@ def with_traces(tree: Node, library: SpecFiles) -> Node:
                 for key, value in value_by_key.items()
                 if not isinstance(value, str) or key == "gaps"
             ]
-            if unfit_keys or value_by_key.get("of", "times") not in _KINDS:
+            if unfit_keys or value_by_key.get("of", "times") not in _TRACE_KINDS:
                 continue  # what is wrong with the keys is told when they are checked
             path = library.beside(file_node.text, file_node.mark)
-            gaps = _gaps(
+            gaps = _parse_gaps(
                 path, {key: str(value) for key, value in value_by_key.items()}, file_node.mark
             )
             library.keep_hash(path)
@@ -103,10 +100,10 @@ def with_traces(tree: Node, library: SpecFiles) -> Node:
             gap_text = " ".join(repr(gap / mean_gap) for gap in gaps)
             tree = replace(tree, trace_path, from_plain({"gaps": gap_text}, trace_node.mark))
             # The trace gives the rate of arrivals where the file states none.
-            if at(tree, [group, *name_path, "arrivals"]) is None:
+            if at(tree, [section, *entry_path, "arrivals"]) is None:
                 tree = replace(
                     tree,
-                    [group, *name_path, "arrivals"],
+                    [section, *entry_path, "arrivals"],
                     from_plain(f"{1 / mean_gap!r} /s", file_node.mark),
                 )
     return tree
@@ -126,12 +123,12 @@ def with_samples(tree: Node, library: SpecFiles) -> Node:
     SpecError : a file is not there, or holds no times
     """
     for samples_path in list(_sample_paths(tree, ())):
-        node = at(tree, samples_path)
+        samples_node = at(tree, samples_path)
         file_node = at(tree, [*samples_path, "file"])
-        if not isinstance(node, Table) or not isinstance(file_node, Scalar):
+        if not isinstance(samples_node, Table) or not isinstance(file_node, Scalar):
             continue
         value_by_key = {
-            key: plain(entry.node) for key, entry in node.entries.items() if key != "mean"
+            key: plain(entry.node) for key, entry in samples_node.entries.items() if key != "mean"
         }
         if (
             not all(isinstance(text, str) for text in value_by_key.values())
@@ -140,14 +137,16 @@ def with_samples(tree: Node, library: SpecFiles) -> Node:
             continue  # what is wrong with the keys is told when they are checked
         path = library.beside(file_node.text, file_node.mark)
         text_by_key = {key: str(text) for key, text in value_by_key.items()}
-        numbered_times = _numbered_times(path, text_by_key, file_node.mark, "samples.file")
+        numbered_times = numbered_times_in(path, text_by_key, file_node.mark, "samples.file")
         library.keep_hash(path)
-        values = from_plain(
+        values_table = from_plain(
             {"values": [f"{value!r} s" for _, value in numbered_times]}, file_node.mark
         )
-        assert isinstance(values, Table)
-        mean_entry = {key: entry for key, entry in node.entries.items() if key == "mean"}
-        tree = replace(tree, samples_path, Table({**mean_entry, **values.entries}, node.mark))
+        assert isinstance(values_table, Table)
+        mean_entry = {key: entry for key, entry in samples_node.entries.items() if key == "mean"}
+        tree = replace(
+            tree, samples_path, Table({**mean_entry, **values_table.entries}, samples_node.mark)
+        )
     return tree
 
 
@@ -164,75 +163,16 @@ def _sample_paths(node: Node, path: tuple[str | int, ...]) -> Iterator[tuple[str
                 yield from _sample_paths(entry.node, (*path, key))
 
 
-_KINDS = ("times", "gaps")
-_WORDS = re.compile(r"[^\s\[(]+(?:\s*[\[(][^\])]*[\])])?")
-"""Words, each with a unit in brackets behind it."""
-
-_IN_BRACKETS = re.compile(r"(?P<name>.*?)[\[(](?P<unit>[^\[\]()]++)[\])]\s*+")
+_TRACE_KINDS = ("times", "gaps")
 
 
-def _numbered_times(
-    path: Path, text_by_key: dict[str, str], mark: Mark, path_in_spec: str
-) -> list[tuple[int, float]]:
-    """Parse the times in a list or in a column of a table, each with its line number [s]."""
-
-    def file_error(message: str) -> Exception:
-        return mark.error(f"{path.name}: {message}", path_in_spec)
-
-    # Spreadsheets begin a file of UTF-8 with a byte-order mark.
-    lines = file_text(path, "data_bytes", "keep a part of it").removeprefix("\ufeff").splitlines()
-    rows = [
-        (line_number, line)
-        for line_number, line in enumerate(lines, 1)
-        if line.strip() and not line.lstrip().startswith("#")
-    ]
-    if not rows:
-        raise file_error("has no lines with numbers")
-    numbered_cells = list(_numbered_cells(rows))
-    unit = text_by_key.get("unit", "")
-    column = 0
-    # A first line without a number, or a named column, is a line of names.
-    if _parsed_number(numbered_cells[0][1][0]) is None or "column" in text_by_key:
-        header = [_IN_BRACKETS.fullmatch(heading) for heading in numbered_cells[0][1]]
-        names = [
-            heading["name"].strip() if heading else name
-            for heading, name in zip(header, numbered_cells[0][1], strict=True)
-        ]
-        if text_by_key.get("column", names[0]) not in names:
-            raise file_error(str(UnknownNameError("column", text_by_key["column"], names)))
-        if len(names) > 1 and "column" not in text_by_key:
-            raise file_error(f"has the columns {', '.join(map(short, names))}; name one as column")
-        column = names.index(text_by_key.get("column", names[0]))
-        heading = header[column]
-        unit = unit or (heading["unit"] if heading else "")
-        numbered_cells = numbered_cells[1:]
-    elif len(numbered_cells[0][1]) > 1:
-        raise file_error("has several columns and no line of names; keep the one of the times")
-    if not unit:
-        raise file_error("does not say the unit of its times; give unit, such as ms")
-    try:
-        scale = to_base(f"1 {unit}", TIME)
-    except UnitError as error:
-        raise file_error(str(error)) from None
-    numbered_times = []
-    for line_number, line_cells in numbered_cells:
-        value = _parsed_number(line_cells[column]) if column < len(line_cells) else None
-        if value is None or not math.isfinite(value):
-            raise file_error(
-                f"line {line_number}: a number is wanted, got"
-                f" {short(line_cells[column] if column < len(line_cells) else '')}"
-            )
-        numbered_times.append((line_number, value * scale))
-    return numbered_times
-
-
-def _gaps(path: Path, text_by_key: dict[str, str], mark: Mark) -> list[float]:
+def _parse_gaps(path: Path, text_by_key: dict[str, str], mark: Mark) -> list[float]:
     """Parse the times between arrivals [s]."""
 
     def file_error(message: str) -> Exception:
         return mark.error(f"{path.name}: {message}", "trace.file")
 
-    numbered_values = _numbered_times(path, text_by_key, mark, "trace.file")
+    numbered_values = numbered_times_in(path, text_by_key, mark, "trace.file")
     check_cost(
         "arrivals",
         len(numbered_values),
@@ -242,10 +182,10 @@ def _gaps(path: Path, text_by_key: dict[str, str], mark: Mark) -> list[float]:
     )
     if text_by_key.get("of") != "gaps":
         numbered_values = [
-            (line, later_time - earlier_time)
-            for (_, earlier_time), (line, later_time) in pairwise(numbered_values)
+            (line_number, later_time - earlier_time)
+            for (_, earlier_time), (line_number, later_time) in pairwise(numbered_values)
         ]
-    for line, gap in numbered_values:
+    for line_number, gap in numbered_values:
         if gap < 0:
             fault = (
                 "a gap is negative"
@@ -253,28 +193,12 @@ def _gaps(path: Path, text_by_key: dict[str, str], mark: Mark) -> list[float]:
                 else "the time is before that of the arrival above"
             )
             raise file_error(
-                f"line {line}: {fault}; sort the file, or say whether it has times or gaps as of"
+                f"line {line_number}: {fault}; sort the file, or say whether it has times or"
+                " gaps as of"
             )
     if not math.fsum(gap for _, gap in numbered_values) > 0:
         raise file_error("needs arrivals at two different times at least")
     return [gap for _, gap in numbered_values]
-
-
-def _numbered_cells(rows: list[tuple[int, str]]) -> Iterator[tuple[int, list[str]]]:
-    """Split lines into cells: at commas, semicolons or tabs if there are any, else at spaces."""
-    delimiter = next((separator for separator in ",;\t" if separator in rows[0][1]), None)
-    for line_number, line in rows:
-        line_cells = (
-            next(csv.reader([line], delimiter=delimiter)) if delimiter else _WORDS.findall(line)
-        )
-        yield line_number, [cell.strip() for cell in line_cells]
-
-
-def _parsed_number(text: str) -> float | None:
-    try:
-        return float(text)
-    except ValueError:
-        return None
 
 
 Arrivals = Annotated[Given | Formula, Quantity(RATE, formula=True)]

@@ -1,0 +1,107 @@
+"""Columns of times in files of numbers: lists, and tables with names and units of their columns."""
+
+from __future__ import annotations
+
+import csv
+import math
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from slipstick.errors import UnitError, UnknownNameError, short
+from slipstick.expression.nodes import TIME
+from slipstick.schema.text import Mark, file_text
+from slipstick.units import to_base
+
+_WORD_WITH_UNIT = re.compile(r"[^\s\[(]+(?:\s*[\[(][^\])]*[\])])?")
+"""Words, each with a unit in brackets behind it."""
+
+_NAME_AND_UNIT = re.compile(r"(?P<name>.*?)[\[(](?P<unit>[^\[\]()]++)[\])]\s*+")
+
+
+def numbered_times_in(
+    path: Path, text_by_key: dict[str, str], mark: Mark, path_in_spec: str
+) -> list[tuple[int, float]]:
+    """Parse the times in a list or in a column of a table, each with its line number [s].
+
+    Parameters
+    ----------
+    path : the file
+    text_by_key : of `column`, the name of the column, and `unit`, that of the times, where written
+    mark : where the file is named, for problems with it
+    path_in_spec : path of the key that names it, such as trace.file
+
+    Raises
+    ------
+    SpecError : the file holds no such column, or something else than numbers in it
+    """
+
+    def file_error(message: str) -> Exception:
+        return mark.error(f"{path.name}: {message}", path_in_spec)
+
+    # Spreadsheets begin a file of UTF-8 with a byte-order mark.
+    lines = file_text(path, "data_bytes", "keep a part of it").removeprefix("\ufeff").splitlines()
+    rows = [
+        (line_number, line)
+        for line_number, line in enumerate(lines, 1)
+        if line.strip() and not line.lstrip().startswith("#")
+    ]
+    if not rows:
+        raise file_error("has no lines with numbers")
+    numbered_cells = list(_split_numbered_cells(rows))
+    unit = text_by_key.get("unit", "")
+    column_index = 0
+    # A first line without a number, or a named column, is a line of names.
+    if _parse_number(numbered_cells[0][1][0]) is None or "column" in text_by_key:
+        headings = [_NAME_AND_UNIT.fullmatch(heading) for heading in numbered_cells[0][1]]
+        column_names = [
+            heading["name"].strip() if heading else name
+            for heading, name in zip(headings, numbered_cells[0][1], strict=True)
+        ]
+        if text_by_key.get("column", column_names[0]) not in column_names:
+            raise file_error(str(UnknownNameError("column", text_by_key["column"], column_names)))
+        if len(column_names) > 1 and "column" not in text_by_key:
+            raise file_error(
+                f"has the columns {', '.join(map(short, column_names))}; name one as column"
+            )
+        column_index = column_names.index(text_by_key.get("column", column_names[0]))
+        heading = headings[column_index]
+        unit = unit or (heading["unit"] if heading else "")
+        numbered_cells = numbered_cells[1:]
+    elif len(numbered_cells[0][1]) > 1:
+        raise file_error("has several columns and no line of names; keep the one of the times")
+    if not unit:
+        raise file_error("does not say the unit of its times; give unit, such as ms")
+    try:
+        seconds_per_unit = to_base(f"1 {unit}", TIME)
+    except UnitError as error:
+        raise file_error(str(error)) from None
+    numbered_times = []
+    for line_number, line_cells in numbered_cells:
+        value = _parse_number(line_cells[column_index]) if column_index < len(line_cells) else None
+        if value is None or not math.isfinite(value):
+            raise file_error(
+                f"line {line_number}: a number is wanted, got"
+                f" {short(line_cells[column_index] if column_index < len(line_cells) else '')}"
+            )
+        numbered_times.append((line_number, value * seconds_per_unit))
+    return numbered_times
+
+
+def _split_numbered_cells(rows: list[tuple[int, str]]) -> Iterator[tuple[int, list[str]]]:
+    """Split lines into cells: at commas, semicolons or tabs if there are any, else at spaces."""
+    delimiter = next((separator for separator in ",;\t" if separator in rows[0][1]), None)
+    for line_number, line in rows:
+        line_cells = (
+            next(csv.reader([line], delimiter=delimiter))
+            if delimiter
+            else _WORD_WITH_UNIT.findall(line)
+        )
+        yield line_number, [cell.strip() for cell in line_cells]
+
+
+def _parse_number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None
