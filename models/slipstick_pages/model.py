@@ -25,7 +25,7 @@ from slipstick.report.formatting import (
     quantity,
     reader_amount,
 )
-from slipstick.report.html import LARGEST, PageSection, html_page
+from slipstick.report.html import MOST_PAGE_BYTES, PageSection, html_page
 from slipstick.results.words import Words
 from slipstick.study.wording import meanings_of
 from slipstick.units import rungs
@@ -136,11 +136,12 @@ def live_page(model: LiveModel) -> str:
 
     Parameters
     ----------
-    model : with a tape, it runs in the page; a page of more than `LARGEST` bytes is written without
+    model : with a tape, it runs in the page; a page of more than `MOST_PAGE_BYTES` bytes is written
+        without
 
     >>> from slipstick.answer import Value
     >>> page = live_page(LiveModel("<script>", Answer("m", "mean-value", {"time": Value(2.0, "s")}), "time"))
-    >>> "&lt;script&gt;" in page, "default-src 'none'" in page, len(page) < LARGEST
+    >>> "&lt;script&gt;" in page, "default-src 'none'" in page, len(page) < MOST_PAGE_BYTES
     (True, True, True)
     """
     return html_page(model.title, *_section(model))
@@ -159,9 +160,9 @@ def _section(model: LiveModel) -> tuple[str, str]:
     why = model.fixed or (f"{', '.join(sorted(unknown))} does not run in a page" if unknown else "")
     if not why and (model.tape or model.grid):
         document = _live(model), (Path(__file__).parent / "live.js").read_text("utf-8")
-        if len(html_page(model.title, *document).encode()) <= LARGEST:
+        if len(html_page(model.title, *document).encode()) <= MOST_PAGE_BYTES:
             return document
-        why = f"the page would have more than {LARGEST // 1024} KiB"
+        why = f"the page would have more than {MOST_PAGE_BYTES // 1024} KiB"
     note = f"<p>This page shows fixed answers: {escape(why)}.</p>" if why else ""
     account = f"<h2>Account</h2>{_bars(model.answer.account)}" if model.answer.account else ""
     return (
@@ -226,7 +227,9 @@ def _live(model: LiveModel) -> str:
 
 
 def _answer_part(model: LiveModel) -> str:
-    """Return the HTML of the value chosen, its curve, and the fields that choose value and input."""
+    """Return the HTML of the value chosen, its curve, and the fields that choose value and
+    input.
+    """
     now = escape(_with_ends(model.answer, model.quantity))
     limits = "".join(f'<p id="limit-{index}"></p>' for index in range(len(model.pipelines)))
     note = f"<p><small>{escape(_interpolated(model.grid))}</small></p>" if model.grid else ""

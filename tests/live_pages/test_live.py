@@ -45,7 +45,7 @@ from slipstick.expression.tape import Tape
 from slipstick.method.closed_form import ClosedForm
 from slipstick.model.system import Model
 from slipstick.report.formatting import RATE_UNITS, reader_amount
-from slipstick.report.html import LARGEST, report_page
+from slipstick.report.html import MOST_PAGE_BYTES, report_page
 from slipstick.schema.inputs import build, resolve
 from slipstick.schema.library import Library, names
 from slipstick.schema.text import read_value
@@ -236,7 +236,7 @@ def test_texts_of_a_spec_stay_texts() -> None:
 
 def test_a_page_asks_for_nothing_outside_and_can_be_used_by_keyboard(tmp_path: Path) -> None:
     page = live_page(live_model({"model": read_value("my-program", "model")}))
-    assert len(page.encode()) <= LARGEST
+    assert len(page.encode()) <= MOST_PAGE_BYTES
     assert not re.search(r"""https?:|(?:src|href)="(?!#")|url\(|@import""", page)
     sliders = re.findall(r'<input type="range" id="([^"]+)"', page)
     assert len(sliders) >= 3
@@ -454,8 +454,8 @@ def test_a_page_that_would_be_too_large_has_fixed_answers() -> None:
             values=large.values,
         )
     )
-    assert f"the page would have more than {LARGEST // 1024} KiB" in page
-    assert len(page) <= LARGEST
+    assert f"the page would have more than {MOST_PAGE_BYTES // 1024} KiB" in page
+    assert len(page) <= MOST_PAGE_BYTES
 
 
 def test_a_page_of_words_alone_stays_small(tmp_path: Path) -> None:
@@ -470,7 +470,7 @@ def test_a_page_of_words_alone_stays_small(tmp_path: Path) -> None:
     told = report_page("Long", report, tmp_path)
     assert '1988 more lines in <a href="details.md">' in told
     assert "<li>Asked: x.</li>" in told
-    assert max(len(page), len(told)) <= LARGEST
+    assert max(len(page), len(told)) <= MOST_PAGE_BYTES
 
 
 def test_sliders_keep_an_exact_answer_exact() -> None:
@@ -584,7 +584,7 @@ def test_pictures_of_other_places_are_links_and_those_of_other_folders_stay_ther
 def test_a_long_report_is_folded_in_its_page_and_a_larger_one_is_its_first_page(
     tmp_path: Path,
 ) -> None:
-    (tmp_path / "a.png").write_bytes(b"picture" * LARGEST)
+    (tmp_path / "a.png").write_bytes(b"picture" * MOST_PAGE_BYTES)
 
     def text(tables: int) -> str:
         table = "\n\n| a | b |\n| - | -: |\n" + 200 * f"| {'x' * 30} | 2 |\n"
@@ -607,10 +607,13 @@ def test_a_long_report_is_folded_in_its_page_and_a_larger_one_is_its_first_page(
     model = live_model({"model": read_value("lock-and-bus", "model")})
     assert 'type="range"' in report_page("Long", text(20), tmp_path, page_section(model))
     without = report_page(
-        "Long", text(20), tmp_path, page_section(replace(model, fixed="n" * (LARGEST - 4_000)))
+        "Long",
+        text(20),
+        tmp_path,
+        page_section(replace(model, fixed="n" * (MOST_PAGE_BYTES - 4_000))),
     )
     assert "too large to run in this page" in without
-    assert max(map(size, (whole, page, without))) <= LARGEST
+    assert max(map(size, (whole, page, without))) <= MOST_PAGE_BYTES
 
 
 def test_a_study_becomes_one_file_in_which_its_base_moves(

@@ -37,38 +37,44 @@ if TYPE_CHECKING:
     from slipstick.schema.kinds.quantity import DescribedValue
 
 
-_FIRST = (
+_FIRST_KINDS = (
     *("time", "response_time", "throughput", "speedup", "efficiency"),
     *("time_alone", "grain_efficiency", "grain_interference", "warps", "processors_lost"),
 )
 
-_DOUBTS = ("usual error", "leaves out", "takes the longest", "not converged", "stopped at")
+_DOUBT_BEGINNINGS = (
+    "usual error",
+    "leaves out",
+    "takes the longest",
+    "not converged",
+    "stopped at",
+)
 """Beginnings of notes on how sure an answer is."""
 
 _USUAL_VALUES = ("time", "response_time", "throughput", "efficiency")
 """Values that the first line has where none is asked for."""
 
-_SCREEN = 40  # lines
-_ROOMY, _TIGHT = (
+_SCREEN_LINES = 40  # lines
+_ROWS_ON_SCREEN, _ROWS_WHERE_TIGHT = (
     (14, 8, 5, 2),
     (8, 5, 3, 2),
 )  # most values, components, shares and notes; tight where more than a screen
 """Rows of an answer that fits a screen."""
 
 _FEWEST_FOLDED = 4
-_LISTED = re.compile(
+_NUMBERED_NAMES = re.compile(
     r"\b(([A-Za-z][\w.-]*-)\d+)(?:, \2\d+){2,}, \2(\d+)"
 )  # memory-0, memory-1 ... memory-7
 _MOST_POINTS = 30
 _INDENT = "  "
-_OF_STATION = re.compile(
+_LABEL_AT_STATION = re.compile(
     r"(?P<kind>[a-z_]+)(?<!_at)\[(?P<label>[A-Za-z][^,]*),(?P<station>[A-Za-z].*)\]"
 )  # a class at a station
 
 _LABEL_TITLES = {"phase_account": ("phase", "part")}
 """What the two labels of a kind of values name, where it is not a class and a station."""
 
-_TITLES = {
+_COLUMN_TITLES = {
     "phase_account": "time",
     "queue_length": "present",
     "residence_time": "residence",
@@ -78,10 +84,10 @@ _TITLES = {
     "abandonment": "abandons",
 }
 
-_COUNTED = re.compile(
+_PROBABILITY = re.compile(
     r"probability\[.*\]"
 )  # of each number present: for programs, not for the terminal
-_OPEN_PARTS = 3
+_MOST_UNDECIDED = 3
 """Waits and utilizations that are named as undecided at most."""
 
 SHOWN_UNASKED = 1.0
@@ -135,13 +141,22 @@ def answer_text(answer: Answer, in_full: bool = False) -> str:
     if in_full:
         return _answer_text(answer, None)
     # What fits a screen is not cut further.
-    text = _answer_text(answer, _ROOMY)
-    return text if text.count("\n") <= _SCREEN else _answer_text(answer, _TIGHT)
+    screen_text = _answer_text(answer, _ROWS_ON_SCREEN)
+    return (
+        screen_text
+        if screen_text.count("\n") <= _SCREEN_LINES
+        else _answer_text(answer, _ROWS_WHERE_TIGHT)
+    )
 
 
-def _answer_text(answer: Answer, most_rows: tuple[int, int, int, int | None] | None) -> str:
-    in_full = most_rows is None
-    most_values, most_components, most_shares, most_notes = most_rows or (None, None, None, None)
+def _answer_text(answer: Answer, most_rows_by_part: tuple[int, int, int, int | None] | None) -> str:
+    in_full = most_rows_by_part is None
+    most_values, most_components, most_shares, most_notes = most_rows_by_part or (
+        None,
+        None,
+        None,
+        None,
+    )
     blocks = [_heading(answer)]
     if answer.failed is None:
         blocks = ["\n".join([*_answer_lines(answer), blocks[0]])]
@@ -149,25 +164,27 @@ def _answer_text(answer: Answer, most_rows: tuple[int, int, int, int | None] | N
             "technology classes": _account_table(
                 "technology class", answer.technology, answer, "technology", None
             ),
-            "steps": _steps(answer),
+            "steps": _step_table(answer),
         }
         blocks += [
-            _asked(answer),
-            _values(answer, most_values),
-            _by_station(answer, most_values),
+            _requested_values(answer),
+            _value_table(answer, most_values),
+            _station_table(answer, most_values),
             _account_table("component", answer.account, answer, "account", most_components),
             *(text_by_title.values() if in_full else ()),
-            _shares(answer, most_shares) if in_full or not _shares_remark(answer) else "",
+            _share_tables(answer, most_shares) if in_full or not _shares_remark(answer) else "",
             "\n".join(
-                line for limit in answer.limits for line in _limit(limit)[: None if in_full else 1]
+                line
+                for limit in answer.limits
+                for line in _limit_lines(limit)[: None if in_full else 1]
             ),
         ]
-    blocks.append(_notes(answer, most_notes))
+    blocks.append(_note_lines(answer, most_notes))
     if answer.failed is None and not in_full:
         # What is not shown is named, so that a reader knows what to ask for.
         hidden_parts = [name for name, text in text_by_title.items() if text]
         hidden_parts += [shares_remark] if (shares_remark := _shares_remark(answer)) else []
-        hidden_parts += ["what is counted above"] if any(map(_MORE.search, blocks)) else []
+        hidden_parts += ["what is counted above"] if any(map(_HIDDEN_ROWS.search, blocks)) else []
         hidden_parts += ["takeovers"] if any(limit.takeovers for limit in answer.limits) else []
         blocks.append(
             wrapped(f"slipstick solve --all adds: {', '.join(hidden_parts)}", _INDENT)
@@ -189,7 +206,7 @@ def answer_tables(answer: Answer) -> Iterator[TableShown]:
     yield (
         title,
         ["value", "amount"],
-        [[name, _amount(value)] for name, value in answer.named_values.items()],
+        [[name, _amount_text(value)] for name, value in answer.named_values.items()],
     )
     account_rows = [
         [name, quantity(time, "s"), percent(time / total_time)]
@@ -246,12 +263,12 @@ def sweep_text(sweep: Sweep) -> str:
         # The first value of the sweep is always kept.
         hidden_titles.insert(0, titles[shown_columns.pop(optional_positions[-1])])
         widths.pop(optional_positions[-1])
-    cells = [[row[column] for column in shown_columns] for row in rows[:_MOST_POINTS]]
+    shown_rows = [[row[column] for column in shown_columns] for row in rows[:_MOST_POINTS]]
     blocks = [
         wrapped(common_sentence, _INDENT),
         plain_table(
             [titles[column] for column in shown_columns],
-            cells,
+            shown_rows,
             [index for index, column in enumerate(shown_columns) if column in number_columns],
         ),
     ]
@@ -285,7 +302,7 @@ def agreement_blocks(agreement: Agreement) -> Iterator[TextBlock]:
     ]
     rows = []
     for row in agreement.rows[:_MOST_ROWS]:
-        amounts = (NOTHING if value is None else _amount(value) for value in row.values)
+        amounts = (NOTHING if value is None else _amount_text(value) for value in row.values)
         rows.append([row.name, *amounts])
     yield TextTable(titles, rows, range(1, len(titles)))
     # Values are in the order of their importance, so the last ones are hidden.
@@ -299,8 +316,8 @@ def agreement_blocks(agreement: Agreement) -> Iterator[TextBlock]:
     ]
 
 
-_MOST_PARTS = 3
-_LEAST_PART = 0.05  # part of the time that is named
+_MOST_NAMED = 3
+_LEAST_TIME_SHARE = 0.05  # part of the time that is named
 
 
 def _answer_lines(answer: Answer) -> Iterator[str]:
@@ -314,7 +331,7 @@ def _answer_lines(answer: Answer) -> Iterator[str]:
     values_in_words = [
         words.measured(name, value_amount(name, value.value, value.unit, value.ends))
         # The answer to the question comes first; without a question the usual values, else any.
-        for name in (asked_names or usual_names or ranked_names)[:_MOST_PARTS]
+        for name in (asked_names or usual_names or ranked_names)[:_MOST_NAMED]
         if (value := answer.values.get(name)) is not None and value.value is not None
     ]
     if values_in_words:
@@ -323,15 +340,15 @@ def _answer_lines(answer: Answer) -> Iterator[str]:
     parts_by_time = sorted(answer.account.items(), key=lambda label_and_time: -label_and_time[1])
     parts_in_words = [
         f"{percent(time / total_time)} {words.part(label)}"
-        for label, time in parts_by_time[:_MOST_PARTS]
-        if total_time > 0 and time >= _LEAST_PART * total_time
+        for label, time in parts_by_time[:_MOST_NAMED]
+        if total_time > 0 and time >= _LEAST_TIME_SHARE * total_time
     ]
     if len(answer.account) > 1 and parts_in_words:
         whose_time = f"the time of {answer.groups[0]}" if answer.groups else "the time"
         yield wrapped(f"where {whose_time} goes: {', '.join(parts_in_words)}", _INDENT)
 
 
-def _but_for_intervals(answer: Answer) -> str:
+def _interval_remark(answer: Answer) -> str:
     """Return a remark that some requested values have an interval though the solution is exact;
     empty if none has.
     """
@@ -342,33 +359,39 @@ def _but_for_intervals(answer: Answer) -> str:
 
 def _heading(answer: Answer) -> str:
     if answer.failed is not None:
-        line = f"{answer.model} by {answer.method}: no answer: {answer.refusal}"
+        heading_line = f"{answer.model} by {answer.method}: no answer: {answer.refusal}"
     # Only simulations have converged or not.
     elif answer.converged is not None and not answer.exact:
         precision_in_words = (
             "each value with its interval" if answer.converged else "but not as precisely as wished"
         )
-        line = f"{answer.model} by {answer.method}: estimated, {precision_in_words}"
+        heading_line = f"{answer.model} by {answer.method}: estimated, {precision_in_words}"
     elif answer.exact:
-        line = f"{answer.model} by {answer.method}: solved exactly{_but_for_intervals(answer)}"
+        heading_line = (
+            f"{answer.model} by {answer.method}: solved exactly{_interval_remark(answer)}"
+        )
     elif answer.method == CLOSED_FORM and any(
         "leaves out waiting" in note for note in answer.notes
     ):
-        line = f"{answer.model} in closed form, without queueing; the notes say what is left out"
+        heading_line = (
+            f"{answer.model} in closed form, without queueing; the notes say what is left out"
+        )
     else:
         notes_explain = answer.notes and not answer.left_out and answer.check is None
         hint = "; the notes say what is left out" if notes_explain else ""
-        line = f"{answer.model} by {answer.method}: not exact{hint}"
-    line += f"; {check_sentence(answer.check)}" if answer.check and not answer.failed else ""
+        heading_line = f"{answer.model} by {answer.method}: not exact{hint}"
+    heading_line += (
+        f"; {check_sentence(answer.check)}" if answer.check and not answer.failed else ""
+    )
     # A bound that an interval holds is no doubt.
-    line += f". {answer.bound}" if answer.bound and not answer.bound.endswith(HELD) else ""
-    line += f". No error is promised: {answer.error}" if answer.error else ""
-    line += f"; {losses_sentence(answer.left_out)}" if answer.left_out else ""
+    heading_line += f". {answer.bound}" if answer.bound and not answer.bound.endswith(HELD) else ""
+    heading_line += f". No error is promised: {answer.error}" if answer.error else ""
+    heading_line += f"; {losses_sentence(answer.left_out)}" if answer.left_out else ""
     setting_lines = [
-        *_settings("at", answer.point, answer),
-        *_settings("with", answer.given, answer),
+        *_settings_lines("at", answer.point, answer),
+        *_settings_lines("with", answer.given, answer),
     ]
-    return "\n".join([wrapped(line, _INDENT), *setting_lines])
+    return "\n".join([wrapped(heading_line, _INDENT), *setting_lines])
 
 
 def check_sentence(check: Verdict) -> str:
@@ -378,7 +401,7 @@ def check_sentence(check: Verdict) -> str:
     'checked: within 1.8 % of a short simulation'
     """
     if check.word == AGREED:
-        return f"checked: {check.reason}{_open_parts(check)}"
+        return f"checked: {check.reason}{_undecided_text(check)}"
     rejected = check.rejected
     # The answer shown is the simulation's; the value that it replaces is shown beside it, since
     # earlier reports may have it.
@@ -389,33 +412,41 @@ def check_sentence(check: Verdict) -> str:
     return str(check)
 
 
-def _open_parts(check: Verdict) -> str:
+def _undecided_text(check: Verdict) -> str:
     """List the waits and utilizations that the check by simulation left undecided; empty if there
     are none.
     """
-    names = [name for name, word in check.parts.items() if word == UNDECIDED]
-    first_names = ", ".join(names[:_OPEN_PARTS])
-    other_count = f" and {len(names) - _OPEN_PARTS} more" if len(names) > _OPEN_PARTS else ""
-    return f" (undecided: {first_names}{other_count})" if names else ""
+    undecided_names = [
+        name for name, verdict_word in check.parts.items() if verdict_word == UNDECIDED
+    ]
+    first_names = ", ".join(undecided_names[:_MOST_UNDECIDED])
+    other_count = (
+        f" and {len(undecided_names) - _MOST_UNDECIDED} more"
+        if len(undecided_names) > _MOST_UNDECIDED
+        else ""
+    )
+    return f" (undecided: {first_names}{other_count})" if undecided_names else ""
 
 
-def _settings(preposition: str, settings: Mapping[str, float | str], answer: Answer) -> list[str]:
+def _settings_lines(
+    preposition: str, settings: Mapping[str, float | str], answer: Answer
+) -> list[str]:
     phrases = [
-        f"{path} = {_setting(value, answer.described.get(path))}"
+        f"{path} = {_setting_amount(value, answer.described.get(path))}"
         for path, value in settings.items()
     ]
     return [wrapped(f"{preposition} {', '.join(phrases)}", _INDENT)] if phrases else []
 
 
-def _setting(value: float | str, entry: DescribedValue | None) -> str:
-    middle = quantity(entry.given.value, str(entry.given.dimension)) if entry else ""
+def _setting_amount(value: float | str, entry: DescribedValue | None) -> str:
+    middle_text = quantity(entry.given.value, str(entry.given.dimension)) if entry else ""
     if isinstance(value, str):
         # The values above are those at the middle of a range, their intervals those of all of it.
-        return f"{value} (middle {middle})" if entry else value
+        return f"{value} (middle {middle_text})" if entry else value
     return quantity(value, str(entry.given.dimension)) if entry else f"{value:g}"
 
 
-_MORE = re.compile(r"^and \d+ more(?: notes?)?$", re.MULTILINE)
+_HIDDEN_ROWS = re.compile(r"^and \d+ more(?: notes?)?$", re.MULTILINE)
 
 
 def _first_rows(
@@ -430,20 +461,20 @@ def _first_rows(
     return f"{table}\nand {hidden_count} more" if hidden_count else table
 
 
-def _values(answer: Answer, most_rows: int | None) -> str:
+def _value_table(answer: Answer, most_rows: int | None) -> str:
     names = sorted(
         (name for name, value in answer.named_values.items() if not _station_match(name, value)),
         key=_importance,
     )
     rows = _merged_rows(
-        [name, _amount(answer.values[name])]
+        [name, _amount_text(answer.values[name])]
         for name in names
-        if not _COUNTED.fullmatch(name) and name not in answer.asked
+        if not _PROBABILITY.fullmatch(name) and name not in answer.asked
     )
     return _first_rows(["value", "amount"], rows, [1], most_rows)
 
 
-def _asked(answer: Answer) -> str:
+def _requested_values(answer: Answer) -> str:
     """Write the requested values of an answer, or how to obtain those that it lacks."""
     rows = [
         [name, _value_text(answer, name)]
@@ -469,11 +500,11 @@ def _value_text(answer: Answer, name: str) -> str:
         value_name, _, path = label_end.removesuffix("]").partition(",")
         return percent(answer.share[value_name][path])
     if name in answer.values:
-        return _amount(answer.values[name])
+        return _amount_text(answer.values[name])
     return quantity(answer.find(name), answer.unit(name), ends=answer.ends(name))
 
 
-_NUMBERED = re.compile(r"(.*?)(\d+)(\D*)")
+_NAME_WITH_NUMBER = re.compile(r"(.*?)(\d+)(\D*)")
 
 
 def _merged_rows(rows: Iterable[list[str]]) -> list[list[str]]:
@@ -482,25 +513,27 @@ def _merged_rows(rows: Iterable[list[str]]) -> list[list[str]]:
     """
     rows_by_key: dict[tuple[str, ...], list[tuple[str, list[str]]]] = {}
     for row in rows:
-        match = _NUMBERED.fullmatch(row[0])
-        key, number = ((match[1], match[3], *row[1:]), match[2]) if match else ((row[0],), "")
+        name_match = _NAME_WITH_NUMBER.fullmatch(row[0])
+        key, number = (
+            ((name_match[1], name_match[3], *row[1:]), name_match[2])
+            if name_match
+            else ((row[0],), "")
+        )
         rows_by_key.setdefault(key, []).append((number, row))
     folded_rows = []
-    for key, numbers_and_rows in rows_by_key.items():
-        if len(numbers_and_rows) < _FEWEST_FOLDED:
-            folded_rows += [row for _, row in numbers_and_rows]
+    for key, numbered_rows in rows_by_key.items():
+        if len(numbered_rows) < _FEWEST_FOLDED:
+            folded_rows += [row for _, row in numbered_rows]
         else:
             # Networks of many equal stations would fill screens with equal rows.
-            numbers = sorted(int(number) for number, _ in numbers_and_rows)
+            numbers = sorted(int(number) for number, _ in numbered_rows)
             are_consecutive = numbers == list(range(numbers[0], numbers[-1] + 1))
             numbers_text = (
                 f"{numbers[0]} to {numbers[-1]}"
                 if are_consecutive
                 else f"{numbers[0]} to {numbers[-1]}, {len(numbers)} of them"
             )
-            folded_rows.append(
-                [f"{key[0]}{numbers_text}{key[1]}, each", *numbers_and_rows[0][1][1:]]
-            )
+            folded_rows.append([f"{key[0]}{numbers_text}{key[1]}, each", *numbered_rows[0][1][1:]])
     return folded_rows
 
 
@@ -509,10 +542,10 @@ def _station_match(name: str, value: Value) -> re.Match[str] | None:
     and for values with an interval, for which that table has no room.
     """
     # Values with intervals are too wide for a table with a column for each kind.
-    return None if value.low != value.high else _OF_STATION.fullmatch(name)
+    return None if value.low != value.high else _LABEL_AT_STATION.fullmatch(name)
 
 
-def _by_station(answer: Answer, most_rows: int | None) -> str:
+def _station_table(answer: Answer, most_rows: int | None) -> str:
     """Write the table of a network's values by station and class: one row for each pair, one column
     for each measure.
     """
@@ -527,19 +560,24 @@ def _by_station(answer: Answer, most_rows: int | None) -> str:
     )
     rows = []
     for labels, values in values_by_labels.items():
-        amounts = (_amount(values[kind]) if kind in values else NOTHING for kind in value_kinds)
+        amounts = (
+            _amount_text(values[kind]) if kind in values else NOTHING for kind in value_kinds
+        )
         rows.append([*labels, *amounts])
     label_titles = _LABEL_TITLES.get(next(iter(value_kinds), ""), ("class", "station"))
-    titles = [*label_titles, *(_TITLES.get(kind, kind.replace("_", " ")) for kind in value_kinds)]
+    titles = [
+        *label_titles,
+        *(_COLUMN_TITLES.get(kind, kind.replace("_", " ")) for kind in value_kinds),
+    ]
     return _first_rows(titles, rows, range(2, len(titles)), most_rows)
 
 
 def _importance(name: str) -> int:
     value_kind = name.partition("[")[0]
-    return _FIRST.index(value_kind) if value_kind in _FIRST else len(_FIRST)
+    return _FIRST_KINDS.index(value_kind) if value_kind in _FIRST_KINDS else len(_FIRST_KINDS)
 
 
-def _amount(value: Value) -> str:
+def _amount_text(value: Value) -> str:
     return quantity(value.value, value.unit, ends=(value.low, value.high))
 
 
@@ -554,7 +592,7 @@ def _account_table(
         [
             label,
             quantity(seconds, "s", ends=answer.ends(f"{value_kind}[{label}]")),
-            _part(seconds, total_time),
+            _percent_of_time(seconds, total_time),
         ]
         for label, seconds in account.items()
         if seconds
@@ -567,11 +605,11 @@ def _account_table(
     )
 
 
-def _part(seconds: float, total_time: float) -> str:
+def _percent_of_time(seconds: float, total_time: float) -> str:
     return percent(seconds / total_time if total_time > 0 else None)
 
 
-def _steps(answer: Answer) -> str:
+def _step_table(answer: Answer) -> str:
     # Such as the steps of an option that is not taken here.
     time_by_step = {step: seconds for step, seconds in answer.steps.items() if seconds}
     total_time = sum(time_by_step.values())
@@ -579,38 +617,42 @@ def _steps(answer: Answer) -> str:
     for step, seconds in time_by_step.items():
         time_of_execution = quantity(answer.once.get(step), "s")
         time_in_all = quantity(seconds, "s", ends=answer.ends(f"step[{step}]"))
-        rows.append([step, time_of_execution, time_in_all, _part(seconds, total_time)])
-    titles = ["step", "once", "in all", "part"]
+        rows.append([step, time_of_execution, time_in_all, _percent_of_time(seconds, total_time)])
+    column_titles = ["step", "once", "in all", "part"]
     hidden_count = len(answer.steps) - len(time_by_step)
     remark = f"\nand {with_noun(hidden_count, 'step')} without any time" if hidden_count else ""
-    return plain_table(titles, _merged_rows(rows), [1, 2, 3]) + remark if len(rows) > 1 else ""
+    return (
+        plain_table(column_titles, _merged_rows(rows), [1, 2, 3]) + remark if len(rows) > 1 else ""
+    )
 
 
 def _shares_remark(answer: Answer) -> str:
     """Return the remark that shares were left out because computing them takes long; empty if it
     does not.
     """
-    share = answer.share
-    if not isinstance(share, DeferredShares) or share.seconds <= SHOWN_UNASKED:
+    deferred_shares = answer.share
+    if not isinstance(deferred_shares, DeferredShares) or deferred_shares.seconds <= SHOWN_UNASKED:
         return ""
-    return f"shares (about {share.seconds:,.0f} s of processor time)"
+    return f"shares (about {deferred_shares.seconds:,.0f} s of processor time)"
 
 
-def _shares(answer: Answer, most_rows: int | None) -> str:
+def _share_tables(answer: Answer, most_rows: int | None) -> str:
     value_names = [
         name
         for name in answer.share
         if name == "time" or name.startswith("response_time") or name in answer.asked
     ]
-    return "\n\n".join(filter(None, (_share(name, answer, most_rows) for name in value_names)))
+    return "\n\n".join(
+        filter(None, (_share_table(name, answer, most_rows) for name in value_names))
+    )
 
 
-STEEP = 5.0
+STEEP_SHARE = 5.0
 """Share above which a change of 1 % is no small change, and its saving is written with "about" [1]:
 at an M/M/1 queue 80 % busy the slope says 5 %, and 4.8 % is right; at 95 % busy 20 and 16.8 %."""
 
 
-def _share(name: str, answer: Answer, most_rows: int | None) -> str:
+def _share_table(name: str, answer: Answer, most_rows: int | None) -> str:
     """Write the table of parameters, ranked by how much of a value a change of 1 % saves, to first
     order.
 
@@ -629,9 +671,11 @@ def _share(name: str, answer: Answer, most_rows: int | None) -> str:
     rows = []
     for path, share in ranked_shares:
         # A falling slope means that a larger value saves, such as a faster processor.
-        change = f"{'+' if slopes.get(path, share) < 0 else '-'}1 %"
-        saving = f"{'about ' * (abs(share) > STEEP)}{percent(abs(share) / 100)}"
-        rows.append([path, change, saving, percent(share), *value_and_meaning.get(path, ["", ""])])
+        change_text = f"{'+' if slopes.get(path, share) < 0 else '-'}1 %"
+        saving_text = f"{'about ' * (abs(share) > STEEP_SHARE)}{percent(abs(share) / 100)}"
+        rows.append(
+            [path, change_text, saving_text, percent(share), *value_and_meaning.get(path, ["", ""])]
+        )
     titles = [
         f"what {'lowers' if name.startswith('amount[') else 'shortens'} {name}",
         "change",
@@ -646,7 +690,7 @@ def _share(name: str, answer: Answer, most_rows: int | None) -> str:
     return _first_rows(titles[:4], [row[:4] for row in rows], [1, 2, 3], most_rows)
 
 
-def _limit(limit: Limit) -> list[str]:
+def _limit_lines(limit: Limit) -> list[str]:
     times_and_stages = [
         # Neighbouring stages of equal time are written as one range, since pipelines may have
         # hundreds.
@@ -657,25 +701,26 @@ def _limit(limit: Limit) -> list[str]:
         f"{equal_stages[0]} to {equal_stages[-1]} {time} each" if len(equal_stages) > 2 else ""
         for time, equal_stages in times_and_stages
     ]
-    stages = ", ".join(
+    stage_texts = ", ".join(
         range_text or ", ".join(f"{stage} {time}" for stage in equal_stages)
         for range_text, (time, equal_stages) in zip(range_texts, times_and_stages, strict=True)
     )
     first_line = wrapped(
-        f"{limit.pipeline} is limited by {limit.stage} (one item: {stages})", _INDENT
+        f"{limit.pipeline} is limited by {limit.stage} (one item: {stage_texts})", _INDENT
     )
     further_lines = [
-        f"{_INDENT}{takeover.path}, {quantity(takeover.now, takeover.unit)} now: {takeover.stage} from"
+        f"{_INDENT}{takeover.path}, {quantity(takeover.now, takeover.unit)} now:"
+        f" {takeover.stage} from"
         f" {quantity(takeover.value, takeover.unit)} on"
         for takeover in limit.takeovers
     ]
     return [first_line, *(wrapped(line, 2 * _INDENT) for line in further_lines)]
 
 
-def _notes(answer: Answer, most_notes: int | None = None) -> str:
+def _note_lines(answer: Answer, most_notes: int | None = None) -> str:
     # The error that is usual, and what is left out, stand before how it is computed.
-    ranked_notes = sorted(answer.notes, key=lambda note: not note.startswith(_DOUBTS))
-    notes = [_LISTED.sub(r"\1 to \3", note) for note in ranked_notes]
+    ranked_notes = sorted(answer.notes, key=lambda note: not note.startswith(_DOUBT_BEGINNINGS))
+    notes = [_NUMBERED_NAMES.sub(r"\1 to \3", note) for note in ranked_notes]
     lines = [wrapped(f"note: {note}", _INDENT) for note in notes[:most_notes]]
     hidden_count = len(notes) - len(lines)
     return "\n".join(
@@ -716,14 +761,15 @@ def catalogue_text(lines: Sequence[CatalogueLine], in_full: bool = True) -> str:
     screen.
     """
     blocks = []
-    shown_count = len(lines) if in_full or len(lines) <= _SCREEN else _SCREEN - 4
+    shown_count = len(lines) if in_full or len(lines) <= _SCREEN_LINES else _SCREEN_LINES - 4
     for kind, group in groupby(lines[:shown_count], key=lambda line: line.kind):
         rows = [[line.name, line.title] for line in group]
         blocks.append(plain_table([kind, "title"], rows))
     if hidden_count := len(lines) - shown_count:
         blocks.append(
             wrapped(
-                f"and {hidden_count} more: --all lists them, --search TEXT what has TEXT in its name or"
+                f"and {hidden_count} more: --all lists them, --search TEXT what has TEXT in its"
+                " name or"
                 " title"
             )
         )
@@ -770,11 +816,16 @@ def spec_text(catalogue_entry: CatalogueEntry) -> str:
 
 def _entry_row(path: str, entry: DescribedValue, sources: Notes) -> list[str]:
     given_quantity = entry.given
-    value = given_quantity.text if given_quantity.text else str(given_quantity)
-    mark = f"[{sources.number(entry.source)}]" if entry.source else ""
+    value_text = given_quantity.text if given_quantity.text else str(given_quantity)
+    source_mark = f"[{sources.number(entry.source)}]" if entry.source else ""
     technology_text = f"follows {given_quantity.technology}" if given_quantity.technology else ""
     meaning = "; ".join(filter(None, (entry.meaning, technology_text)))
-    return [path, value, meaning, f"{mark} assumed" if given_quantity.assumed else mark]
+    return [
+        path,
+        value_text,
+        meaning,
+        f"{source_mark} assumed" if given_quantity.assumed else source_mark,
+    ]
 
 
 def value_documents(entries: Mapping[str, DescribedValue]) -> dict[str, Any]:

@@ -42,7 +42,7 @@ SETTINGS = "settings"
 INTERRUPTED = (
     "the run that wrote it was ended before all files were in place; the next run completes it"
 )
-_DRAWN = (".png", ".svg", ".html")
+_DRAWN_ENDINGS = (".png", ".svg", ".html")
 _NAMES_SHOWN = 3
 
 
@@ -65,24 +65,24 @@ def new_report(folder: Path, force: bool = False) -> Iterator[Path]:
     InputError : a file of the same name is not of a report; the folder is as it was
     OSError : nothing can be written there; the folder is as it was, or the next run completes it
     """
-    target = folder.resolve()
+    report_folder = folder.resolve()
     check_folder(folder, (), force)
-    existed_before = target.exists()
-    target.mkdir(parents=True, exist_ok=True)
-    work_folder = target / WORK
+    existed_before = report_folder.exists()
+    report_folder.mkdir(parents=True, exist_ok=True)
+    work_folder = report_folder / WORK
     try:
         with _locked_folder(work_folder):
             # A run was killed while it moved its files: they are complete, so they are moved before
             # a new report is made.
             if (work_folder / READY).exists():
-                _move_report(work_folder, target, force)
-            _clear(work_folder)
+                _move_report(work_folder, report_folder, force)
+            _remove_files(work_folder)
             try:
                 yield work_folder
-                names = [path.name for path in work_folder.iterdir()]
+                file_names = [path.name for path in work_folder.iterdir()]
                 # Only now are the names of all files known; another program may have written
                 # meanwhile.
-                check_folder(target, names, force)
+                check_folder(report_folder, file_names, force)
                 # All contents reach the disk before the rename that declares the report complete,
                 # so that a loss of power cannot leave a complete report of empty files.
                 for path in (*work_folder.iterdir(), work_folder):
@@ -93,13 +93,13 @@ def new_report(folder: Path, force: bool = False) -> Iterator[Path]:
                 os.replace(work_folder / INPUTS, work_folder / READY)
                 store(work_folder)
             except BaseException:
-                _clear(work_folder)
+                _remove_files(work_folder)
                 raise
-            _move_report(work_folder, target, force)
+            _move_report(work_folder, report_folder, force)
     finally:
         if not existed_before:
             with suppress(OSError):  # unless there is something in it
-                target.rmdir()
+                report_folder.rmdir()
 
 
 def check_folder(folder: Path, names: Collection[str], force: bool = False) -> None:
@@ -116,27 +116,28 @@ def check_folder(folder: Path, names: Collection[str], force: bool = False) -> N
     InputError : it is the root or a home folder, or has a file of one of these names that no
         manifest lists, or a folder of this name
     """
-    target = folder.resolve()
-    if (protected_kind := _protected(target)) and not force:
+    report_folder = folder.resolve()
+    if (protected_kind := _protected_kind(report_folder)) and not force:
         raise InputError(
-            f"{folder} is {protected_kind}; name a folder inside with --out, or allow it with --force"
+            f"{folder} is {protected_kind}; name a folder inside with --out, or allow it with"
+            " --force"
         )
-    manifest = read_manifest(target)
-    hash_by_name = {*listed_files(manifest), INPUTS} if manifest else {}
+    manifest = read_manifest(report_folder)
+    own_names = {*listed_files(manifest), INPUTS} if manifest else {}
     foreign_names = []
     for name in sorted({*names, WORK}):
-        path = target / name
+        path = report_folder / name
         with suppress(FileNotFoundError, NotADirectoryError):
-            mode = path.lstat().st_mode
-            if stat.S_ISDIR(mode) != (name == WORK) or not _replaceable(mode):
+            file_mode = path.lstat().st_mode
+            if stat.S_ISDIR(file_mode) != (name == WORK) or not _is_replaceable(file_mode):
                 raise InputError(
-                    f"{folder / name} is {_kind_of_file(mode)}, and the report has a"
+                    f"{folder / name} is {_kind_of_file(file_mode)}, and the report has a"
                     f" {'folder' if name == WORK else 'file'} of this name; choose another folder"
                     " with --out"
                 )
             # A link is never taken for a file of a report: writing through it would change a file
             # elsewhere.
-            if name != WORK and (name not in hash_by_name or stat.S_ISLNK(mode)):
+            if name != WORK and (name not in own_names or stat.S_ISLNK(file_mode)):
                 foreign_names.append(name)
     if foreign_names and not force:
         names_in_words = ", ".join(foreign_names[:_NAMES_SHOWN])
@@ -146,35 +147,46 @@ def check_folder(folder: Path, names: Collection[str], force: bool = False) -> N
             else ""
         )
         raise InputError(
-            f"{folder} has {names_in_words}{other_count}, which no report of slipstick wrote; choose another"
+            f"{folder} has {names_in_words}{other_count}, which no report of slipstick wrote;"
+            " choose another"
             " folder with --out, or write over it with --force"
         )
 
 
-def _replaceable(mode: int) -> bool:
-    return stat.S_ISREG(mode) or stat.S_ISDIR(mode) or stat.S_ISLNK(mode)
+def _is_replaceable(file_mode: int) -> bool:
+    return stat.S_ISREG(file_mode) or stat.S_ISDIR(file_mode) or stat.S_ISLNK(file_mode)
 
 
-def _kind_of_file(mode: int) -> str:
-    return "a folder" if stat.S_ISDIR(mode) else "no folder" if _replaceable(mode) else "a device"
+def _kind_of_file(file_mode: int) -> str:
+    return (
+        "a folder"
+        if stat.S_ISDIR(file_mode)
+        else "no folder"
+        if _is_replaceable(file_mode)
+        else "a device"
+    )
 
 
-def _protected(target: Path) -> str:
+def _protected_kind(folder: Path) -> str:
     """Return the kind of a folder that a report should not be written to, such as a home folder;
     empty for others.
     """
-    if target == Path(target.anchor):
+    if folder == Path(folder.anchor):
         return "the root folder"
-    homes = []
+    home_folders = []
     with suppress(RuntimeError):
-        homes.append(Path.home())
+        home_folders.append(Path.home())
     with suppress(ImportError, AttributeError, KeyError, OSError):
         import pwd
 
         # Where another user runs the program, such as root, the home folder of the folder's owner
         # counts too.
-        homes += [Path(pwd.getpwuid(user).pw_dir) for user in (os.getuid(), target.stat().st_uid)]
-    return "a home folder" if target in [home.resolve() for home in homes] else ""
+        home_folders += [
+            Path(pwd.getpwuid(user_id).pw_dir) for user_id in (os.getuid(), folder.stat().st_uid)
+        ]
+    return (
+        "a home folder" if folder in [home_folder.resolve() for home_folder in home_folders] else ""
+    )
 
 
 @contextmanager
@@ -182,52 +194,54 @@ def _locked_folder(work_folder: Path) -> Iterator[None]:
     """Create the temporary folder of a report and lock it for this process. It is removed at the
     end unless files remain in it.
     """
-    handle: int | None = None
+    folder_handle: int | None = None
     while True:
         # Another process may hold the folder; the lock below waits for it.
         with suppress(FileExistsError):
             work_folder.mkdir()
         with suppress(FileNotFoundError):  # the run that was waited for has removed it
-            handle = locked(work_folder, wait=True)
+            folder_handle = locked(work_folder, wait=True)
             # The lock may be that of a folder which another run has removed and made anew since.
-            if handle is None or os.path.samestat(os.fstat(handle), work_folder.lstat()):
+            if folder_handle is None or os.path.samestat(
+                os.fstat(folder_handle), work_folder.lstat()
+            ):
                 break
-        if handle is not None:
-            os.close(handle)
+        if folder_handle is not None:
+            os.close(folder_handle)
     try:
         yield
     finally:
         with suppress(OSError):
             work_folder.rmdir()
-        if handle is not None:
-            os.close(handle)
+        if folder_handle is not None:
+            os.close(folder_handle)
 
 
-def _clear(work_folder: Path) -> None:
+def _remove_files(work_folder: Path) -> None:
     """Remove the files that a killed run left."""
     for path in work_folder.iterdir():
         path.unlink()
 
 
-def _move_report(work_folder: Path, target: Path, force: bool) -> None:
+def _move_report(work_folder: Path, report_folder: Path, force: bool) -> None:
     """Move the files of a complete report over those of the earlier one, the manifest last."""
-    names = sorted(path.name for path in work_folder.iterdir() if path.name != READY)
-    check_folder(target, [*names, INPUTS], force)
+    file_names = sorted(path.name for path in work_folder.iterdir() if path.name != READY)
+    check_folder(report_folder, [*file_names, INPUTS], force)
     earlier_hashes, new_hashes = (
         listed_files(read_manifest(manifest_path))
-        for manifest_path in (target / INPUTS, work_folder / READY)
+        for manifest_path in (report_folder / INPUTS, work_folder / READY)
     )
-    for name in names:
-        _move_file(work_folder / name, target / name)
+    for name in file_names:
+        _move_file(work_folder / name, report_folder / name)
     # Files of the earlier report that the new one lacks, such as a picture removed from the study,
     # would seem to belong to it.
     for name in earlier_hashes.keys() - new_hashes.keys():
-        if _unchanged(target / name, earlier_hashes[name]):
-            (target / name).unlink()
-    store(target)
+        if _is_unchanged(report_folder / name, earlier_hashes[name]):
+            (report_folder / name).unlink()
+    store(report_folder)
     # The manifest comes last: until then a reader sees that the report was interrupted.
-    _move_file(work_folder / READY, target / INPUTS)
-    store(target)
+    _move_file(work_folder / READY, report_folder / INPUTS)
+    store(report_folder)
 
 
 def _move_file(new_file: Path, old_file: Path) -> None:
@@ -239,7 +253,7 @@ def _move_file(new_file: Path, old_file: Path) -> None:
         raise OSError(error.errno, f"{error.strerror} ({INTERRUPTED})", str(old_file)) from None
 
 
-def _unchanged(path: Path, listed_hash: str) -> bool:
+def _is_unchanged(path: Path, listed_hash: str) -> bool:
     """Return whether a file is still as a report wrote it. Pictures, whose bytes depend on
     libraries, are compared by name only.
     """
@@ -260,7 +274,7 @@ def digest(path: Path) -> str:
         return "missing"
     # Fonts and versions of the drawing library change the bytes of a picture without a change of
     # results.
-    return "drawn" if path.suffix in _DRAWN else sha256(path.read_bytes()).hexdigest()
+    return "drawn" if path.suffix in _DRAWN_ENDINGS else sha256(path.read_bytes()).hexdigest()
 
 
 def written(folder: Path) -> tuple[Mapping[str, Any], list[str]]:
@@ -322,5 +336,5 @@ def _is_plain_name(name: object) -> bool:
     """Return whether a name is that of a file directly in the report's folder."""
     # A manifest can be edited by hand: a name with a folder in it could make a run remove files
     # elsewhere.
-    reserved = (INPUTS, WORK, READY, "..")
-    return isinstance(name, str) and Path(name).name == name and name not in reserved
+    reserved_names = (INPUTS, WORK, READY, "..")
+    return isinstance(name, str) and Path(name).name == name and name not in reserved_names

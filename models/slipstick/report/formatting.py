@@ -37,7 +37,7 @@ _LONGEST_WORD = 24  # what is longer is broken where a table is too wide for the
 # What Markdown, and the mathematics that some viewers add to it, would take as a sign.
 _MARKS = re.compile(r"[\\`*|~$]|\](?=[(\[])|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])")
 _MARKS_INSIDE = re.compile(rf"[\[\]]|{_MARKS.pattern}")
-_PLAIN = str.maketrans(
+_ASCII_SIGNS = str.maketrans(
     {"µ": "u", "μ": "u", "·": "*", "×": "x", "–": "-", "—": "-", "−": "-", "≤": "<=", "≥": ">="}
 )
 
@@ -93,7 +93,7 @@ def quantity(value: float | None, unit: str, digits: int = 4, ends: Ends = NO_EN
         )
     # The value and both ends share one prefix, so that they can be compared at a glance.
     unit_name, factor = choose([high if value is None else value], Dimension.of(unit))
-    text = bracketed(*(_number(number, factor, digits) for number in (value, low, high)))
+    text = bracketed(*(_number_text(number, factor, digits) for number in (value, low, high)))
     return f"{text} {unit_name.removeprefix('1')}".rstrip()
 
 
@@ -114,7 +114,7 @@ def value_amount(name: str, value: float | None, unit: str, ends: Ends = NO_ENDS
     return quantity(value, unit, ends=ends)
 
 
-_IN_PERCENT = ("share", "part", "utilization", "efficiency")
+_PERCENT_WORDS = ("share", "part", "utilization", "efficiency")
 """First words of what is written in percent."""
 
 
@@ -124,7 +124,7 @@ def _to_four_digits(number: float | None) -> float | None:
 
 def setting_amount(path: str, value: float, unit: str, words: Words, ends: Ends = NO_ENDS) -> str:
     """Write the amount of a setting without its name, shares in percent."""
-    if unit == "1" and 0 < value < 1 and words.quantity(path).startswith(_IN_PERCENT):
+    if unit == "1" and 0 < value < 1 and words.quantity(path).startswith(_PERCENT_WORDS):
         return percent(value, ends=ends if None not in ends and ends[0] != ends[1] else NO_ENDS)
     return reader_amount(value, unit, 6 if value == int(value) else 4, ends)
 
@@ -143,15 +143,17 @@ def reader_amount(value: float | None, unit: str, digits: int = 4, ends: Ends = 
         return quantity(value, unit, digits, ends)
     # The tolerance keeps a rate of exactly one a minute on its rung, though 1/60 has no exact
     # double.
-    name, factor, _ = [rung for rung in RATE_UNITS if rung[2] * (1 - 1e-9) <= abs(value)][-1]
+    unit_name, factor, _ = [
+        rate_unit for rate_unit in RATE_UNITS if rate_unit[2] * (1 - 1e-9) <= abs(value)
+    ][-1]
     if factor == 1.0:
         return quantity(value, unit, digits, ends)
     low, high = (None if end is None else end / factor for end in ends)
-    return f"{quantity(value / factor, '1', ends=(low, high))} {name}"
+    return f"{quantity(value / factor, '1', ends=(low, high))} {unit_name}"
 
 
 _ARRIVALS = re.compile(r"classes\.([^.]+)\.arrivals")
-_SPANS = {"/s": "a second", "/min": "a minute", "/h": "an hour"}
+_TIME_SPANS = {"/s": "a second", "/min": "a minute", "/h": "an hour"}
 
 
 def _rate_of_class(path: str, amount: str) -> str:
@@ -163,8 +165,8 @@ def _rate_of_class(path: str, amount: str) -> str:
     number, _, rate_unit = amount.rpartition(" ")
     class_match = _ARRIVALS.fullmatch(path)
     return (
-        f"{number} {spelt(class_match[1])} {_SPANS[rate_unit]}"
-        if class_match and rate_unit in _SPANS
+        f"{number} {spelt(class_match[1])} {_TIME_SPANS[rate_unit]}"
+        if class_match and rate_unit in _TIME_SPANS
         else ""
     )
 
@@ -232,8 +234,8 @@ def bounded(
         if setting_text.endswith(amount)
         else setting_text.partition(amount)
     )
-    limit = bounded_amount(path, value, unit, words, ends, is_lower=is_lower)
-    return f"with {text_before}{limit}{text_after}"
+    limit_text = bounded_amount(path, value, unit, words, ends, is_lower=is_lower)
+    return f"with {text_before}{limit_text}{text_after}"
 
 
 def bounded_amount(
@@ -360,7 +362,7 @@ def bracketed(value: str, low: str, high: str) -> str:
     return f"{low} to {high}" if value == NOTHING else f"{value} ({low} to {high})"
 
 
-def _number(value: float | None, factor: float, digits: int) -> str:
+def _number_text(value: float | None, factor: float, digits: int) -> str:
     if value is None or isnan(value):
         return NOTHING
     text = f"{value / factor:.{digits}g}"
@@ -397,8 +399,8 @@ def escape(text: str, in_brackets: bool = False) -> str:
     ('a\\|b &lt;i> \\`x\\` step_1', 'a \\[b')
     """
     # Inside of a link's text brackets would end it.
-    marks = _MARKS_INSIDE if in_brackets else _MARKS
-    return marks.sub(r"\\\g<0>", " ".join(text.split())).replace("<", "&lt;")
+    mark_pattern = _MARKS_INSIDE if in_brackets else _MARKS
+    return mark_pattern.sub(r"\\\g<0>", " ".join(text.split())).replace("<", "&lt;")
 
 
 def prose(text: str) -> str:
@@ -414,9 +416,11 @@ def code(text: str) -> str:
     """
     escaped_text = " ".join(text.split()).replace("|", r"\|")
     # Markdown ends code at a run of as many backticks as opened it.
-    longest_run = max((len(run) for run in re.findall("`+", escaped_text)), default=0)
-    fence = "`" * (longest_run + 1)
-    return f"{fence} {escaped_text} {fence}" if longest_run else f"`{escaped_text}`"
+    longest_backticks = max(
+        (len(backticks) for backticks in re.findall("`+", escaped_text)), default=0
+    )
+    fence = "`" * (longest_backticks + 1)
+    return f"{fence} {escaped_text} {fence}" if longest_backticks else f"`{escaped_text}`"
 
 
 def markdown_table(
@@ -443,13 +447,15 @@ def markdown_table(
     | a    |  1 s |
     | b    |  2 s |
     """
-    texts = [list(row) for row in rows]
-    number_set = set(number_columns)
-    common_sentence, shown_columns = telling(titles, texts)
-    number_positions = [index for index, column in enumerate(shown_columns) if column in number_set]
+    text_rows = [list(row) for row in rows]
+    number_column_set = set(number_columns)
+    common_sentence, shown_columns = telling(titles, text_rows)
+    number_positions = [
+        index for index, column in enumerate(shown_columns) if column in number_column_set
+    ]
     tables = _fitting_tables(
         [titles[column] for column in shown_columns],
-        [[row[column] for column in shown_columns] for row in texts],
+        [[row[column] for column in shown_columns] for row in text_rows],
         number_positions,
     )
     return "\n\n".join([common_sentence, *tables] if common_sentence else tables)
@@ -463,14 +469,16 @@ def telling(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> tuple[str, 
     ----------
     titles, rows : of a table
     """
-    columns = list(zip(*rows, strict=True)) if rows else [()] * len(titles)
+    cells_by_column = list(zip(*rows, strict=True)) if rows else [()] * len(titles)
     filled_columns = [
         column
-        for column, cells in enumerate(columns)
+        for column, cells in enumerate(cells_by_column)
         if not rows or any(cell not in ("", NOTHING) for cell in cells)
     ]
     equal_columns = [
-        column for column in filled_columns if len(rows) > 1 and len(set(columns[column])) == 1
+        column
+        for column in filled_columns
+        if len(rows) > 1 and len(set(cells_by_column[column])) == 1
     ]
     differing_columns = [column for column in filled_columns if column not in equal_columns]
     # A table of one column would be harder to read than the repetition.
@@ -478,7 +486,8 @@ def telling(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> tuple[str, 
         return "", filled_columns or list(range(len(titles)))
     # A title that ends in a number, such as a condition, does not run into its value.
     common_cells = [
-        f"{titles[column]}{':' if titles[column][-1:].isdigit() else ''} {columns[column][0]}"
+        f"{titles[column]}{':' if titles[column][-1:].isdigit() else ''}"
+        f" {cells_by_column[column][0]}"
         for column in equal_columns
     ]
     return f"In every row: {', '.join(common_cells)}." if common_cells else "", differing_columns
@@ -491,16 +500,16 @@ def _fitting_tables(
     or split by columns.
     """
     table = _markdown_grid(titles, rows, number_columns)
-    if _width(table) <= PAGE_WIDTH:
+    if _table_width(table) <= PAGE_WIDTH:
         return [table]
-    widths = {
+    width_by_column = {
         column: max(len(row[column]) for row in rows)
         for column in range(1, len(titles))
         if column not in set(number_columns)
     }
-    widest_column = max(widths, key=lambda column: widths[column], default=0)
+    widest_column = max(width_by_column, key=lambda column: width_by_column[column], default=0)
     # The longest texts become notes first: this keeps the numbers side by side.
-    if widths.get(widest_column, 0) > _LONGEST_CELL:
+    if width_by_column.get(widest_column, 0) > _LONGEST_CELL:
         notes = Notes()
         marked_rows = [
             [
@@ -521,7 +530,7 @@ def _fitting_tables(
     # Rows and columns change places only if that makes the table narrower.
     if (
         len(rows) < len(titles)
-        and _width(
+        and _table_width(
             transposed_table := _markdown_grid(
                 transposed[0], transposed[1:], range(1, len(rows) + 1)
             )
@@ -529,15 +538,17 @@ def _fitting_tables(
         <= PAGE_WIDTH
     ):
         return [transposed_table]
-    column_groups = folds(_widths(titles, rows), PAGE_WIDTH - 4, 3)
+    column_groups = folds(_column_widths(titles, rows), PAGE_WIDTH - 4, 3)
     if len(column_groups) == 1:
         return [table]
     tables = []
     for column_group in column_groups:
         group_titles = [titles[column] for column in column_group]
-        cells = [[row[column] for column in column_group] for row in rows]
+        group_rows = [[row[column] for column in column_group] for row in rows]
         tables.append(
-            _markdown_grid(group_titles, cells, _positions_in_group(number_columns, column_group))
+            _markdown_grid(
+                group_titles, group_rows, _positions_in_group(number_columns, column_group)
+            )
         )
     return tables
 
@@ -580,35 +591,39 @@ def _positions_in_group(columns: Iterable[int], column_group: Sequence[int]) -> 
     return [column_group.index(column) for column in columns if column in column_group]
 
 
-def _widths(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> list[int]:
+def _column_widths(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> list[int]:
     return [max(3, *map(len, cells)) for cells in zip(titles, *rows, strict=True)]
 
 
-def _width(table: str) -> int:
+def _table_width(table: str) -> int:
     return max(map(len, table.splitlines()))
 
 
 def _markdown_grid(
     titles: Sequence[str], rows: Sequence[Sequence[str]], number_columns: Iterable[int]
 ) -> str:
-    number_set = set(number_columns)
-    widths = _widths(titles, rows)
-    rule = [
-        "-" * (size - 1) + (":" if column in number_set else "-")
-        for column, size in enumerate(widths)
+    number_column_set = set(number_columns)
+    column_widths = _column_widths(titles, rows)
+    rule_cells = [
+        "-" * (column_width - 1) + (":" if column in number_column_set else "-")
+        for column, column_width in enumerate(column_widths)
     ]
-    lines = [*_aligned([titles], widths, number_set), rule, *_aligned(rows, widths, number_set)]
+    lines = [
+        *_aligned([titles], column_widths, number_column_set),
+        rule_cells,
+        *_aligned(rows, column_widths, number_column_set),
+    ]
     return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
 
 
 def _aligned(
-    rows: Iterable[Sequence[str]], widths: Sequence[int], number_columns: Container[int]
+    rows: Iterable[Sequence[str]], column_widths: Sequence[int], number_columns: Container[int]
 ) -> Iterator[list[str]]:
     for row in rows:
-        cells_and_widths = enumerate(zip(row, widths, strict=True))
+        cells_and_widths = enumerate(zip(row, column_widths, strict=True))
         yield [
-            cell.rjust(size) if column in number_columns else cell.ljust(size)
-            for column, (cell, size) in cells_and_widths
+            cell.rjust(column_width) if column in number_columns else cell.ljust(column_width)
+            for column, (cell, column_width) in cells_and_widths
         ]
 
 
@@ -635,10 +650,10 @@ def plain_table(
     free_width = (width or terminal_width()) - 2 * (len(titles) - 1)
     # A title is not broken, nor is a word of some length: a table that is parted reads better.
     least_widths = [
-        size
+        column_width
         if column in number_columns
         else _least_width(titles[column], [row[column] for row in rows])
-        for column, size in enumerate(widths)
+        for column, column_width in enumerate(widths)
     ]
     if (
         sum(least_widths) > free_width
@@ -656,14 +671,21 @@ def plain_table(
         return "\n\n".join(tables)
     while sum(widths) > free_width and (
         shrinkable_columns := [
-            column for column, size in enumerate(widths) if size > least_widths[column]
+            column
+            for column, column_width in enumerate(widths)
+            if column_width > least_widths[column]
         ]
     ):
         # The widest column gives way first; each is wrapped no further than its longest word.
-        widest = max(shrinkable_columns, key=lambda index: widths[index])
-        widths[widest] = max(least_widths[widest], widths[widest] - (sum(widths) - free_width))
+        widest_column = max(shrinkable_columns, key=lambda index: widths[index])
+        widths[widest_column] = max(
+            least_widths[widest_column], widths[widest_column] - (sum(widths) - free_width)
+        )
     folded_rows = [
-        [_folded_cell(cell, size).split("\n") for cell, size in zip(row, widths, strict=True)]
+        [
+            _folded_cell(cell, column_width).split("\n")
+            for cell, column_width in zip(row, widths, strict=True)
+        ]
         for row in rows
     ]
     lines = [
@@ -674,11 +696,11 @@ def plain_table(
         max([len(title) + 2, *map(len, cells)])
         for title, *cells in zip(titles, *lines, strict=True)
     ]
-    rule = "  ".join("-" * size for size in widths)
+    rule_line = "  ".join("-" * column_width for column_width in widths)
     title_line, *row_lines = (
         "  ".join(cells).rstrip() for cells in _aligned([titles, *lines], widths, number_columns)
     )
-    return "\n".join([title_line, rule, *row_lines])
+    return "\n".join([title_line, rule_line, *row_lines])
 
 
 def _least_width(title: str, cells: Sequence[str]) -> int:
@@ -688,8 +710,8 @@ def _least_width(title: str, cells: Sequence[str]) -> int:
 
 def _folded_cell(cell: str, width: int) -> str:
     """Break a text that is too wide: between words, or after the dots of a path."""
-    path_parts = [f"{word_part}." for word_part in cell.split(".")] if " " not in cell else []
-    if not path_parts:
+    path_keys = [f"{path_key}." for path_key in cell.split(".")] if " " not in cell else []
+    if not path_keys:
         return (
             "\n".join(textwrap.wrap(cell, width, break_on_hyphens=False))
             if len(cell) > width
@@ -697,7 +719,7 @@ def _folded_cell(cell: str, width: int) -> str:
         )
     lines = []
     line = ""
-    for word in [*path_parts[:-1], path_parts[-1][:-1]]:
+    for word in [*path_keys[:-1], path_keys[-1][:-1]]:
         if line and len(line) + len(word) > width:
             lines.append(line)
             line = ""
@@ -717,7 +739,7 @@ def ascii_only(text: str) -> str:
     '5 us, naive, 3*d'
     """
     # Accents are separated from their letters and dropped, so that "Poincaré" stays readable.
-    decomposed = unicodedata.normalize("NFKD", text.translate(_PLAIN))
+    decomposed = unicodedata.normalize("NFKD", text.translate(_ASCII_SIGNS))
     base_signs = "".join(sign for sign in decomposed if not unicodedata.combining(sign))
     return base_signs.encode("ascii", "replace").decode("ascii")
 
@@ -764,7 +786,7 @@ def table_texts(
                 [
                     escape_text(cell)
                     if isinstance(cell := column.cells[row], str)
-                    else _cell(column, row)
+                    else _cell_text(column, row)
                     for row in rows
                 ]
             )
@@ -791,7 +813,7 @@ def table_texts(
     )
 
 
-def _cell(column: ResultColumn, row: int) -> str:
+def _cell_text(column: ResultColumn, row: int) -> str:
     low, high = (end[row] for end in column.ends) if column.ends else NO_ENDS
     unit = column.unit if isinstance(column.unit, str) else column.unit[row]
     value = column.cells[row]
@@ -807,7 +829,7 @@ def result_table(table: ResultTable, common_words: Mapping[str, str] = NOTHING_S
     """
     titles, rows, number_columns = table_texts(table, common_words=common_words)
     failure_list = "\n".join(
-        f"- {', '.join(_labels(table, row))}: {escape(reason)}"
+        f"- {', '.join(_labels_of_row(table, row))}: {escape(reason)}"
         for row, reason in table.failed.items()
     )
     blocks = [
@@ -818,13 +840,13 @@ def result_table(table: ResultTable, common_words: Mapping[str, str] = NOTHING_S
     return "\n\n".join(block for block in blocks if block)
 
 
-def _labels(table: ResultTable, row: int) -> Iterable[str]:
+def _labels_of_row(table: ResultTable, row: int) -> Iterable[str]:
     """Yield the labels that identify a row."""
     for column in table.columns:
         if column.place and column.on_page and column.cells[row] is not None:
             name = column.title or column.name
             cell = column.cells[row]
-            yield f"{escape(name)} = {cell if isinstance(cell, str) else _cell(column, row)}"
+            yield f"{escape(name)} = {cell if isinstance(cell, str) else _cell_text(column, row)}"
 
 
 def question_section(result: QuestionResult, common_words: Mapping[str, str] = NOTHING_SAID) -> str:

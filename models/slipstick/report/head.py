@@ -36,8 +36,8 @@ _FEW_CASES = 8
 
 _LEAST_SHARE = 0.05  # part of the time that is named beside the largest
 _WORK_TOLERANCE = 0.02  # relative difference of work that a simulation may leave
-_HARDWARE = ("machine", "technology", "resources", "stations", "method", "simulation")
-_LOAD = ("classes", "population.arrivals", "workload")
+_HARDWARE_PATHS = ("machine", "technology", "resources", "stations", "method", "simulation")
+_LOAD_PATHS = ("classes", "population.arrivals", "workload")
 _NO_DOUBTS = (
     "speed-up counts",
     "stopped at",
@@ -57,25 +57,25 @@ def head_lines(results: Results, value_names: Sequence[str]) -> list[str]:
     question_lines = [
         line for question in results.questions.values() for line in question.headline(results.words)
     ][:_MOST_LINES]
-    question_lines += _not_examined(results)
-    comparable = len(results.cases) <= 1 + _FEW_CASES and not any(
+    question_lines += _not_examined_lines(results)
+    are_cases_comparable = len(results.cases) <= 1 + _FEW_CASES and not any(
         question.own_cases for question in results.questions.values()
     )
-    comparison_lines = list(_comparison_lines(results, value_names)) if comparable else []
+    comparison_lines = list(_comparison_lines(results, value_names)) if are_cases_comparable else []
     answer_lines = (
         [*comparison_lines, *question_lines]
         if results.cases_first
         else [*question_lines, *comparison_lines]
     )
-    lines = [*_recommendation(results, value_names), *answer_lines]
+    lines = [*_recommendation_lines(results, value_names), *answer_lines]
     # Where questions alone are answered, the first case is only their starting point.
-    base = (
+    base_lines = (
         list(_base_lines(results, value_names))
         if comparison_lines or len(results.cases) == 1 or not question_lines
         else []
     )
-    asks_of_base = _HOW_MUCH.match(results.title) and not question_lines
-    lines = [*base, *lines] if asks_of_base else [*lines, *base]
+    asks_for_base = _HOW_MUCH.match(results.title) and not question_lines
+    lines = [*base_lines, *lines] if asks_for_base else [*lines, *base_lines]
     if not question_lines:
         lines += [
             line
@@ -88,12 +88,14 @@ def head_lines(results: Results, value_names: Sequence[str]) -> list[str]:
 
 
 def decision(results: Results, value_names: Sequence[str]) -> TextTable | None:
-    """Return the table of alternatives of the first question that has one, else that of the cases."""
+    """Return the table of alternatives of the first question that has one, else that of the
+    cases.
+    """
     words = results.words
     for question in results.questions.values():
         if table := question.decision(words):
             titles, rows = table
-            return TextTable(titles, rows, [*_numeric(titles, rows)])
+            return TextTable(titles, rows, [*_numeric_columns(titles, rows)])
     name_and_cases = _comparable_cases(results, value_names)
     # Cases of different work have no order, so nothing to decide between them.
     if len(results.cases) > 1 + _FEW_CASES or name_and_cases is None or len(name_and_cases[1]) < 2:
@@ -111,10 +113,10 @@ def decision(results: Results, value_names: Sequence[str]) -> TextTable | None:
     return TextTable(titles, rows, range(1, len(titles))) if len(rows) > 1 else None
 
 
-def _numeric(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[int]:
+def _numeric_columns(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[int]:
     """Yield the indices of columns whose cells are amounts or empty.
 
-    >>> list(_numeric(["case", "a", "b", "c"], [["x", "-3 %", "-", "-"], ["y", "2 %", "4", "none"]]))
+    >>> list(_numeric_columns(["case", "a", "b", "c"], [["x", "-3 %", "-", "-"], ["y", "2 %", "4", "none"]]))
     [1, 2]
     """
     for column in range(len(titles)):
@@ -123,7 +125,7 @@ def _numeric(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[i
             yield column
 
 
-def _not_examined(results: Results) -> Iterator[str]:
+def _not_examined_lines(results: Results) -> Iterator[str]:
     """Yield a sentence on the cases that no search examined, where searches examined the first case
     only.
     """
@@ -135,7 +137,10 @@ def _not_examined(results: Results) -> Iterator[str]:
     left_out = [case for case in cases[1:] if results.cases[case].model == model]
     if left_out and len(cases) <= 1 + _FEW_CASES:
         words = results.words
-        yield f"only {words.case(cases[0])} was searched, not {joined(list(map(words.case, left_out)), 'or')}"
+        yield (
+            f"only {words.case(cases[0])} was searched, not"
+            f" {joined(list(map(words.case, left_out)), 'or')}"
+        )
 
 
 def _value_text(answer: Answer, name: str) -> str:
@@ -143,7 +148,7 @@ def _value_text(answer: Answer, name: str) -> str:
     return value_amount(name, answer.find(name), answer.unit(name), answer.ends(name))
 
 
-def _recommendation(results: Results, value_names: Sequence[str]) -> Iterator[str]:
+def _recommendation_lines(results: Results, value_names: Sequence[str]) -> Iterator[str]:
     """Yield the sentence that recommends a case, if one case is best by all questions and by the
     compared value.
     """
@@ -152,23 +157,27 @@ def _recommendation(results: Results, value_names: Sequence[str]) -> Iterator[st
     name_and_cases = _comparable_cases(results, value_names)
     if not name_and_cases or len(name_and_cases[1]) < 2:
         return
-    name, cases = name_and_cases
+    value_name, ranked_cases = name_and_cases
     if not results.questions and _WHICH.match(results.title):
-        cases_and_reasons = [(cases[0][0], "")]
+        cases_and_reasons = [(ranked_cases[0][0], "")]
     if len({case for case, _ in cases_and_reasons}) != 1:
         return
-    (first_case, best_answer), (_, second_answer) = cases[0], cases[1]
+    (first_case, best_answer), (_, second_answer) = ranked_cases[0], ranked_cases[1]
     (best_case, reason), *_ = cases_and_reasons
     # Nothing is recommended where a question and the values disagree, or where the order lies
     # within intervals.
-    if first_case != best_case or _doubt(best_answer, second_answer, name):
+    if first_case != best_case or _order_doubt(best_answer, second_answer, value_name):
         return
     words = results.words
-    quality = "it is the fastest" if name == "time" else f"it has the best {words.value(name)}"
-    value_text = _value_text(best_answer, name)
+    quality = (
+        "it is the fastest"
+        if value_name == "time"
+        else f"it has the best {words.value(value_name)}"
+    )
+    value_text = _value_text(best_answer, value_name)
     amount = f", {value_text}" if "(" in value_text else f" ({value_text})"
     amount += f"{',' if reason else ''}{' and ' if reason else ''}{reason}"
-    yield f"{words.case(first_case)} is the best of {len(cases)}: {quality}{amount}"
+    yield f"{words.case(first_case)} is the best of {len(ranked_cases)}: {quality}{amount}"
 
 
 _WHICH = re.compile(r"which\b", re.IGNORECASE)
@@ -187,28 +196,28 @@ def _comparable_cases(
     if len(results.cases) < 2:
         return None
     (base, base_answer), *further_cases = results.cases.items()
-    name = _first_name(base_answer, value_names)
+    value_name = _first_name(base_answer, value_names)
     # A value of 0 gives no ratio.
-    if not base_answer.find(name) or base_answer.failed:
+    if not base_answer.find(value_name) or base_answer.failed:
         return None
     comparable_cases = [
         (case, answer_of_case)
         for case, answer_of_case in further_cases
-        if answer_of_case.find(name)
+        if answer_of_case.find(value_name)
         and not answer_of_case.failed
-        and _do_same_work(results, base, case, name)
+        and _do_same_work(results, base, case, value_name)
     ]
-    more_is_better = split_name(name)[0] in ("throughput", "speedup", "efficiency")
-    cases = sorted(
+    more_is_better = split_name(value_name)[0] in ("throughput", "speedup", "efficiency")
+    ranked_cases = sorted(
         [(base, base_answer), *comparable_cases],
         key=lambda case_and_answer: (
-            (case_and_answer[1].find(name) or 0.0) * (-1 if more_is_better else 1)
+            (case_and_answer[1].find(value_name) or 0.0) * (-1 if more_is_better else 1)
         ),
     )
-    return name, cases
+    return value_name, ranked_cases
 
 
-def _do_same_work(results: Results, base: str, case: str, name: str) -> bool:
+def _do_same_work(results: Results, base: str, case: str, value_name: str) -> bool:
     """Return whether two cases do the same work, so that their values can be compared.
 
     Either they have the same useful work, speed-up times time, or they differ in the machine or
@@ -226,11 +235,11 @@ def _do_same_work(results: Results, base: str, case: str, name: str) -> bool:
         if base_settings.get(path) != case_settings.get(path)
     }
     if base_answer.model != case_answer.model or any(
-        path.startswith(_LOAD) for path in differing_paths
+        path.startswith(_LOAD_PATHS) for path in differing_paths
     ):
         return False
     # Throughput compares systems under any number of customers; times do so only for the same work.
-    if split_name(name)[0] == "throughput":
+    if split_name(value_name)[0] == "throughput":
         return True
     work_measures = [
         (compared_answer.find("speedup") or 0.0) * (compared_answer.find("time") or 0.0)
@@ -243,7 +252,7 @@ def _do_same_work(results: Results, base: str, case: str, name: str) -> bool:
     if all(work_measures):
         # Speed-up times time is the time of one processor, hence a measure of the work.
         return isclose(*work_measures, rel_tol=_WORK_TOLERANCE)
-    return all(path.startswith((*_HARDWARE, "population")) for path in differing_paths)
+    return all(path.startswith((*_HARDWARE_PATHS, "population")) for path in differing_paths)
 
 
 def _first_name(first_answer: Answer, value_names: Sequence[str]) -> str:
@@ -263,22 +272,23 @@ def _base_lines(results: Results, value_names: Sequence[str]) -> Iterator[str]:
         return
     words = results.words
     case, base_answer = next(iter(results.cases.items()))
-    name = _first_name(base_answer, value_names)
+    value_name = _first_name(base_answer, value_names)
     opening = words.case(case) if len(results.cases) > 1 else ""
     if given_values := list(_searched_values(results, base_answer)):
         opening = f"{opening or 'as'}{' as' if opening else ''} given ({joined(given_values)})"
     opening = f"{opening}: " if opening else ""
-    if base_answer.failed or not name:
+    if base_answer.failed or not value_name:
         yield f"{opening}no answer: {base_answer.refusal}"
         return
-    line = f"{opening}{words.measured(name, _value_text(base_answer, name))}"
+    line = f"{opening}{words.measured(value_name, _value_text(base_answer, value_name))}"
     total_time = sum(base_answer.account.values())
     if len(base_answer.account) > 1 and total_time > 0:
         parts_by_time = sorted(
             base_answer.account.items(), key=lambda label_and_time: -label_and_time[1]
         )
         shares_in_words = [
-            f"{percent(seconds / total_time)} {'of its time ' if index == 0 else ''}on {words.part(label)}"
+            f"{percent(seconds / total_time)} {'of its time ' if index == 0 else ''}on"
+            f" {words.part(label)}"
             for index, (label, seconds) in enumerate(parts_by_time[:3])
             if seconds >= _LEAST_SHARE * total_time
         ]
@@ -301,8 +311,10 @@ def _searched_values(results: Results, answer: Answer) -> Iterator[str]:
     if len(paths) <= _MOST_SEARCHED:
         for path in paths:
             if entry := answer.described.get(path):
-                quantity = entry.given
-                yield setting(path, quantity.value, str(quantity.dimension), results.words)
+                given_quantity = entry.given
+                yield setting(
+                    path, given_quantity.value, str(given_quantity.dimension), results.words
+                )
 
 
 def _comparison_lines(results: Results, value_names: Sequence[str]) -> Iterator[str]:
@@ -310,52 +322,60 @@ def _comparison_lines(results: Results, value_names: Sequence[str]) -> Iterator[
     name_and_cases = _comparable_cases(results, value_names)
     if name_and_cases is None or len(name_and_cases[1]) < 2:
         return
-    name, cases = name_and_cases
+    value_name, ranked_cases = name_and_cases
     words = results.words
     base, base_answer = next(iter(results.cases.items()))
     ratio_clauses = [
-        _ratio(words.case(case), base_answer, case_answer, name, words)
-        for case, case_answer in cases
+        _ratio_clause(words.case(case), base_answer, case_answer, value_name, words)
+        for case, case_answer in ranked_cases
         if case != base
     ]
     yield f"compared with {words.case(base)}: {joined(ratio_clauses)}"
 
 
-def _doubt(first_answer: Answer, second_answer: Answer, name: str) -> str:
+def _order_doubt(first_answer: Answer, second_answer: Answer, value_name: str) -> str:
     """Return the words that mark the order of two answers as undecided, or nothing; where both have
     draws of the same uncertain settings, the draws decide.
     """
-    if name in first_answer.draws and first_answer.draws.keys() == second_answer.draws.keys():
+    if value_name in first_answer.draws and first_answer.draws.keys() == second_answer.draws.keys():
         # Answers at the same draws are compared draw by draw: common uncertainty, which makes
         # intervals overlap, does not change their order.
-        part_less = float((first_answer.draws[name] < second_answer.draws[name]).mean())
+        share_of_draws_below = float(
+            (first_answer.draws[value_name] < second_answer.draws[value_name]).mean()
+        )
         return (
             " (undecided within the ranges)"
-            if DRAWS_AGAINST < part_less < 1 - DRAWS_AGAINST
+            if DRAWS_AGAINST < share_of_draws_below < 1 - DRAWS_AGAINST
             else ""
         )
-    return " (undecided)" if overlap(first_answer.ends(name), second_answer.ends(name)) else ""
+    return (
+        " (undecided)"
+        if overlap(first_answer.ends(value_name), second_answer.ends(value_name))
+        else ""
+    )
 
 
 DRAWS_AGAINST = 0.05
 """Part of the draws in which an order may be the other one, and is decided nonetheless."""
 
 
-def _ratio(case: str, base_answer: Answer, case_answer: Answer, name: str, words: Words) -> str:
+def _ratio_clause(
+    case: str, base_answer: Answer, case_answer: Answer, value_name: str, words: Words
+) -> str:
     """Write the ratio of a case to the first case: how many times as fast, or as much."""
-    ratio = (case_answer.find(name) or 0.0) / (base_answer.find(name) or 1.0)
-    doubt = _doubt(base_answer, case_answer, name)
+    ratio = (case_answer.find(value_name) or 0.0) / (base_answer.find(value_name) or 1.0)
+    doubt = _order_doubt(base_answer, case_answer, value_name)
     # To three digits there is no difference.
     if "1" in (plain(ratio, 3), plain(1 / ratio, 3)):
-        return f"{case} about as fast" if name == "time" else f"{case} about the same"
-    if name == "time":
+        return f"{case} about as fast" if value_name == "time" else f"{case} about the same"
+    if value_name == "time":
         comparison = (
             f"{plain(1 / ratio, 3)} times as fast"
             if ratio < 1
             else f"{plain(ratio, 3)} times as long"
         )
         return f"{case} {comparison}{doubt}"
-    return f"{case} {plain(ratio, 3)} times the {words.value(name)}{doubt}"
+    return f"{case} {plain(ratio, 3)} times the {words.value(value_name)}{doubt}"
 
 
 def _sweep_lines(sweep: Sweep, value_names: Sequence[str], results: Results) -> Iterator[str]:
@@ -363,34 +383,39 @@ def _sweep_lines(sweep: Sweep, value_names: Sequence[str], results: Results) -> 
     best; only for one case and one numeric axis.
     """
     words = results.words
-    name = next((name_asked for name_asked in value_names if name_asked in sweep.columns), "")
-    if not name or len(sweep.axes) != 1 or sweep.axes[0].named or len(set(sweep.cases)) > 1:
+    value_name = next((name_asked for name_asked in value_names if name_asked in sweep.columns), "")
+    if not value_name or len(sweep.axes) != 1 or sweep.axes[0].named or len(set(sweep.cases)) > 1:
         return
     axis = sweep.axes[0]
-    column = sweep.columns[name]
+    column = sweep.columns[value_name]
     finite_rows = [row for row in range(len(sweep)) if isfinite(column[row])]
     if len(finite_rows) < 2:
         return
-    low, high = sweep.ends(name)
+    low, high = sweep.ends(value_name)
 
     def value_at(row: int) -> str:
         ends = float(low[row]), float(high[row])
-        return value_amount(name, float(column[row]), sweep.units[name], ends)
+        return value_amount(value_name, float(column[row]), sweep.units[value_name], ends)
 
     def setting_at(row: int) -> str:
         return setting(axis.path, float(sweep.points[axis.path][row]), axis.unit, words)
 
-    more_is_better = split_name(name)[0] in ("throughput", "speedup", "efficiency")
+    more_is_better = split_name(value_name)[0] in ("throughput", "speedup", "efficiency")
     # Of a rate more is better, of a time less.
     best_row = (max if more_is_better else min)(finite_rows, key=lambda row: float(column[row]))
-    line = f"{words.value(name)} goes from {value_at(finite_rows[0])} with {setting_at(finite_rows[0])} to {value_at(finite_rows[-1])}"
+    line = (
+        f"{words.value(value_name)} goes from {value_at(finite_rows[0])} with"
+        f" {setting_at(finite_rows[0])} to {value_at(finite_rows[-1])}"
+    )
     line += f" with {setting_at(finite_rows[-1])}"
     if best_row not in (finite_rows[0], finite_rows[-1]):
         line += f"; best of the points examined is {value_at(best_row)} with {setting_at(best_row)}"
     yield line
 
 
-def _computed(cases: Iterable[Answer], sweeps: Iterable[Sweep]) -> Iterator[tuple[str, bool]]:
+def _methods_and_exactness(
+    cases: Iterable[Answer], sweeps: Iterable[Sweep]
+) -> Iterator[tuple[str, bool]]:
     """Yield the method of each case and sweep point that has an answer, and whether it is exact."""
     yield from ((case.method, case.exact) for case in cases if not case.failed)
     for sweep in sweeps:
@@ -401,7 +426,7 @@ def _computed(cases: Iterable[Answer], sweeps: Iterable[Sweep]) -> Iterator[tupl
 
 def computed_by(results: Results) -> set[tuple[str, bool]]:
     """Return the methods of all solved cases and points, each with whether it is exact."""
-    return {*_computed(results.cases.values(), results.sweeps)}
+    return {*_methods_and_exactness(results.cases.values(), results.sweeps)}
 
 
 def _basis_sentence(results: Results, value_names: Sequence[str]) -> str:
@@ -409,8 +434,11 @@ def _basis_sentence(results: Results, value_names: Sequence[str]) -> str:
     other doubts.
     """
     answers = list(results.cases.values())
-    methods_and_exactness = [*_computed(answers, results.sweeps)]
-    clause_list = [*_methods(methods_and_exactness, answers), *_verdicts(answers, results.sweeps)]
+    methods_and_exactness = [*_methods_and_exactness(answers, results.sweeps)]
+    clause_list = [
+        *_method_clauses(methods_and_exactness, answers),
+        *_verdict_clauses(answers, results.sweeps),
+    ]
     questions_with_estimates = [
         question for question in results.questions.values() if question.estimates
     ]
@@ -433,9 +461,9 @@ def _basis_sentence(results: Results, value_names: Sequence[str]) -> str:
         elif has_intervals:
             exactness_clause += "; some values have an interval"
         clause_list.insert(0, exactness_clause)
-    clause_list += _losses(answers, results.sweeps)
-    clause_list += _without_answer(answers, results.sweeps)
-    clause_list += _distinct(
+    clause_list += _loss_clauses(answers, results.sweeps)
+    clause_list += _missing_answer_clauses(answers, results.sweeps)
+    clause_list += _distinct_doubts(
         question.doubt(results.words) for question in results.questions.values()
     )
     clause_list += [note for note in results.notes if note.startswith(ABSENT)]
@@ -444,18 +472,18 @@ def _basis_sentence(results: Results, value_names: Sequence[str]) -> str:
     return re.sub(r" \([a-z_]+(?:\.[a-z_]+)+\)", "", clauses)
 
 
-def _distinct(doubts: Iterable[str]) -> Iterator[str]:
+def _distinct_doubts(doubts: Iterable[str]) -> Iterator[str]:
     """Yield each doubt that says something more than those before it.
 
-    >>> list(_distinct(["these rates are guesses: wire 2004 to 2024", "guesses: wire", ""]))
+    >>> list(_distinct_doubts(["these rates are guesses: wire 2004 to 2024", "guesses: wire", ""]))
     ['these rates are guesses: wire 2004 to 2024']
     """
     known_words = set[str]()
     for doubt in doubts:
-        words = set(re.findall(r"\w+", doubt))
-        if not words <= known_words:
+        words_of_doubt = set(re.findall(r"\w+", doubt))
+        if not words_of_doubt <= known_words:
             yield doubt
-        known_words |= words
+        known_words |= words_of_doubt
 
 
 def _method_words(method: str) -> str:
@@ -472,7 +500,7 @@ _METHODS = {
 }
 
 
-def _methods(
+def _method_clauses(
     methods_and_exactness: Sequence[tuple[str, bool]], answers: Sequence[Answer]
 ) -> Iterator[str]:
     """Yield clauses on how many answers are approximate, by which methods, and with which note most
@@ -516,7 +544,7 @@ def _methods(
     yield from (f"note: {note}" for note, _ in note_counts.most_common(1))
 
 
-def _verdicts(cases: Sequence[Answer], sweeps: Sequence[Sweep]) -> list[str]:
+def _verdict_clauses(cases: Sequence[Answer], sweeps: Sequence[Sweep]) -> list[str]:
     """Return a clause on how many answers a simulation checked, with its verdicts."""
     checks = [case.check for case in cases if case.check]
     checks += [check for sweep in sweeps for check in sweep.provenance.checks.values()]
@@ -531,7 +559,7 @@ def _verdicts(cases: Sequence[Answer], sweeps: Sequence[Sweep]) -> list[str]:
     return [f"checked by a short simulation: {verdict_words}"]
 
 
-def _losses(cases: Sequence[Answer], sweeps: Sequence[Sweep]) -> list[str]:
+def _loss_clauses(cases: Sequence[Answer], sweeps: Sequence[Sweep]) -> list[str]:
     """Return a clause on the losses of each imported model, equal ones once."""
     losses_of_answers: list[Mapping[str, str]] = [case.left_out for case in cases]
     losses_of_answers += [
@@ -542,14 +570,18 @@ def _losses(cases: Sequence[Answer], sweeps: Sequence[Sweep]) -> list[str]:
     return list(distinct_sentences)
 
 
-def _without_answer(cases: Sequence[Answer], sweeps: Sequence[Sweep]) -> Iterator[str]:
+def _missing_answer_clauses(cases: Sequence[Answer], sweeps: Sequence[Sweep]) -> Iterator[str]:
     """Yield clauses on how many points have no answer, and on how many lie outside their bounds."""
     failed_count = sum(1 for case in cases if case.failed) + sum(
         len(sweep.failed) for sweep in sweeps
     )
-    bounds = [case.bound for case in cases]
-    bounds += [text for sweep in sweeps for text in sweep.provenance.outside.values()]
-    outside_count = sum(bool(text) and not text.endswith(HELD) for text in bounds)
+    bound_texts = [case.bound for case in cases]
+    bound_texts += [
+        bound_text for sweep in sweeps for bound_text in sweep.provenance.outside.values()
+    ]
+    outside_count = sum(
+        bool(bound_text) and not bound_text.endswith(HELD) for bound_text in bound_texts
+    )
     if failed_count:
         yield f"{with_noun(failed_count, 'point has', 'points have')} no answer"
     if outside_count:

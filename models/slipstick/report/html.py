@@ -38,7 +38,7 @@ PAGE_SECTIONS: Registry[Callable[..., PageSection | None]] = Registry("slipstick
 library; None where there is none.
 """
 
-LARGEST = 160 * 1024
+MOST_PAGE_BYTES = 160 * 1024
 """Bytes of a page without pictures; a model that makes it larger stands with fixed answers."""
 
 
@@ -60,16 +60,18 @@ def report_page(title: str, markdown: str, folder: Path, section: PageSection | 
     )
     # The first of these that is not too large: all of it, the first page of the report, and that
     # without the model.
-    for text, html_below in (
+    for shown_markdown, html_below in (
         (markdown, model_html),
         (first_page(markdown), model_html),
         (first_page(markdown), _TOO_LARGE if section else ""),
     ):
         page = html_page(
-            title, _rendered(text, folder) + html_below, script if html_below == model_html else ""
+            title,
+            _rendered_html(shown_markdown, folder) + html_below,
+            script if html_below == model_html else "",
         )
         # The limit is for text and tables, not for the bytes of embedded pictures.
-        if len(re.sub('"data:image/[^"]*"', "", page).encode()) <= LARGEST:
+        if len(re.sub('"data:image/[^"]*"', "", page).encode()) <= MOST_PAGE_BYTES:
             break
     return page
 
@@ -80,13 +82,13 @@ _TOO_LARGE = (
 )
 
 
-def _rendered(markdown: str, folder: Path) -> str:
+def _rendered_html(markdown: str, folder: Path) -> str:
     """Return a report in Markdown as HTML, with its pictures embedded."""
     from markdown_it import MarkdownIt
 
-    reader = MarkdownIt("commonmark", {"html": False}).enable("table")
-    reader.add_render_rule("image", _picture)
-    tokens = reader.parse(markdown)
+    markdown_reader = MarkdownIt("commonmark", {"html": False}).enable("table")
+    markdown_reader.add_render_rule("image", _picture_html)
+    tokens = markdown_reader.parse(markdown)
     for token in _all_tokens(tokens):
         if token.attrs.pop("style", "") == "text-align:right":
             token.attrs["class"] = "r"  # of thousands of cells
@@ -98,13 +100,15 @@ def _rendered(markdown: str, folder: Path) -> str:
             token.attrs["src"] = (
                 "data:image/png;base64," + b64encode((folder / source).read_bytes()).decode()
             )
-    report = _END_TAG.sub("", reader.renderer.render(tokens, reader.options, {}))
+    report_html = _END_TAG.sub(
+        "", markdown_reader.renderer.render(tokens, markdown_reader.options, {})
+    )
     if printed_lines(markdown) <= PAGE_LINES:
-        return report
-    return "".join(_foldable(section) for section in re.split("(?=<h2>)", report))
+        return report_html
+    return "".join(_foldable(section) for section in re.split("(?=<h2>)", report_html))
 
 
-def _picture(renderer: Any, tokens: Sequence[Any], index: int, options: Any, env: Any) -> str:
+def _picture_html(renderer: Any, tokens: Sequence[Any], index: int, options: Any, env: Any) -> str:
     """Return an embedded image as HTML, and any other as a link, since the page loads nothing from
     outside.
     """
@@ -112,11 +116,11 @@ def _picture(renderer: Any, tokens: Sequence[Any], index: int, options: Any, env
     source = str(image.attrs.get("src", ""))
     if source.startswith("data:"):
         return str(renderer.image(tokens, index, options, env))
-    text = escape(image.content or source)
-    types_before = [token.type for token in tokens[:index]]
+    link_text = escape(image.content or source)
+    token_types_before = [token.type for token in tokens[:index]]
     # A link inside a link is not allowed in HTML.
-    in_link = types_before.count("link_open") > types_before.count("link_close")
-    return text if in_link else f'<a href="{escape(source)}">{text}</a>'
+    in_link = token_types_before.count("link_open") > token_types_before.count("link_close")
+    return link_text if in_link else f'<a href="{escape(source)}">{link_text}</a>'
 
 
 def _foldable(section: str) -> str:
@@ -145,22 +149,23 @@ def html_page(title: str, body: str, script: str = "") -> str:
         body=heading + body,
         script=script_element,
         style=_STYLE,
-        policy=_policy(script),
+        policy=_content_policy(script),
     )
 
 
-def _policy(script: str) -> str:
+def _content_policy(script: str) -> str:
     """Return the content policy of a page: embedded pictures and its own style and script."""
     # The page may hold texts of others: whatever these contain, a browser runs only the script with
     # this hash.
-    script_source = _hash(script) if script else "'none'"
+    script_source = _hash_source(script) if script else "'none'"
     return (
-        f"default-src 'none'; img-src data:; style-src {_hash(_STYLE)}; script-src {script_source};"
+        f"default-src 'none'; img-src data:; style-src {_hash_source(_STYLE)}; script-src"
+        f" {script_source};"
         " base-uri 'none'; form-action 'none'"
     )
 
 
-def _hash(text: str) -> str:
+def _hash_source(text: str) -> str:
     return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"
 
 

@@ -1,8 +1,8 @@
 """The report of a study, in Markdown: what was found in a few sentences, questions, sweeps,
 pictures, cases, inputs.
 
-The head is in `slipstick.report.head`. A small sweep is written point by point, a large one by its ends and extremes. A gallery
-lists reports.
+The head is in `slipstick.report.head`. A small sweep is written point by point, a large one by its
+ends and extremes. A gallery lists reports.
 """
 
 from __future__ import annotations
@@ -62,25 +62,27 @@ def sweep_text(
     value_names : the values to show
     common_words : of how they were computed, see `slipstick.report.formatting.table_texts`
     """
-    names = [name for name in dict.fromkeys(value_names) if name in sweep.columns][:_MOST_COLUMNS]
+    column_names = [name for name in dict.fromkeys(value_names) if name in sweep.columns][
+        :_MOST_COLUMNS
+    ]
     is_short = len(sweep) <= MOST_POINTS
-    size = f"{with_noun(len(sweep), 'point')} in {with_noun(len(set(sweep.cases)), 'case')}"
+    size_text = f"{with_noun(len(sweep), 'point')} in {with_noun(len(set(sweep.cases)), 'case')}"
     blocks = [
         f"### {escape(sweep.name)}",
-        "" if is_short else f"{'; '.join(map(_axis_text, sweep.axes))}; {size}.",
-        "" if is_short else _outside(sweep),
-        result_table(sweep_table(sweep, names), common_words)
+        "" if is_short else f"{'; '.join(map(_axis_text, sweep.axes))}; {size_text}.",
+        "" if is_short else _outside_text(sweep),
+        result_table(sweep_table(sweep, column_names), common_words)
         if is_short
-        else _extremes(sweep, names),
-        _stages(sweep),
+        else _extremes(sweep, column_names),
+        _stages_text(sweep),
         f"Without effect: {', '.join(map(code, sweep.idle))}." if sweep.idle else "",
         # Tables of few points name failures in their rows.
-        "" if is_short else _failures(sweep),
+        "" if is_short else _failures_text(sweep),
     ]
     return "\n\n".join(block for block in blocks if block)
 
 
-def _outside(sweep: Sweep) -> str:
+def _outside_text(sweep: Sweep) -> str:
     """Write how many points lie outside of their bounds, and where the first of them is."""
     bound_by_row = sweep.provenance.outside
     if not bound_by_row:
@@ -88,7 +90,8 @@ def _outside(sweep: Sweep) -> str:
     first_row = min(bound_by_row)
     count_text = with_noun(len(bound_by_row), "point lies", "points lie")
     return escape(
-        f"{count_text} outside of the bounds, the first at {_point(sweep, sweep.axes, first_row)}:"
+        f"{count_text} outside of the bounds, the first at"
+        f" {_point_text(sweep, sweep.axes, first_row)}:"
         f" {bound_by_row[first_row]}."
     )
 
@@ -116,11 +119,11 @@ class _SweepPart:
 
 
 def _sweep_parts(sweep: Sweep) -> list[_SweepPart]:
-    group_count = prod(len(axis.values) for axis in sweep.axes[:-1])
+    part_count = prod(len(axis.values) for axis in sweep.axes[:-1])
     # Where values are varied side by side, every place has one point only.
     fixed_axes = (
         sweep.axes[:-1]
-        if group_count <= min(_MOST_GROUPS, len(sweep) // (2 * len(set(sweep.cases))))
+        if part_count <= min(_MOST_GROUPS, len(sweep) // (2 * len(set(sweep.cases))))
         else ()
     )
     rows_by_tags: dict[tuple[str, ...], list[int]] = {}
@@ -138,37 +141,38 @@ def _extremes(sweep: Sweep, names: Sequence[str]) -> str:
     is least and greatest.
     """
     rows = []
-    groups = _sweep_parts(sweep)
-    for group in groups:
+    sweep_parts = _sweep_parts(sweep)
+    for sweep_part in sweep_parts:
         for name in names:
-            values = sweep.columns[name][list(group.indices)]
+            values = sweep.columns[name][list(sweep_part.indices)]
             # Points without an answer are no extremes.
             finite_positions = np.flatnonzero(np.isfinite(values))
-            positions = []
+            shown_positions = []
             if len(finite_positions):
                 least_position = finite_positions[values[finite_positions].argmin()]
                 greatest_position = finite_positions[values[finite_positions].argmax()]
-                positions = [
+                shown_positions = [
                     finite_positions[0],
                     finite_positions[-1],
                     least_position,
                     greatest_position,
                 ]
             value_texts = [
-                _value_at(sweep, group, name, group.indices[position]) for position in positions
+                _value_at(sweep, sweep_part, name, sweep_part.indices[position])
+                for position in shown_positions
             ]
-            methods = dict.fromkeys(sweep.provenance.methods[index] for index in group.indices)
-            exact = all(sweep.provenance.exact[index] for index in group.indices)
-            provenance_cells = [escape(" and ".join(methods)), "yes" if exact else "no"]
+            methods = dict.fromkeys(sweep.provenance.methods[index] for index in sweep_part.indices)
+            are_exact = all(sweep.provenance.exact[index] for index in sweep_part.indices)
+            provenance_cells = [escape(" and ".join(methods)), "yes" if are_exact else "no"]
             rows.append(
                 [
-                    *map(escape, group.tags),
+                    *map(escape, sweep_part.tags),
                     escape(name),
                     *(value_texts or [NOTHING] * 4),
                     *provenance_cells,
                 ]
             )
-    fixed_axes = sweep.axes[: len(sweep.axes) - len(groups[0].axes)]
+    fixed_axes = sweep.axes[: len(sweep.axes) - len(sweep_parts[0].axes)]
     axis_titles = [code(axis.path) for axis in fixed_axes]
     return markdown_table(
         ["case", *axis_titles, "value", "first", "last", "least", "greatest", "method", "exact"],
@@ -176,34 +180,34 @@ def _extremes(sweep: Sweep, names: Sequence[str]) -> str:
     )
 
 
-def _value_at(sweep: Sweep, group: _SweepPart, name: str, index: int) -> str:
+def _value_at(sweep: Sweep, sweep_part: _SweepPart, name: str, index: int) -> str:
     value, low, high = (float(column[index]) for column in (sweep.columns[name], *sweep.ends(name)))
-    mark = ", outside of its bounds" if index in sweep.provenance.outside else ""
+    bound_remark = ", outside of its bounds" if index in sweep.provenance.outside else ""
     return (
         f"{quantity(value, sweep.units[name], ends=(low, high))} at"
-        f" {_point(sweep, group.axes, index)}{mark}"
+        f" {_point_text(sweep, sweep_part.axes, index)}{bound_remark}"
     )
 
 
-def _point(sweep: Sweep, axes: Sequence[Axis], index: int) -> str:
+def _point_text(sweep: Sweep, axes: Sequence[Axis], index: int) -> str:
     axis_values = [escape(axis_value(sweep.points[axis.path][index], axis.unit)) for axis in axes]
     return axis_values[0] if len(axis_values) == 1 else f"({', '.join(axis_values)})"
 
 
-def _stages(sweep: Sweep) -> str:
+def _stages_text(sweep: Sweep) -> str:
     """Write which stage limits each pipeline: in order along the last axis, or by number of
     points.
     """
     if not len(sweep):
         return ""
-    groups = _sweep_parts(sweep)
+    sweep_parts = _sweep_parts(sweep)
     paragraphs = []
-    direction = f", along {code(sweep.axes[-1].path)}" if len(groups[0].axes) == 1 else ""
+    direction_text = f", along {code(sweep.axes[-1].path)}" if len(sweep_parts[0].axes) == 1 else ""
     for pipeline, stages in sweep.limits.items():
         lines = []
-        for group in groups:
-            rows = [index for index in group.indices if stages[index]]
-            run_texts = _run_texts(sweep, stages, rows) if len(group.axes) == 1 else []
+        for sweep_part in sweep_parts:
+            rows = [index for index in sweep_part.indices if stages[index]]
+            run_texts = _run_texts(sweep, stages, rows) if len(sweep_part.axes) == 1 else []
             counts_by_stage = Counter(stages[index] for index in rows).most_common()
             counts_in_words = ", ".join(
                 f"{escape(stage)} at {with_noun(count, 'point')}"
@@ -215,10 +219,10 @@ def _stages(sweep: Sweep) -> str:
                 else counts_in_words
             )
             if stages_in_words:
-                lines.append(f"- {escape(', '.join(group.tags))}: {stages_in_words}")
+                lines.append(f"- {escape(', '.join(sweep_part.tags))}: {stages_in_words}")
         if lines:
             paragraphs.append(
-                "\n".join([f"Limiting stage of {escape(pipeline)}{direction}:\n", *lines])
+                "\n".join([f"Limiting stage of {escape(pipeline)}{direction_text}:\n", *lines])
             )
     return "\n\n".join(paragraphs)
 
@@ -239,28 +243,28 @@ def _run_texts(sweep: Sweep, stages: Sequence[str], rows: Sequence[int]) -> list
     return run_texts
 
 
-def _failures(sweep: Sweep) -> str:
+def _failures_text(sweep: Sweep) -> str:
     if not sweep.failed:
         return ""
     index, reason = next(iter(sweep.failed.items()))
     return (
         f"{with_noun(len(sweep.failed), 'point has', 'points have')} no answer; the first, "
-        f"{escape(sweep.cases[index])} at {_point(sweep, sweep.axes, index)}: {escape(reason)}"
+        f"{escape(sweep.cases[index])} at {_point_text(sweep, sweep.axes, index)}: {escape(reason)}"
     )
 
 
 _MOST_NAMES = 4
 _MOST_SETTINGS = 4
-_ELSEWHERE = (
+_OTHER_FILES_SENTENCE = (
     "Every point is in [results.csv](results.csv), every input with its hash in"
     " [inputs.yaml](inputs.yaml)."
 )
 
-_NEAREST = 4
+_MOST_TAKEOVERS = 4
 _MOST_PIPELINES = 60
 
 _TAKEOVERS = (
-    f"Where another stage takes over, each parameter changed alone: the {_NEAREST} smallest"
+    f"Where another stage takes over, each parameter changed alone: the {_MOST_TAKEOVERS} smallest"
     " changes. `slipstick solve --json` gives all."
 )
 
@@ -294,7 +298,7 @@ def page(
         "\n".join(f"- {escape(sentence)}" for sentence in sentences),
         "\n\n".join(markdown_blocks([alternatives])) if alternatives else "",
         prose(INTERVALS) if results.simulated else "",
-        prose(missing_reason) or _picture(first_picture, pictures),
+        prose(missing_reason) or _picture_markdown(first_picture, pictures),
         section(ABOUT, [prose(results.text), source]) if results.text or source else "",
         *(question_section(question, common_words) for question in results.questions.values()),
         (
@@ -306,14 +310,16 @@ def page(
             else ""
         ),
         (
-            section("Pictures", [_picture(picture, pictures) for picture in further_pictures])
+            section(
+                "Pictures", [_picture_markdown(picture, pictures) for picture in further_pictures]
+            )
             if further_pictures[:-1] and pictures
             else ""
         ),
-        _limits(results),
-        _cases(results, study.answer, common_words) if results.cases else "",
+        _limits_section(results),
+        _cases_section(results, study.answer, common_words) if results.cases else "",
         "\n- ".join(["## Notes\n", *map(escape, results.notes)]) if results.notes else "",
-        _inputs(results, study.answer, command),
+        _inputs_section(results, study.answer, command),
     ]
     # A section calls members of a population processors where the head has their noun.
     doubts = (question.doubt() for question in results.questions.values())
@@ -358,13 +364,15 @@ def _common_method(results: Results) -> Mapping[str, str]:
     return {"method": method, "exact": "yes" if exact else "no"}
 
 
-def _cases(results: Results, value_names: Sequence[str], common_words: Mapping[str, str]) -> str:
-    names = [name for name in dict.fromkeys(value_names) if "[" not in name] or _names_for_cases(
-        results, value_names
-    )
+def _cases_section(
+    results: Results, value_names: Sequence[str], common_words: Mapping[str, str]
+) -> str:
+    value_names_of_table = [
+        name for name in dict.fromkeys(value_names) if "[" not in name
+    ] or _names_for_cases(results, value_names)
     answers = list(results.cases.values())
     notes = Notes()
-    table = case_table(results, names)
+    table = case_table(results, value_names_of_table)
     note_numbers = [
         ", ".join(str(notes.number(note)) for note in answer.notes) for answer in answers
     ]
@@ -373,7 +381,8 @@ def _cases(results: Results, value_names: Sequence[str], common_words: Mapping[s
         ResultColumn("model", [answer.model for answer in answers])
     ] * has_several_models
     difference_column = ResultColumn(
-        "differs from the base in", [_settings(results, case) or None for case in results.cases]
+        "differs from the base in",
+        [_settings_text(results, case) or None for case in results.cases],
     )
     note_columns = [ResultColumn("notes", note_numbers)] * (len(set(note_numbers)) > 1)
     page_table = replace(
@@ -402,26 +411,26 @@ def _names_for_cases(results: Results, value_names: Sequence[str]) -> list[str]:
     return chosen_names or list(value_names[:1])
 
 
-def _settings(results: Results, case: str) -> str:
+def _settings_text(results: Results, case: str) -> str:
     """List the settings in which a case differs, those that few other cases share first."""
     count_by_setting = Counter(
         item for settings in results.settings.values() for item in settings.items()
     )
     # A setting that few cases have tells this case from the others.
-    rarest_first = sorted(
+    settings_rarest_first = sorted(
         results.settings.get(case, {}).items(), key=lambda item: count_by_setting[item]
     )
     # The model has a column of its own.
-    setting_texts = [f"{path} {text}" for path, text in rarest_first if path != "model"]
-    remainder = (
+    setting_texts = [f"{path} {text}" for path, text in settings_rarest_first if path != "model"]
+    remainder_texts = (
         [f"and {len(setting_texts) - _MOST_SETTINGS} more"]
         if len(setting_texts) > _MOST_SETTINGS
         else []
     )
-    return ", ".join([*setting_texts[:_MOST_SETTINGS], *remainder])
+    return ", ".join([*setting_texts[:_MOST_SETTINGS], *remainder_texts])
 
 
-def _limits(results: Results) -> str:
+def _limits_section(results: Results) -> str:
     """Write which stage limits each pipeline in each case, and which changes of one parameter move
     the limit to another stage.
     """
@@ -432,16 +441,17 @@ def _limits(results: Results) -> str:
         return ""
     if len(cases_and_limits) > _MOST_PIPELINES:
         return (
-            f"## What limits\n\n{len(cases_and_limits)} pipelines; `slipstick solve --json` says what limits"
+            f"## What limits\n\n{len(cases_and_limits)} pipelines; `slipstick solve --json`"
+            " says what limits"
             " each of them."
         )
-    stages = [
+    stage_texts = [
         ", ".join(f"{escape(name)} {quantity(time, 's')}" for name, time in limit.stages.items())
         for _, limit in cases_and_limits
     ]
     rows = [
         [case, escape(limit.pipeline), escape(limit.stage), stage_times]
-        for (case, limit), stage_times in zip(cases_and_limits, stages, strict=True)
+        for (case, limit), stage_times in zip(cases_and_limits, stage_texts, strict=True)
     ]
     paragraphs = [
         markdown_table(
@@ -449,7 +459,11 @@ def _limits(results: Results) -> str:
         )
     ]
     if takeover_rows := [
-        [case, escape(limit.pipeline), "; ".join(map(_takeover, limit.takeovers[:_NEAREST]))]
+        [
+            case,
+            escape(limit.pipeline),
+            "; ".join(map(_takeover_text, limit.takeovers[:_MOST_TAKEOVERS])),
+        ]
         for case, limit in cases_and_limits
         if limit.takeovers
     ]:
@@ -460,7 +474,7 @@ def _limits(results: Results) -> str:
     return "\n\n".join(["## What limits", *paragraphs])
 
 
-def _takeover(takeover: Takeover) -> str:
+def _takeover_text(takeover: Takeover) -> str:
     return (
         f"{code(takeover.path)} from {quantity(takeover.now, takeover.unit)}"
         f" to {quantity(takeover.value, takeover.unit)}:"
@@ -468,31 +482,31 @@ def _takeover(takeover: Takeover) -> str:
     )
 
 
-def _picture(spec: Drawn | None, pictures: Mapping[str, Sequence[str]]) -> str:
+def _picture_markdown(spec: Drawn | None, pictures: Mapping[str, Sequence[str]]) -> str:
     """Write the Markdown of a picture with its caption below it."""
-    files = pictures.get(spec.name, ()) if spec else ()
-    if spec is None or not files:
+    picture_files = pictures.get(spec.name, ()) if spec else ()
+    if spec is None or not picture_files:
         return ""
-    file_by_ending = {file.rpartition(".")[2]: file for file in files}
+    file_by_ending = {file.rpartition(".")[2]: file for file in picture_files}
     title = escape(spec.title, in_brackets=True)
     picture = f"[![{title}]({file_by_ending['png']})]({file_by_ending['svg']})"
     return "\n\n".join(filter(None, [picture, " ".join(prose(spec.text).split())]))
 
 
-def _inputs(results: Results, value_names: Sequence[str], command: str) -> str:
+def _inputs_section(results: Results, value_names: Sequence[str], command: str) -> str:
     """Write the section on inputs: what was asked, the command that repeats it, and the files of
     the report.
     """
-    files = [
+    file_links = [
         f"[{file}]({file})" for question in results.questions.values() for file in question.files()
     ]
-    further_words = f" More values are in {', '.join(files)}." if files else ""
+    further_sentence = f" More values are in {', '.join(file_links)}." if file_links else ""
     return section(
         "Inputs",
         [
             (
                 f"{_request_text(results, value_names)}. Repeat with {code(command)}."
-                f" {_ELSEWHERE}{further_words}"
+                f" {_OTHER_FILES_SENTENCE}{further_sentence}"
             )
         ],
     )
@@ -501,16 +515,16 @@ def _inputs(results: Results, value_names: Sequence[str], command: str) -> str:
 def _request_text(results: Results, value_names: Sequence[str]) -> str:
     phrases = []
     if results.cases:
-        models = ", ".join(
+        models_text = ", ".join(
             list(dict.fromkeys(case.model for case in results.cases.values()))[:_MOST_NAMES]
         )
-        names = ", ".join(
+        names_text = ", ".join(
             [*value_names[:_MOST_NAMES], *(["more"] if len(value_names) > _MOST_NAMES else [])]
         )
-        phrases.append(f"{names} of {with_noun(len(results.cases), 'case')} of {models}")
+        phrases.append(f"{names_text} of {with_noun(len(results.cases), 'case')} of {models_text}")
     if results.sweeps:
-        points = with_noun(sum(map(len, results.sweeps)), "point")
-        phrases.append(f"{with_noun(len(results.sweeps), 'sweep')} of {points}")
+        points_text = with_noun(sum(map(len, results.sweeps)), "point")
+        phrases.append(f"{with_noun(len(results.sweeps), 'sweep')} of {points_text}")
     phrases += [
         question.title[:1].lower() + question.title[1:] for question in results.questions.values()
     ]

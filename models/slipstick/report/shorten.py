@@ -23,11 +23,11 @@ _MOST_ROWS = 12
 _LEAST_ROWS = 4
 _LEAST_ROOM = 10  # of a table with its headings
 _PICTURE = re.compile(r"^\[?!\[.*(\n\n|$)", re.MULTILINE)
-_SHARES = {ABOUT: 9, "Pictures": 1, "Cases": 1, "What limits": 0, "Notes": 0}
+_LINE_SHARES = {ABOUT: 9, "Pictures": 1, "Cases": 1, "What limits": 0, "Notes": 0}
 """How the room is shared where there is not enough: other sections have three parts each, and
 those without a part what is left.
 """
-_EVERY = "In every row: "
+_COMMON_BEGINNING = "In every row: "
 
 
 def printed_lines(text: str) -> int:
@@ -50,17 +50,17 @@ def first_page(text: str) -> str:
     if printed_lines(text) <= PAGE_LINES:
         return text
     head, *sections, last_section = text.rstrip("\n").split("\n\n## ")
-    names = [section_text.partition("\n")[0] for section_text in sections]
+    section_names = [section_text.partition("\n")[0] for section_text in sections]
     lines_left = PAGE_LINES - printed_lines(
-        f"{head}\n\n{last_section}{_details_sentence(names)}\n\n"
+        f"{head}\n\n{last_section}{_details_sentence(section_names)}\n\n"
     )
-    shares = [_SHARES.get(name, 3) for name in names]
+    line_shares = [_LINE_SHARES.get(section_name, 3) for section_name in section_names]
     lines_by_share = [
-        printed_lines(long_section) / share if share else inf
-        for long_section, share in zip(sections, shares, strict=True)
+        printed_lines(long_section) / line_share if line_share else inf
+        for long_section, line_share in zip(sections, line_shares, strict=True)
     ]
     shown_sections = [""] * len(sections)
-    shares_left = sum(shares)
+    shares_left = sum(line_shares)
     # Sections that need the least of their share come first: what they leave is shared among the
     # longer ones.
     ranked_indices = sorted(range(len(sections)), key=lines_by_share.__getitem__)
@@ -70,17 +70,19 @@ def first_page(text: str) -> str:
     ):  # the second time, each may take what the others left
         lines_left += printed_lines(shown_sections[index]) + 1 if shown_sections[index] else 0
         most_lines = (
-            max(lines_left * shares[index] // shares_left - 1, _LEAST_ROWS)
+            max(lines_left * line_shares[index] // shares_left - 1, _LEAST_ROWS)
             if shares_left
             else lines_left - 1
         )
         shown_sections[index], shares_left = (
             _fitted_section(sections[index], min(most_lines, lines_left - 1)),
-            max(0, shares_left - shares[index]),
+            max(0, shares_left - line_shares[index]),
         )
         lines_left -= printed_lines(shown_sections[index]) + 1 if shown_sections[index] else 0
     omitted_names = [
-        name for name, shown_text in zip(names, shown_sections, strict=True) if not shown_text
+        section_name
+        for section_name, shown_text in zip(section_names, shown_sections, strict=True)
+        if not shown_text
     ]
     return (
         "\n\n## ".join([head, *filter(None, shown_sections), last_section])
@@ -119,22 +121,22 @@ class _ShortenedSection:
         self.title, *self.blocks = section.split("\n\n")
         # The subsection of each block, by number.
         self.subsections = list(accumulate(block.startswith("#") for block in self.blocks))
-        self.tables = [block.startswith("|") for block in self.blocks]
-        self.ranks = [self._rank(index) for index in range(len(self.blocks))]
+        self.is_table = [block.startswith("|") for block in self.blocks]
+        self.ranks = [self._rank_of_block(index) for index in range(len(self.blocks))]
         self.lines_left = most_lines - 3  # without the heading and the last words
         self.lines_omitted = 0
-        self.shown = [""] * len(self.blocks)
+        self.shown_blocks = [""] * len(self.blocks)
 
-    def _rank(self, index: int) -> int:
+    def _rank_of_block(self, index: int) -> int:
         """Return in which turn a block is shown."""
-        has_table_above = any(self.tables[:index])
+        has_table_above = any(self.is_table[:index])
         if self.title == ABOUT:
             return 0
         if self.blocks[index].startswith("- ") and not (self.subsections[index] or has_table_above):
             return 0
-        if self.tables[index]:
+        if self.is_table[index]:
             return 1
-        return 2 if any(self.tables[index - 1 : index]) else 3
+        return 2 if any(self.is_table[index - 1 : index]) else 3
 
     def add_blocks(self) -> None:
         """Show blocks by their rank, as far as there is room: sentences come before tables, and
@@ -143,8 +145,8 @@ class _ShortenedSection:
         for index in sorted(range(len(self.blocks)), key=self.ranks.__getitem__):
             tables_beside = self._tables_beside(index)
             explains_omitted = self.ranks[index] > 1 and tables_beside and not any(tables_beside)
-            if not self.blocks[index].startswith(("#", _EVERY)) and not explains_omitted:
-                self._add(index)
+            if not self.blocks[index].startswith(("#", _COMMON_BEGINNING)) and not explains_omitted:
+                self._add_block(index)
 
     def _tables_beside(self, index: int) -> list[str]:
         """Return the tables in the subsection of a block, or in all if it is in none; empty texts
@@ -154,24 +156,28 @@ class _ShortenedSection:
         return [
             shown_text
             for shown_text, is_table, subsection in zip(
-                self.shown, self.tables, self.subsections, strict=True
+                self.shown_blocks, self.is_table, self.subsections, strict=True
             )
             if is_table and subsection in (own_subsection, own_subsection or subsection)
         ]
 
-    def _add(self, index: int) -> None:
+    def _add_block(self, index: int) -> None:
         """Show a block with the headings above it, shortened to the room that is left."""
         block = self.blocks[index]
         most_lines = self.lines_left
-        if self.tables[index]:
+        if self.is_table[index]:
             # The next tables want some lines too.
-            most_lines = min(most_lines, max(most_lines // sum(self.tables[index:]), _LEAST_ROOM))
+            most_lines = min(most_lines, max(most_lines // sum(self.is_table[index:]), _LEAST_ROOM))
         indices_above = self._blocks_above(index)
         lines_above = sum(
             printed_lines(self.blocks[index_above]) + 1 for index_above in indices_above
         )
         shortened = _decisive_rows(block, most_lines - lines_above - 1)
-        if not shortened and indices_above and self.blocks[indices_above[-1]].startswith(_EVERY):
+        if (
+            not shortened
+            and indices_above
+            and self.blocks[indices_above[-1]].startswith(_COMMON_BEGINNING)
+        ):
             # The table is worth more than the line above it.
             lines_above -= printed_lines(self.blocks[indices_above.pop()]) + 1
             shortened = _decisive_rows(block, most_lines - lines_above - 1)
@@ -179,8 +185,8 @@ class _ShortenedSection:
         if not shortened or (line_count and line_count >= self.lines_left - lines_above):
             return
         for index_above in indices_above:
-            self.shown[index_above] = self.blocks[index_above]
-        self.shown[index] = shortened
+            self.shown_blocks[index_above] = self.blocks[index_above]
+        self.shown_blocks[index] = shortened
         self.lines_left -= lines_above + line_count + 1
         self.lines_omitted += (
             block.count("\n") - shortened.count("\n") + shortened.count("\n| ... ")
@@ -195,9 +201,9 @@ class _ShortenedSection:
             for index_above in range(index)
             if self.subsections[index_above] == self.subsections[index]
             and self.blocks[index_above].startswith("#")
-            and not self.shown[index_above]
+            and not self.shown_blocks[index_above]
         ]
-        if self.tables[index] and index and self.blocks[index - 1].startswith(_EVERY):
+        if self.is_table[index] and index and self.blocks[index - 1].startswith(_COMMON_BEGINNING):
             indices_above.append(index - 1)
         return indices_above
 
@@ -205,16 +211,16 @@ class _ShortenedSection:
         """Return the shortened section with a line on what only the details have; empty if no block
         is shown.
         """
-        if not any(self.shown):
+        if not any(self.shown_blocks):
             return ""
-        tables_and_texts = zip(self.tables, self.shown, strict=True)
+        tables_and_texts = zip(self.is_table, self.shown_blocks, strict=True)
         omitted_tables = sum(
             is_table and not shown_text for is_table, shown_text in tables_and_texts
         )
         omitted_parts = [with_noun(self.lines_omitted, "more line")] if self.lines_omitted else []
         omitted_parts += [with_noun(omitted_tables, "more table")] if omitted_tables else []
         last_line = f"{' and '.join(omitted_parts) or 'More'} in [{DETAILS}]({DETAILS})."
-        return "\n\n".join([self.title, *filter(None, self.shown), last_line])
+        return "\n\n".join([self.title, *filter(None, self.shown_blocks), last_line])
 
 
 def _decisive_rows(block: str, most_lines: int) -> str:
@@ -222,32 +228,36 @@ def _decisive_rows(block: str, most_lines: int) -> str:
     the first and last rows; of a list the first lines.
     """
     lines = block.split("\n")
-    title_lines = 2 if block.startswith("|") else 0
-    rows = lines[title_lines:]
-    if printed_lines(block) <= min(most_lines, title_lines + _MOST_ROWS) or not block.startswith(
-        ("|", "- ", "1. ")
-    ):
+    title_line_count = 2 if block.startswith("|") else 0
+    rows = lines[title_line_count:]
+    if printed_lines(block) <= min(
+        most_lines, title_line_count + _MOST_ROWS
+    ) or not block.startswith(("|", "- ", "1. ")):
         return block
-    first_cells = [row.split(" | ")[0] for row in rows] if title_lines else []
+    first_cells = [row.split(" | ")[0] for row in rows] if title_line_count else []
     # A row inside of a run of equal first cells lies between the two that are kept.
-    run_ends = [
+    run_end_indices = [
         index
-        for index, name in enumerate(first_cells)
-        if not first_cells[index - 1 : index] == first_cells[index + 1 : index + 2] == [name]
+        for index, first_cell in enumerate(first_cells)
+        if not first_cells[index - 1 : index] == first_cells[index + 1 : index + 2] == [first_cell]
     ]
-    most_rows = min(_MOST_ROWS, most_lines - title_lines)
-    if most_rows >= len(run_ends) > 0 and len(run_ends) < len(rows):
-        return "\n".join([*lines[:title_lines], *(rows[index] for index in run_ends)])
+    most_rows = min(_MOST_ROWS, most_lines - title_line_count)
+    if most_rows >= len(run_end_indices) > 0 and len(run_end_indices) < len(rows):
+        return "\n".join([*lines[:title_line_count], *(rows[index] for index in run_end_indices)])
     # Rows wider than the page take several printed lines.
-    while most_rows > 0 and printed_lines("\n".join(rows[:most_rows])) > most_lines - title_lines:
+    while (
+        most_rows > 0 and printed_lines("\n".join(rows[:most_rows])) > most_lines - title_line_count
+    ):
         most_rows -= 1
     # Fewer rows would mislead more than they tell.
     if most_rows < _LEAST_ROWS:
         return ""
-    if any(not name.strip("| ") for name in first_cells):  # rows belong to the named one above them
+    if any(
+        not first_cell.strip("| ") for first_cell in first_cells
+    ):  # rows belong to the named one above them
         most_rows = max(index for index in range(most_rows + 1) if first_cells[index].strip("| "))
-        return "\n".join([*lines[:title_lines], *rows[:most_rows]]) if most_rows else ""
-    if not title_lines:
+        return "\n".join([*lines[:title_line_count], *rows[:most_rows]]) if most_rows else ""
+    if not title_line_count:
         return "\n".join(rows[:most_rows])
     gap_row = re.sub(r"^\| ...", "| ...", re.sub("[-:]", " ", lines[1]))
-    return "\n".join([*lines[:title_lines], *rows[: most_rows - 2], gap_row, rows[-1]])
+    return "\n".join([*lines[:title_line_count], *rows[: most_rows - 2], gap_row, rows[-1]])

@@ -39,25 +39,25 @@ def write_csv(results: Results, answer: Sequence[str], path: Path) -> None:
     results, answer : as for `slipstick.results.study.tidy_columns`
     path : the file
     """
-    _write(tidy_columns(results, answer), path)
+    _write_table(tidy_columns(results, answer), path)
 
 
-def _write(table: Mapping[str, TidyColumn], path: Path) -> None:
+def _write_table(table: Mapping[str, TidyColumn], path: Path) -> None:
     rows = [list(table), *zip(*table.values(), strict=True)]
-    _write_text(path, "".join(",".join(map(_cell, row)) + "\n" for row in rows))
+    _write_text(path, "".join(",".join(map(_csv_cell, row)) + "\n" for row in rows))
 
 
-def _cell(value: float | str | None) -> str:
+def _csv_cell(value: float | str | None) -> str:
     """Write one cell of a CSV file: nothing for a missing value, quotes for an empty text."""
     if value is None:
         return ""
     if isinstance(value, str):
         return '"' + value.replace('"', '""') + '"' if not value or _QUOTED.search(value) else value
     # As polars writes small numbers, which wrote these files before: reports keep their bytes.
-    mantissa, has_exponent, exponent = repr(value).partition("e-")
+    mantissa_text, has_exponent, exponent = repr(value).partition("e-")
     if has_exponent and int(exponent) == 5:
-        return f"{'-' * (value < 0)}0.0000{mantissa.lstrip('-').replace('.', '')}"
-    return f"{mantissa}e-{int(exponent)}" if has_exponent else mantissa
+        return f"{'-' * (value < 0)}0.0000{mantissa_text.lstrip('-').replace('.', '')}"
+    return f"{mantissa_text}e-{int(exponent)}" if has_exponent else mantissa_text
 
 
 def write(
@@ -89,14 +89,16 @@ def write(
     with new_report(folder, force) as work_folder:
         file_names = _write_files(work_folder, results, study, command)
         if as_page:
-            text = (work_folder / (DETAILS if DETAILS in file_names else PAGE)).read_text("utf-8")
+            page_markdown = (work_folder / (DETAILS if DETAILS in file_names else PAGE)).read_text(
+                "utf-8"
+            )
             _write_text(
                 work_folder / HTML,
-                report_page(results.title or results.name, text, work_folder, live),
+                report_page(results.title or results.name, page_markdown, work_folder, live),
             )
             file_names.append(HTML)
-        digests = {name: digest(work_folder / name) for name in file_names}
-        _write_text(work_folder / INPUTS, _inputs_text(results, digests, command))
+        digest_by_file = {name: digest(work_folder / name) for name in file_names}
+        _write_text(work_folder / INPUTS, _inputs_text(results, digest_by_file, command))
     return [folder / name for name in (*file_names, INPUTS)]
 
 
@@ -136,9 +138,12 @@ def _write_files(work_folder: Path, results: Results, study: StudySpec, command:
         for name, rows in question.files().items()
     }
     for name, rows in files_of_questions.items():
-        columns = rows[0] if rows else ()
-        column_by_name = {column: tidy_cells([row[column] for row in rows]) for column in columns}
-        _write(column_by_name, work_folder / name)
+        column_names = rows[0] if rows else ()
+        column_by_name = {
+            column_name: tidy_cells([row[column_name] for row in rows])
+            for column_name in column_names
+        }
+        _write_table(column_by_name, work_folder / name)
     full_page = page(results, study, pictures, command, missing_pictures(study))
     first_page_text = first_page(full_page)
     details_by_name = {DETAILS: full_page} if first_page_text != full_page else {}
@@ -167,7 +172,7 @@ def _write_text(path: Path, text: str) -> None:
     path.write_bytes(text.encode())
 
 
-def _inputs_text(results: Results, files: Mapping[str, str], command: str) -> str:
+def _inputs_text(results: Results, digest_by_file: Mapping[str, str], command: str) -> str:
     import yaml
 
     class Dumper(yaml.SafeDumper):
@@ -178,7 +183,7 @@ def _inputs_text(results: Results, files: Mapping[str, str], command: str) -> st
         "command": command,
         "versions": results.versions,
         "hashes": results.hashes,
-        "files": files,
+        "files": digest_by_file,
         SETTINGS: results.settings,
         "resolved": results.resolved,
     }

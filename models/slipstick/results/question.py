@@ -84,9 +84,9 @@ class ResultColumn:
             yield "unit", self.unit
         # Two columns of empty ends for each value would treble the width of the file.
         for end, cells in zip(("low", "high"), self.ends or (), strict=False):
-            ends = [_finite(cell) for cell in cells]
-            if any(end is not None for end in ends):
-                yield f"{end} {self.head}", ends
+            end_cells = [_finite(cell) for cell in cells]
+            if any(end is not None for end in end_cells):
+                yield f"{end} {self.head}", end_cells
 
 
 def _finite(cell: Cell) -> float | None:
@@ -160,7 +160,9 @@ class ResultTable:
 
 
 def sweep_table(sweep: Sweep, names: Sequence[str]) -> ResultTable:
-    """Build the table of a sweep's points from its axes and those of the named values that it has."""
+    """Build the table of a sweep's points from its axes and those of the named values that it
+    has.
+    """
     columns = [ResultColumn("case", sweep.cases, place=True)]
     columns += [
         ResultColumn(

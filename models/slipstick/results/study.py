@@ -25,7 +25,7 @@ from slipstick.results.sweep import Labelled, Provenance, Sweep, split_name
 from slipstick.results.words import Words
 from slipstick.vocabulary import LEFT_OUT, SIMULATION
 
-_SECONDS = ("account", "technology", "step", "once", "overhead")
+_KINDS_IN_SECONDS = ("account", "technology", "step", "once", "overhead")
 """Kinds of values that are times."""
 
 
@@ -113,10 +113,10 @@ class Timeline:
                 # next is not counted as a pause.
                 change_by_time[span.end] = change_by_time.get(span.end, 0) - 1
         times_and_counts = []
-        count = 0
+        member_count = 0
         for time in sorted(change_by_time):
-            count += change_by_time[time]
-            times_and_counts.append((time, count))
+            member_count += change_by_time[time]
+            times_and_counts.append((time, member_count))
         return times_and_counts
 
 
@@ -237,11 +237,14 @@ class Results(Labelled, ShownAsTables):
         method_names = [answer.method for answer in self.cases.values()]
         method_names += [method for sweep in self.sweeps for method in sweep.provenance.methods]
         methods = ", ".join(dict.fromkeys(filter(None, method_names)))
-        program = f"slipstick {self.versions.get('slipstick', '')}".strip()
+        program_text = f"slipstick {self.versions.get('slipstick', '')}".strip()
         methods_text = f" by the methods {methods}" if methods else ""
-        source = f" Source of the study: {self.source}." if self.source else ""
+        source_text = f" Source of the study: {self.source}." if self.source else ""
         title = (self.title or self.name).rstrip(".")
-        return f"{title}{'' if title.endswith('?') else '.'} Computed with {program}{methods_text}.{source}"
+        return (
+            f"{title}{'' if title.endswith('?') else '.'} Computed with"
+            f" {program_text}{methods_text}.{source_text}"
+        )
 
     def __repr__(self) -> str:
         return f"<Results of {self.name}: {len(self.cases)} cases and {len(self.sweeps)} sweeps>"
@@ -303,7 +306,7 @@ class Results(Labelled, ShownAsTables):
         for answer in self.cases.values():
             if name in answer.values:
                 return answer.values[name].unit
-        return "s" if split_name(name)[0] in _SECONDS else "1"
+        return "s" if split_name(name)[0] in _KINDS_IN_SECONDS else "1"
 
     @property
     def simulated(self) -> bool:
@@ -335,7 +338,9 @@ class Results(Labelled, ShownAsTables):
 
 
 def case_table(results: Results, names: Sequence[str]) -> ResultTable:
-    """Build the table of all cases: some of their values, and the stage that limits each pipeline."""
+    """Build the table of all cases: some of their values, and the stage that limits each
+    pipeline.
+    """
     answers = list(results.cases.values())
     columns = [ResultColumn("case", list(results.cases), place=True)]
     for name in names:
@@ -380,8 +385,10 @@ def tidy_columns(results: Results, value_names: Sequence[str]) -> dict[str, Tidy
         for name in dict.fromkeys(value_names)
         if has_answers and split_name(name)[0] != "limit"
     ]
-    cases = case_table(results, names)
-    blocks: list[Mapping[str, Any]] = [{**cases.file_columns(), "sweep": [None] * len(cases)}]
+    cases_table = case_table(results, names)
+    blocks: list[Mapping[str, Any]] = [
+        {**cases_table.file_columns(), "sweep": [None] * len(cases_table)}
+    ]
     blocks += [sweep_table(sweep, names).file_columns() for sweep in results.sweeps]
     leading_names: dict[str, None] = {}
     added_names: dict[str, None] = {}

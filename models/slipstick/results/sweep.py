@@ -218,7 +218,9 @@ class Provenance:
         rows = range(len(exact_words))
         columns: dict[str, list[str | None]] = {
             "method": list(self.methods),
-            "exact": [None if row in failed else word for row, word in enumerate(exact_words)],
+            "exact": [
+                None if row in failed else exact_word for row, exact_word in enumerate(exact_words)
+            ],
             "bound": [self.outside.get(row) for row in rows],
         }
         # Columns without any entry are left out, so that tables of exact answers stay narrow.
@@ -255,8 +257,8 @@ class Provenance:
         if len(methods_and_exactness) != 1 or has_doubt:
             return ""
         ((method, exact),), (verdict,) = methods_and_exactness, verdicts
-        check = f", check: {verdict}" if verdict else ""
-        return f"by {method}, {'exact' if exact else 'not exact'}{check}"
+        check_text = f", check: {verdict}" if verdict else ""
+        return f"by {method}, {'exact' if exact else 'not exact'}{check_text}"
 
 
 def joined_columns(
@@ -269,11 +271,11 @@ def joined_columns(
     point_count : of all points
     rows_and_columns : the indices of the points of each group, and its columns
     """
-    table: dict[str, Array] = {}
+    column_by_name: dict[str, Array] = {}
     for rows, columns in rows_and_columns:
         for name, column in columns.items():
-            table.setdefault(name, np.full(point_count, np.nan))[rows] = column
-    return table
+            column_by_name.setdefault(name, np.full(point_count, np.nan))[rows] = column
+    return column_by_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -454,8 +456,8 @@ class Sweep(Labelled, ShownAsTables):
         )
 
     def __repr__(self) -> str:
-        sizes = ", ".join(f"{path}: {len(values)}" for path, values in self.coords.items())
-        return f"<Sweep of {len(self)} points ({sizes}) with {len(self.columns)} columns>"
+        size_texts = ", ".join(f"{path}: {len(values)}" for path, values in self.coords.items())
+        return f"<Sweep of {len(self)} points ({size_texts}) with {len(self.columns)} columns>"
 
     def to_dict(self) -> dict[str, Array | list[str | None]]:
         """Return every point as a row of flat columns: the cases, the axes, the values, and how
@@ -505,5 +507,5 @@ def split_name(name: str) -> tuple[str, str]:
     >>> split_name("account[lock]"), split_name("time")
     (('account', 'lock'), ('time', ''))
     """
-    quantity, _, label = name.partition("[")
-    return quantity, label.removesuffix("]")
+    value_kind, _, label = name.partition("[")
+    return value_kind, label.removesuffix("]")

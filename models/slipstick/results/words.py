@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-_VALUES = {
+_PHRASES_OF_VALUES = {
     "time": "time of {}",
     "speedup": "speed-up",
     "time_until": "time until {}",
@@ -32,38 +32,38 @@ _VALUES = {
 }
 """Kinds of values as phrases; another kind is its own words, followed by ``of`` and its label."""
 
-_VALUES_OF_A_CLASS = {
+_PHRASES_OF_CLASS_VALUES = {
     "utilization": "utilization of {station} by {customers}",
     "queue_length": "number of {customers} at {station}",
     "phase_account": "time of {station} in the phase {customers}",
 }
 """Kinds of values of a class at a station; another kind is its words ``of`` one ``at`` the other."""
 
-_VALUES_OF_A_NUMBER = {
+_PHRASES_OF_NUMBER_VALUES = {
     "probability": "probability of {customers} at {station}",
     "time_until": "time until {customers} {are} at {station}",
 }
 """Kinds of values of a number of customers at a station."""
 
-_AT_A_TIME = re.compile(r"(queue_length|probability)_at\[(.+),([^,]+)\]")
+_VALUE_AT_A_TIME = re.compile(r"(queue_length|probability)_at\[(.+),([^,]+)\]")
 
-_ENDED = {
+_ENDING_PHRASES = {
     "phase_time_quantile": "customers end the phase {}",
     "time_per_unit_quantile": "customers end a unit of the phase {}",
 }
 """What customers do within a quantile, by its kind; of other kinds they are answered, or runs
 end."""
 
-_WAITS = {
+_PHRASES_OF_WAITS = {
     "wait": "waiting for {}",
     "lock": "waiting for the lock {}",
     "barrier": "waiting at the barrier {}",
     "entry": "waiting to enter the monitor {}",
     "monitor": "work inside the monitor {}",
 }
-_PARTS = {"busy": "useful work", "idle": "idle time"}
+_PHRASES_OF_COMPONENTS = {"busy": "useful work", "idle": "idle time"}
 
-_LABELS = {
+_TITLES_OF_LABELS = {
     "tas": "test-and-set",
     "nat": "NAT",
     "mcs": "MCS",
@@ -72,7 +72,7 @@ _LABELS = {
 }
 """What an axis of names takes, such as locks, as a reader writes it."""
 
-_KEYS = {
+_PHRASES_OF_KEYS = {
     "servers": "{} servers",
     "permits": "permits of {}",
     "arrivals": "arrivals of {}",
@@ -86,18 +86,26 @@ _KEYS = {
 }
 """Last keys of paths as phrases about the part that they belong to."""
 
-_OF_CLASS = re.compile(r"stations\.([^.]+)\.([^.]+)\.([^.]+)")
-_AT_STATIONS = {
+_CLASS_AT_STATION_PATH = re.compile(r"stations\.([^.]+)\.([^.]+)\.([^.]+)")
+_PHRASES_AT_STATIONS = {
     "service": "service time of {} at {}",
     "demand": "service demand of {} at {}",
     "visits": "visits of {} to {}",
 }
 """Quantities of a class at a station as phrases, by their key."""
 
-_CONTAINERS = ("parameters", "resources", "stations", "classes", "machine", "population", "cycle")
+_SILENT_FIRST_KEYS = (
+    "parameters",
+    "resources",
+    "stations",
+    "classes",
+    "machine",
+    "population",
+    "cycle",
+)
 """First keys of paths that say nothing to a reader."""
 
-_INSIDE = ("total", "body", "do")
+_SILENT_INNER_KEYS = ("total", "body", "do")
 """Keys inside a path that say nothing to a reader."""
 
 SHARES = (
@@ -106,10 +114,10 @@ SHARES = (
 )
 """Kinds of values that a reader expects in percent."""
 
-KNOWN_KEYS = tuple(_KEYS)
+KNOWN_KEYS = tuple(_PHRASES_OF_KEYS)
 """Last keys of paths that have a phrase here."""
 
-_RELATIONS = {
+_RELATION_PHRASES = {
     "<=": "is at most",
     ">=": "is at least",
     "<": "is less than",
@@ -124,17 +132,17 @@ _TERM = re.compile(
     rf"(?<![\w-])(?:(?P<case>[A-Za-z][\w-]*+)\.(?P<of>{ONE_VALUE})"
     rf"|(?P<path>[a-z_]++(?:\.[\w*-]+)+)|(?P<value>{ONE_VALUE}))|(?P<operator>[-+*/])(?= )"
 )
-_SIMPLE = re.compile(rf"({ONE_VALUE})\s*+(<=|>=|<|>)\s*+([\d.eE+-]++)\s*+([A-Za-z%/][\w/%]*)?")
-_OF_TECHNOLOGY = {
+_COMPARISON = re.compile(rf"({ONE_VALUE})\s*+(<=|>=|<|>)\s*+([\d.eE+-]++)\s*+([A-Za-z%/][\w/%]*)?")
+_TECHNOLOGY_PHRASES = {
     "processors": "gain of processors",
     "benefit": "part of the processors' gain that software realizes",
 }
 """What a technology has beside a factor on the time of each class."""
 
-_OPERATORS = {"+": "plus", "-": "minus", "*": "times", "/": "divided by"}
+_OPERATOR_WORDS = {"+": "plus", "-": "minus", "*": "times", "/": "divided by"}
 
 
-_POPULATION = "population.processors"  # whatever its members are called
+_POPULATION_PATH = "population.processors"  # whatever its members are called
 
 
 def spelt(name: str) -> str:
@@ -147,7 +155,9 @@ def spelt(name: str) -> str:
 
 
 def is_plural(noun: str) -> bool:
-    """Return whether a noun looks like a plural, such as ``agents``; ``bus`` and ``access`` do not."""
+    """Return whether a noun looks like a plural, such as ``agents``; ``bus`` and ``access`` do
+    not.
+    """
     return len(noun) > 3 and noun.endswith("s") and not noun.endswith("ss")
 
 
@@ -224,33 +234,35 @@ class Words:
         >>> Words(specs={"ksr-1": "KSR-1"}).taken("ksr-1"), Words().taken("mcs"), Words().taken("tree")
         ('KSR-1', 'MCS', 'tree')
         """
-        return self.specs.get(name) or _LABELS.get(name, name)
+        return self.specs.get(name) or _TITLES_OF_LABELS.get(name, name)
 
     def quantity(self, path: str) -> str:
         """Return the meaning of a quantity, or a phrase made from its path."""
         if meaning := self.meanings.get(path):
             return meaning
-        if path == _POPULATION:
+        if path == _POPULATION_PATH:
             return self.members
-        if class_match := _OF_CLASS.fullmatch(path):
+        if class_match := _CLASS_AT_STATION_PATH.fullmatch(path):
             station, quantity, customers = map(spelt, class_match.groups())
-            phrase = _AT_STATIONS.get(quantity, f"{quantity} of {{}} at {{}}")
+            phrase = _PHRASES_AT_STATIONS.get(quantity, f"{quantity} of {{}} at {{}}")
             return phrase.format(customers, station)
         # The name of a range is a label for the program; the quantity is the same in all ranges.
         keys = re.sub(r"\.ranges\.[^.]+", "", path).split(".")
-        keys = [key for key in keys if key not in _INSIDE and not key.isdigit()]
-        keys = keys[1:] if len(keys) > 1 and keys[0] in _CONTAINERS else keys
+        keys = [key for key in keys if key not in _SILENT_INNER_KEYS and not key.isdigit()]
+        keys = keys[1:] if len(keys) > 1 and keys[0] in _SILENT_FIRST_KEYS else keys
         last_key = keys[-1]
         owner = keys[-2] if len(keys) > 1 else ""
         if owner == "technology":
-            factor = f"factor on the time of the class {spelt(last_key)}"
-            return _OF_TECHNOLOGY.get(last_key, factor)
-        if owner and last_key in _KEYS:
+            factor_phrase = f"factor on the time of the class {spelt(last_key)}"
+            return _TECHNOLOGY_PHRASES.get(last_key, factor_phrase)
+        if owner and last_key in _PHRASES_OF_KEYS:
             # A part that is named after its quantity, such as ``server.servers``, is said once.
             if owner in (last_key, last_key[:-1]):
                 return spelt(last_key)
             both_plural = last_key == "servers" and is_plural(owner)
-            return ("number of {}" if both_plural else _KEYS[last_key]).format(spelt(owner))
+            return ("number of {}" if both_plural else _PHRASES_OF_KEYS[last_key]).format(
+                spelt(owner)
+            )
         return spelt(last_key) if not owner else f"{spelt(last_key)} of {spelt(owner)}"
 
     def assigned(self, path: str, value: str) -> str:
@@ -302,65 +314,69 @@ class Words:
 
     def value(self, name: str) -> str:
         """Return a phrase for a value of an answer, such as ``utilization of db``."""
-        quantity, _, label_end = name.partition("[")
+        value_kind, _, label_end = name.partition("[")
         label = label_end.removesuffix("]")
-        if quantity.endswith("_quantile"):
-            return f"time within which {self._quantile_clause(quantity, label)}"
-        if quantity in ("account", "step", "technology"):
-            return _VALUES[quantity].format(self.part(label))
-        if match := _AT_A_TIME.fullmatch(name):
-            steady_name = f"{match[1]}[{match[2]}]"
-            time_text = match[3]
+        if value_kind.endswith("_quantile"):
+            return f"time within which {self._quantile_clause(value_kind, label)}"
+        if value_kind in ("account", "step", "technology"):
+            return _PHRASES_OF_VALUES[value_kind].format(self.part(label))
+        if time_match := _VALUE_AT_A_TIME.fullmatch(name):
+            steady_name = f"{time_match[1]}[{time_match[2]}]"
+            time_text = time_match[3]
             time_phrase = (
                 self.quantity(time_text) if time_text.startswith("parameters.") else time_text
             )
             unit = "" if time_phrase[-1].isalpha() else " s"
             return f"{self.value(steady_name)} after {time_phrase}{unit}"
-        customers, comma, station = label.partition(",")
-        if comma and quantity in _VALUES_OF_A_NUMBER:
+        first_label, comma, second_label = label.partition(",")
+        if comma and value_kind in _PHRASES_OF_NUMBER_VALUES:
             customers_text, verb = (
-                (f"{station} customers", "are") if station != "1" else ("1 customer", "is")
+                (f"{second_label} customers", "are")
+                if second_label != "1"
+                else ("1 customer", "is")
             )
-            return _VALUES_OF_A_NUMBER[quantity].format(
-                customers=customers_text, are=verb, station=spelt(customers)
+            return _PHRASES_OF_NUMBER_VALUES[value_kind].format(
+                customers=customers_text, are=verb, station=spelt(first_label)
             )
         if comma:
-            phrase = _VALUES_OF_A_CLASS.get(
-                quantity, f"{spelt(quantity)} of {{customers}} at {{station}}"
+            phrase = _PHRASES_OF_CLASS_VALUES.get(
+                value_kind, f"{spelt(value_kind)} of {{customers}} at {{station}}"
             )
-            return phrase.format(customers=spelt(customers), station=spelt(station))
-        if quantity in _VALUES:
-            return _VALUES[quantity].format(spelt(label)).removesuffix(" of ").strip()
-        return f"{spelt(quantity)} of {spelt(label)}" if label else spelt(quantity)
+            return phrase.format(customers=spelt(first_label), station=spelt(second_label))
+        if value_kind in _PHRASES_OF_VALUES:
+            return _PHRASES_OF_VALUES[value_kind].format(spelt(label)).removesuffix(" of ").strip()
+        return f"{spelt(value_kind)} of {spelt(label)}" if label else spelt(value_kind)
 
     def measured(self, name: str, amount: str) -> str:
         """Return a phrase for a value with its amount, such as ``time of gold 3 s``."""
-        quantity, _, label_end = name.partition("[")
-        if quantity.endswith("_quantile"):
-            return f"{self._quantile_clause(quantity, label_end.removesuffix(']'))} within {amount}"
+        value_kind, _, label_end = name.partition("[")
+        if value_kind.endswith("_quantile"):
+            return (
+                f"{self._quantile_clause(value_kind, label_end.removesuffix(']'))} within {amount}"
+            )
         return f"{self.value(name)} {amount}"
 
-    def _quantile_clause(self, quantity: str, label: str) -> str:
+    def _quantile_clause(self, value_kind: str, label: str) -> str:
         """Return a clause for a quantile of a duration as a count, such as ``95 of 100 jobs are
         answered``.
         """
         customers, _, fraction = label.rpartition(",")
-        if quantity in _ENDED:
-            ending = _ENDED[quantity].format(spelt(customers))
-        elif customers or quantity == "response_time_quantile":
-            ending = f"{spelt(customers) or 'customers'} are answered"
+        if value_kind in _ENDING_PHRASES:
+            ending_phrase = _ENDING_PHRASES[value_kind].format(spelt(customers))
+        elif customers or value_kind == "response_time_quantile":
+            ending_phrase = f"{spelt(customers) or 'customers'} are answered"
         else:
-            ending = "runs end" if self.member == "processor" else f"{self.members} end"
-        return f"{100 * float(fraction):g} of 100 {ending}"
+            ending_phrase = "runs end" if self.member == "processor" else f"{self.members} end"
+        return f"{100 * float(fraction):g} of 100 {ending_phrase}"
 
     def part(self, label: str) -> str:
         """Return a phrase for a component of the account of time, such as ``waiting for the lock
         table``.
         """
         wait_kind, colon, name = label.partition(":")
-        if colon and wait_kind in _WAITS:
-            return _WAITS[wait_kind].format(spelt(name))
-        return _PARTS.get(label, spelt(label))
+        if colon and wait_kind in _PHRASES_OF_WAITS:
+            return _PHRASES_OF_WAITS[wait_kind].format(spelt(name))
+        return _PHRASES_OF_COMPONENTS.get(label, spelt(label))
 
     def condition(self, text: str) -> str:
         """Return a condition on answers as a clause."""
@@ -372,41 +388,41 @@ class Words:
     def _clause(self, text: str) -> str:
         # A single comparison with a number can be written with its unit or in percent; longer
         # conditions are replaced term by term.
-        if comparison := _SIMPLE.fullmatch(text):
-            name, relation, number, unit = comparison.groups()
-            quantity, _, label_end = name.partition("[")
-            if quantity.endswith("_quantile") and relation.startswith("<"):
-                quantile_clause = self._quantile_clause(quantity, label_end.removesuffix("]"))
-                return f"{quantile_clause} within {number} {unit or ''}".strip()
-            if quantity in SHARES and not unit:
+        if comparison := _COMPARISON.fullmatch(text):
+            name, relation, number, unit_text = comparison.groups()
+            value_kind, _, label_end = name.partition("[")
+            if value_kind.endswith("_quantile") and relation.startswith("<"):
+                quantile_clause = self._quantile_clause(value_kind, label_end.removesuffix("]"))
+                return f"{quantile_clause} within {number} {unit_text or ''}".strip()
+            if value_kind in SHARES and not unit_text:
                 number = f"{100 * float(number):g}"
-                unit = "%"
-            amount = " ".join(filter(None, (number, unit)))
-            return f"{self.value(name)} {_RELATIONS[relation]} {amount}"
+                unit_text = "%"
+            amount = " ".join(filter(None, (number, unit_text)))
+            return f"{self.value(name)} {_RELATION_PHRASES[relation]} {amount}"
         clause = _TERM.sub(self._term, text)
         for relation in ("<=", ">=", "<", ">"):
-            clause = clause.replace(f" {relation} ", f" {_RELATIONS[relation]} ")
+            clause = clause.replace(f" {relation} ", f" {_RELATION_PHRASES[relation]} ")
         return clause
 
-    def _term(self, match: re.Match[str]) -> str:
+    def _term(self, term_match: re.Match[str]) -> str:
         # A path of two keys looks like a value of a case.
-        if match["case"] == "parameters":
-            return self.quantity(match[0])
-        if match["case"] == "own":
-            return f"the {self.value(match['of'])} as given"
-        if match["case"]:
-            return f"that of {self.case(match['case'])}"
-        if match["path"]:
-            return self.quantity(match["path"])
-        if match["operator"]:
-            return _OPERATORS[match["operator"]]
-        return self.value(match["value"]) if not _is_unit(match) else match["value"]
+        if term_match["case"] == "parameters":
+            return self.quantity(term_match[0])
+        if term_match["case"] == "own":
+            return f"the {self.value(term_match['of'])} as given"
+        if term_match["case"]:
+            return f"that of {self.case(term_match['case'])}"
+        if term_match["path"]:
+            return self.quantity(term_match["path"])
+        if term_match["operator"]:
+            return _OPERATOR_WORDS[term_match["operator"]]
+        return self.value(term_match["value"]) if not _is_unit(term_match) else term_match["value"]
 
 
 NO_WORDS = Words()
 """The words of a study without any: names are written as words."""
 
 
-def _is_unit(match: re.Match[str]) -> bool:
+def _is_unit(term_match: re.Match[str]) -> bool:
     """Return whether a matched word is a unit, because it follows a number."""
-    return bool(re.search(r"\d\s*$", match.string[: match.start()]))
+    return bool(re.search(r"\d\s*$", term_match.string[: term_match.start()]))
