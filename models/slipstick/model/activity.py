@@ -168,11 +168,11 @@ class Step(Activity):
         return ALWAYS if self.scv > 0 else NEVER
 
     def __repr__(self) -> str:
-        _, _, *labels = arguments_of(self)
-        time = f"{python_text(self.time)}, name={self.name!r}"
+        _, _, *label_texts = arguments_of(self)
+        time_text = f"{python_text(self.time)}, name={self.name!r}"
         if self.resource is None:
-            return f"delay({', '.join([time, *labels])})"
-        return f"service({self.resource!r}, {', '.join([time, *labels[1:]])})"
+            return f"delay({', '.join([time_text, *label_texts])})"
+        return f"service({self.resource!r}, {', '.join([time_text, *label_texts[1:]])})"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -259,7 +259,7 @@ class Choice(Activity):
 
     @property
     def odds(self) -> tuple[Expr, ...]:
-        return tuple(p for p, _ in self.options)
+        return tuple(probability for probability, _ in self.options)
 
     @property
     def ranges(self) -> tuple[NumberRange, ...]:
@@ -686,7 +686,12 @@ class Ask(Activity):
 
 
 _DISTRIBUTION = optional(instance(TimeDistribution, "the distribution of a time"))
-_LABELS = {"component": TEXT, "technology": TEXT, "scv": real(0), "distribution": _DISTRIBUTION}
+_LABEL_KINDS = {
+    "component": TEXT,
+    "technology": TEXT,
+    "scv": real(0),
+    "distribution": _DISTRIBUTION,
+}
 """The arguments that `service` and `delay` share."""
 
 
@@ -696,7 +701,7 @@ _LABELS = {"component": TEXT, "technology": TEXT, "scv": real(0), "distribution"
     name=optional(TEXT),
     rank=whole(0),
     weight=optional(LIKE),
-    **_LABELS,
+    **_LABEL_KINDS,
 )
 def service(
     resource: str,
@@ -724,12 +729,12 @@ def service(
     """
     step_name = resource if name is None else name
     description = f"the weight of step {step_name}"
-    weight_expr = None if weight is None else counted(weight, description)
+    weight_expr = None if weight is None else as_count(weight, description)
     if isinstance(weight_expr, Number) and not weight_expr.value > 0:
         raise ModelError(f"{description} must be above 0, got {weight_expr.value:g}")
     return Step(
         step_name,
-        timed(time, step_name),
+        as_time(time, step_name),
         resource,
         component,
         technology,
@@ -740,7 +745,7 @@ def service(
     )
 
 
-@checked(time=LIKE, name=TEXT, think=FLAG, **_LABELS)
+@checked(time=LIKE, name=TEXT, think=FLAG, **_LABEL_KINDS)
 def delay(
     time: Like,
     *,
@@ -761,7 +766,7 @@ def delay(
     >>> delay(9e-3, name="work") >> service("bus", 1e-3)
     delay(0.009, name='work') >> service('bus', 0.001, name='bus')
     """
-    time_expr = timed(time, name)
+    time_expr = as_time(time, name)
     return Step(name, time_expr, None, component, technology, scv, distribution, think=think)
 
 
@@ -781,7 +786,9 @@ def then(*parts: Activity) -> Activity:
     """
     # Flat, so that `(a >> b) >> c` and `a >> (b >> c)` are equal models.
     flat_parts = [
-        inner for part in parts for inner in (part.parts if isinstance(part, Then) else (part,))
+        flat_part
+        for part in parts
+        for flat_part in (part.parts if isinstance(part, Then) else (part,))
     ]
     return flat_parts[0] if len(flat_parts) == 1 else Then(tuple(flat_parts))
 
@@ -802,7 +809,7 @@ def fork(*branches: Activity, join: Like | None = None) -> Activity:
     """
     if not branches:
         raise ModelError("fork needs at least one branch")
-    join_expr = None if join is None else counted(join, "the join of a fork")
+    join_expr = None if join is None else as_count(join, "the join of a fork")
     if isinstance(join_expr, Number | Parameter) and join_expr.value is not None:
         waited_count = join_expr.value
         if not (0 <= waited_count <= len(branches) and waited_count == round(waited_count)):
@@ -844,21 +851,23 @@ def choose(*options: tuple[Like, Activity]) -> Choice:
     >>> choose((0.3, delay(1.0, name="hit")), (0.7, delay(2.0, name="miss")))
     choose((0.3, delay(1.0, name='hit')), (0.7, delay(2.0, name='miss')))
     """
-    pairs = tuple((counted(probability, "a probability"), body) for probability, body in options)
+    pairs = tuple((as_count(probability, "a probability"), body) for probability, body in options)
     _check_probabilities([probability for probability, _ in pairs], "choose")
     return Choice(pairs)
 
 
-def _check_probabilities(exprs: Sequence[Expr], use: str) -> None:
+def _check_probabilities(probability_exprs: Sequence[Expr], use: str) -> None:
     """Raise if probabilities that are known lie outside 0 to 1, or do not add up to 1."""
     probabilities = [
-        p.value for p in exprs if isinstance(p, Number | Parameter) and p.value is not None
+        p.value
+        for p in probability_exprs
+        if isinstance(p, Number | Parameter) and p.value is not None
     ]
     for p in probabilities:
         if not 0 <= p <= 1:
             raise ModelError(f"a probability of {use} must lie between 0 and 1, got {p:g}")
     # Probabilities that are computed are checked at the values of each point.
-    if len(probabilities) == len(exprs) and not math.isclose(
+    if len(probabilities) == len(probability_exprs) and not math.isclose(
         math.fsum(probabilities), 1.0, rel_tol=1e-9
     ):
         raise ModelError(
@@ -869,14 +878,14 @@ def _check_probabilities(exprs: Sequence[Expr], use: str) -> None:
 MOST_ROUNDS = 64
 """Rounds at most whose probabilities are listed: they are nested one inside the other."""
 
-_ROUNDS = (
+_ROUNDS_IN_WORDS = (
     "a finite number in base units, an expression, or the probabilities of 0, 1, 2 ... rounds, such"
     " as [0.2, 0.5, 0.3]"
 )
 
 
 @checked(
-    count=either(_ROUNDS, LIKE, listed(LIKE, least=2, most=MOST_ROUNDS + 1)),
+    count=either(_ROUNDS_IN_WORDS, LIKE, listed(LIKE, least=2, most=MOST_ROUNDS + 1)),
     body=ACTIVITY,
     spread=TEXT,
     scv=optional(LIKE),
@@ -910,15 +919,15 @@ def repeat(
     if isinstance(count, Sequence):
         if scv is not None:
             raise ModelError("a repeat has probabilities of its counts, or an scv; not both")
-        return _by_probability([counted(p, "a probability") for p in count], body)
-    mean_count = counted(count, "the count of repeat")
+        return _rounds_by_probability([as_count(p, "a probability") for p in count], body)
+    mean_count = as_count(count, "the count of repeat")
     at_least(mean_count, 0, "the count of repeat")
     if scv is None:
         return Repeat(mean_count, body, spread)
-    return _by_moments(mean_count, counted(scv, "the scv of a count"), body)
+    return _rounds_by_moments(mean_count, as_count(scv, "the scv of a count"), body)
 
 
-def _by_probability(probabilities: Sequence[Expr], body: Activity) -> Activity:
+def _rounds_by_probability(probabilities: Sequence[Expr], body: Activity) -> Activity:
     """Return rounds of a body: after n rounds there is another with the probability of more than n
     rounds, given that there are at least n.
     """
@@ -927,24 +936,27 @@ def _by_probability(probabilities: Sequence[Expr], body: Activity) -> Activity:
     probability_of_more = probabilities[-1]
     rounds = body
     for probability in probabilities[-2:0:-1]:
-        reached = probability + probability_of_more
+        probability_reached = probability + probability_of_more
         # Where no number as large is reached, what follows it does not matter.
-        goes_on = probability_of_more / maximum(reached, _TINY)
-        rounds = then(body, Choice(((1 - goes_on, Then(())), (goes_on, rounds))))
-        probability_of_more = reached
+        continue_probability = probability_of_more / maximum(probability_reached, _LEAST_DIVISOR)
+        rounds = then(
+            body, Choice(((1 - continue_probability, Then(())), (continue_probability, rounds)))
+        )
+        probability_of_more = probability_reached
     return choose((probabilities[0], Then(())), (probability_of_more, rounds))
 
 
-_TINY = 1e-300
+_LEAST_DIVISOR = 1e-300
 """In the place of a divisor that is 0 where the dividend is."""
 
 
-def _by_moments(mean: Expr, scv: Expr, body: Activity) -> Activity:
+def _rounds_by_moments(mean: Expr, scv: Expr, body: Activity) -> Activity:
     """Return a body that is repeated N times, with the mean m and the scv c of N.
 
-    N is 0 with the probability 1 - m / m' (m' is its mean if it is not 0), and else W + G, with G geometric of mean g, and W the
-    whole number below or above m' - g. With v the variance of W + G, k the whole number below W and
-    a = m' - k, the equation g + g^2 + (a - g) (1 - a + g) = v is linear in g::
+    N is 0 with the probability 1 - m / m' (m' is its mean if it is not 0), and else W + G, with G
+    geometric of mean g, and W the whole number below or above m' - g. With v the variance of W + G,
+    k the whole number below W and a = m' - k, the equation g + g^2 + (a - g) (1 - a + g) = v is
+    linear in g::
 
         m' = max(m, (c m + m - 1) / 2),  v = (c + 1) m m' - m'^2
         k = floor(m' - (sqrt(1 + 4 v) - 1) / 2),  g = (v - a (1 - a)) / (2 a)
@@ -956,7 +968,9 @@ def _by_moments(mean: Expr, scv: Expr, body: Activity) -> Activity:
     mean_if_any = maximum(mean, (scv * mean + mean - 1) / 2)
     variance = maximum((scv + 1) * mean * mean_if_any - mean_if_any * mean_if_any, 0.0)
     part_above = mean_if_any - floor(mean_if_any - (sqrt(1 + 4 * variance) - 1) / 2)
-    geometric_mean = (variance - part_above * (1 - part_above)) / maximum(2 * part_above, _TINY)
+    geometric_mean = (variance - part_above * (1 - part_above)) / maximum(
+        2 * part_above, _LEAST_DIVISOR
+    )
     # Rounding of arithmetic is no negative count; a negative count stays one.
     geometric_mean = maximum(geometric_mean, minimum(geometric_mean + ROUNDING, 0.0))
     rounds = then(
@@ -965,7 +979,7 @@ def _by_moments(mean: Expr, scv: Expr, body: Activity) -> Activity:
     )
     # Without rounds in some executions the variance is larger than any sum of a whole and a
     # geometric number with this mean can have.
-    any_probability = mean / maximum(mean_if_any, _TINY)
+    any_probability = mean / maximum(mean_if_any, _LEAST_DIVISOR)
     if any_probability == Number(1.0):
         return rounds
     return Choice(((1 - any_probability, Then(())), (any_probability, rounds)))
@@ -975,15 +989,16 @@ def _check_scv(mean: Expr, scv: Expr) -> None:
     """Raise if the scv of a count is below that of the whole numbers next to its mean, where both
     are known.
     """
-    values = [each.value for each in (mean, scv) if isinstance(each, Number | Parameter)]
-    known_mean, known_scv = values if len(values) == 2 else (None, None)
+    known_values = [expr.value for expr in (mean, scv) if isinstance(expr, Number | Parameter)]
+    known_mean, known_scv = known_values if len(known_values) == 2 else (None, None)
     if not known_mean or known_scv is None:
         return
-    part = known_mean % 1
-    least = part * (1 - part) / known_mean**2
-    if known_scv < least - ROUNDING:
+    fraction_part = known_mean % 1
+    least_scv = fraction_part * (1 - fraction_part) / known_mean**2
+    if known_scv < least_scv - ROUNDING:
         raise ModelError(
-            f"the scv of a count with mean {known_mean:g} is at least {least:.4g}, that of the whole"
+            f"the scv of a count with mean {known_mean:g} is at least {least_scv:.4g}, that of"
+            " the whole"
             f" numbers next to it, got {known_scv:g}"
         )
 
@@ -1016,7 +1031,7 @@ def hold(
     """
     check_name(resource)
     description = f"the permits of a hold of {resource}"
-    permit_count = None if permits is None else counted(permits, description)
+    permit_count = None if permits is None else as_count(permits, description)
     if permit_count is not None:
         at_least(permit_count, 1, description)
     if after is None:
@@ -1040,13 +1055,15 @@ def _first_and_second_phase(resource: str, body: Activity) -> tuple[Activity, Ac
     return then(*parts_before), then(*parts_after) if parts_after else None
 
 
-def replies_renamed(activity: Activity, resource: str, copy: str) -> Activity:
+def replies_renamed(activity: Activity, resource: str, copy_name: str) -> Activity:
     """Return an activity whose replies to a resource are replies to one of its copies."""
     if activity == EarlyReply(resource):
-        return EarlyReply(copy)
+        return EarlyReply(copy_name)
     if not activity.children:
         return activity
-    return activity.rebuilt([replies_renamed(child, resource, copy) for child in activity.children])
+    return activity.rebuilt(
+        [replies_renamed(child, resource, copy_name) for child in activity.children]
+    )
 
 
 @checked(resource=TEXT)
@@ -1100,21 +1117,23 @@ def attempt(
     >>> attempt(service("db", 0.1), timeout=0.5, retries=2, back_off=0.2)
     attempt(service('db', 0.1, name='db'), timeout=db.timeout, retries=2, back_off=db.back_off)
     """
-    name = next(iter(visit.uses), "")
+    resource = next(iter(visit.uses), "")
     value_by_key = {"timeout": timeout, "patience": patience, "back_off": back_off}
     time_by_key = {
-        key: None if value is None else timed(value, f"{name}.{key}".lstrip("."))
+        key: None if value is None else as_time(value, f"{resource}.{key}".lstrip("."))
         for key, value in value_by_key.items()
     }
-    last_resort = then() if otherwise is None else otherwise
-    queue_limit = None if queue is None else counted(queue, f"the queue of an attempt at {name}")
+    otherwise_activity = then() if otherwise is None else otherwise
+    queue_limit = (
+        None if queue is None else as_count(queue, f"the queue of an attempt at {resource}")
+    )
     if queue_limit is not None:
-        at_least(queue_limit, 0, f"the queue of an attempt at {name}")
+        at_least(queue_limit, 0, f"the queue of an attempt at {resource}")
     return Attempt(
         visit,
         retries=retries,
         doubling=doubling,
-        otherwise=last_resort,
+        otherwise=otherwise_activity,
         queue=queue_limit,
         **time_by_key,
     )
@@ -1249,26 +1268,27 @@ def pipeline(stages: Sequence[Stage | Activity], items: Like, name: str = "pipel
     name : what answers call the pipeline
     """
     built_stages = tuple(stage if isinstance(stage, Stage) else serial(stage) for stage in stages)
-    count = counted(items, "the items of a pipeline")
-    at_least(count, 1, "the items of a pipeline")
+    item_count = as_count(items, "the items of a pipeline")
+    at_least(item_count, 1, "the items of a pipeline")
     check_name(name)
     if not built_stages:
         raise ModelError(f"pipeline {name} needs at least one stage")
-    names = [stage.name for stage in built_stages]
+    stage_names = [stage.name for stage in built_stages]
     repeated_names = [
-        stage_name for stage_name in dict.fromkeys(names) if names.count(stage_name) > 1
+        stage_name for stage_name in dict.fromkeys(stage_names) if stage_names.count(stage_name) > 1
     ]
     if repeated_names:
         raise ModelError(
-            f"the stages of pipeline {name} need names of their own; used twice: {', '.join(repeated_names)}"
+            f"the stages of pipeline {name} need names of their own; used twice:"
+            f" {', '.join(repeated_names)}"
         )
     for stage in built_stages:
-        if len(stage.bodies) > 1 and count != Number(float(len(stage.bodies))):
+        if len(stage.bodies) > 1 and item_count != Number(float(len(stage.bodies))):
             raise ModelError(
                 f"stage {stage.name} has {len(stage.bodies)} bodies, one for each item, but the"
-                f" pipeline has {count} items"
+                f" pipeline has {item_count} items"
             )
-    return Pipeline(built_stages, count, name)
+    return Pipeline(built_stages, item_count, name)
 
 
 @checked(name=TEXT, parties=optional(whole(1)))
@@ -1311,12 +1331,12 @@ def mapped(
     """
     rebuilt_by_id = {} if rebuilt_by_id is None else rebuilt_by_id
 
-    def rebuilt(part: Activity) -> Activity:
+    def rebuild(part: Activity) -> Activity:
         if id(part) not in rebuilt_by_id:
             changed_activity = (
                 change(part)
                 if isinstance(part, Step)
-                else part.rebuilt([rebuilt(child) for child in part.children])
+                else part.rebuilt([rebuild(child) for child in part.children])
             )
             rebuilt_by_id[id(part)] = (
                 replace(changed_activity, name=rename(changed_activity.name))
@@ -1325,7 +1345,7 @@ def mapped(
             )
         return rebuilt_by_id[id(part)]
 
-    return rebuilt(activity)
+    return rebuild(activity)
 
 
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*(\.[A-Za-z0-9_-]+)*(\[[0-9]+\])?")
@@ -1349,7 +1369,7 @@ def check_model_name(name: str) -> None:
         )
 
 
-def timed(value: Like, name: str) -> Expr:
+def as_time(value: Like, name: str) -> Expr:
     """Return a time as an expression; a plain number becomes a parameter of the given name."""
     if not isinstance(value, Expr):
         check_name(name)
@@ -1359,21 +1379,22 @@ def timed(value: Like, name: str) -> Expr:
         # processor[1] becomes processor.1: brackets cannot stand in a path.
         return Parameter(name.replace("[", ".").removesuffix("]"), TIME, seconds)
     # The constant 0 is allowed: it has no share.
-    for node in walk(value):
-        if isinstance(node, Number) and node.dimension.time_power and node.value:
+    for expr_node in walk(value):
+        if isinstance(expr_node, Number) and expr_node.dimension.time_power and expr_node.value:
             raise ModelError(
-                f"the time of {name} holds a constant of {node}; make it a parameter, so that its"
+                f"the time of {name} holds a constant of {expr_node}; make it a parameter, so"
+                " that its"
                 " share can be computed"
             )
-    return _checked_dimension(value, TIME, f"the time of {name}")
+    return _with_dimension(value, TIME, f"the time of {name}")
 
 
-def counted(value: Like, description: str) -> Expr:
+def as_count(value: Like, description: str) -> Expr:
     """Return a count as an expression; raise if it has a unit."""
-    return _checked_dimension(as_expr(value), COUNT, description)
+    return _with_dimension(as_expr(value), COUNT, description)
 
 
-def _checked_dimension(value: Expr, dimension: Dimension, description: str) -> Expr:
+def _with_dimension(value: Expr, dimension: Dimension, description: str) -> Expr:
     # A plain 0 fits any dimension.
     if value == Number(0.0):
         return total((), dimension)

@@ -41,8 +41,9 @@ def lowered(network: QueueingNetwork) -> Model:
     A class thinks, if it does, and goes to the stations in the order written: of V visits to one, V
     below 1 is a choice, and V above 1 a first visit and a geometric repeat. Demands of several
     classes at a first-come station are visits of the longest of them, as solvers of networks take
-    it. Which of these a number of visits is, is decided by its own value. Of a region whose customers
-    wait, each run of visits to its stations holds one of as many permits as the region has places.
+    it. Which of these a number of visits is, is decided by its own value. Of a region whose
+    customers wait, each run of visits to its stations holds one of as many permits as the region
+    has places.
 
     Parameters
     ----------
@@ -65,12 +66,14 @@ def lowered(network: QueueingNetwork) -> Model:
         for name, station in network.stations.items()
     }
     resources |= {name: Permits(region.capacity) for name, region in network.regions.items()}
-    member_by_class = network.classes
-    program_by_class = {
-        name: _cycle_activity(network, name, member) for name, member in member_by_class.items()
+    class_by_name = network.classes
+    cycle_by_class = {
+        name: _cycle_activity(network, name, customer_class)
+        for name, customer_class in class_by_name.items()
     }
     groups = [
-        _group(name, member, program_by_class[name]) for name, member in member_by_class.items()
+        _group_of_class(name, customer_class, cycle_by_class[name])
+        for name, customer_class in class_by_name.items()
     ]
     groups.sort(key=lambda group: group.arrivals is not None)  # answers begin with the first
     return Model(network.name, _population_of_groups(groups), resources, left_out=network.left_out)
@@ -100,26 +103,39 @@ def _traits_without_activity(network: QueueingNetwork) -> Iterator[str]:
     for name, region in network.regions.items():
         if region.loses:
             yield f"region {name} loses customers"
-    streams = [member for member in network.classes.values() if isinstance(member, OpenClass)]
+    streams = [
+        customer_class
+        for customer_class in network.classes.values()
+        if isinstance(customer_class, OpenClass)
+    ]
     if len(streams) == len(network.classes) > 1:
         yield "it has several streams and no closed class"
 
 
-def _group(name: str, member: CustomerClass, program: Activity) -> Group:
-    target_time = None if member.target_time == zero(TIME) else member.target_time
-    if isinstance(member, ClosedClass):
-        return Group(name, member.population, program, target_time=target_time)
-    return Group(name, Number(0.0), program, member.arrivals, _pattern(member), target_time)
+def _group_of_class(class_name: str, customer_class: CustomerClass, cycle: Activity) -> Group:
+    target_time = None if customer_class.target_time == zero(TIME) else customer_class.target_time
+    if isinstance(customer_class, ClosedClass):
+        return Group(class_name, customer_class.population, cycle, target_time=target_time)
+    return Group(
+        class_name,
+        Number(0.0),
+        cycle,
+        customer_class.arrivals,
+        _arrival_pattern(customer_class),
+        target_time,
+    )
 
 
-def _pattern(member: OpenClass) -> ArrivalPattern:
-    if not member.bursty:
-        return ArrivalPattern(batch=member.batch, trace=member.trace)
-    bursts = (member.burst_arrivals, member.burst_time, member.quiet_time)
-    return ArrivalPattern(1.0, member.batch, *bursts)
+def _arrival_pattern(customer_class: OpenClass) -> ArrivalPattern:
+    if not customer_class.bursty:
+        return ArrivalPattern(batch=customer_class.batch, trace=customer_class.trace)
+    bursts = (customer_class.burst_arrivals, customer_class.burst_time, customer_class.quiet_time)
+    return ArrivalPattern(1.0, customer_class.batch, *bursts)
 
 
-def _cycle_activity(network: QueueingNetwork, class_name: str, member: CustomerClass) -> Activity:
+def _cycle_activity(
+    network: QueueingNetwork, class_name: str, customer_class: CustomerClass
+) -> Activity:
     """Return the activity for the cycle of a class."""
     visited_stations = [
         name_and_station
@@ -127,24 +143,31 @@ def _cycle_activity(network: QueueingNetwork, class_name: str, member: CustomerC
         if class_name in name_and_station[1].visitors()
     ]
     activities: list[Activity] = []
-    if isinstance(member, ClosedClass) and _own_value(member.think_time) > 0:
+    if isinstance(customer_class, ClosedClass) and _own_value(customer_class.think_time) > 0:
         think_name = f"{class_name}.think"
         has_visits = bool(visited_stations)
         activities.append(
-            Step(think_name, member.think_time, None, "think", scv=1.0, think=has_visits)
+            Step(think_name, customer_class.think_time, None, "think", scv=1.0, think=has_visits)
         )
     visits_by_station: list[tuple[str, list[Activity]]] = []
-    for name, station in visited_stations:
-        time, visits = _time_and_visits(station, class_name)
+    for station_name, station in visited_stations:
+        visit_time, visits = _time_and_visits(station, class_name)
         visits_by_station.append(
-            (name, _visit_activities(_step(station, class_name, name, time), visits))
+            (
+                station_name,
+                _visit_activities(
+                    _visit_step(station, class_name, station_name, visit_time), visits
+                ),
+            )
         )
     for region, region_visits in groupby(
         visits_by_station, lambda name_and_visits: network.region_of(name_and_visits[0])
     ):
-        bodies = [body for _, body in region_visits]
+        visits_of_region = [body for _, body in region_visits]
         activities += (
-            _visits_under_permit(region, bodies) if region else chain.from_iterable(bodies)
+            _visits_under_permit(region, visits_of_region)
+            if region
+            else chain.from_iterable(visits_of_region)
         )
     return Then(tuple(activities))
 
@@ -162,11 +185,11 @@ def _visits_under_permit(region: str, visits: Sequence[list[Activity]]) -> list[
         ]
     # A customer that passes by the first station enters the region at a later one, or never.
     (visit_probability, step), (pass_probability, _) = first_visit.options
-    hold = Hold(region, Then((step, *chain.from_iterable(later_visits))))
+    permit_hold = Hold(region, Then((step, *chain.from_iterable(later_visits))))
     return [
         Choice(
             (
-                (visit_probability, hold),
+                (visit_probability, permit_hold),
                 (pass_probability, Then(tuple(_visits_under_permit(region, later_visits)))),
             )
         )
@@ -178,24 +201,26 @@ def _time_and_visits(station: NetworkStation, class_name: str) -> tuple[Expr, Ex
     if class_name in station.service:
         return station.service[class_name], station.visits.get(class_name, ONCE)
     demand = station.demand[class_name]
-    demands = station.demand.values()
+    demands_of_classes = station.demand.values()
     is_same_exponential = DISCIPLINES[station.discipline].product_form == SAME_EXPONENTIAL
-    if not is_same_exponential or len(demands) == 1:
+    if not is_same_exponential or len(demands_of_classes) == 1:
         return demand, ONCE
-    longest = maximum(*(station.service or station.demand).values())
-    return longest, demand / longest
+    longest_time = maximum(*(station.service or station.demand).values())
+    return longest_time, demand / longest_time
 
 
-def _step(station: NetworkStation, class_name: str, name: str, time: Expr) -> Step:
+def _visit_step(
+    station: NetworkStation, class_name: str, station_name: str, mean_time: Expr
+) -> Step:
     rank = station.priority.get(class_name, 0) if DISCIPLINES[station.discipline].ranked else 0
     weight = station.weight.get(class_name)
     distribution = station.distribution.get(class_name)
     scv = _own_value(station.scv.get(class_name, ONCE))
     return Step(
-        f"{class_name}.{name}",
-        time,
-        name,
-        name,
+        f"{class_name}.{station_name}",
+        mean_time,
+        station_name,
+        station_name,
         scv=scv,
         distribution=distribution,
         rank=rank,

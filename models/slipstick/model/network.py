@@ -107,8 +107,8 @@ class OpenClass:
                 "the times between the arrivals of a trace must be finite, not negative, and not"
                 " all 0"
             )
-        has_times = {self.burst_time != zero(TIME), self.quiet_time != zero(TIME)}
-        if len(has_times) > 1 or (self.burst_arrivals != zero(RATE) and not self.bursty):
+        has_quiet_time = self.quiet_time != zero(TIME)
+        if has_quiet_time != self.bursty or (self.burst_arrivals != zero(RATE) and not self.bursty):
             raise ModelError("arrivals in bursts need a burst_time and a quiet_time")
 
     @property
@@ -185,14 +185,15 @@ class NetworkStation:
 class Region:
     """Stations that together hold a limited number of customers, waiting or in service.
 
-    A customer takes a place when it comes to a station of the region from outside, and gives it back
-    when it leaves for a station that is outside, or when its cycle ends.
+    A customer takes a place when it comes to a station of the region from outside, and gives it
+    back when it leaves for a station that is outside, or when its cycle ends.
 
     Parameters
     ----------
     stations : their names
     capacity : most customers that are at these stations together [1]
-    blocking : one of `REGION_BLOCKING`: what becomes of a customer that comes when that many are there
+    blocking : one of `REGION_BLOCKING`: what becomes of a customer that comes when that many are
+        there
     """
 
     stations: tuple[str, ...]
@@ -218,8 +219,8 @@ class Chain:
     ----------
     classes : their names
     members : population and think time, or arrivals
-    reference : where a cycle begins, or where a stream comes in; a cycle of a closed chain ends where a
-        customer comes to that station as a member of that class
+    reference : where a cycle begins, or where a stream comes in; a cycle of a closed chain ends
+        where a customer comes to that station as a member of that class
     """
 
     classes: tuple[str, ...]
@@ -238,10 +239,10 @@ class Route:
     probability: Expr
 
 
-_CLASS = instance((ClosedClass, OpenClass), "a class, such as closed_class(4)")
-_PLACE = row(TEXT, TEXT, wanted="a pair of a class and a station, such as ('jobs', 'cpu')")
-_OF_NETWORK = {
-    "classes": mapped_by_name(_CLASS),
+_CLASS_KIND = instance((ClosedClass, OpenClass), "a class, such as closed_class(4)")
+_PLACE_KIND = row(TEXT, TEXT, wanted="a pair of a class and a station, such as ('jobs', 'cpu')")
+_NETWORK_KINDS = {
+    "classes": mapped_by_name(_CLASS_KIND),
     "stations": mapped_by_name(
         instance(NetworkStation, "a station, such as station(demand={'jobs': 0.1})")
     ),
@@ -257,7 +258,7 @@ _REGIONS = mapped_by_name(instance(Region, "a region, as region(...) makes it"))
     left_out=mapped_by_name(TEXT),
     amounts=AMOUNTS,
     regions=_REGIONS,
-    **_OF_NETWORK,
+    **_NETWORK_KINDS,
 )
 @dataclass(frozen=True, slots=True)
 class QueueingNetwork:
@@ -291,8 +292,8 @@ class QueueingNetwork:
 
     def __post_init__(self) -> None:
         check_model_name(self.name)
-        if faults_found := faults(self):
-            raise ModelFaultsError(faults_found)
+        if network_faults := faults(self):
+            raise ModelFaultsError(network_faults)
 
     @property
     def class_names(self) -> tuple[str, ...]:
@@ -310,8 +311,10 @@ class QueueingNetwork:
     def constructs(self) -> frozenset[str]:
         """The constructs of the network, which a method must declare to know."""
         has_weights = any(station.weight for station in self.stations.values())
-        has_construct = {REGIONS: bool(self.regions), WEIGHTS: has_weights}
-        return frozenset(construct for construct in has_construct if has_construct[construct])
+        is_used_by_construct = {REGIONS: bool(self.regions), WEIGHTS: has_weights}
+        return frozenset(
+            construct for construct in is_used_by_construct if is_used_by_construct[construct]
+        )
 
     @property
     def blocks(self) -> bool:
@@ -334,7 +337,7 @@ class QueueingNetwork:
 
         for name in ("classes", "chains", "stations", "routing"):
             # The same walk that names the parameters, so that paths agree.
-            _changed(getattr(self, name), name, collect)
+            _with_changed_numbers(getattr(self, name), name, collect)
         yield from expressions
 
     @property
@@ -343,7 +346,7 @@ class QueueingNetwork:
         return given_parameters([*dict(self.quantities()).values(), *self.amounts.values()])
 
 
-_BY_CLASS = {
+_DIMENSION_BY_KEY = {
     "demand": TIME,
     "service": TIME,
     "visits": COUNT,
@@ -359,7 +362,7 @@ _BY_CLASS = {
     chains=optional(_CHAINS),
     amounts=optional(AMOUNTS),
     regions=optional(_REGIONS),
-    **_OF_NETWORK,
+    **_NETWORK_KINDS,
 )
 def network(
     classes: Mapping[str, CustomerClass],
@@ -402,7 +405,10 @@ def network(
     }
     return QueueingNetwork(
         name,
-        **{key: _changed(argument, key, _named) for key, argument in argument_by_key.items()},
+        **{
+            key: _with_changed_numbers(argument, key, _as_parameter)
+            for key, argument in argument_by_key.items()
+        },
         amounts=amounts or {},
         regions=regions or {},
     )
@@ -417,15 +423,18 @@ def closed_class(population: Like, think_time: Like = 0.0, target_time: Like = 0
     population : how many, a whole number from 0 [1]
     think_time, target_time : see `ClosedClass`
     """
-    customer_count = _amount(population, COUNT, "a population")
+    customer_count = _as_number(population, COUNT, "a population")
     if (
         isinstance(customer_count, Number | Parameter)
         and customer_count.value is not None
         and customer_count.value != math.floor(customer_count.value)
     ):
         raise ModelError(f"a population must be a whole number, got {customer_count.value:g}")
-    times = _amount(think_time, TIME, "a think time"), _amount(target_time, TIME, "a target")
-    return ClosedClass(customer_count, *times)
+    think_and_target_time = (
+        _as_number(think_time, TIME, "a think time"),
+        _as_number(target_time, TIME, "a target"),
+    )
+    return ClosedClass(customer_count, *think_and_target_time)
 
 
 @checked(
@@ -458,21 +467,21 @@ def open_class(
     True
     """
     return OpenClass(
-        _amount(rate, RATE, "a rate of arrivals"),
-        _amount(burst_arrivals, RATE, "a rate of arrivals in bursts"),
-        _amount(burst_time, TIME, "the time of a burst"),
-        _amount(quiet_time, TIME, "the time between bursts"),
+        _as_number(rate, RATE, "a rate of arrivals"),
+        _as_number(burst_arrivals, RATE, "a rate of arrivals in bursts"),
+        _as_number(burst_time, TIME, "the time of a burst"),
+        _as_number(quiet_time, TIME, "the time between bursts"),
         batch,
         tuple(map(float, trace)),
-        _amount(target_time, TIME, "a target"),
+        _as_number(target_time, TIME, "a target"),
     )
 
 
-_BY_NAME = optional(mapped_by_name(LIKE))
+_NUMBERS_BY_NAME = optional(mapped_by_name(LIKE))
 
 
 @checked(
-    **dict.fromkeys(_BY_CLASS, _BY_NAME),
+    **dict.fromkeys(_DIMENSION_BY_KEY, _NUMBERS_BY_NAME),
     discipline=TEXT,
     servers=whole(1, 2**53),  # up to which every whole number is a double
     rates=listed(LIKE),
@@ -519,18 +528,18 @@ def station(
         "timeout": timeout,
         "weight": weight,
     }
-    amounts = {
+    amounts_by_key = {
         key: {
-            name: _amount(amount, dimension, f"the {key} of {name}")
-            for name, amount in (argument_by_key[key] or {}).items()
+            class_name: _as_number(amount, dimension, f"the {key} of {class_name}")
+            for class_name, amount in (argument_by_key[key] or {}).items()
         }
-        for key, dimension in _BY_CLASS.items()
+        for key, dimension in _DIMENSION_BY_KEY.items()
     }
     return NetworkStation(
         discipline,
         servers,
-        **amounts,
-        rates=tuple(_amount(rate, COUNT, "a rate of a station") for rate in rates),
+        **amounts_by_key,
+        rates=tuple(_as_number(rate, COUNT, "a rate of a station") for rate in rates),
         capacity=capacity,
         priority=dict(priority or {}),
         blocking=blocking,
@@ -538,7 +547,7 @@ def station(
     )
 
 
-@checked(classes=listed(TEXT), members=_CLASS, reference=_PLACE)
+@checked(classes=listed(TEXT), members=_CLASS_KIND, reference=_PLACE_KIND)
 def chain(classes: Sequence[str], members: CustomerClass, reference: Place) -> Chain:
     """Make a chain: classes between which customers change. A cycle begins and ends at the
     reference, a class at a station.
@@ -568,7 +577,7 @@ def region(stations: Sequence[str], capacity: int, blocking: str = WAIT) -> Regi
     return Region(tuple(stations), capacity, blocking)
 
 
-@checked(source=_PLACE, target=optional(_PLACE), probability=LIKE)
+@checked(source=_PLACE_KIND, target=optional(_PLACE_KIND), probability=LIKE)
 def route(source: Place, target: Place | None, probability: Like) -> Route:
     """Make a route: where customers of a class go from a station; None leaves the network.
 
@@ -577,10 +586,10 @@ def route(source: Place, target: Place | None, probability: Like) -> Route:
     source, target : class and station before and after
     probability : part of the departures that takes this route [1]
     """
-    return Route(source, target, _amount(probability, COUNT, "a probability of routing"))
+    return Route(source, target, _as_number(probability, COUNT, "a probability of routing"))
 
 
-def _amount(value: Like, dimension: Dimension, amount_in_words: str) -> Expr:
+def _as_number(value: Like, dimension: Dimension, amount_in_words: str) -> Expr:
     """Return a number of the right dimension as an expression; a plain number is in base units and
     not negative.
     """
@@ -595,32 +604,42 @@ def _amount(value: Like, dimension: Dimension, amount_in_words: str) -> Expr:
     return Number(float(value), dimension)
 
 
-def _changed(value: Any, path: str, change: Callable[[str, Expr], Expr]) -> Any:
+def _with_changed_numbers(network_part: Any, path: str, change: Callable[[str, Expr], Expr]) -> Any:
     """Return a copy of a part of a network in which each number is changed by a function of its
-    path and value.
+    path and the number.
     """
-    if isinstance(value, Expr):
-        return change(path, value)
-    if isinstance(value, Mapping):
-        return {key: _changed(item, f"{path}.{key}", change) for key, item in value.items()}
-    if isinstance(value, tuple):
-        return tuple(_changed(item, f"{path}.{index}", change) for index, item in enumerate(value))
-    if not is_dataclass(value) or isinstance(value, type):
-        return value
+    if isinstance(network_part, Expr):
+        return change(path, network_part)
+    if isinstance(network_part, Mapping):
+        return {
+            key: _with_changed_numbers(item, f"{path}.{key}", change)
+            for key, item in network_part.items()
+        }
+    if isinstance(network_part, tuple):
+        return tuple(
+            _with_changed_numbers(item, f"{path}.{index}", change)
+            for index, item in enumerate(network_part)
+        )
+    if not is_dataclass(network_part) or isinstance(network_part, type):
+        return network_part
     # What is said of the members of a chain stands under the chain itself.
-    absent_keys = ("burst_arrivals",) if isinstance(value, OpenClass) and not value.bursty else ()
-    keys = (field.name for field in fields(value) if field.name not in absent_keys)
+    absent_keys = (
+        ("burst_arrivals",)
+        if isinstance(network_part, OpenClass) and not network_part.bursty
+        else ()
+    )
+    keys = (field.name for field in fields(network_part) if field.name not in absent_keys)
     path_by_key = {key: path if key == "members" else f"{path}.{key}" for key in keys}
     return replace(
-        value,
+        network_part,
         **{
-            key: _changed(getattr(value, key), key_path, change)
+            key: _with_changed_numbers(getattr(network_part, key), key_path, change)
             for key, key_path in path_by_key.items()
         },
     )
 
 
-def _named(path: str, value: Expr) -> Expr:
+def _as_parameter(path: str, value: Expr) -> Expr:
     # A class without think time or bursts has none to vary.
     is_absent = path.endswith("_time") and value == zero(value.dimension)
     return (
@@ -666,7 +685,7 @@ class _Inspection:
     def __init__(self, network: QueueingNetwork) -> None:
         self._network = network
         self._class_names = network.class_names
-        self._chain_of = {
+        self._chain_by_class = {
             class_name: name
             for name, chain in network.chains.items()
             for class_name in chain.classes
@@ -679,9 +698,9 @@ class _Inspection:
         for name in self._network.stations:
             yield from self._station_faults(name)
         # A mistake in a chain would be reported again at each of its routes.
-        chains = list(self._chain_faults())
-        yield from chains
-        yield from self._routing_faults(not chains)
+        chain_faults = list(self._chain_faults())
+        yield from chain_faults
+        yield from self._routing_faults(not chain_faults)
         yield from self._region_faults()
 
     def _class_faults(self) -> Iterator[Fault]:
@@ -702,29 +721,30 @@ class _Inspection:
                     key=True,
                 )
 
-    def _station_faults(self, name: str) -> Iterator[Fault]:
-        station = self._network.stations[name]
-        path = ("stations", name)
+    def _station_faults(self, station_name: str) -> Iterator[Fault]:
+        station = self._network.stations[station_name]
+        path = ("stations", station_name)
         for key in BY_CLASS:
             for class_name in getattr(station, key):
                 if class_name not in self._class_names:
                     yield Fault(
                         (*path, key, class_name), no_class(class_name, self._class_names), key=True
                     )
-        yield from self._work_faults(name, station)
-        yield from self._discipline_faults(name, station)
+        yield from self._work_faults(station_name, station)
+        yield from self._discipline_faults(station_name, station)
         if not station.visitors():
             yield Fault(
-                path, f"no class visits {name}; give it a demand, or leave it out", key=True
+                path, f"no class visits {station_name}; give it a demand, or leave it out", key=True
             )
 
-    def _work_faults(self, name: str, station: NetworkStation) -> Iterator[Fault]:
-        path = ("stations", name)
+    def _work_faults(self, station_name: str, station: NetworkStation) -> Iterator[Fault]:
+        path = ("stations", station_name)
         for class_name in station.service:
             if class_name in station.demand:
                 yield Fault(
                     (*path, "service", class_name),
-                    f"{class_name} has both a demand and a service time at {name}; give one",
+                    f"{class_name} has both a demand and a service time at {station_name}; give"
+                    " one",
                 )
         # A class without a service time may be the one that the station names wrongly.
         may_be_mistyped = any(class_name not in self._class_names for class_name in station.service)
@@ -741,105 +761,114 @@ class _Inspection:
                 )
                 yield Fault(
                     (*path, "visits", class_name),
-                    f"visits of {class_name} to {name} have no service time; {way_out}",
+                    f"visits of {class_name} to {station_name} have no service time; {way_out}",
                 )
         for class_name in station.scv:
             if class_name not in station.visitors() and class_name in self._class_names:
                 yield Fault(
                     (*path, "scv", class_name),
-                    f"{class_name} has no service at {name}; leave its scv out",
+                    f"{class_name} has no service at {station_name}; leave its scv out",
                 )
         for key in ("demand", "visits"):
             for class_name in getattr(station, key):
-                if class_name in self._chain_of:
+                if class_name in self._chain_by_class:
                     yield Fault(
                         (*path, key, class_name),
                         f"the visits of {class_name} follow from routing; give service times only",
                     )
 
-    def _discipline_faults(self, name: str, station: NetworkStation) -> Iterator[Fault]:
-        path = ("stations", name)
+    def _discipline_faults(self, station_name: str, station: NetworkStation) -> Iterator[Fault]:
+        path = ("stations", station_name)
         discipline = station.discipline
-        is_written = {
+        is_written_by_key = {
             "servers": station.servers != 1,
             "capacity": station.capacity is not None,
             "rates": bool(station.rates),
         }
-        for key, message in contradicted_keys(discipline, is_written):
+        for key, message in contradicted_keys(discipline, is_written_by_key):
             yield Fault((*path, key), message, key=True)
-        yield from self._abandonment_faults(name, station)
+        yield from self._abandonment_faults(station_name, station)
         if station.blocking != "loss" and station.capacity is None:
-            message = f"{name} is never full; give it a capacity, or leave blocking out"
+            message = f"{station_name} is never full; give it a capacity, or leave blocking out"
             yield Fault((*path, "blocking"), message, key=True)
         if DISCIPLINES[discipline].ranked:
             for class_name in station.visitors():
                 if class_name not in station.priority and class_name in self._class_names:
                     yield Fault(
                         path,
-                        f"{class_name} needs a rank in priority at {name}: 0 goes first, then 1",
+                        f"{class_name} needs a rank in priority at {station_name}: 0 goes"
+                        " first, then 1",
                     )
         elif station.priority:
-            message = f"ranks hold where the discipline is priority; {name} is {discipline}"
+            message = f"ranks hold where the discipline is priority; {station_name} is {discipline}"
             yield Fault((*path, "priority"), message, key=True)
         if station.weight:
-            yield from self._weight_faults(name, station)
+            yield from self._weight_faults(station_name, station)
 
-    def _weight_faults(self, name: str, station: NetworkStation) -> Iterator[Fault]:
+    def _weight_faults(self, station_name: str, station: NetworkStation) -> Iterator[Fault]:
         """Check that a station with weights is one shared server, and that they are above 0."""
-        path = ("stations", name, "weight")
+        path = ("stations", station_name, "weight")
         if not DISCIPLINES[station.discipline].shared:
-            message = f"weights hold where the discipline is ps; {name} is {station.discipline}"
+            message = (
+                f"weights hold where the discipline is ps; {station_name} is {station.discipline}"
+            )
             yield Fault(path, message, key=True)
         elif station.servers > 1:
-            yield Fault(path, f"weights need one server: {several_shared(name)}", key=True)
+            yield Fault(path, f"weights need one server: {several_shared(station_name)}", key=True)
         for class_name, weight in station.weight.items():
             if class_name in self._class_names and class_name not in station.visitors():
-                message = f"{class_name} has no service at {name}; leave its weight out"
+                message = f"{class_name} has no service at {station_name}; leave its weight out"
                 yield Fault((*path, class_name), message, key=True)
             elif _known_value(weight) == 0:
                 yield Fault(
-                    (*path, class_name), f"the weight of {class_name} at {name} must be above 0"
+                    (*path, class_name),
+                    f"the weight of {class_name} at {station_name} must be above 0",
                 )
 
-    def _abandonment_faults(self, name: str, station: NetworkStation) -> Iterator[Fault]:
+    def _abandonment_faults(self, station_name: str, station: NetworkStation) -> Iterator[Fault]:
         """Check that customers can abandon the queue: it must be one with waiting and without
         interrupted service.
         """
         for key in ("patience", "timeout"):
             for impatient_class, time in getattr(station, key).items():
-                yield from self._patience_faults(impatient_class, time, key, name, station)
-        waiting_classes = {
+                yield from self._patience_faults(impatient_class, time, key, station_name, station)
+        patient_classes = {
             impatient_class
             for impatient_class in station.visitors()
             if impatient_class not in {*station.patience, *station.timeout}
         }
         for impatient_class in (*station.patience, *station.timeout):
-            chain = self._network.chains.get(self._chain_of.get(impatient_class, ""))
+            chain = self._network.chains.get(self._chain_by_class.get(impatient_class, ""))
             if (
-                chain_waiting := [
-                    class_name for class_name in chain.classes if class_name in waiting_classes
+                patient_classes_of_chain := [
+                    class_name for class_name in chain.classes if class_name in patient_classes
                 ]
                 if chain
                 else ()
             ):
                 message = (
-                    f"{impatient_class} abandons the queue and {chain_waiting[0]} of its chain does not; give all of"
+                    f"{impatient_class} abandons the queue and {patient_classes_of_chain[0]} of"
+                    " its chain does not; give all of"
                     " them a patience"
                 )
-                yield Fault(("stations", name), message, key=True)
+                yield Fault(("stations", station_name), message, key=True)
 
     def _patience_faults(
-        self, class_name: str, time: Expr, key: str, name: str, station: NetworkStation
+        self, class_name: str, mean_time: Expr, key: str, station_name: str, station: NetworkStation
     ) -> Iterator[Fault]:
         """Check the patience or the timeout (`key`) of one class at a station."""
-        path = ("stations", name, key, class_name)
+        path = ("stations", station_name, key, class_name)
         if class_name in self._class_names and class_name not in station.visitors():
             yield Fault(
-                path, f"{class_name} has no service at {name}; leave its {key} out", key=True
+                path,
+                f"{class_name} has no service at {station_name}; leave its {key} out",
+                key=True,
             )
         elif key == "timeout" and class_name in station.patience:
             yield Fault(
-                path, f"{class_name} has a patience at {name}, too; give one of them", key=True
+                path,
+                f"{class_name} has a patience at {station_name}, too; give one of them",
+                key=True,
             )
         elif not DISCIPLINES[station.discipline].queued or station.rates:
             station_in_words = (
@@ -848,41 +877,44 @@ class _Inspection:
                 else f"a station that is {station.discipline}"
             )
             message = (
-                f"{station_in_words} has no queue that customers abandon before their service; leave"
+                f"{station_in_words} has no queue that customers abandon before their service;"
+                " leave"
                 f" {key} out"
             )
             yield Fault(path, message, key=True)
-        elif _known_value(time) == 0:
+        elif _known_value(mean_time) == 0:
             yield Fault(
                 path,
-                f"the {key} of {class_name} at {name} must be above 0 s; with capacity none waits",
+                f"the {key} of {class_name} at {station_name} must be above 0 s; with capacity"
+                " none waits",
             )
         elif station.blocking != "loss":
             message = (
-                f"customers that abandon {name} are not covered where it blocks; leave"
+                f"customers that abandon {station_name} are not covered where it blocks; leave"
                 f" {key} or blocking out"
             )
             yield Fault(path, message, key=True)
 
     def _chain_faults(self) -> Iterator[Fault]:
         chain_by_class: dict[str, str] = {}
-        for name, chain in self._network.chains.items():
-            path = ("chains", name)
-            if name in self._class_names and chain.classes != (name,):
+        for chain_name, chain in self._network.chains.items():
+            path = ("chains", chain_name)
+            if chain_name in self._class_names and chain.classes != (chain_name,):
                 yield Fault(
                     path,
-                    f"{name} is the name of a class, too; call the chain something else",
+                    f"{chain_name} is the name of a class, too; call the chain something else",
                     key=True,
                 )
             for index, class_name in enumerate(chain.classes):
                 if class_name in self._network.classes:
                     message = (
-                        f"{class_name} has customers of its own in classes; in a chain, the chain has"
+                        f"{class_name} has customers of its own in classes; in a chain, the"
+                        " chain has"
                         " them"
                     )
                     yield Fault((*path, "classes", index), message)
                 elif (
-                    chain_by_class.setdefault(class_name, name) != name
+                    chain_by_class.setdefault(class_name, chain_name) != chain_name
                     or class_name in chain.classes[:index]
                 ):
                     yield Fault(
@@ -891,7 +923,7 @@ class _Inspection:
                     )
             yield from self._reference_faults(chain, (*path, "reference"))
             if not self._network.routing:
-                yield Fault(path, f"chain {name} has no routes; write routing", key=True)
+                yield Fault(path, f"chain {chain_name} has no routes; write routing", key=True)
 
     def _reference_faults(self, chain: Chain, path: Path) -> Iterator[Fault]:
         class_name, station = chain.reference
@@ -914,7 +946,8 @@ class _Inspection:
                 target_in_words = "out" if route.target is None else " at ".join(route.target)
                 yield Fault(
                     ("routing", index),
-                    f"a second route from {' at '.join(route.source)} to {target_in_words}; add them up",
+                    f"a second route from {' at '.join(route.source)} to {target_in_words}; add"
+                    " them up",
                 )
             earlier_routes.add((route.source, route.target))
         if all_exist and self._network.routing:
@@ -925,23 +958,25 @@ class _Inspection:
         """Check that the stations of regions exist, that each is in one region only, and that no
         cycle ends inside a region.
         """
-        region_of: dict[str, str] = {}
-        for name, region in self._network.regions.items():
-            path = ("regions", name)
-            if name in self._network.stations:
-                message = f"{name} is the name of a station, too; call the region something else"
+        region_by_station: dict[str, str] = {}
+        for region_name, region in self._network.regions.items():
+            path = ("regions", region_name)
+            if region_name in self._network.stations:
+                message = (
+                    f"{region_name} is the name of a station, too; call the region something else"
+                )
                 yield Fault(path, message, key=True)
             if not region.stations:
-                yield Fault((*path, "stations"), f"region {name} has no stations; list some")
+                yield Fault((*path, "stations"), f"region {region_name} has no stations; list some")
             for index, station in enumerate(region.stations):
                 if station not in self._network.stations:
                     known_stations = list(self._network.stations)
                     message = no_station(station, known_stations)
                     yield Fault((*path, "stations", index), message)
-                elif station in region_of:
-                    message = f"{station} is in a region already: {region_of[station]}"
+                elif station in region_by_station:
+                    message = f"{station} is in a region already: {region_by_station[station]}"
                     yield Fault((*path, "stations", index), message)
-                region_of.setdefault(station, name)
+                region_by_station.setdefault(station, region_name)
             blocking_stations = [
                 station
                 for station in region.stations
@@ -950,19 +985,25 @@ class _Inspection:
             ]
             if blocking_stations:
                 message = (
-                    f"{blocking_stations[0]} blocks when it is full, which no method covers inside a region;"
+                    f"{blocking_stations[0]} blocks when it is full, which no method covers"
+                    " inside a region;"
                     " leave one of them out"
                 )
                 yield Fault((*path, "stations"), message)
         for index, route in enumerate(self._network.routing):
-            chain = self._network.chains.get(self._chain_of.get(route.source[0], ""))
+            chain = self._network.chains.get(self._chain_by_class.get(route.source[0], ""))
             if chain is None or not isinstance(chain.members, ClosedClass):
                 continue
-            source_region = region_of.get(route.source[1], "")
+            source_region = region_by_station.get(route.source[1], "")
             ends_cycle = route.target == chain.reference
-            if ends_cycle and source_region and source_region == region_of.get(chain.reference[1]):
+            if (
+                ends_cycle
+                and source_region
+                and source_region == region_by_station.get(chain.reference[1])
+            ):
                 message = (
-                    f"a cycle of {self._chain_of[route.source[0]]} would end inside the region"
+                    f"a cycle of {self._chain_by_class[route.source[0]]} would end inside the"
+                    " region"
                     f" {source_region}; choose a reference outside of it"
                 )
                 yield Fault(("routing", index, "to"), message)
@@ -971,7 +1012,7 @@ class _Inspection:
         route_path = ("routing", index)
         for key, class_and_station in (("from", route.source), ("to", route.target)):
             if class_and_station is None:
-                chain = self._network.chains.get(self._chain_of.get(route.source[0], ""))
+                chain = self._network.chains.get(self._chain_by_class.get(route.source[0], ""))
                 if chain is not None and not isinstance(chain.members, OpenClass):
                     yield Fault(
                         (*route_path, key),
@@ -980,22 +1021,25 @@ class _Inspection:
                     )
                 continue
             class_name, station = class_and_station
-            if class_name not in self._chain_of:
-                known_classes = list(self._chain_of)
-                message = f"no chain has the class {class_name!r}{did_you_mean(class_name, known_classes)}"
+            if class_name not in self._chain_by_class:
+                known_classes = list(self._chain_by_class)
+                message = (
+                    "no chain has the class"
+                    f" {class_name!r}{did_you_mean(class_name, known_classes)}"
+                )
                 yield Fault((*route_path, key, 0), message)
             if station not in self._network.stations:
                 yield Fault(
                     (*route_path, key, 1), no_station(station, list(self._network.stations))
                 )
-            elif class_name in self._chain_of and self._lacks_service(class_name, station):
+            elif class_name in self._chain_by_class and self._lacks_service(class_name, station):
                 message = (
                     f"{class_name} has no service time at {station}; give it one under"
                     f" stations.{station}.service"
                 )
                 yield Fault((*route_path, key), message)
         chains = {
-            self._chain_of.get(class_and_station[0])
+            self._chain_by_class.get(class_and_station[0])
             for class_and_station in (route.source, route.target)
             if class_and_station is not None
         }
@@ -1004,9 +1048,11 @@ class _Inspection:
                 f"{route.source[0]} and {(route.target or route.source)[0]} are in different chains"
             )
             yield Fault((*route_path, "to"), message)
-        value = _known_value(route.probability)
-        if value is not None and not 0 <= value <= 1:
-            message = f"a probability of routing must lie between 0 and 1, got {value:g}"
+        known_probability = _known_value(route.probability)
+        if known_probability is not None and not 0 <= known_probability <= 1:
+            message = (
+                f"a probability of routing must lie between 0 and 1, got {known_probability:g}"
+            )
             yield Fault((*route_path, "probability"), message)
 
     def _lacks_service(self, visiting_class: str, station: str) -> bool:
@@ -1050,20 +1096,23 @@ class _Inspection:
             sources_by_target.setdefault(route.target, []).append(route.source)
             if route.target is not None:
                 targets_by_source.setdefault(route.source, []).append(route.target)
-        for name, chain in self._network.chains.items():
+        for chain_name, chain in self._network.chains.items():
             cycle_end = None if isinstance(chain.members, OpenClass) else chain.reference
             reached_places = _reachable_places(chain.reference, targets_by_source)
             yield from self._unreached_faults(
-                name, cycle_end, reached_places, _reachable_places(cycle_end, sources_by_target)
+                chain_name,
+                cycle_end,
+                reached_places,
+                _reachable_places(cycle_end, sources_by_target),
             )
-            for station, station_data in self._network.stations.items():
-                for class_name, time in station_data.service.items():
+            for station, network_station in self._network.stations.items():
+                for class_name, service_time in network_station.service.items():
                     is_unreached = (
-                        self._chain_of.get(class_name) == name
+                        self._chain_by_class.get(class_name) == chain_name
                         and (class_name, station) not in reached_places
                     )
                     if (
-                        is_unreached and _known_value(time) != 0
+                        is_unreached and _known_value(service_time) != 0
                     ):  # a matrix of times has a 0 where a class never goes
                         yield Fault(
                             ("stations", station, "service", class_name),
@@ -1072,7 +1121,7 @@ class _Inspection:
 
     def _unreached_faults(
         self,
-        name: str,
+        chain_name: str,
         cycle_end: Place | None,
         reached_places: set[Place],
         returning_places: set[Place],
@@ -1080,11 +1129,12 @@ class _Inspection:
         for index, (source, target) in enumerate(
             (route.source, route.target) for route in self._network.routing
         ):
-            if self._chain_of[source[0]] != name:
+            if self._chain_by_class[source[0]] != chain_name:
                 continue
             if source not in reached_places:
                 message = (
-                    f"no route leads from the reference of {name} to {source[1]} as {source[0]}"
+                    f"no route leads from the reference of {chain_name} to {source[1]} as"
+                    f" {source[0]}"
                 )
                 yield Fault(("routing", index, "from"), message)
             elif target is not None and target not in returning_places:
@@ -1100,13 +1150,15 @@ class _Inspection:
 def _reachable_places(start: Place | None, next_places: Ways) -> set[Place]:
     """Return the places that can be reached from a place, itself included."""
     reached_places = set() if start is None else {start}
-    open_places: list[Place | None] = [start]
-    while open_places:
+    places_to_visit: list[Place | None] = [start]
+    while places_to_visit:
         new_places = [
-            place for place in next_places.get(open_places.pop(), ()) if place not in reached_places
+            place
+            for place in next_places.get(places_to_visit.pop(), ())
+            if place not in reached_places
         ]
         reached_places.update(new_places)
-        open_places.extend(new_places)
+        places_to_visit.extend(new_places)
     return reached_places
 
 

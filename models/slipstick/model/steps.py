@@ -9,15 +9,15 @@ Each kind is a class. Without a default, because a default would guess, it state
 - `use`: what it does with the resource that it names: which of them it holds, takes or gives back.
 
 Each of its fields is one of these, or is said to be `plain`, known to every method that has a rule
-for the kind, or `special`: then its kind has a construct wherever the field has not its default, and
-a method that does not know that construct refuses the model. So a field that is added later cannot
-be passed over.
+for the kind, or `special`: then its kind has a construct wherever the field has not its default,
+and a method that does not know that construct refuses the model. So a field that is added later
+cannot be passed over.
 
 Time is that of the steps inside it, and of the use of a resource; a leaf that takes time of its own
-is a `slipstick.model.activity.Step`. A class that leaves one of these out cannot be defined. Methods read these facts through the package
-`slipstick.structure`, and ask for the kind itself only where a rule is their own, such as the
-instructions of a simulation. A method without a rule for a kind raises `NoAnswerError`, so that the
-next method is asked.
+is a `slipstick.model.activity.Step`. A class that leaves one of these out cannot be defined.
+Methods read these facts through the package `slipstick.structure`, and ask for the kind itself only
+where a rule is their own, such as the instructions of a simulation. A method without a rule for a
+kind raises `NoAnswerError`, so that the next method is asked.
 
 >>> from dataclasses import dataclass
 >>> @dataclass(frozen=True)
@@ -149,7 +149,10 @@ def special_values(part: Any) -> tuple[tuple[str, object], ...]:
 
 
 def constructs_of(part: Any) -> frozenset[str]:
-    """Return the constructs of a part: those of its special fields that differ from their defaults."""
+    """Return the constructs of a part of a model: the features, such as ranks or weights, that a
+    method must declare to know. A part has those of its special fields that differ from their
+    defaults.
+    """
     if not part.special:
         return _NO_CONSTRUCTS
     return frozenset(part.special[name] for name, _ in special_values(part))
@@ -212,27 +215,27 @@ class ModelPart:
 
     def _collect(self, member_type: type[Any], members: list[Any]) -> list[Any]:
         for name in self.made_of:
-            _add_parts(getattr(self, name), member_type, members)
+            _collect_members(getattr(self, name), member_type, members)
         return members
 
 
-def _add_parts(value: object, member_type: type[Any], members: list[Any]) -> None:
-    if isinstance(value, member_type):
-        members.append(value)
-    elif isinstance(value, tuple):
-        for member in value:
-            _add_parts(member, member_type, members)
-    elif isinstance(value, ModelPart) and not isinstance(value, Activity):
-        value._collect(member_type, members)
+def _collect_members(field_value: object, member_type: type[Any], members: list[Any]) -> None:
+    if isinstance(field_value, member_type):
+        members.append(field_value)
+    elif isinstance(field_value, tuple):
+        for member in field_value:
+            _collect_members(member, member_type, members)
+    elif isinstance(field_value, ModelPart) and not isinstance(field_value, Activity):
+        field_value._collect(member_type, members)
 
 
-def _with_children(value: Any, children: Iterator[Activity]) -> Any:
-    """Return a copy of a value in which activities are replaced, in order."""
-    if isinstance(value, Activity):
+def _with_children(field_value: Any, children: Iterator[Activity]) -> Any:
+    """Return a copy of a field's value in which activities are replaced, in order."""
+    if isinstance(field_value, Activity):
         return next(children)
-    if isinstance(value, tuple):
-        return tuple(_with_children(member, children) for member in value)
-    return value.rebuilt(children) if isinstance(value, ModelPart) else value
+    if isinstance(field_value, tuple):
+        return tuple(_with_children(member, children) for member in field_value)
+    return field_value.rebuilt(children) if isinstance(field_value, ModelPart) else field_value
 
 
 class Activity(ModelPart):
@@ -257,12 +260,12 @@ class Activity(ModelPart):
         super().__init_subclass__(**arguments)
         # The abstract properties of `Activity` are no statement of the kind itself.
         bases = cls.__mro__[: cls.__mro__.index(Activity)]
-        missing = [
+        missing_names = [
             name for name in _REQUIRED_NAMES if not any(name in vars(base) for base in bases)
         ]
-        if missing:
+        if missing_names:
             raise TypeError(
-                f"the kind of step {cls.__name__} does not say its {', '.join(missing)}; see"
+                f"the kind of step {cls.__name__} does not say its {', '.join(missing_names)}; see"
                 f" {__name__}"
             )
 
@@ -309,13 +312,14 @@ class Activity(ModelPart):
         ------
         NoAnswerError : the number depends on the state
         """
-        known_numbers = [number for number in self.executions if not isinstance(number, ByState)]
-        if len(known_numbers) < len(self.executions):
+        known_executions = [number for number in self.executions if not isinstance(number, ByState)]
+        if len(known_executions) < len(self.executions):
             raise NoAnswerError(
-                f"how often steps of the kind {self.kind} execute their parts depends on the state of the"
+                f"how often steps of the kind {self.kind} execute their parts depends on the"
+                " state of the"
                 " system, which only markov-chain and simulation follow"
             )
-        return tuple(zip(known_numbers, self.children, strict=True))
+        return tuple(zip(known_executions, self.children, strict=True))
 
     @property
     def beside(self) -> tuple[Activity, ...]:

@@ -63,13 +63,13 @@ from slipstick.model.activity import (
     Repeat,
     Step,
     Then,
+    as_count,
+    as_time,
     at_least,
     check_model_name,
     check_name,
-    counted,
     mapped,
     thinking,
-    timed,
 )
 from slipstick.model.added import AddedModel
 from slipstick.model.amounts import AMOUNTS, given_parameters
@@ -143,8 +143,8 @@ class ResourceKind:
 
     Each kind states, without a default, because a default would guess: `noun`, what messages call
     it; `use`, the kind of use that steps make of it; `capacity`, how many use it at a time;
-    `use_time`, what one use costs beside the time of the step; and `labels`, what that and waits are
-    booked to. A class that leaves one of these out cannot be defined.
+    `use_time`, what one use costs beside the time of the step; and `labels`, what that and waits
+    are booked to. A class that leaves one of these out cannot be defined.
     """
 
     noun: ClassVar[str]
@@ -158,14 +158,15 @@ class ResourceKind:
         check_fields(cls)
         # Not `super()`: a dataclass with slots is made anew, and that is another class.
         bases = cls.__mro__[: cls.__mro__.index(ResourceKind)]
-        missing = [
+        missing_names = [
             name
             for name in ("noun", "use", "capacity", "use_time", "labels")
             if not any(name in vars(base) for base in bases)
         ]
-        if missing and not abstract:
+        if missing_names and not abstract:
             raise TypeError(
-                f"the kind of resource {cls.__name__} does not say its {', '.join(missing)}; see"
+                f"the kind of resource {cls.__name__} does not say its"
+                f" {', '.join(missing_names)}; see"
                 f" {__name__}.ResourceKind"
             )
 
@@ -194,7 +195,9 @@ class ResourceKind:
 
     @property
     def time_classes(self) -> Mapping[str, str]:
-        """The technology class that scales each of its times, by attribute; empty if it has none."""
+        """The technology class that scales each of its times, by attribute; empty if it has
+        none.
+        """
         return {}
 
     @property
@@ -241,7 +244,7 @@ class ResourceKind:
         # Only parameters can vary in a sweep and have shares.
         number_keys = [key for key in self.time_classes if not isinstance(getattr(self, key), Expr)]
         time_by_key: dict[str, Any] = {
-            key: timed(getattr(self, key), f"{name}.{key}") for key in number_keys
+            key: as_time(getattr(self, key), f"{name}.{key}") for key in number_keys
         }
         return replace(self, **time_by_key)
 
@@ -299,7 +302,7 @@ class Station(ResourceKind):
     special: ClassVar[Mapping[str, str]] = {"rates": RATES}
 
     def __post_init__(self) -> None:
-        _check_word("discipline", self.discipline, STATION_DISCIPLINES)
+        _refuse_unknown_word("discipline", self.discipline, STATION_DISCIPLINES)
         is_written = {"servers": self.servers != 1, "rates": bool(self.rates)}
         for _, message in contradicted_keys(self.discipline, is_written):
             raise ModelError(message)
@@ -346,7 +349,7 @@ class Station(ResourceKind):
         rates = tuple(
             Parameter(f"{name}.rates.{index}", COUNT, rate.value)
             if isinstance(rate, Number)
-            else counted(rate, f"a rate of {name}")
+            else as_count(rate, f"a rate of {name}")
             for index, rate in enumerate(self.rates)
         )
         return replace(self, rates=rates)
@@ -401,7 +404,9 @@ class HeldResource(ResourceKind, abstract=True):
 
     @property
     def accesses(self) -> tuple[int, int]:
-        """The number of accesses to the word for an acquire and for a release, without contention."""
+        """The number of accesses to the word for an acquire and for a release, without
+        contention.
+        """
         return 0, 0
 
 
@@ -464,8 +469,8 @@ class Lock(HeldResource):
         return {"access": "memory" if self.word is not None else "", "base": "", "most": ""}
 
     def __post_init__(self) -> None:
-        _check_word("lock", self.kind, LOCKS)
-        _check_word("back-off", self.back_off, BACK_OFFS)
+        _refuse_unknown_word("lock", self.kind, LOCKS)
+        _refuse_unknown_word("back-off", self.back_off, BACK_OFFS)
         if self.together and (
             self.kind != "tas" or self.back_off == "none" or self.word is not None
         ):
@@ -523,7 +528,7 @@ class ReaderWriterLock(HeldResource):
     plain = ("order", "readers")
 
     def __post_init__(self) -> None:
-        _check_word("order", self.order, READER_WRITER_ORDERS)
+        _refuse_unknown_word("order", self.order, READER_WRITER_ORDERS)
 
     @property
     def capacity(self) -> int:
@@ -535,11 +540,11 @@ class ReaderWriterLock(HeldResource):
         return int(READER_WRITER_ORDERS[self.order] not in ("", mode))
 
 
-_UNITS = mapped_by_name(whole(0, MOST_HOLDERS))
+_UNITS_KIND = mapped_by_name(whole(0, MOST_HOLDERS))
 """Units at the start, by the name of the counter."""
 
 
-@checked(conditions=_UNITS)
+@checked(conditions=_UNITS_KIND)
 @dataclass(frozen=True, slots=True)
 class Monitor(HeldResource):
     """A monitor: one processor is inside at a time, enters in the order of requests, and may wait
@@ -569,7 +574,7 @@ class Monitor(HeldResource):
         return self.conditions
 
 
-@checked(units=_UNITS)
+@checked(units=_UNITS_KIND)
 @dataclass(frozen=True, slots=True)
 class Semaphores(ResourceKind):
     """Counters of units that one processor takes (`wait`) and the same or another gives (`signal`).
@@ -659,7 +664,7 @@ class TaskPool(ResourceKind):
     plain = ("source", "leaf", "interior", "inside", "order", "queues", "component")
 
     def __post_init__(self) -> None:
-        _check_word("order", self.order, TASK_ORDERS)
+        _refuse_unknown_word("order", self.order, TASK_ORDERS)
 
     def problem_times(self) -> list[ProblemTimes]:
         """Return work, time in the monitors and critical path of each problem [s]."""
@@ -672,15 +677,15 @@ class TaskPool(ResourceKind):
         """Return the mean over the problems of max(work / processors, path), plus a last access;
         the part of the path beyond the work is booked to a barrier [s].
         """
-        problems = self.problem_times()
-        labels = (name, f"{MONITOR}:{name}", f"{BARRIER}:{name}")
+        times_of_problems = self.problem_times()
+        term_labels = (name, f"{MONITOR}:{name}", f"{BARRIER}:{name}")
         terms: list[Expr] = []
-        for work, time_inside, path in problems:
+        for work, time_inside, path in times_of_problems:
             shared_times = (work / processors, time_inside / processors)
-            excess = maximum(path - total(shared_times, TIME), zero(TIME))
-            times = (shared_times[0], shared_times[1] + self.inside, excess)
-            terms += map(Booked, labels, times) if labelled else times
-        return total(terms, TIME) / len(problems)
+            path_excess = maximum(path - total(shared_times, TIME), zero(TIME))
+            term_times = (shared_times[0], shared_times[1] + self.inside, path_excess)
+            terms += map(Booked, term_labels, term_times) if labelled else term_times
+        return total(terms, TIME) / len(times_of_problems)
 
     def labels(self, name: str, waiting: bool) -> tuple[str, ...]:
         prefixes = ("entry", "task", BARRIER) if waiting else (BARRIER,)
@@ -720,7 +725,7 @@ class Barrier(ResourceKind):
         return {"cost": "software"}  # to which the account books it
 
     def __post_init__(self) -> None:
-        _check_word("barrier", self.kind, BARRIERS)
+        _refuse_unknown_word("barrier", self.kind, BARRIERS)
 
     def use_time(self, name: str, processors: Expr, labelled: bool) -> Expr:
         return Booked(f"{BARRIER}:{name}", self.cost) if labelled else self.cost
@@ -732,7 +737,7 @@ class Barrier(ResourceKind):
 Resource = Station | Lock | Permits | ReaderWriterLock | Monitor | Semaphores | TaskPool | Barrier
 
 
-def _check_word(noun: str, word: str, allowed_words: Collection[str]) -> None:
+def _refuse_unknown_word(noun: str, word: str, allowed_words: Collection[str]) -> None:
     if word not in allowed_words:
         raise ModelError(f"there is no {noun} {word!r}{did_you_mean(word, allowed_words)}")
 
@@ -842,14 +847,15 @@ class PopulationKind(ModelPart):
     def __init_subclass__(cls, **arguments: Any) -> None:
         check_fields(cls)
         bases = cls.__mro__[: cls.__mro__.index(PopulationKind)]
-        missing = [
+        missing_names = [
             name
             for name in ("made_of", "open", "finite", "size", "present", "variation")
             if not any(name in vars(base) for base in bases)
         ]
-        if missing:
+        if missing_names:
             raise TypeError(
-                f"the kind of population {cls.__name__} does not say its {', '.join(missing)}; see"
+                f"the kind of population {cls.__name__} does not say its"
+                f" {', '.join(missing_names)}; see"
                 f" {__name__}.PopulationKind"
             )
 
@@ -1325,13 +1331,13 @@ class Requirement:
             varied_values = {
                 name: value for name, value in values.items() if name in tape.parameters
             }
-            sides = tape.run({**own_values, **varied_values})
-            left, right = (
+            side_values = tape.run({**own_values, **varied_values})
+            left_text, right_text = (
                 show(float(np.ravel(value)[0]), side.dimension)
-                for value, side in zip(sides, (condition.left, condition.right), strict=True)
+                for value, side in zip(side_values, (condition.left, condition.right), strict=True)
             )
-            sides_in_words = f"{left} is not {_RELATIONS[condition.relation]}{right}"
-            yield sides_in_words, ~condition.between(*sides)
+            sides_in_words = f"{left_text} is not {_RELATIONS[condition.relation]}{right_text}"
+            yield sides_in_words, ~condition.between(*side_values)
 
 
 _RELATIONS = {
@@ -1344,17 +1350,17 @@ _RELATIONS = {
 }
 
 
-_RESOURCES = mapped_by_name(instance(ResourceKind, 'a resource, such as Lock("mcs")'))
-_MODEL: Mapping[str, Kind] = {"name": TEXT, "useful": listed(TEXT)}
+_RESOURCES_KIND = mapped_by_name(instance(ResourceKind, 'a resource, such as Lock("mcs")'))
+_MODEL_KINDS: Mapping[str, Kind] = {"name": TEXT, "useful": listed(TEXT)}
 """What all models are given."""
 
 
 @checked(
     population=instance(PopulationKind, "a population, as closed_model(...) makes it"),
-    resources=_RESOURCES,
+    resources=_RESOURCES_KIND,
     notes=listed(TEXT),
     amounts=AMOUNTS,
-    **_MODEL,
+    **_MODEL_KINDS,
 )
 @dataclass(frozen=True, slots=True)
 class Model:
@@ -1403,10 +1409,10 @@ class Model:
 
     def __post_init__(self) -> None:
         check_model_name(self.name)
-        for lock, resource in self.resources.items():
+        for lock_name, resource in self.resources.items():
             if isinstance(resource, HeldResource) and resource.word is not None:
                 # Accesses to the word queue at its station as steps do.
-                self._check_use(f"the word of lock {lock}", resource.word, "service")
+                self._check_use(f"the word of lock {lock_name}", resource.word, "service")
         node_by_name: dict[tuple[str, str], Activity] = {}
         nodes = list(each_once(self.bodies))
         for node in nodes:
@@ -1428,8 +1434,8 @@ class Model:
 
     @property
     def technologies(self) -> list[str]:
-        """The technology classes, such as memory or network, to which the times of the model belong;
-        `scaled` multiplies times by class.
+        """The technology classes, such as memory or network, to which the times of the model
+        belong; `scaled` multiplies times by class.
         """
         step_technologies = {step.technology for step in self.steps}
         return sorted(
@@ -1516,13 +1522,16 @@ class Model:
         """Return the holds, from an outer one inwards, whose locks are acquired at one moment
         because they are directly inside each other.
         """
-        holds = [outer]
-        while isinstance(inner := holds[-1].body, Hold) and all(
+        nested_holds = [outer]
+        while isinstance(inner_hold := nested_holds[-1].body, Hold) and all(
             isinstance(lock, Lock) and lock.together
-            for lock in (self.resources[holds[-1].resource], self.resources[inner.resource])
+            for lock in (
+                self.resources[nested_holds[-1].resource],
+                self.resources[inner_hold.resource],
+            )
         ):
-            holds.append(inner)
-        return tuple(holds)
+            nested_holds.append(inner_hold)
+        return tuple(nested_holds)
 
     def _repr_html_(self) -> str:
         """Show the steps and the resources in a notebook."""
@@ -1554,15 +1563,15 @@ class Model:
 
     def _check_parties(self, node: Activity) -> None:
         # Of several groups, only those whose cycle has the barrier come to it.
-        size = self.population.size if len(self.population.groups) == 1 else None
+        population_size = self.population.size if len(self.population.groups) == 1 else None
         if (
-            isinstance(size, Number | Parameter)
-            and size.value is not None
-            and (node.parties or 0) > size.value
+            isinstance(population_size, Number | Parameter)
+            and population_size.value is not None
+            and (node.parties or 0) > population_size.value
         ):
             raise ModelError(
                 f"barrier {node.uses[0]} waits for {node.parties} processors, but there are"
-                f" {size.value:g}, which is a deadlock"
+                f" {population_size.value:g}, which is a deadlock"
             )
 
     def check_uses(self, node: Activity) -> None:
@@ -1601,7 +1610,8 @@ class Model:
         station = self.resources.get(step.resource or "")
         if not (isinstance(station, Station) and DISCIPLINES[station.discipline].shared):
             raise ModelError(
-                f"step {step.name} has a weight, but {step.resource or 'a delay'} does not share its"
+                f"step {step.name} has a weight, but {step.resource or 'a delay'} does not"
+                " share its"
                 " server; give a station the discipline ps"
             )
         if station.servers > 1:
@@ -1703,10 +1713,12 @@ class Model:
     @property
     def counters(self) -> dict[str, int]:
         """The initial units of every counter that steps wait for and signal, by its full name."""
-        return _counters(self.resources)
+        return _units_by_counter(self.resources)
 
     def monitor_of(self, counter: str) -> str | None:
-        """Return the monitor to which a counter belongs as a condition; None if it belongs to none."""
+        """Return the monitor to which a counter belongs as a condition; None if it belongs to
+        none.
+        """
         owner = counter.rpartition(".")[0]
         return owner if isinstance(self.resources.get(owner), Monitor) else None
 
@@ -1735,7 +1747,8 @@ def _check_thinking(model: Model) -> None:
         if isinstance(node, Step) and node.think:
             with noting_part(node):
                 raise ModelError(
-                    f"step {node.name} has think: true; think time must be the first step of a cycle"
+                    f"step {node.name} has think: true; think time must be the first step of a"
+                    " cycle"
                     " with other steps; elsewhere, and for arrivals and programs, leave think out"
                 )
 
@@ -1769,7 +1782,7 @@ def _check_hold_with_reply(model: Model, node: Hold) -> None:
 
 
 def _check_replies_inside(node: Activity, enclosing: tuple[Activity, ...]) -> None:
-    """Raise for a reply that cannot stand where it does, among the enclosing nodes `outer`."""
+    """Raise for a reply that cannot stand where it does, among the nodes that enclose it."""
     if isinstance(node, EarlyReply):
         with noting_part(node):
             _check_reply(node, enclosing)
@@ -1777,30 +1790,33 @@ def _check_replies_inside(node: Activity, enclosing: tuple[Activity, ...]) -> No
         _check_replies_inside(child, (*enclosing, node))
 
 
-def _check_reply(node: EarlyReply, outer: tuple[Activity, ...]) -> None:
+def _check_reply(node: EarlyReply, enclosing: tuple[Activity, ...]) -> None:
     """Raise for a reply without a hold of its resource among the enclosing nodes, or with a node
     between them that may execute it several times or beside its processor.
     """
     hold_positions = [
-        position for position, outer_node in enumerate(outer) if node.resource in outer_node.held
+        position
+        for position, enclosing_node in enumerate(enclosing)
+        if node.resource in enclosing_node.held
     ]
     if not hold_positions:
         raise ModelError(
             f"a reply to {node.resource} stands inside a hold of {node.resource}; there is none"
             " around it"
         )
-    between = outer[hold_positions[-1] + 1 :]
-    (child_of_hold, *_) = (*between, node)
-    if any(child_of_hold is node_beside for node_beside in outer[hold_positions[-1]].beside):
+    nodes_between = enclosing[hold_positions[-1] + 1 :]
+    (child_of_hold, *_) = (*nodes_between, node)
+    if any(child_of_hold is node_beside for node_beside in enclosing[hold_positions[-1]].beside):
         raise ModelError(
             f"a reply to {node.resource} stands in what is done after the body of its hold, when"
             " its processor has gone on; leave this reply out"
         )
-    for inner in between:
-        begun_beside = inner.beside or isinstance(inner, Repeat | Pipeline)
-        if begun_beside or (isinstance(inner, Hold) and replies_to(inner)):
+    for node_between in nodes_between:
+        begun_beside = node_between.beside or isinstance(node_between, Repeat | Pipeline)
+        if begun_beside or (isinstance(node_between, Hold) and replies_to(node_between)):
             raise ModelError(
-                f"a reply to {node.resource} cannot stand inside a {inner.kind} that may execute"
+                f"a reply to {node.resource} cannot stand inside a {node_between.kind} that may"
+                " execute"
                 " it several times, or goes on beside its processor; put it directly into the"
                 " body of the hold, a choice, or a fork that waits for all branches"
             )
@@ -1829,7 +1845,7 @@ def _is_plain_lock_or_permits(resource: Resource | None) -> bool:
     return is_plain_lock or isinstance(resource, Permits)
 
 
-def _counters(resources: Mapping[str, Resource]) -> dict[str, int]:
+def _units_by_counter(resources: Mapping[str, Resource]) -> dict[str, int]:
     counters_by_resource = ((name, resource.counters) for name, resource in resources.items())
     return {
         f"{name}.{counter}": units
@@ -1839,9 +1855,13 @@ def _counters(resources: Mapping[str, Resource]) -> dict[str, int]:
 
 
 def check_counter(step: Activity, resources: Mapping[str, Resource]) -> None:
-    """Raise if a step names a counter that does not exist, or one that belongs to a pool of tasks."""
+    """Raise if a step names a counter that does not exist, or one that belongs to a pool of
+    tasks.
+    """
     counter_names = [
-        name for name in _counters(resources) if resources[name.rpartition(".")[0]].use != "ask"
+        name
+        for name in _units_by_counter(resources)
+        if resources[name.rpartition(".")[0]].use != "ask"
     ]
     if step.counter not in counter_names:
         raise ModelError(
@@ -1862,7 +1882,7 @@ def _check_waits(model: Model) -> None:
         {node.counter for node in nodes if node.use == use} for use in (GIVEN, TAKEN)
     )
 
-    def check(node: Activity, enclosing: tuple[Activity, ...], is_last: bool) -> None:
+    def check_node(node: Activity, enclosing: tuple[Activity, ...], is_last: bool) -> None:
         if node.use == ASKED and (enclosing or model.population.open):
             raise ModelError(
                 f"{node!r} needs all processors each time, so it cannot be in a model with"
@@ -1873,7 +1893,7 @@ def _check_waits(model: Model) -> None:
         child_enclosing = enclosing if isinstance(node, Then | Repeat) else (*enclosing, node)
         for index, child in enumerate(node.children):
             child_is_last = is_last and isinstance(node, Then) and index == len(node.children) - 1
-            check(child, child_enclosing, child_is_last or bool(node.held))
+            check_node(child, child_enclosing, child_is_last or bool(node.held))
 
     def check_unit(node: Activity, enclosing: tuple[Activity, ...], is_last: bool) -> None:
         monitor = model.monitor_of(node.counter)
@@ -1889,7 +1909,8 @@ def _check_waits(model: Model) -> None:
         kept_locks = [name for name in held_names[:-1] if model.resources[name].capacity == 1]
         if monitor is not None and is_wait and kept_locks:
             raise ModelError(
-                f"{node!r} leaves {monitor}, but not {kept_locks[0]}, which is held as well: a deadlock"
+                f"{node!r} leaves {monitor}, but not {kept_locks[0]}, which is held as well: a"
+                " deadlock"
             )
         if monitor is not None and not (is_wait or is_last):
             raise ModelError(
@@ -1900,7 +1921,7 @@ def _check_waits(model: Model) -> None:
             raise ModelError(f"no step waits for {node.counter}, so its units grow without end")
 
     for body in model.bodies:
-        check(body, (), False)
+        check_node(body, (), False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -1942,10 +1963,10 @@ class Labels:
     def _component_and_technology(self, label: str) -> tuple[str, str]:
         if label.startswith(f"{BARRIER}:") and label not in self.steps:
             return BARRIER, "software"
-        default = (
+        default_classes = (
             (IDLE, "application") if label in (IDLE, IDLE_PROCESSORS) else (label, self.others)
         )
-        return self.steps.get(label, default)
+        return self.steps.get(label, default_classes)
 
 
 def is_processor(resource: str) -> bool:
@@ -1956,29 +1977,30 @@ def is_processor(resource: str) -> bool:
 def need_model(value: object, user: str) -> Model:
     """Return a value that is a model of an activity; raise for any other value."""
     kind_by_type = {"QueueingNetwork": "a queueing network", "Law": "a law"}
-    other_kind = (
+    kind_in_words = (
         value.words if isinstance(value, AddedModel) else kind_by_type.get(type(value).__name__)
     )
-    if other_kind:
-        raise ModelError(f"{user} takes a model of an activity, not {other_kind}")
+    if kind_in_words:
+        raise ModelError(f"{user} takes a model of an activity, not {kind_in_words}")
     if not isinstance(value, Model):
         type_name = type(value).__name__
         raise ModelError(
-            f"{user} takes a model, not a {type_name}; wrap an activity with closed_model(...), or load"
+            f"{user} takes a model, not a {type_name}; wrap an activity with closed_model(...),"
+            " or load"
             " one by name"
         )
     return value
 
 
-_BUILT: Mapping[str, Kind] = {
-    **_MODEL,
-    "resources": optional(_RESOURCES),
+_BUILDER_KINDS: Mapping[str, Kind] = {
+    **_MODEL_KINDS,
+    "resources": optional(_RESOURCES_KIND),
     "amounts": optional(AMOUNTS),
 }
 """What the functions that build models are given."""
 
 
-@checked(cycle=ACTIVITY, processors=LIKE, **_BUILT)
+@checked(cycle=ACTIVITY, processors=LIKE, **_BUILDER_KINDS)
 def closed_model(
     cycle: Activity,
     processors: Like = 1,
@@ -1997,10 +2019,10 @@ def closed_model(
     processors : N, at least 1 [1]; a number becomes the parameter ``population.processors``
     name, resources, useful, amounts : see `Model`
     """
-    count = _population_size(processors)
+    processor_count = _positive_processor_count(processors)
     return Model(
         name,
-        ClosedPopulation((Group("", count, cycle),)),
+        ClosedPopulation((Group("", processor_count, cycle),)),
         _with_default_resources([cycle], resources),
         useful,
         amounts=amounts or {},
@@ -2018,7 +2040,7 @@ _GROUPS = either(
 )
 
 
-@checked(groups=mapped_by_name(_GROUPS), **_BUILT)
+@checked(groups=mapped_by_name(_GROUPS), **_BUILDER_KINDS)
 def grouped_model(
     groups: Mapping[str, tuple[Like, Activity] | tuple[Expr, Activity, ArrivalPattern]],
     *,
@@ -2053,15 +2075,19 @@ def grouped_model(
     )
 
 
-def _group(name: str, size: Like, cycle: Activity, pattern: ArrivalPattern = POISSON) -> Group:
+def _group(
+    name: str, processors_or_rate: Like, cycle: Activity, pattern: ArrivalPattern = POISSON
+) -> Group:
     """Build a group of processors, or of customers that arrive at a rate."""
     # The unit tells a rate of arrivals from a number of processors.
-    if isinstance(size, Expr) and size.dimension == RATE:
-        return Group(name, Number(0.0), cycle, size, pattern)
-    return Group(name, _named_size(size, f"groups.{name}.processors"), cycle)
+    if isinstance(processors_or_rate, Expr) and processors_or_rate.dimension == RATE:
+        return Group(name, Number(0.0), cycle, processors_or_rate, pattern)
+    return Group(
+        name, _named_processor_count(processors_or_rate, f"groups.{name}.processors"), cycle
+    )
 
 
-@checked(cycle=ACTIVITY, rate=LIKE, pattern=_PATTERN, **_BUILT)
+@checked(cycle=ACTIVITY, rate=LIKE, pattern=_PATTERN, **_BUILDER_KINDS)
 def open_model(
     cycle: Activity,
     rate: Like,
@@ -2099,7 +2125,7 @@ def open_model(
 _PHASE = "a repeat, a number of processors and an activity, such as (1, 4, delay(1.0))"
 
 
-@checked(parts=row(LIKE, LIKE, ACTIVITY, wanted=_PHASE), **_BUILT)
+@checked(parts=row(LIKE, LIKE, ACTIVITY, wanted=_PHASE), **_BUILDER_KINDS)
 def phased_model(
     *parts: tuple[Like, Like, Activity],
     name: str = "model",
@@ -2116,7 +2142,7 @@ def phased_model(
     name, resources, useful, amounts : see `Model`
     """
     phases = tuple(
-        Phase(counted(count, "repeat"), counted(processors, "processors"), cycle)
+        Phase(as_count(count, "repeat"), as_count(processors, "processors"), cycle)
         for count, processors, cycle in parts
     )
     if not phases:
@@ -2138,7 +2164,7 @@ _SUPERSTEP = (
 )
 
 
-@checked(parts=row(LIKE, listed(ACTIVITY), ACTIVITY, wanted=_SUPERSTEP), **_BUILT)
+@checked(parts=row(LIKE, listed(ACTIVITY), ACTIVITY, wanted=_SUPERSTEP), **_BUILDER_KINDS)
 def superstep_model(
     *parts: tuple[Like, Sequence[Activity], Activity],
     name: str = "model",
@@ -2161,7 +2187,7 @@ def superstep_model(
     2
     """
     supersteps = tuple(
-        Superstep(counted(count, "repeat"), tuple(bodies), barrier)
+        Superstep(as_count(count, "repeat"), tuple(bodies), barrier)
         for count, bodies, barrier in parts
     )
     if (
@@ -2184,17 +2210,25 @@ def superstep_model(
     )
 
 
-def _population_size(processors: Like) -> Expr:
-    count = _named_size(processors, "population.processors")
-    if isinstance(count, Parameter) and count.value is not None and not count.value >= 1:
-        raise ModelError(f"a population needs at least 1 processor, got {count.value:g}")
-    return count
+def _positive_processor_count(processors: Like) -> Expr:
+    processor_count = _named_processor_count(processors, "population.processors")
+    if (
+        isinstance(processor_count, Parameter)
+        and processor_count.value is not None
+        and not processor_count.value >= 1
+    ):
+        raise ModelError(f"a population needs at least 1 processor, got {processor_count.value:g}")
+    return processor_count
 
 
-def _named_size(processors: Like, name: str) -> Expr:
+def _named_processor_count(processors: Like, name: str) -> Expr:
     """Return a number of processors as a named parameter, so that it can be varied."""
-    count = counted(processors, "processors")
-    return Parameter(name, COUNT, count.value) if isinstance(count, Number) else count
+    processor_count = as_count(processors, "processors")
+    return (
+        Parameter(name, COUNT, processor_count.value)
+        if isinstance(processor_count, Number)
+        else processor_count
+    )
 
 
 _DEFAULT_RESOURCES: Mapping[str, Callable[[], Resource]] = {

@@ -109,62 +109,65 @@ class Trees:
         )
 
 
-def _subtree_sizes(shape: Sequence[int]) -> list[int]:
+def _subtree_sizes(child_counts: Sequence[int]) -> list[int]:
     """Count the nodes of the subtree of each node."""
-    sizes = [0] * len(shape)
-    subtrees: list[
+    subtree_sizes = [0] * len(child_counts)
+    roots_without_parent: list[
         int
     ] = []  # roots of subtrees behind this node that have no parent yet, the nearest last
     # Backwards: nodes come before their subtrees, so that these are known by then.
-    for node in range(len(shape) - 1, -1, -1):
-        if not 0 <= shape[node] <= len(subtrees):
+    for node in range(len(child_counts) - 1, -1, -1):
+        if not 0 <= child_counts[node] <= len(roots_without_parent):
             raise ModelError(
-                f"node {node} of a tree has {shape[node]} subtrees, but {len(subtrees)} follow it"
+                f"node {node} of a tree has {child_counts[node]} subtrees, but"
+                f" {len(roots_without_parent)} follow it"
             )
-        child_roots = [subtrees.pop() for _ in range(shape[node])]
-        sizes[node] = 1 + sum(sizes[child] for child in child_roots)
-        subtrees.append(node)
-    if len(subtrees) != 1 or len(shape) > MOST_NODES:
+        child_roots = [roots_without_parent.pop() for _ in range(child_counts[node])]
+        subtree_sizes[node] = 1 + sum(subtree_sizes[child] for child in child_roots)
+        roots_without_parent.append(node)
+    if len(roots_without_parent) != 1 or len(child_counts) > MOST_NODES:
         raise ModelError(
             f"a tree has one root and at most {MOST_NODES} nodes; this one has"
-            f" {len(subtrees)} roots and {len(shape)} nodes"
+            f" {len(roots_without_parent)} roots and {len(child_counts)} nodes"
         )
-    return sizes
+    return subtree_sizes
 
 
 def _tree_tasks(
     child_counts: Sequence[int], min_size: int, work: Sequence[int]
 ) -> Iterator[tuple[Part, ...]]:
-    sizes = _subtree_sizes(child_counts)
+    subtree_sizes = _subtree_sizes(child_counts)
     task_roots = [0]
     for node in task_roots:  # which grows by the subtrees that are added
         task_parts: list[Part] = []
         own_roots: list[int] = []
         interior_work = node_count = 0
         # Walk down the largest subtrees: the nodes above them stay in this task, as interior work.
-        while node_count <= min_size and node_count + sizes[node] > 3 * min_size:
+        while node_count <= min_size and node_count + subtree_sizes[node] > 3 * min_size:
             interior_work += work[node]
             # The largest subtree is taken apart further; the smaller ones fit whole, or become tasks.
-            *smaller, largest = _child_roots(child_counts, sizes, node)
-            for subtree in smaller:
+            *smaller_roots, largest_root = _child_roots(child_counts, subtree_sizes, node)
+            for subtree in smaller_roots:
                 # A subtree joins the task as long as the task stays within three times `min_size`;
                 # else it becomes a task of its own.
-                if node_count + sizes[subtree] <= 3 * min_size:
+                if node_count + subtree_sizes[subtree] <= 3 * min_size:
                     own_roots.append(subtree)
-                    node_count += sizes[subtree]
+                    node_count += subtree_sizes[subtree]
                 else:
                     task_parts.append((interior_work, 0, len(task_roots)))
                     task_roots.append(subtree)
                     interior_work = 0
-            node = largest
-        if node_count + sizes[node] <= 3 * min_size:
+            node = largest_root
+        if node_count + subtree_sizes[node] <= 3 * min_size:
             own_roots.append(node)
         else:
             task_parts.append((interior_work, 0, len(task_roots)))
             task_roots.append(node)
             interior_work = 0
         own_nodes = [
-            node_index for root in own_roots for node_index in range(root, root + sizes[root])
+            node_index
+            for root in own_roots
+            for node_index in range(root, root + subtree_sizes[root])
         ]
         leaf_work = sum(
             work[node_index] for node_index in own_nodes if not child_counts[node_index]
@@ -175,12 +178,12 @@ def _tree_tasks(
         yield (*task_parts, (interior_work, leaf_work, -1))
 
 
-def _child_roots(shape: Sequence[int], sizes: Sequence[int], node: int) -> list[int]:
+def _child_roots(child_counts: Sequence[int], subtree_sizes: Sequence[int], node: int) -> list[int]:
     """List the roots of the subtrees directly below a node, smallest subtree first."""
     child_roots = [node + 1]
-    while len(child_roots) < shape[node]:
-        child_roots.append(child_roots[-1] + sizes[child_roots[-1]])
-    return sorted(child_roots, key=lambda root: sizes[root])
+    while len(child_roots) < child_counts[node]:
+        child_roots.append(child_roots[-1] + subtree_sizes[child_roots[-1]])
+    return sorted(child_roots, key=lambda root: subtree_sizes[root])
 
 
 TaskSource = Loop | Trees
@@ -213,7 +216,7 @@ def problem_times(problem: TaskSet, interior: Expr, leaf: Expr, inside: Expr) ->
     1969.
     """
     roots, tasks = problem
-    times = (interior, leaf, inside)
+    unit_times = (interior, leaf, inside)
     task_parts = [task_part for task in tasks for task_part in task]
     total_counts = (
         sum(task_part[0] for task_part in task_parts),
@@ -223,16 +226,23 @@ def problem_times(problem: TaskSet, interior: Expr, leaf: Expr, inside: Expr) ->
     # Each task is taken out once, and each part that adds a task puts one in: both are inside the
     # monitor.
     access_count = len(tasks) + sum(task_part[2] >= 0 for task_part in task_parts)
-    paths = (_time_of_counts(path, times) for path in longest_paths(roots, tasks))
+    paths = (_time_of_counts(path, unit_times) for path in longest_paths(roots, tasks))
     return ProblemTimes(
-        _time_of_counts(total_counts, times), access_count * inside, maximum(*paths)
+        _time_of_counts(total_counts, unit_times), access_count * inside, maximum(*paths)
     )
 
 
-def _time_of_counts(counts: tuple[int, int, int], times: tuple[Expr, Expr, Expr]) -> Expr:
-    """Compute the time of some interior nodes, leaves and accesses inside the monitor [s]."""
-    pairs = zip(counts, times, strict=True)
-    return total((count * seconds for count, seconds in pairs if count), TIME)
+def _time_of_counts(counts: tuple[int, int, int], unit_times: tuple[Expr, Expr, Expr]) -> Expr:
+    """Compute the time of a part of a tree of tasks [s].
+
+    Parameters
+    ----------
+    counts : of interior nodes, which have subtrees, of leaves, which have none, and of accesses to
+        the queue of tasks inside its monitor
+    unit_times : time of one of each [s]
+    """
+    counts_and_times = zip(counts, unit_times, strict=True)
+    return total((count * seconds for count, seconds in counts_and_times if count), TIME)
 
 
 def longest_paths(

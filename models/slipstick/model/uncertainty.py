@@ -32,10 +32,10 @@ def _triangular(probability: Array, low: float, mode: float, high: float) -> Arr
     """
     with np.errstate(all="ignore"):
         width = high - low
-        rising = low + np.sqrt(probability * width * (mode - low))
-        falling = high - np.sqrt((1 - probability) * width * (high - mode))
+        value_below_mode = low + np.sqrt(probability * width * (mode - low))
+        value_above_mode = high - np.sqrt((1 - probability) * width * (high - mode))
     # Each branch is NaN beyond the mode, where the other one is taken.
-    return np.where(probability * width < mode - low, rising, falling)
+    return np.where(probability * width < mode - low, value_below_mode, value_above_mode)
 
 
 def _discrete(probability: Array, values: Sequence[float], weights: Sequence[float]) -> Array:
@@ -43,9 +43,9 @@ def _discrete(probability: Array, values: Sequence[float], weights: Sequence[flo
     probability; the values keep their order.
     """
     cumulative_shares = np.cumsum(weights) / np.sum(weights)
-    index = np.searchsorted(cumulative_shares, probability, side="left")
+    value_index = np.searchsorted(cumulative_shares, probability, side="left")
     # Rounding may leave the last sum below 1: the last value takes the rest.
-    return np.asarray(values, dtype=float)[np.minimum(index, len(values) - 1)]
+    return np.asarray(values, dtype=float)[np.minimum(value_index, len(values) - 1)]
 
 
 def _normal_quantile(probability: Array) -> Array:
@@ -98,7 +98,9 @@ class Uncertainty:
         return _QUANTILES[self.kind](probability, *self.parameters)
 
     def value_at(self, probability: float) -> float:
-        """Return one quantile as a plain number, without importing NumPy, for the checks of files."""
+        """Return one quantile as a plain number, without importing NumPy, for the checks of
+        files.
+        """
         normal_quantile = NormalDist().inv_cdf(probability)
         upper_probability = 1.0 - probability
         parameters: tuple[Any, ...] = self.parameters
@@ -136,10 +138,10 @@ _EDGE = 2.0**-53  # no part is 0 or 1, where a quantile may be infinite
 
 def random_stream(seed: int, name: str, replication: int = 0) -> np.random.Generator:
     """Return a random number generator that depends only on seed, replication and name."""
-    key = int.from_bytes(name.encode(), "big")
+    name_number = int.from_bytes(name.encode(), "big")
     # The length tells names apart whose bytes are the same number, and seeds are lists of numbers.
     return np.random.Generator(
-        np.random.PCG64(np.random.SeedSequence([seed, replication, len(name), key]))
+        np.random.PCG64(np.random.SeedSequence([seed, replication, len(name), name_number]))
     )
 
 
