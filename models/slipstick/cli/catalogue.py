@@ -31,10 +31,10 @@ from slipstick.errors import InputError, Problem, SpecError, UnknownNameError
     help="Only what has TEXT in its name or title, and laws known by it; capitals or not.",
 )
 @click.option(
-    "--all", "whole", is_flag=True, help="Every name with its title. [what fits a screen]"
+    "--all", "in_full", is_flag=True, help="Every name with its title. [what fits a screen]"
 )
 @json_option
-def list_(kind: str | None, search: str | None, whole: bool, as_json: bool) -> int:
+def list_(kind: str | None, search: str | None, in_full: bool, as_json: bool) -> int:
     """List the catalogue, or one KIND of it: machine, network, workload, technology, trend,
     activity, queueing-network, study, profile, program, law.
 
@@ -47,14 +47,14 @@ def list_(kind: str | None, search: str | None, whole: bool, as_json: bool) -> i
     from slipstick.report.answer import catalogue_summary, catalogue_text
     from slipstick.study.catalogue import catalogue_lines
 
-    is_summary = kind is None and search is None and not (whole or as_json)
+    is_summary = kind is None and search is None and not (in_full or as_json)
     # Titles would be read from hundreds of files, and the summary shows names only.
     lines = catalogue_lines(kind, search or "", titled=not is_summary)
     if as_json:
         print_json({"catalogue": [asdict(line) for line in lines]})
         return DONE
     return write_text(
-        (catalogue_summary(lines) if is_summary else catalogue_text(lines, whole)) + "\n", None
+        (catalogue_summary(lines) if is_summary else catalogue_text(lines, in_full)) + "\n", None
     )
 
 
@@ -109,13 +109,13 @@ def new(kind: str, name: str, out: Path | None) -> int:
     """
     from slipstick.schema.library import editor_schema, next_command, starter
 
-    text = starter(kind, name)
+    starter_text = starter(kind, name)
     if out is None:
-        return write_text(text, None)
+        return write_text(starter_text, None)
     # A file to begin with must never replace work.
     if out.exists():
         raise InputError(f"{out} is there already; choose another name with --out")
-    write_text(text, out)
+    write_text(starter_text, out)
     echo(f"next: change what differs, then {next_command(kind, str(out))}", err=True)
     # Editors find the schema beside the file and complete its keys.
     schema_file = out.with_name(f"{kind}.schema.json")

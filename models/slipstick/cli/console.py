@@ -104,18 +104,18 @@ def complete(kind: str) -> Callable[[click.Context, click.Parameter, str], list[
     of spec, or of all models (``model``), of everything (``spec``), of the kinds themselves.
     """
 
-    def found(
+    def completions_of(
         _context: click.Context, _parameter: click.Parameter, typed_text: str
     ) -> list[CompletionItem]:
         from slipstick.schema.library import KINDS, names, spec_names
 
-        group, slash, _ = typed_text.partition("/")
+        kind_of_name, slash, _ = typed_text.partition("/")
         if kind == "kind":
             catalogue_names = [*KINDS, "program", "law"]
         elif kind in KINDS:
             catalogue_names = names(kind)
-        elif kind == "spec" and slash and group in KINDS:
-            catalogue_names = [f"{group}/{name}" for name in names(group)]
+        elif kind == "spec" and slash and kind_of_name in KINDS:
+            catalogue_names = [f"{kind_of_name}/{name}" for name in names(kind_of_name)]
         else:
             from slipstick.schema.inputs import model_names
 
@@ -130,7 +130,7 @@ def complete(kind: str) -> Callable[[click.Context, click.Parameter, str], list[
         ]
         return items or [CompletionItem(typed_text, type="file")]
 
-    return found
+    return completions_of
 
 
 def complete_methods(
@@ -186,10 +186,10 @@ def refuse(option: str, message: str) -> NoReturn:
     raise SpecError([Problem(option, 1, 1, "", message)])
 
 
-def limit_option(text: str, **settings: Any) -> Callable[[_Function], _Function]:
+def limit_option(text: str, **option_settings: Any) -> Callable[[_Function], _Function]:
     """Build the option --limit, whose limits hold while the command runs."""
     return click.option(
-        "--limit", "limits", multiple=True, metavar="NAME=VALUE", help=text, **settings
+        "--limit", "limits", multiple=True, metavar="NAME=VALUE", help=text, **option_settings
     )
 
 
@@ -237,14 +237,14 @@ def nodes_of(changes: Sequence[str], option: str = "--set") -> dict[str, Node]:
     """
     from slipstick.schema.text import read_value
 
-    nodes = {}
+    node_by_path = {}
     for change in changes:
         # At the first sign of equality: values may contain others.
         path, equals, value = change.partition("=")
         if not (path and equals):
             refuse(f"{option} {change}", "write PATH=VALUE, such as parts=3")
-        nodes[path.strip()] = read_value(value.strip(), f"{option} {path.strip()}")
-    return nodes
+        node_by_path[path.strip()] = read_value(value.strip(), f"{option} {path.strip()}")
+    return node_by_path
 
 
 folders_argument = click.argument(

@@ -77,6 +77,7 @@ _ENGINE_OPTIONS = (
     ),
     click.option(
         "--on",
+        "engine_name",
         metavar="ENGINE",
         envvar="SLIPSTICK_ON",
         help=(
@@ -101,7 +102,7 @@ def engine_options(command: Any) -> Any:
 
 
 def engine_of(
-    spec: StudySpec, jobs: int | None, on: str | None, limits: LimitsSpec, journal: Journal
+    spec: StudySpec, jobs: int | None, engine_name: str | None, limits: LimitsSpec, journal: Journal
 ) -> Engine:
     """Build the engine named on the command line, else in the environment, else in the study.
 
@@ -111,10 +112,12 @@ def engine_of(
     """
     from slipstick.study.engine import Engine, Limits
 
-    time = limits.time or spec.limits.time
-    memory = limits.memory or spec.limits.memory
-    point_limits = Limits(time.value if time else None, memory.value if memory else None)
-    return Engine(on or spec.engine.on, jobs or spec.engine.jobs, point_limits, journal)
+    time_limit = limits.time or spec.limits.time
+    memory_limit = limits.memory or spec.limits.memory
+    point_limits = Limits(
+        time_limit.value if time_limit else None, memory_limit.value if memory_limit else None
+    )
+    return Engine(engine_name or spec.engine.on, jobs or spec.engine.jobs, point_limits, journal)
 
 
 def check_writable(folder: Path) -> None:
@@ -179,12 +182,12 @@ def status(folder: Path, as_json: bool) -> int:
     from slipstick.report.folder import written
     from slipstick.study.journal import stored_points
 
-    (report, damaged), stored = written(folder), stored_points(folder)
+    (report, damaged_files), stored = written(folder), stored_points(folder)
     # A run that was killed before its first report has left only its points.
     command = str(report.get("command") or stored.run_description.get("command", ""))
     if not command:
         raise InputError(f"there is no report in {folder}, and no points of one")
-    differences = [*damaged]
+    differences = [*damaged_files]
     point_count = None
     read_error = ""
     try:
@@ -315,7 +318,7 @@ def counts(program: str, out: Path | None, changes: Sequence[str], as_json: bool
 
     from slipstick.program import counted_program
 
-    parameters = _parameters(changes)
+    parameters = _number_parameters(changes)
     if program.endswith(".csv"):
         title = f"Counts of the record {Path(program).name}"
         count_data = _counts_of_record(program, parameters)
@@ -337,10 +340,10 @@ def _counts_of_record(record: str, parameters: Mapping[str, float]) -> dict[str,
     from slipstick.errors import UnknownNameError
     from slipstick.schema.library import spec_model
 
-    allowed = ("page", "bytes", "message")
+    allowed_names = ("page", "bytes", "message")
     for name in parameters:
-        if name not in allowed:
-            raise UnknownNameError("parameter of a record", name, allowed)
+        if name not in allowed_names:
+            raise UnknownNameError("parameter of a record", name, allowed_names)
     if not Path(record).is_file():
         raise InputError(f"there is no file {record}")
     model: Any = spec_model("counts")
@@ -368,7 +371,7 @@ def _counts_head(program: str, title: str, parameters: Mapping[str, float]) -> d
     }
 
 
-def _parameters(changes: Sequence[str]) -> dict[str, float]:
+def _number_parameters(changes: Sequence[str]) -> dict[str, float]:
     """Parse the parameters of a program to count, which are plain numbers."""
     value_by_name = {}
     problems = []
@@ -391,7 +394,7 @@ def _parameters(changes: Sequence[str]) -> dict[str, float]:
 
 WRONG_INPUT = 2
 INTERRUPTED = 130
-HERE = "command line"
+COMMAND_LINE = "command line"
 MODEL_OPTIONS = (
     *(
         click.option(
@@ -461,7 +464,7 @@ def run(
     study: str,
     out: Path | None,
     jobs: int | None,
-    on: str | None,
+    engine_name: str | None,
     limits: LimitsSpec,
     fresh: bool,
     force: bool,
@@ -489,9 +492,11 @@ def run(
     from slipstick.study.run import run as run_study
 
     folder = out or Path("reports") / Path("standard-input" if study == "-" else study).stem
-    command = _command(study, changes, limits)
+    command = _repeat_command(study, changes, limits)
     # Reports are committed: they must not show folders of this machine.
-    portable_command = _command(_portable_path(study), list(map(_portable_change, changes)), limits)
+    portable_command = _repeat_command(
+        _portable_path(study), list(map(_portable_change, changes)), limits
+    )
     prepared = prepare(study, nodes_of(changes))
     # Whatever can be refused is refused before hours of solving.
     check_folder(folder, sure_names(prepared.spec, as_page), force)
@@ -507,7 +512,7 @@ def run(
         closing(Journal(folder, run_description, fresh)) as journal,
         ProgressBar(prepared.points) as progress,
     ):
-        engine = engine_of(prepared.spec, jobs, on, limits, journal)
+        engine = engine_of(prepared.spec, jobs, engine_name, limits, journal)
         results = run_study(prepared, engine=engine, whole=as_json, progress=progress)
         # Only after a whole run is it known which points of earlier runs are no longer asked for.
         journal.close(finished=True)
@@ -526,8 +531,8 @@ def run(
     for note in results.notes:
         if note.startswith(ABSENT):
             echo(f"note: {note}", err=True)
-    if missing := missing_pictures(prepared.spec):
-        echo(f"note: {missing}", err=True)
+    if missing_reason := missing_pictures(prepared.spec):
+        echo(f"note: {missing_reason}", err=True)
     has_failure = any(answer.failed for answer in results.cases.values()) or any(
         sweep.failed for sweep in results.sweeps
     )
@@ -537,12 +542,14 @@ def run(
         _print_head(results)
         if results.cases:
             _print_cases(results.cases, prepared.spec.answer)
-        for text in filter(None, (question.text() for question in results.questions.values())):
-            echo(f"\n{text}")
+        for question_text in filter(
+            None, (question.text() for question in results.questions.values())
+        ):
+            echo(f"\n{question_text}")
         if results.simulated:
             click.echo(f"\n{wrapped(INTERVALS)}")
-        paths = f"{folder / 'report.md'}{f' and {folder / HTML}' if as_page else ''}"
-        click.echo(f"\nThe report is in {paths}, the numbers in {folder / 'results.csv'}.")
+        paths_text = f"{folder / 'report.md'}{f' and {folder / HTML}' if as_page else ''}"
+        click.echo(f"\nThe report is in {paths_text}, the numbers in {folder / 'results.csv'}.")
     return NO_ANSWER if has_failure else DONE
 
 
@@ -601,7 +608,7 @@ def run(
     help="Write a time line of the run: .json for trace viewers, .png or .svg to look at.",
 )
 @click.option(
-    "--all", "whole", is_flag=True, help="Every value, step and note. [what fits a screen]"
+    "--all", "in_full", is_flag=True, help="Every value, step and note. [what fits a screen]"
 )
 @json_option
 def solve(
@@ -614,7 +621,7 @@ def solve(
     fitted: str | None,
     check: str | None,
     timeline: Path | None,
-    whole: bool,
+    in_full: bool,
     as_json: bool,
     **specs: str | None,
 ) -> int:
@@ -678,7 +685,7 @@ def solve(
         agreement = None
         if len(answers) - len(failures) > 1:
             agreement = FUNCTIONS["agreement of answers"](answers[0].model, answers)
-        echo(answers_text(answers, agreement, whole))
+        echo(answers_text(answers, agreement, in_full))
     if any(answer.interrupted for answer in answers):
         return INTERRUPTED
     return NO_ANSWER if failures else DONE
@@ -722,26 +729,30 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # ends.
         sys.stdout.flush()
     except click.ClickException as error:
-        return _print_problems([Problem(HERE, 1, 1, "", error.format_message())], arguments, error)
+        return _print_problems(
+            [Problem(COMMAND_LINE, 1, 1, "", error.format_message())], arguments, error
+        )
     except SpecError as error:
         return _print_problems(error.problems, arguments, error)
     except NoAnswerError as error:
-        return _without_answer(error, arguments)
+        return _print_no_answer(error, arguments)
     except SlipstickError as error:
-        return _print_problems([Problem(HERE, 1, 1, "", str(error))], arguments, error)
+        return _print_problems([Problem(COMMAND_LINE, 1, 1, "", str(error))], arguments, error)
     except (MemoryError, RecursionError) as error:
         resource = "memory" if isinstance(error, MemoryError) else "levels of calls"
         message = (
             f"this takes more {resource} than there is; make the model, the axes or the"
             " file smaller"
         )
-        return _print_problems([Problem(HERE, 1, 1, "", message)], arguments, ModelError(message))
+        return _print_problems(
+            [Problem(COMMAND_LINE, 1, 1, "", message)], arguments, ModelError(message)
+        )
     except OSError as error:
-        return _cannot_write(error)
+        return _print_write_error(error)
     except SystemExit:
         if sys.stdout is output:
             raise
-        return _cannot_write(
+        return _print_write_error(
             BrokenPipeError()
         )  # where click finds that, it replaces the stream and ends with status 1
     except (click.Abort, KeyboardInterrupt):
@@ -760,7 +771,7 @@ def _start_faster() -> None:
     )  # else all is searched for cycles when the interpreter ends: a tenth of a short command
 
 
-def _cannot_write(error: OSError) -> int:
+def _print_write_error(error: OSError) -> int:
     if isinstance(error, BrokenPipeError):
         discard(sys.stdout)  # its reader has closed it
         return DONE
@@ -829,7 +840,7 @@ def _live_section(results: Results, prepared: PreparedStudy) -> PageSection | No
     return None
 
 
-def _command(study: str, changes: Sequence[str], limits: LimitsSpec) -> str:
+def _repeat_command(study: str, changes: Sequence[str], limits: LimitsSpec) -> str:
     """Return the command that repeats this run: its changes and limits, but not the options of the
     engine.
     """
@@ -848,8 +859,8 @@ def _portable_path(path: str) -> str:
     """
     from slipstick.schema.library import KINDS, shipped
 
-    studies = shipped() / KINDS["study"].folder
-    if path.endswith(".yaml") and Path(path).resolve().parent == studies.resolve():
+    studies_folder = shipped() / KINDS["study"].folder
+    if path.endswith(".yaml") and Path(path).resolve().parent == studies_folder.resolve():
         return Path(path).stem
     if not os.path.isabs(path):
         return path
@@ -875,9 +886,9 @@ def _print_problems(problems: Sequence[Problem], arguments: Sequence[str], error
     return WRONG_INPUT
 
 
-def _without_answer(error: NoAnswerError, arguments: Sequence[str]) -> int:
+def _print_no_answer(error: NoAnswerError, arguments: Sequence[str]) -> int:
     if "--json" in arguments:
-        problem = plain_problems([Problem(HERE, 1, 1, "", str(error))])[0]
+        problem = plain_problems([Problem(COMMAND_LINE, 1, 1, "", str(error))])[0]
         problem["other_method"] = error.other_method or None
         click.echo(json.dumps({"answers": [], "problems": [problem]}))
     else:
@@ -929,15 +940,15 @@ def _print_cases(cases: Mapping[str, Answer], wanted_names: Sequence[str]) -> No
     from slipstick.report.formatting import plain_table, quantity
 
     rows = []
-    for name, answer in cases.items():
-        first_value = next(
+    for case_name, answer in cases.items():
+        value_name = next(
             (name for name in (*wanted_names, *answer.values) if name in answer.names), ""
         )
         value_text = quantity(
-            answer.find(first_value), answer.unit(first_value), ends=answer.ends(first_value)
+            answer.find(value_name), answer.unit(value_name), ends=answer.ends(value_name)
         )
         value_text = f"failed: {answer.refusal}" if answer.failed else value_text
-        exact = "" if answer.failed else "yes" if answer.exact else "no"
+        exact_text = "" if answer.failed else "yes" if answer.exact else "no"
         doubts = [
             # A bound that holds is no doubt.
             doubt
@@ -948,7 +959,9 @@ def _print_cases(cases: Mapping[str, Answer], wanted_names: Sequence[str]) -> No
             doubts.append(f"check: {answer.check}")
         if answer.left_out:
             doubts.append(f"left out by the import: {', '.join(answer.left_out)}")
-        rows.append([name, answer.model, value_text, answer.method, exact, "; ".join(doubts)])
+        rows.append(
+            [case_name, answer.model, value_text, answer.method, exact_text, "; ".join(doubts)]
+        )
     column_titles = [
         "case",
         "model",

@@ -129,12 +129,12 @@ _HEIGHT = (150, "operations that wait for each other", "form groups, as in (a * 
 _SIZE = (20_000, "operations with its names written out", "make the formulas that it names shorter")
 _EXPONENTS = range(-64, 65)
 
-_WORDS = ("and", "or", "not")
+_KEYWORDS = ("and", "or", "not")
 _NAME = r"(?>[A-Za-z][A-Za-z0-9_]*+(?:\.[A-Za-z0-9_]++)*+)"
 # A number is cut out generously: what is wrong with 017 or 1_000 is for `units` to say.
 _NUMBER = (
     r"(?:[0-9]|\.[0-9])[0-9_.]*(?:[eE][+-]?[0-9]+)?(?:["
-    rf" \t\n]*+(?!(?:{'|'.join(_WORDS)})\b)[A-Za-z]\w*)?"
+    rf" \t\n]*+(?!(?:{'|'.join(_KEYWORDS)})\b)[A-Za-z]\w*)?"
 )
 
 
@@ -147,13 +147,15 @@ def _token_pattern(name_pattern: str) -> re.Pattern[str]:
 
 
 _TOKEN = _token_pattern(_NAME)
-_ANSWER = rf"{_NAME}(?:\[[A-Za-z0-9_.:,-]++(?: [a-z]{{1,3}})?\])?+"
-_ANSWER_TOKEN = _token_pattern(_ANSWER)
-_MISPLACED = {
+_ANSWER_NAME = rf"{_NAME}(?:\[[A-Za-z0-9_.:,-]++(?: [a-z]{{1,3}})?\])?+"
+_ANSWER_TOKEN = _token_pattern(_ANSWER_NAME)
+_MISPLACED_REASONS = {
     ")": "closes nothing; take it away, or write a '(' before it",
     ",": "stands only between what a function takes; a thousand is 1000",
     **dict.fromkeys(RELATIONS, "compares; that is for conditions, and not within brackets"),
-    **dict.fromkeys(_WORDS, "cannot stand here; only comparisons are joined, and only with 'and'"),
+    **dict.fromkeys(
+        _KEYWORDS, "cannot stand here; only comparisons are joined, and only with 'and'"
+    ),
     "=": "does not compare; write ==, >= or <= in a condition",
     "^": "is no operator; write ** for a power",
     "%": "is no operator; write 50 % as 0.5",
@@ -220,9 +222,9 @@ def read_expression(
     slipstick.errors.FormulaError: there is no name 'part'; did you mean 'parts'?
     """
     reader = _FormulaReader(text, names, quantity, allow_times=answers, answers=answers)
-    parsed = reader.sum(0)
+    parsed_part = reader.sum(0)
     reader.close(None)
-    return parsed.expr
+    return parsed_part.expr
 
 
 def read_condition(
@@ -288,7 +290,7 @@ class _FormulaReader:
         answers: bool = False,
     ) -> None:
         self._tokens = _tokens(text, _ANSWER_TOKEN if answers else _TOKEN)
-        self._name_pattern = _ANSWER if answers else _NAME
+        self._name_pattern = _ANSWER_NAME if answers else _NAME
         self._current_token = next(self._tokens)
         self._expr_by_name = names
         self._quantity = quantity
@@ -342,16 +344,18 @@ class _FormulaReader:
             )
         return product
 
-    def _unit_below(self, sign: _FormulaToken, number: _ParsedPart) -> _ParsedPart | None:
+    def _unit_below(self, sign: _FormulaToken, dividend: _ParsedPart) -> _ParsedPart | None:
         """Parse a unit of time after a slash, as in ``4000 /s``, where no parameter has that name;
         None for anything else.
         """
-        unit = self._current_token
-        may_be_rate = sign.text == "/" and unit.kind == "name" and isinstance(number.expr, Number)
-        if not (self._allows_times and may_be_rate) or unit.text in self._expr_by_name:
+        unit_token = self._current_token
+        may_be_rate = (
+            sign.text == "/" and unit_token.kind == "name" and isinstance(dividend.expr, Number)
+        )
+        if not (self._allows_times and may_be_rate) or unit_token.text in self._expr_by_name:
             return None
         try:
-            value, dimension = self._quantity(f"1 {unit.text}")
+            value, dimension = self._quantity(f"1 {unit_token.text}")
         except (UnitError, ValueError):
             return None
         if dimension != TIME:
@@ -379,12 +383,13 @@ class _FormulaReader:
             and exponent.dimension == COUNT
             and exponent.value in _EXPONENTS
         ):
-            allowed = (
+            allowed_exponents = (
                 f"a whole number from {_EXPONENTS[0]} to {_EXPONENTS[-1]}, written out (others by"
                 " pow(x, y), of plain numbers)"
             )
             raise FormulaError(
-                f"an exponent must be {allowed}; got {short(repr(exponent))}", exponent_token.column
+                f"an exponent must be {allowed_exponents}; got {short(repr(exponent))}",
+                exponent_token.column,
             )
         return self._applied_part(sign, lambda expr: expr ** int(exponent.value), base)
 
@@ -397,8 +402,10 @@ class _FormulaReader:
         if token.kind == "call":
             return self._call(token, depth)
         if token.text != "(":
-            got = short(token.text) if token.text else "the end"
-            raise FormulaError(f"a number, a name or '(' is wanted here, got {got}", token.column)
+            found_text = short(token.text) if token.text else "the end"
+            raise FormulaError(
+                f"a number, a name or '(' is wanted here, got {found_text}", token.column
+            )
         inner_part = self.sum(_check_limit(_NESTING, depth + 1, token))
         self.close(token)
         return inner_part
@@ -474,7 +481,7 @@ class _FormulaReader:
         default_reason = (
             "is no part of arithmetic" if token.kind == "stray" else "has no operator before it"
         )
-        reason = _MISPLACED.get(token.text, f"{default_reason}; operators are + - * / **")
+        reason = _MISPLACED_REASONS.get(token.text, f"{default_reason}; operators are + - * / **")
         raise FormulaError(f"{short(token.text)} {reason}", token.column)
 
     def accept(self, *texts: str) -> _FormulaToken | None:
@@ -496,39 +503,44 @@ class _FormulaReader:
     def _applied_part(
         self, sign: _FormulaToken, build: Callable[..., Expr], *operands: _ParsedPart
     ) -> _ParsedPart:
-        parsed = _within_limits(sign, _parent_part(operands[0].expr, *operands))
-        return parsed._replace(
+        parsed_part = _within_limits(sign, _parent_part(operands[0].expr, *operands))
+        return parsed_part._replace(
             expr=self._result_at(sign, build, *(operand.expr for operand in operands))
         )
 
     def _result_at(
-        self, sign: _FormulaToken, function: Callable[..., Outcome], *args: object
+        self, sign: _FormulaToken, function: Callable[..., Outcome], *arguments: object
     ) -> Outcome:
         try:
-            return function(*args)
+            return function(*arguments)
         except (ModelError, UnitError) as error:
             raise FormulaError(str(error), sign.column) from None
 
 
 def _tokens(text: str, pattern: re.Pattern[str]) -> Iterator[_FormulaToken]:
     _check_limit(_LENGTH, len(text), _FormulaToken("", "", _LENGTH[0] + 1))
-    if foreign := re.search(r"[^\t\n -~]", text):
-        character_name = f"U+{ord(foreign[0]):04X} {unicodedata.name(foreign[0], 'without a name')}"
+    if foreign_character := re.search(r"[^\t\n -~]", text):
+        character_name = (
+            f"U+{ord(foreign_character[0]):04X}"
+            f" {unicodedata.name(foreign_character[0], 'without a name')}"
+        )
         raise FormulaError(
             f"the character {character_name} cannot stand here; write ASCII: * / - <=",
-            foreign.start() + 1,
+            foreign_character.start() + 1,
         )
     operation_count = 0
-    for match in pattern.finditer(text):
-        token_kind = match.lastgroup or ""
-        token = _FormulaToken(token_kind, match[token_kind], match.start(token_kind) + 1)
+    for token_match in pattern.finditer(text):
+        token_kind = token_match.lastgroup or ""
+        token = _FormulaToken(
+            token_kind, token_match[token_kind], token_match.start(token_kind) + 1
+        )
         operation_count += token_kind in ("call", "sign")
         _check_limit(_OPERATIONS, operation_count, token)
         yield token
 
 
-def _check_limit(limit: tuple[int, str, str], count: int, token: _FormulaToken) -> int:
-    largest_count, quantity_limited, way_out = limit
+def _check_limit(limit_and_advice: tuple[int, str, str], count: int, token: _FormulaToken) -> int:
+    largest_count, quantity_limited, way_out = limit_and_advice
     if count > largest_count:
         raise FormulaError(
             f"this has over {largest_count} {quantity_limited}; {way_out}", token.column
@@ -536,10 +548,10 @@ def _check_limit(limit: tuple[int, str, str], count: int, token: _FormulaToken) 
     return count
 
 
-def _within_limits(sign: _FormulaToken, parsed: _ParsedPart) -> _ParsedPart:
-    _check_limit(_HEIGHT, parsed.height, sign)
-    _check_limit(_SIZE, parsed.size, sign)
-    return parsed
+def _within_limits(sign: _FormulaToken, parsed_part: _ParsedPart) -> _ParsedPart:
+    _check_limit(_HEIGHT, parsed_part.height, sign)
+    _check_limit(_SIZE, parsed_part.size, sign)
+    return parsed_part
 
 
 def _part_of_expr(expr: Expr) -> _ParsedPart:

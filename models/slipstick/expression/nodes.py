@@ -31,7 +31,7 @@ BASES = ("s", "B", "op", "request", "page", "message", "cycle")
 """Base units. Bytes, operations, requests and cycles are dimensions of their own: none turns into
 a plain number or into another."""
 
-_TERM = re.compile(r"(?P<base>[A-Za-z]+)(?:\^(?P<power>[0-9]+))?")
+_DIMENSION_FACTOR = re.compile(r"(?P<base>[A-Za-z]+)(?:\^(?P<power>[0-9]+))?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,14 +112,14 @@ def _read_dimension(text: str) -> Dimension:
     powers = dict.fromkeys(BASES, 0)
     for factors, sign in ((numerator, 1), (denominator, -1)):
         for factor_text in factors.split():
-            factor = _TERM.fullmatch(factor_text)
+            factor_match = _DIMENSION_FACTOR.fullmatch(factor_text)
             if factor_text == "1" and sign == 1:
                 continue
-            if factor is None or factor["base"] not in powers:
+            if factor_match is None or factor_match["base"] not in powers:
                 raise UnitError(
                     f"{text!r} is not a dimension; write base units as in 's/B': {', '.join(BASES)}"
                 )
-            powers[factor["base"]] += sign * int(factor["power"] or 1)
+            powers[factor_match["base"]] += sign * int(factor_match["power"] or 1)
     return Dimension(tuple(powers.values()))
 
 
@@ -491,12 +491,12 @@ def ceil_log(operand: Like, radix: Like) -> Expr:
     >>> ceil_log(46_656, 36)  # 36^3, where a quotient of logarithms says 4
     3
     """
-    count = as_expr(operand)
-    base = as_expr(radix)
-    need_counts("ceil_log", count, base)
-    if isinstance(count, Number) and isinstance(base, Number):
-        return Number(float(levels(count.value, base.value)))
-    return Operation("ceil_log", (count, base), COUNT)
+    count_expr = as_expr(operand)
+    radix_expr = as_expr(radix)
+    need_counts("ceil_log", count_expr, radix_expr)
+    if isinstance(count_expr, Number) and isinstance(radix_expr, Number):
+        return Number(float(levels(count_expr.value, radix_expr.value)))
+    return Operation("ceil_log", (count_expr, radix_expr), COUNT)
 
 
 def select(operand: Like, limit: Like, below: Like, above: Like) -> Expr:
@@ -570,7 +570,7 @@ def substituted(nodes: Sequence[Expr], replacements: Mapping[str, Like]) -> Expr
     """Replace parameters by expressions in the last node of a list that `walk` returned."""
     rebuilt_by_node: dict[int, Expr] = {}
     for node in nodes:
-        rebuilt_by_node[id(node)] = _rebuilt(node, rebuilt_by_node, replacements)
+        rebuilt_by_node[id(node)] = _rebuild_node(node, rebuilt_by_node, replacements)
     return rebuilt_by_node[id(nodes[-1])]
 
 
@@ -585,12 +585,12 @@ def only_booked(root: Expr, labels: Collection[str]) -> Expr:
     for node in walk(root):
         is_left_out = isinstance(node, Booked) and node.label not in labels
         rebuilt_by_node[id(node)] = (
-            zero(node.dimension) if is_left_out else _rebuilt(node, rebuilt_by_node, {})
+            zero(node.dimension) if is_left_out else _rebuild_node(node, rebuilt_by_node, {})
         )
     return rebuilt_by_node[id(root)]
 
 
-def _rebuilt(
+def _rebuild_node(
     node: Expr, rebuilt_by_node: Mapping[int, Expr], replacements: Mapping[str, Like]
 ) -> Expr:
     if isinstance(node, Parameter):
@@ -602,11 +602,11 @@ def _rebuilt(
         return zero(node.dimension) if is_number(replacement, 0.0) else replacement
     if isinstance(node, Operation):
         new_operands = tuple(rebuilt_by_node[id(operand)] for operand in node.operands)
-        unchanged = all(
+        are_unchanged = all(
             new_operand is old_operand
             for new_operand, old_operand in zip(new_operands, node.operands, strict=True)
         )
-        return node if unchanged else _with_operands(node, new_operands)
+        return node if are_unchanged else _with_operands(node, new_operands)
     return (
         replace(node, inner=rebuilt_by_node[id(node.inner)]) if isinstance(node, Booked) else node
     )
@@ -615,24 +615,28 @@ def _rebuilt(
 def _extreme(
     operator: str, function: Callable[[Iterable[float]], float], values_or_exprs: Iterable[Like]
 ) -> Expr:
-    nodes = tuple(map(as_expr, values_or_exprs))
-    if not nodes:
+    operand_nodes = tuple(map(as_expr, values_or_exprs))
+    if not operand_nodes:
         raise ModelError(f"{operator} needs at least one operand")
-    dimension = one_dimension("compare", nodes)
-    if all(isinstance(node, Number) for node in nodes):
-        return Number(function(constant(node) for node in nodes), dimension)
-    return nodes[0] if len(nodes) == 1 else Operation(operator, nodes, dimension)
+    dimension = one_dimension("compare", operand_nodes)
+    if all(isinstance(node, Number) for node in operand_nodes):
+        return Number(function(constant(node) for node in operand_nodes), dimension)
+    return (
+        operand_nodes[0]
+        if len(operand_nodes) == 1
+        else Operation(operator, operand_nodes, dimension)
+    )
 
 
 def _count_function(operator: str, operand: Like, function: Callable[[float], float]) -> Expr:
-    node = as_expr(operand)
-    need_counts(operator, node)
-    if not isinstance(node, Number):
-        return Operation(operator, (node,), COUNT)
+    operand_expr = as_expr(operand)
+    need_counts(operator, operand_expr)
+    if not isinstance(operand_expr, Number):
+        return Operation(operator, (operand_expr,), COUNT)
     try:
-        return Number(float(function(node.value)))
+        return Number(float(function(operand_expr.value)))
     except ValueError:
-        raise ModelError(f"{operator} has no value at {node.value:g}") from None
+        raise ModelError(f"{operator} has no value at {operand_expr.value:g}") from None
 
 
 def _with_operands(node: Operation, new_operands: tuple[Expr, ...]) -> Expr:
@@ -662,19 +666,19 @@ _FUNCTIONS: dict[str, Callable[..., Expr]] = {
 }
 
 # Letters of a text from which on its parts are written as dots.
-_LONGEST = 20_000
+_LONGEST_TEXT = 20_000
 _TextByNode = dict[int, tuple[str, int]]
-_SUM = 1
-_PRODUCT = 2
-_SIGN = 3
-_POWER = 4
-_ATOM = 5
+_SUM_BINDING = 1
+_PRODUCT_BINDING = 2
+_SIGN_BINDING = 3
+_POWER_BINDING = 4
+_ATOM_BINDING = 5
 
 _INFIX = {
-    "sum": (" + ", _SUM),
-    "difference": (" - ", _SUM),
-    "product": (" * ", _PRODUCT),
-    "quotient": (" / ", _PRODUCT),
+    "sum": (" + ", _SUM_BINDING),
+    "difference": (" - ", _SUM_BINDING),
+    "product": (" * ", _PRODUCT_BINDING),
+    "quotient": (" / ", _PRODUCT_BINDING),
 }
 
 
@@ -688,10 +692,10 @@ def text(expr: Expr) -> str:
     """
     text_by_node: _TextByNode = {}
     for node in walk(expr):
-        node_text, binding = _text(node, text_by_node)
+        node_text, binding = _text_and_binding(node, text_by_node)
         # Parts that stand in several places would otherwise double the length at each level.
         text_by_node[id(node)] = (
-            (node_text, binding) if len(node_text) <= _LONGEST else ("...", _ATOM)
+            (node_text, binding) if len(node_text) <= _LONGEST_TEXT else ("...", _ATOM_BINDING)
         )
     return text_by_node[id(expr)][0]
 
@@ -702,22 +706,24 @@ def number_text(value: float) -> str:
     return str(int(value)) if value == int(value) and abs(value) < 1e15 else repr(value)
 
 
-def _text(node: Expr, text_by_node: _TextByNode) -> tuple[str, int]:
+def _text_and_binding(node: Expr, text_by_node: _TextByNode) -> tuple[str, int]:
     """Return the text of a node and how tightly its operator binds, given the texts of its
     operands.
     """
     if isinstance(node, Number):
         # A bare zero goes with any dimension; other constants are written as a spec writes them.
         unit = "" if node.dimension == COUNT or node.value == 0 else f" {node.dimension}"
-        return number_text(node.value) + unit, _ATOM if node.value >= 0 else _SIGN
+        return number_text(node.value) + unit, _ATOM_BINDING if node.value >= 0 else _SIGN_BINDING
     if isinstance(node, Parameter):
-        return node.name, _ATOM
+        return node.name, _ATOM_BINDING
     if isinstance(node, Booked):
         return text_by_node[id(node.inner)]
     assert isinstance(node, Operation)
     bound_texts = [text_by_node[id(operand)] for operand in node.operands]
     if node.operator == "power":
-        return " ** ".join(_bracketed(operand, _ATOM) for operand in bound_texts), _POWER
+        return " ** ".join(
+            _bracketed(operand, _ATOM_BINDING) for operand in bound_texts
+        ), _POWER_BINDING
     if node.operator in _INFIX:
         operator_text, binding = _INFIX[node.operator]
         # What follows must bind tighter: a - (b - c) is not a - b - c, and a + (b + c) may round
@@ -731,7 +737,10 @@ def _text(node: Expr, text_by_node: _TextByNode) -> tuple[str, int]:
             ),
             binding,
         )
-    return f"{node.operator}({', '.join(operand_text for operand_text, _ in bound_texts)})", _ATOM
+    return (
+        f"{node.operator}({', '.join(operand_text for operand_text, _ in bound_texts)})",
+        _ATOM_BINDING,
+    )
 
 
 def _bracketed(text_and_binding: tuple[str, int], least_binding: int) -> str:

@@ -49,8 +49,10 @@ _BERNOULLI = (
 )
 
 # h(y) = coth(y/2)/2 - 1/y = sum_k B_2k y^(2k-1) / (2k)!: ten terms reach the last bit for |y| <= 1.
-_SLOPES = tuple(number / factorial(2 * k) for k, number in enumerate(_BERNOULLI, 1))
-_CURVES = tuple((2 * k - 1) * slope for k, slope in enumerate(_SLOPES, 1))
+_COTH_COEFFICIENTS = tuple(number / factorial(2 * k) for k, number in enumerate(_BERNOULLI, 1))
+_COTH_SLOPE_COEFFICIENTS = tuple(
+    (2 * k - 1) * slope for k, slope in enumerate(_COTH_COEFFICIENTS, 1)
+)
 
 
 def _pow(operands: Sequence[Array], out: Array) -> None:
@@ -111,7 +113,8 @@ def _geometric_mean(operands: Sequence[Array], out: Array) -> None:
     if np.min(scaled_distance) <= 1.0:
         # Near 1 the two terms cancel; what is left of them is K/2 and an odd series.
         series_near_one = largest_count / 2.0 + log_ratio * (
-            count**2 * series(_SLOPES, scaled_distance**2) - series(_SLOPES, distance**2)
+            count**2 * series(_COTH_COEFFICIENTS, scaled_distance**2)
+            - series(_COTH_COEFFICIENTS, distance**2)
         )
         np.copyto(out, series_near_one, where=scaled_distance <= 1.0)
     np.copyto(out, 0.0, where=largest_count <= 0.0)
@@ -127,7 +130,9 @@ def _geometric_mean_adjoint(
     slope_far_from_one = (0.5 / np.sinh(distance / 2.0)) ** 2 - (
         count * 0.5 / np.sinh(np.minimum(scaled_distance, 1400.0) / 2.0)
     ) ** 2
-    slope_near_one = count**2 * series(_CURVES, scaled_distance**2) - series(_CURVES, distance**2)
+    slope_near_one = count**2 * series(_COTH_SLOPE_COEFFICIENTS, scaled_distance**2) - series(
+        _COTH_SLOPE_COEFFICIENTS, distance**2
+    )
     return [
         adjoint * np.where(scaled_distance > 1.0, slope_far_from_one, slope_near_one) / operands[0],
         None,
@@ -137,13 +142,13 @@ def _geometric_mean_adjoint(
 _LARGEST = int(float_info.max)
 
 
-def _fold(name: str) -> Evaluation:
+def _fold(numpy_name: str) -> Evaluation:
     """Return a function that combines operands from left to right by a NumPy function; leading
     operands of length 1 are combined as single numbers.
     """
 
     def fold_operands(operands: Sequence[Array], out: Array) -> None:
-        function, (accumulated, *remaining) = getattr(np, name), operands
+        function, (accumulated, *remaining) = getattr(np, numpy_name), operands
         while len(remaining) > 1 and len(accumulated) == len(remaining[0]) == 1:
             accumulated = function(accumulated, remaining.pop(0))
         function(accumulated, remaining[0], out=out)
@@ -153,8 +158,8 @@ def _fold(name: str) -> Evaluation:
     return fold_operands
 
 
-def _elementwise(name: str) -> Evaluation:
-    return lambda operands, out: getattr(np, name)(operands[0], out=out)
+def _elementwise(numpy_name: str) -> Evaluation:
+    return lambda operands, out: getattr(np, numpy_name)(operands[0], out=out)
 
 
 def _select(operands: Sequence[Array], out: Array) -> None:
@@ -172,9 +177,9 @@ def _ceil_log(operands: Sequence[Array], out: Array) -> None:
     counts = np.broadcast_to(counts, out.shape)
     for radix in np.unique(radices):
         has_radix = radices == radix
-        levels = np.empty(int(np.count_nonzero(has_radix)))
-        _levels(counts[has_radix], float(radix), levels)
-        out[has_radix] = levels
+        levels_of_radix = np.empty(int(np.count_nonzero(has_radix)))
+        _levels(counts[has_radix], float(radix), levels_of_radix)
+        out[has_radix] = levels_of_radix
 
 
 def _levels(counts: Array, radix: float, out: Array) -> None:
@@ -201,15 +206,15 @@ def _leaves_by_level(radix: float) -> Array:
     """
     check_radix(radix)
     leaf_counts = []
-    power = 1
-    while power <= _LARGEST:
-        nearest_double = float(power)
+    radix_power = 1
+    while radix_power <= _LARGEST:
+        nearest_double = float(radix_power)
         leaf_counts.append(
             nearest_double
-            if int(nearest_double) <= power
+            if int(nearest_double) <= radix_power
             else float(np.nextafter(nearest_double, 0.0))
         )
-        power *= int(radix)
+        radix_power *= int(radix)
     return np.array([*leaf_counts, np.inf])
 
 
@@ -220,11 +225,11 @@ def _power(operands: Sequence[Array], out: Array) -> None:
 
 
 def _whole_power(base: Array, exponent: int) -> Array:
-    square = base
+    base_power = base
     result = np.ones_like(base)
     for bit in reversed(bin(abs(exponent))[2:]):
-        result = result * square if bit == "1" else result
-        square = square * square
+        result = result * base_power if bit == "1" else result
+        base_power = base_power * base_power
     return result if exponent >= 0 else 1.0 / result
 
 
@@ -233,9 +238,9 @@ def _first_attaining(operands: Sequence[Array], value: Array, adjoint: Array) ->
     is_unassigned = np.ones(np.shape(value), dtype=bool)
     operand_adjoints = []
     for operand in operands:
-        attains = is_unassigned & (operand == value)
-        is_unassigned = is_unassigned & ~attains
-        operand_adjoints.append(np.where(attains, adjoint, 0.0))
+        attains_extreme = is_unassigned & (operand == value)
+        is_unassigned = is_unassigned & ~attains_extreme
+        operand_adjoints.append(np.where(attains_extreme, adjoint, 0.0))
     return operand_adjoints
 
 

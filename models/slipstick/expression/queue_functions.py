@@ -25,7 +25,7 @@ MOST_STAGES = 1024.0
 
 
 # (atanh(v) - v) / v^3 to the last bit for |v| < 0.1.
-_ODD = tuple(1 / k for k in range(3, 19, 2))
+_ATANH_COEFFICIENTS = tuple(1 / k for k in range(3, 19, 2))
 
 
 def series(coefficients: Sequence[float], x: Array) -> Array:
@@ -36,14 +36,14 @@ def series(coefficients: Sequence[float], x: Array) -> Array:
     return value
 
 
-def _limited_count(count: Array, largest: float = MOST) -> Array:
-    """Return counts with those above `largest` replaced by NaN, because sums over them would not
-    end.
+def _limited_count(count: Array, largest_count: float = MOST) -> Array:
+    """Return counts with those above `largest_count` replaced by NaN, because sums over them would
+    not end.
     """
     return (
         count
-        if float(np.max(count, initial=0.0)) <= largest
-        else np.where(count <= largest, count, np.nan)
+        if float(np.max(count, initial=0.0)) <= largest_count
+        else np.where(count <= largest_count, count, np.nan)
     )
 
 
@@ -73,11 +73,11 @@ def _inverse_loss(
             break
 
 
-def _first_index(largest_term: Array, servers: Array) -> Array:
+def _first_index(index_of_largest_term: Array, servers: Array) -> Array:
     """Return the index from which a sum is computed: terms fall as exp(-i^2 / 2c) below the
     largest, so nine standard widths are enough.
     """
-    first_index = np.floor(largest_term - 9.0 * np.sqrt(largest_term) - 40.0)
+    first_index = np.floor(index_of_largest_term - 9.0 * np.sqrt(index_of_largest_term) - 40.0)
     return np.where((servers < 1000.0) | (first_index < 0.0), 0.0, first_index)
 
 
@@ -185,7 +185,7 @@ def poisson(operands: Sequence[Array], out: Array) -> None:
     log_ratio = count * np.log(np.where(count > 0.0, count, 1.0) / mean) + mean - count
     if np.min(np.abs(relative_gap)) < 0.1:
         log_ratio_series = (count - mean) * relative_gap + 2.0 * count * relative_gap**3 * series(
-            _ODD, relative_gap**2
+            _ATANH_COEFFICIENTS, relative_gap**2
         )
         log_ratio = np.where(np.abs(relative_gap) < 0.1, log_ratio_series, log_ratio)
     np.multiply(np.exp(-stirling_error - log_ratio), scale, out=out)
@@ -254,13 +254,13 @@ def retried_rate(operands: Sequence[Array], out: Array) -> None:
     for _ in range(60):
         delivered_rate, slope = _rate_after_stages(retried_rates, inputs, outputs, stages)
         imbalance = rate * (1.0 - retried_rates) - fan_out * delivered_rate * (1.0 - rate)
-        step = imbalance / (fan_out * slope * (1.0 - rate) + rate)
+        newton_step = imbalance / (fan_out * slope * (1.0 - rate) + rate)
         # Each point stops for itself, so that a sweep has the bits of its points.
-        is_unfinished &= np.abs(step) > 1e-15 * retried_rates
+        is_unfinished &= np.abs(newton_step) > 1e-15 * retried_rates
         if not is_unfinished.any():
             break
         retried_rates = np.where(
-            is_unfinished, np.minimum(retried_rates + step, 1.0), retried_rates
+            is_unfinished, np.minimum(retried_rates + newton_step, 1.0), retried_rates
         )
     out[...] = np.where(stages <= MOST_STAGES, retried_rates, np.nan)
 
@@ -285,7 +285,7 @@ def retried_rate_adjoint(
 MOST_PRESENT = 1000.0
 """Customers are counted one by one; more of them than this give no number."""
 
-_REACH = 128
+_MOST_ARRIVALS = 128
 """Arrivals within one service time that matter: each further one is rarer by more than the queue
 is longer.
 """
@@ -302,13 +302,13 @@ def _md1_levels(load: Array) -> Iterator[tuple[Array, Array]]:
     empty_probability = 1.0 - load
     yield empty_probability, np.full_like(load, -1.0)
     arrival_probabilities = [np.exp(-load)]
-    for count in range(1, _REACH + 16):
+    for count in range(1, _MOST_ARRIVALS + 16):
         arrival_probabilities.append(arrival_probabilities[-1] * load / count)
     tail_probabilities = np.cumsum(np.array(arrival_probabilities)[::-1], axis=0)[::-1]
     # What j + 1 - i arrivals or more are multiplied with: the latest level comes with two of them.
-    earlier_levels: deque[tuple[Array, Array]] = deque(maxlen=_REACH)
+    earlier_levels: deque[tuple[Array, Array]] = deque(maxlen=_MOST_ARRIVALS)
     for level in count_from(1):
-        within_reach = level <= _REACH
+        within_reach = level <= _MOST_ARRIVALS
         probability = (
             empty_probability * tail_probabilities[level] if within_reach else np.zeros_like(load)
         )

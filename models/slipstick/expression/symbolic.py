@@ -64,8 +64,8 @@ def to_sympy(expr: Expr, symbols: Mapping[str, Any] | None = None) -> Any:
             sympy_by_node[id(node)] = sympy_by_node[id(node.inner)]
         else:
             assert isinstance(node, Operation)
-            rule = _RULES.get(node.operator) or _unevaluated_function(node.operator)
-            sympy_by_node[id(node)] = rule(
+            convert = _CONVERSIONS.get(node.operator) or _unevaluated_function(node.operator)
+            sympy_by_node[id(node)] = convert(
                 *(sympy_by_node[id(operand)] for operand in operands(node))
             )
     return sympy_by_node[id(expr)]
@@ -92,9 +92,9 @@ def latex(expr: Expr, names: Mapping[str, str] | None = None) -> str:
                 node.name, upright(node.name)
             )
     with sympy.evaluate(False):
-        tree = to_sympy(expr, symbol_by_name)
+        sympy_tree = to_sympy(expr, symbol_by_name)
     # Printing asks what is real or zero, and to answer that SymPy must be allowed to evaluate.
-    return str(_printer()({"symbol_names": latex_by_symbol, "order": "none"}).doprint(tree))
+    return str(_printer()({"symbol_names": latex_by_symbol, "order": "none"}).doprint(sympy_tree))
 
 
 @cache
@@ -134,7 +134,7 @@ def _piecewise(operand: Any, limit: Any, below: Any, above: Any) -> Any:
     return sympy.Basic.__new__(sympy.Piecewise, *ranges)
 
 
-_RULES: dict[str, Callable[..., Any]] = {
+_CONVERSIONS: dict[str, Callable[..., Any]] = {
     "sum": lambda *args: sympy.Add(*(term for arg in args for term in _terms(arg))),
     "difference": lambda a, b: sympy.Add(*_terms(a), sympy.Mul(-1, b)),
     "product": lambda *args: sympy.Mul(

@@ -92,10 +92,10 @@ class Tape:
         self._label_by_register: dict[int, str] = {}
         self._instructions: list[Instruction] = []
         self._register_by_key: dict[tuple[str, object, tuple[int, ...]], int] = {}
-        registers: dict[int, int] = {}
+        register_by_node: dict[int, int] = {}
         for node in nodes:
-            registers[id(node)] = self._record(node, registers)
-        self._output_registers = [registers[id(output)] for output in outputs]
+            register_by_node[id(node)] = self._record(node, register_by_node)
+        self._output_registers = [register_by_node[id(output)] for output in outputs]
         # Trees are kept so that no id above is reused while this object lives.
         self._trees = tuple(outputs)
 
@@ -110,7 +110,7 @@ class Tape:
         ------
         ModelError : a name is unknown, a value is missing, or array lengths differ
         """
-        return self._evaluated(values)
+        return self._evaluate(values)
 
     def listing(self) -> dict[str, Any]:
         """Return the tape as plain data for a page that runs it: the content of each register, the
@@ -142,9 +142,9 @@ class Tape:
         -------
         float64, of length 1 if nothing varies [points]
         """
-        return self._evaluated(values, watch)[0]
+        return self._evaluate(values, watch)[0]
 
-    def _evaluated(
+    def _evaluate(
         self, values: Values, watch: Callable[[Sequence[Array]], object] | None = None
     ) -> list[Array]:
         input_registers = self._inputs_as_arrays(values)
@@ -240,7 +240,7 @@ class Tape:
         register_by_name = {
             name: register for register, name in self._name_by_register.items() if name in names
         }
-        needed_instructions, followed_registers = self._between(
+        needed_instructions, followed_registers = self._instructions_between(
             output_register, register_by_name.values()
         )
         # What does not vary along the points is computed once, outside the chunks.
@@ -262,11 +262,11 @@ class Tape:
         ]
         value_by_point = np.empty(point_count)
         derivative_by_name = {name: np.zeros(point_count) for name in names}
-        for first_row in range(0, point_count, _GRADIENT_CHUNK):
-            rows = slice(first_row, min(first_row + _GRADIENT_CHUNK, point_count))
-            chunk_size = rows.stop - rows.start
+        for first_point in range(0, point_count, _GRADIENT_CHUNK):
+            point_slice = slice(first_point, min(first_point + _GRADIENT_CHUNK, point_count))
+            chunk_size = point_slice.stop - point_slice.start
             registers = {
-                register: column if len(column) == 1 else column[rows]
+                register: column if len(column) == 1 else column[point_slice]
                 for register, column in input_registers.items()
             }
             with np.errstate(all="ignore"):
@@ -282,12 +282,12 @@ class Tape:
                     adjoint_by_register = self._adjoints(
                         registers, output_register, chunk_size, followed_registers
                     )
-            value_by_point[rows] = registers[output_register]
+            value_by_point[point_slice] = registers[output_register]
             for name, register in register_by_name.items():
-                derivative_by_name[name][rows] = adjoint_by_register.get(register, 0.0)
+                derivative_by_name[name][point_slice] = adjoint_by_register.get(register, 0.0)
         return value_by_point, derivative_by_name
 
-    def _between(
+    def _instructions_between(
         self, output_register: int, start_registers: Iterable[int]
     ) -> tuple[list[Instruction], set[int]]:
         """Return the instructions that a register needs, and the registers that depend on
@@ -306,13 +306,13 @@ class Tape:
                 dependent_registers.add(instruction.out)
         return needed_instructions, dependent_registers
 
-    def _record(self, node: Expr, registers: Mapping[int, int]) -> int:
+    def _record(self, node: Expr, register_by_node: Mapping[int, int]) -> int:
         """Return the register of a node; equal nodes share one."""
-        operand_registers = tuple(registers[id(operand)] for operand in operands(node))
+        operand_registers = tuple(register_by_node[id(operand)] for operand in operands(node))
         operator, own_value = _signature(node)
-        key = (operator, own_value, operand_registers)
-        if key not in self._register_by_key:
-            register = self._register_by_key[key] = len(self._register_by_key)
+        node_key = (operator, own_value, operand_registers)
+        if node_key not in self._register_by_key:
+            register = self._register_by_key[node_key] = len(self._register_by_key)
             if isinstance(node, Number):
                 self._constant_by_register[register] = node.value
             elif isinstance(node, Parameter):
@@ -321,14 +321,14 @@ class Tape:
                 self._instructions.append(Instruction(operator, register, operand_registers))
                 if isinstance(node, Booked):
                     self._label_by_register[register] = node.label
-        return self._register_by_key[key]
+        return self._register_by_key[node_key]
 
     def check_names(self, values: Values) -> None:
         """Raise if a name is not that of a parameter."""
-        unknown = [name for name in values if name not in self.parameters]
-        if unknown:
+        unknown_names = [name for name in values if name not in self.parameters]
+        if unknown_names:
             raise ModelError(
-                f"no parameter is named {', '.join(unknown)}; there are"
+                f"no parameter is named {', '.join(unknown_names)}; there are"
                 f" {', '.join(self.parameters)}"
             )
 
@@ -348,7 +348,7 @@ class Tape:
 
     def _varying_registers(self, input_registers: Mapping[int, Array]) -> set[int]:
         varying_registers = {
-            register for register, array in input_registers.items() if len(array) != 1
+            register for register, input_array in input_registers.items() if len(input_array) != 1
         }
         for instruction in self._instructions:
             if not varying_registers.isdisjoint(instruction.args):
@@ -418,25 +418,26 @@ class Tape:
             for register in varying_inputs:
                 chunk_registers[register] = registers[register][first_point:end_point]
             for instruction in varying_instructions:
-                output = output_by_register.get(instruction.out)
-                result = (
+                output_array = output_by_register.get(instruction.out)
+                result_array = (
                     buffers[buffer_by_register[instruction.out]][: end_point - first_point]
-                    if output is None
-                    else output[first_point:end_point]
+                    if output_array is None
+                    else output_array[first_point:end_point]
                 )
                 OPERATORS[instruction.operator].evaluate(
-                    [chunk_registers[arg] for arg in operand_registers[instruction.out]], result
+                    [chunk_registers[arg] for arg in operand_registers[instruction.out]],
+                    result_array,
                 )
-                chunk_registers[instruction.out] = result
+                chunk_registers[instruction.out] = result_array
             if watch is not None:
                 watch([chunk_registers[register] for register in monitored_registers])
         return [
             (
-                output_by_register[source]
-                if source in output_by_register
-                else np.array(np.broadcast_to(registers[source], (point_count,)))
+                output_by_register[register]
+                if register in output_by_register
+                else np.array(np.broadcast_to(registers[register], (point_count,)))
             )
-            for source in output_registers
+            for register in output_registers
         ]
 
     def _adjoints(
@@ -497,7 +498,7 @@ def _signature(node: Expr) -> tuple[str, object]:
 
 
 def _point_count(registers: Mapping[int, Array]) -> int:
-    lengths = sorted({len(array) for array in registers.values()} - {1})
+    lengths = sorted({len(register_array) for register_array in registers.values()} - {1})
     if len(lengths) > 1:
         raise ModelError(f"varied parameters must have equally many points, got {lengths}")
     return lengths[0] if lengths else 1
@@ -520,16 +521,16 @@ def _buffer_numbers(
     monitored_registers: Sequence[int],
 ) -> tuple[dict[int, int], int]:
     """Assign a buffer to each result, which is reused after the last instruction that reads it."""
-    last_reader = {
-        owner_by_register.get(arg, arg): index
-        for index, instruction in enumerate(instructions)
+    last_reader_by_register = {
+        owner_by_register.get(arg, arg): instruction_index
+        for instruction_index, instruction in enumerate(instructions)
         for arg in instruction.args
     }
-    last_reader |= dict.fromkeys(monitored_registers, len(instructions))
+    last_reader_by_register |= dict.fromkeys(monitored_registers, len(instructions))
     buffer_by_register: dict[int, int] = {}
     free_buffers: list[int] = []
     buffer_count = 0
-    for index, instruction in enumerate(instructions):
+    for instruction_index, instruction in enumerate(instructions):
         if instruction.operator == "booked":
             continue
         if free_buffers:
@@ -540,6 +541,6 @@ def _buffer_numbers(
         free_buffers.extend(
             buffer_by_register[arg]
             for arg in sorted(operand_registers)
-            if arg in buffer_by_register and last_reader[arg] == index
+            if arg in buffer_by_register and last_reader_by_register[arg] == instruction_index
         )
     return buffer_by_register, buffer_count

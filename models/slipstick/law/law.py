@@ -110,9 +110,9 @@ class Law:
         """The text that a search for the law looks at: its words, and its queue in Kendall's
         notation.
         """
-        queue = _KENDALL.get(self.name.partition("-")[0], "")
-        names = f"{self.name} {self.title} {self.gives.meaning}"
-        return f"{names} {self.source} {queue} {self.words}"
+        kendall_notation = _KENDALL.get(self.name.partition("-")[0], "")
+        naming_text = f"{self.name} {self.title} {self.gives.meaning}"
+        return f"{naming_text} {self.source} {kendall_notation} {self.words}"
 
     def given(self, check: Check) -> dict[str, float]:
         """Return the values of a check by the names of the symbols."""
@@ -123,13 +123,13 @@ class Law:
         """The right-hand side over the symbols; ModelError if its dimension is not that of the
         left-hand side.
         """
-        right: Expr = self.equation(**self.parameters)
+        right_side: Expr = self.equation(**self.parameters)
         # A wrong dimension shows most mistakes in a formula.
-        if right.dimension != self.gives.dimension:
+        if right_side.dimension != self.gives.dimension:
             raise ModelError(
-                f"law {self.name} gives a [{right.dimension}], not a [{self.gives.dimension}]"
+                f"law {self.name} gives a [{right_side.dimension}], not a [{self.gives.dimension}]"
             )
-        return right
+        return right_side
 
     @cached_property
     def _nodes(self) -> tuple[Expr, ...]:
@@ -180,7 +180,9 @@ class Law:
 
         try:
             # Conditions are checked chunk by chunk, while their two sides are in the cache.
-            value_by_point = _tape(self).run_with(values, lambda sides: self._check(sides, values))
+            value_by_point = _compiled_tape(self).run_with(
+                values, lambda sides: self._check_conditions(sides, values)
+            )
         except ModelError:
             # A part of the equation may be refused before a condition can say why.
             for condition in self.conditions:
@@ -236,28 +238,31 @@ class Law:
         )
 
     def _check_names(self, values: Mapping[str, Any]) -> None:
-        names = [symbol.name for symbol in self.symbols]
+        symbol_names = [symbol.name for symbol in self.symbols]
         for name in values:
-            if name not in names:
+            if name not in symbol_names:
                 raise ModelError(
-                    f"law {self.name} has no symbol {name!r}{did_you_mean(name, names)}"
+                    f"law {self.name} has no symbol {name!r}{did_you_mean(name, symbol_names)}"
                 )
-        missing = [symbol for symbol in self.symbols if symbol.name not in values]
+        missing_symbols = [symbol for symbol in self.symbols if symbol.name not in values]
         for name, value in values.items():
             if not (isinstance(value, Expr) or _is_numeric(value) or _is_of_sympy(value)):
                 raise ModelError(
                     f"law {self.name}: {name} must be a number, an array of numbers or an"
                     f" expression, got {described(value)}"
                 )
-        if missing:
+        if missing_symbols:
             missing_in_words = "; ".join(
-                f"{symbol.name} [{symbol.dimension}]: {symbol.meaning}" for symbol in missing
+                f"{symbol.name} [{symbol.dimension}]: {symbol.meaning}"
+                for symbol in missing_symbols
             )
             raise ModelError(f"law {self.name} needs {missing_in_words}")
 
-    def _check(self, sides: Sequence[Array], values: Mapping[str, Array | float]) -> None:
+    def _check_conditions(
+        self, sides: Sequence[Array], values: Mapping[str, Array | float]
+    ) -> None:
         for condition, left, right in zip(
-            # The tape has the sides of each condition in turn, see `_tape`.
+            # The tape has the sides of each condition in turn, see `_compiled_tape`.
             self.conditions,
             sides[::2],
             sides[1::2],
@@ -276,7 +281,8 @@ class Law:
                 f"{name} = {value:g}" for name, value in number_by_symbol.items()
             )
             raise ModelError(
-                f"law {self.name} holds for {condition}; got {values_in_words or 'an array outside that'}"
+                f"law {self.name} holds for {condition}; got"
+                f" {values_in_words or 'an array outside that'}"
             )
 
 
@@ -312,7 +318,7 @@ _KENDALL = {
 
 
 @cache
-def _tape(law: Law) -> Tape:
+def _compiled_tape(law: Law) -> Tape:
     """Compile a law together with the two sides of each condition, which often hold the same
     parts.
     """
@@ -348,9 +354,9 @@ def laws_of(package: str, families: Sequence[str]) -> dict[str, Law]:
     ['flow-line']
     """
     modules = [import_module(f"{package}.{family}") for family in families]
-    values = [value for module in modules for value in vars(module).values()]
+    module_values = [value for module in modules for value in vars(module).values()]
     # A module may hold a family of laws that it builds as one tuple.
-    laws_or_tuples = [value if isinstance(value, tuple) else (value,) for value in values]
+    laws_or_tuples = [value if isinstance(value, tuple) else (value,) for value in module_values]
     laws = [law for law_or_tuple in laws_or_tuples for law in law_or_tuple if isinstance(law, Law)]
     return {law.name: law for law in laws}
 

@@ -87,8 +87,10 @@ class MachineOperations:
         ------
         ModelError : the placement is within a node, and the machine has none
         """
-        sharing = None if messages_at_once is None else maximum(1, messages_at_once)
-        return then(*self._message_steps(size, placement, sharing))
+        messages_sharing_adapter = (
+            None if messages_at_once is None else maximum(1, messages_at_once)
+        )
+        return then(*self._message_steps(size, placement, messages_sharing_adapter))
 
     @property
     def lone_messages(self) -> str:
@@ -98,14 +100,15 @@ class MachineOperations:
         node = self.machine.node
         if node is None:
             return ""
-        width, adapters = (
+        node_processors, adapter_count = (
             getattr(count, "value", None) for count in (node.processors, node.adapters)
         )
-        if not width or not adapters or width <= adapters:
+        if not node_processors or not adapter_count or node_processors <= adapter_count:
             return ""
-        noun = "adapter" if adapters == 1 else "adapters"
+        adapter_noun = "adapter" if adapter_count == 1 else "adapters"
         return (
-            f"{width:g} processors of a node share {adapters:g} {noun} (machine.node.adapters), and a"
+            f"{node_processors:g} processors of a node share {adapter_count:g} {adapter_noun}"
+            " (machine.node.adapters), and a"
             " message between nodes is taken as alone there; together: of the step says how many"
             " cross an adapter at the same time"
         )
@@ -134,12 +137,12 @@ class MachineOperations:
         """
         steps: list[Activity] = []
         if operations is not None:
-            rate = self._required(self.machine.flops, "machine.processors.flops")
-            steps.append(self._step(self.name, operations / rate, "application"))
+            rate = self._require_given(self.machine.flops, "machine.processors.flops")
+            steps.append(self._named_step(self.name, operations / rate, "application"))
         if moved_bytes is not None:
             name = f"{self.name}.memory" if steps else self.name
             steps.append(
-                self._step(
+                self._named_step(
                     name, moved_bytes * self._per_byte_of_memory(processors_at_once), "memory"
                 )
             )
@@ -157,8 +160,8 @@ class MachineOperations:
         ------
         ModelError : the machine does not tell the latency of its memory
         """
-        latency = self._required(self.machine.latency, "machine.memory.latency")
-        return self._step(self.name, accesses * latency, "memory_latency")
+        latency = self._require_given(self.machine.latency, "machine.memory.latency")
+        return self._named_step(self.name, accesses * latency, "memory_latency")
 
     def _per_byte_of_memory(self, processors_at_once: Expr | None) -> Expr:
         """Return the time of a byte [s/B]: the larger of a processor's own, and that of its share
@@ -170,7 +173,7 @@ class MachineOperations:
         own_bandwidth = self.machine.bandwidth
         domain = self.machine.domain
         if domain is None:
-            return 1 / self._required(own_bandwidth, "machine.memory.bandwidth")
+            return 1 / self._require_given(own_bandwidth, "machine.memory.bandwidth")
         sharing_processors = domain.processors
         if processors_at_once is not None:
             sharing_processors = minimum(processors_at_once, sharing_processors)
@@ -204,10 +207,15 @@ class MachineOperations:
         ------
         ModelError : there is no such algorithm
         """
-        names = [*(algorithm.name for algorithm in _algorithms(operation)), LEVELS, BEST]
-        if algorithm not in names:
+        algorithm_names = [
+            *(known_algorithm.name for known_algorithm in _algorithms_of(operation)),
+            LEVELS,
+            BEST,
+        ]
+        if algorithm not in algorithm_names:
             raise ModelError(
-                f"{operation} has no algorithm {algorithm!r}{did_you_mean(algorithm, names)}"
+                f"{operation} has no algorithm"
+                f" {algorithm!r}{did_you_mean(algorithm, algorithm_names)}"
             )
         node = self.machine.node
         task = Collective(operation, size, ranks, algorithm, combine)
@@ -265,12 +273,15 @@ class MachineOperations:
         with_bytes = self._renamed("levels")
         without_bytes = self._renamed("fill")
         overlaps = []
-        for first, second in ((with_bytes, without_bytes), (without_bytes, with_bytes)):
-            inside_nodes = first._inside_nodes(
-                task if first is with_bytes else task_without_bytes, node
+        for inside_operations, between_operations in (
+            (with_bytes, without_bytes),
+            (without_bytes, with_bytes),
+        ):
+            inside_nodes = inside_operations._inside_nodes(
+                task if inside_operations is with_bytes else task_without_bytes, node
             )
-            between_nodes = second._between_nodes(
-                task if second is with_bytes else task_without_bytes, node
+            between_nodes = between_operations._between_nodes(
+                task if between_operations is with_bytes else task_without_bytes, node
             )
             overlaps.append(
                 (inside_nodes[0] >> between_nodes[0], inside_nodes[1] + between_nodes[1])
@@ -315,16 +326,16 @@ class MachineOperations:
         node_count = ceil(task.ranks / node.processors)
         operations = self._renamed("between")
         if task.operation == "alltoall":
-            pairs = replace(task, algorithm="pairwise")
+            pairwise_task = replace(task, algorithm="pairwise")
             return _fastest(
                 operations._allowed_algorithms(
-                    pairs, "network", _messages_of_adapter(node, task.ranks)
+                    pairwise_task, "network", _messages_of_adapter(node, task.ranks)
                 )
             )
-        size = task.size / minimum(node_processors, node.adapters)
+        size_per_adapter = task.size / minimum(node_processors, node.adapters)
         return _fastest(
             operations._allowed_algorithms(
-                replace(task, size=size, ranks=node_count, algorithm=BEST), "network"
+                replace(task, size=size_per_adapter, ranks=node_count, algorithm=BEST), "network"
             )
         )
 
@@ -341,24 +352,27 @@ class MachineOperations:
         """List the algorithms that a task allows and the library of the network has, as activities
         with their times [s].
         """
-        network = self._network(placement)
-        candidates = _algorithms(task.operation)
+        network = self._network_at(placement)
+        candidates = _algorithms_of(task.operation)
         if task.algorithm != BEST:
             candidates = [algorithm for algorithm in candidates if algorithm.name == task.algorithm]
         # A network that lists no algorithm of this operation may use any; those of switches are
         # told apart by its `in_switch`.
-        elif library := [
+        elif library_algorithms := [
             algorithm for algorithm in candidates if algorithm.name in network.algorithms
         ]:
             candidates = [
-                algorithm for algorithm in candidates if algorithm in library or algorithm.in_switch
+                algorithm
+                for algorithm in candidates
+                if algorithm in library_algorithms or algorithm.in_switch
             ]
-        reduction = network.in_switch
+        switch_reduction = network.in_switch
         if task.algorithm == BEST:
             candidates = [
                 algorithm
                 for algorithm in candidates
-                if not algorithm.in_switch or (reduction and reduction.algorithm == algorithm.name)
+                if not algorithm.in_switch
+                or (switch_reduction and switch_reduction.algorithm == algorithm.name)
             ]
         if in_switch is not None:
             candidates = [algorithm for algorithm in candidates if algorithm.in_switch == in_switch]
@@ -380,17 +394,17 @@ class MachineOperations:
         rounds = as_expr(messages)
         if algorithm.in_switch:
             return operations._switch_activity(algorithm, rounds, moved_bytes, placement)
-        if placement == "node" and self._network(placement).medium == "shared":
+        if placement == "node" and self._network_at(placement).medium == "shared":
             messages_at_once = task.ranks  # through the memory of the node, all at the same time
-        steps = operations._message_steps(
+        message_steps = operations._message_steps(
             moved_bytes / maximum(rounds, 1), placement, messages_at_once
         )  # one rank alone has no rounds
-        operation = repeat(rounds, then(*steps))
-        time = rounds * total((step.time for step in steps), TIME)
+        operation_activity = repeat(rounds, then(*message_steps))
+        time = rounds * total((step.time for step in message_steps), TIME)
         if task.combine is None or not algorithm.combines:
-            return operation, time
-        reduction = operations._delay("combine", combined_bytes * task.combine, "application")
-        return operation >> reduction, time + reduction.time
+            return operation_activity, time
+        reduction = operations._delay_step("combine", combined_bytes * task.combine, "application")
+        return operation_activity >> reduction, time + reduction.time
 
     def _switch_activity(
         self, algorithm: CollectiveAlgorithm, rounds: Expr, byte_count: Expr, placement: str
@@ -398,22 +412,22 @@ class MachineOperations:
         """Return an operation that switches execute: messages without bytes, then the bytes at the
         rate of the reduction.
         """
-        reduction = self._network(placement).in_switch
-        if reduction is None or reduction.algorithm != algorithm.name:
+        switch_reduction = self._network_at(placement).in_switch
+        if switch_reduction is None or switch_reduction.algorithm != algorithm.name:
             network_path = "machine.node.network" if placement == "node" else "machine.network"
             raise ModelError(
                 f"{algorithm.name} needs switches that compute; give {network_path}.in_switch:"
                 f" {{algorithm: {algorithm.name}, per_byte: RATE}}"
             )
         # Latency of each round with an empty message; bytes move at the rate at which switches add.
-        steps = self._message_steps(0 * byte_count, placement)
-        start = self._delay("start", reduction.start, "software")
-        transfer = self._delay("moved", byte_count * reduction.per_byte, "wire")
-        operation = start >> repeat(rounds, then(*steps)) >> transfer
-        time = rounds * total((step.time for step in steps), TIME)
-        return operation, start.time + time + transfer.time
+        message_steps = self._message_steps(0 * byte_count, placement)
+        start_delay = self._delay_step("start", switch_reduction.start, "software")
+        transfer_delay = self._delay_step("moved", byte_count * switch_reduction.per_byte, "wire")
+        operation_activity = start_delay >> repeat(rounds, then(*message_steps)) >> transfer_delay
+        time = rounds * total((step.time for step in message_steps), TIME)
+        return operation_activity, start_delay.time + time + transfer_delay.time
 
-    def _network(self, placement: str) -> Network:
+    def _network_at(self, placement: str) -> Network:
         if placement != "node":
             return self.machine.network
         if self.machine.node is None:
@@ -428,7 +442,7 @@ class MachineOperations:
         """Return the steps of a message; `messages_at_once` is the number of messages that cross
         each adapter at the same time.
         """
-        network = self._network(placement)
+        network = self._network_at(placement)
         switches = Number(1.0) if placement == "switch" else network.switches
         adapter_latency, switch_latency = latency(network, 1, switches)
         # Both ends pay for software, and only software goes with the speed of the processors.
@@ -442,9 +456,9 @@ class MachineOperations:
             ("switch", switch_latency, "switch"),
         ]
         return [
-            *(self._delay(*software_step) for software_step in software_steps),
+            *(self._delay_step(*software_step) for software_step in software_steps),
             self._wire_step(network, size, messages_at_once),
-            *(self._delay(*hardware_step) for hardware_step in hardware_steps),
+            *(self._delay_step(*hardware_step) for hardware_step in hardware_steps),
         ]
 
     def _wire_step(self, network: Network, size: Expr, messages_at_once: Expr | None) -> Step:
@@ -463,16 +477,16 @@ class MachineOperations:
                 component=self.component,
                 technology=self.technology or "wire",
             )
-        return self._delay("wire", seconds, "wire")
+        return self._delay_step("wire", seconds, "wire")
 
-    def _delay(self, name: str, seconds: Expr, technology: str) -> Step:
-        return self._step(f"{self.name}.{name}", seconds, technology)
+    def _delay_step(self, name: str, seconds: Expr, technology: str) -> Step:
+        return self._named_step(f"{self.name}.{name}", seconds, technology)
 
-    def _step(self, name: str, seconds: Expr, technology: str) -> Step:
+    def _named_step(self, name: str, seconds: Expr, technology: str) -> Step:
         technology = self.technology or technology
         return delay(seconds, name=name, component=self.component, technology=technology)
 
-    def _required(self, value: Expr | None, path: str) -> Expr:
+    def _require_given(self, value: Expr | None, path: str) -> Expr:
         if value is None:
             raise ModelError(f"{self.name} needs {path}, which this machine does not give")
         return value
@@ -485,11 +499,11 @@ def _messages_of_adapter(node: Node, ranks: Expr) -> Expr:
     other nodes with the probability (p - g) / (p - 1); of the g ranks of a node, which share its
     adapters, as many messages leave it. Of an all-to-all that is exact over all rounds.
     """
-    other_ranks = maximum(0, ranks - node.processors) / maximum(1, ranks - 1)
-    return node.processors * other_ranks / minimum(node.processors, node.adapters)
+    outside_probability = maximum(0, ranks - node.processors) / maximum(1, ranks - 1)
+    return node.processors * outside_probability / minimum(node.processors, node.adapters)
 
 
-def _algorithms(operation: str) -> list[CollectiveAlgorithm]:
+def _algorithms_of(operation: str) -> list[CollectiveAlgorithm]:
     return [algorithm for algorithm in ALGORITHMS if algorithm.operation == operation]
 
 
@@ -528,16 +542,16 @@ def protocol_time(network: Network, size: Expr) -> Expr:
     largest_range, *shorter_ranges = reversed(network.ranges)
     # From the largest range down, each choice encloses the next: the first range that holds the
     # size decides.
-    result = _line_time(network, size, largest_range.total)
+    time_by_range = _line_time(network, size, largest_range.total)
     for message_range in shorter_ranges:
         assert message_range.up_to is not None
-        result = select(
+        time_by_range = select(
             size + network.protocol_added,
             message_range.up_to,
             _line_time(network, size, message_range.total),
-            result,
+            time_by_range,
         )
-    return result
+    return time_by_range
 
 
 def _line_time(network: Network, size: Expr, line: LinearCost) -> Expr:

@@ -118,9 +118,9 @@ class Program:
         ------
         ModelError : an input is unknown, or its value is not allowed
         """
-        return self._built(machine, self.inputs_on(machine, **values))
+        return self._build_model(machine, self.inputs_on(machine, **values))
 
-    def _built(self, machine: Machine | SharedMemory, inputs: InputValues) -> Model:
+    def _build_model(self, machine: Machine | SharedMemory, inputs: InputValues) -> Model:
         """Build the model, with the losses of an imported machine."""
         model = self.build(machine, inputs)
         losses = dict(machine.left_out) if isinstance(machine, Machine) else {}
@@ -134,7 +134,7 @@ class Program:
         builds a sample of it, else None; see `on`.
         """
         inputs = self.inputs_on(machine, **values)
-        return partial(self._built, machine, inputs), self.sample and partial(
+        return partial(self._build_model, machine, inputs), self.sample and partial(
             self.sample, machine, inputs
         )
 
@@ -150,7 +150,8 @@ class Program:
                 machine.name if isinstance(machine, Machine | SharedMemory) else described(machine)
             )
             raise ModelError(
-                f"{self.name} runs on {machine_kind}, as load('machine/...') gives it; got {given_machine}"
+                f"{self.name} runs on {machine_kind}, as load('machine/...') gives it; got"
+                f" {given_machine}"
             )
         input_by_name = {program_input.name: program_input for program_input in self.inputs}
         for name in values:
@@ -167,7 +168,8 @@ class Program:
             if program_input.data and program_input.name not in checked_values
         ]:
             raise ModelError(
-                f"{self.name} needs {missing_data[0].name}: {missing_data[0].data} of a program, derived or"
+                f"{self.name} needs {missing_data[0].name}: {missing_data[0].data} of a"
+                " program, derived or"
                 " measured"
             )
         inputs_by_default = [
@@ -237,14 +239,14 @@ def _default_value(program_input: Input, machine: Machine | SharedMemory) -> Inp
         value: InputValue = (
             program_input.default
             if program_input.word
-            else getattr(machine, _ATTRIBUTES[program_input.default])
+            else getattr(machine, _ATTRIBUTE_BY_PATH[program_input.default])
         )
         return value
     assert program_input.default is not None
     return Parameter(program_input.name, program_input.dimension, program_input.default)
 
 
-_ATTRIBUTES = {
+_ATTRIBUTE_BY_PATH = {
     "machine.memory.page": "page",
     "machine.processors.count": "processors",
     "machine.processors.step": "step",
@@ -285,7 +287,8 @@ def checked_input(program_input: Input, value: InputValue | float) -> InputValue
     ):
         upper_limit = "" if program_input.most is None else f" and at most {program_input.most:g}"
         raise ModelError(
-            f"{program_input.name} must be at least {program_input.least:g}{upper_limit} [{program_input.dimension}], got {number:g}"
+            f"{program_input.name} must be at least {program_input.least:g}{upper_limit}"
+            f" [{program_input.dimension}], got {number:g}"
         )
     if program_input.whole and not float(number).is_integer():
         raise ModelError(f"{program_input.name} must be a whole number, got {number:g}")
