@@ -230,18 +230,19 @@ def _points_and_differences(
     from slipstick.study.run import prepare, versions
 
     arguments = shlex.split(command)[2:]
-    options = list(zip(arguments[1::2], arguments[2::2], strict=True))
+    option_pairs = list(zip(arguments[1::2], arguments[2::2], strict=True))
     limits_of(
-        click.get_current_context(), [value for option, value in options if option == "--limit"]
+        click.get_current_context(),
+        [value for option, value in option_pairs if option == "--limit"],
     )
-    changes = [value for option, value in options if option == "--set"]
+    set_changes = [value for option, value in option_pairs if option == "--set"]
     # The command was started in another folder, from which relative paths count.
     study = (
         arguments[0]
         if not folder or ("/" not in arguments[0] and not arguments[0].endswith(".yaml"))
         else os.path.join(folder, arguments[0])
     )
-    prepared = prepare(study, nodes_of(changes))
+    prepared = prepare(study, nodes_of(set_changes))
     differences: list[str] = []
     if report:
         for kind, current_by_name in (("file", prepared.hashes), ("version", versions())):
@@ -347,8 +348,8 @@ def _counts_of_record(record: str, parameters: Mapping[str, float]) -> dict[str,
     if not Path(record).is_file():
         raise InputError(f"there is no file {record}")
     model: Any = spec_model("counts")
-    data: dict[str, Any] = model.recorded(Path(record), **parameters)
-    return data
+    counts_data: dict[str, Any] = model.recorded(Path(record), **parameters)
+    return counts_data
 
 
 def _counts_head(program: str, title: str, parameters: Mapping[str, float]) -> dict[str, Any]:
@@ -888,9 +889,9 @@ def _print_problems(problems: Sequence[Problem], arguments: Sequence[str], error
 
 def _print_no_answer(error: NoAnswerError, arguments: Sequence[str]) -> int:
     if "--json" in arguments:
-        problem = plain_problems([Problem(COMMAND_LINE, 1, 1, "", str(error))])[0]
-        problem["other_method"] = error.other_method or None
-        click.echo(json.dumps({"answers": [], "problems": [problem]}))
+        plain_problem = plain_problems([Problem(COMMAND_LINE, 1, 1, "", str(error))])[0]
+        plain_problem["other_method"] = error.other_method or None
+        click.echo(json.dumps({"answers": [], "problems": [plain_problem]}))
     else:
         echo(f"no answer: {with_way_out(str(error), error.other_method)}", err=True)
     return NO_ANSWER
@@ -939,7 +940,7 @@ def _print_cases(cases: Mapping[str, Answer], wanted_names: Sequence[str]) -> No
     from slipstick.answer import HELD
     from slipstick.report.formatting import plain_table, quantity
 
-    rows = []
+    case_rows = []
     for case_name, answer in cases.items():
         value_name = next(
             (name for name in (*wanted_names, *answer.values) if name in answer.names), ""
@@ -959,7 +960,7 @@ def _print_cases(cases: Mapping[str, Answer], wanted_names: Sequence[str]) -> No
             doubts.append(f"check: {answer.check}")
         if answer.left_out:
             doubts.append(f"left out by the import: {', '.join(answer.left_out)}")
-        rows.append(
+        case_rows.append(
             [case_name, answer.model, value_text, answer.method, exact_text, "; ".join(doubts)]
         )
     column_titles = [
@@ -968,6 +969,6 @@ def _print_cases(cases: Mapping[str, Answer], wanted_names: Sequence[str]) -> No
         "answer",
         "method",
         "exact",
-        *["doubt"] * any(row[-1] for row in rows),
+        *["doubt"] * any(row[-1] for row in case_rows),
     ]
-    click.echo(plain_table(column_titles, [row[: len(column_titles)] for row in rows]))
+    click.echo(plain_table(column_titles, [row[: len(column_titles)] for row in case_rows]))

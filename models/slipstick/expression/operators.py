@@ -104,16 +104,16 @@ def _geometric_sum_adjoint(
 def _geometric_mean(operands: Sequence[Array], out: Array) -> None:
     log_ratio = np.log(operands[0])
     largest_count = operands[1]
-    count = largest_count + 1.0
+    value_count = largest_count + 1.0
     distance = np.abs(log_ratio)
-    scaled_distance = distance * count
+    scaled_distance = distance * value_count
     # Far from 1: r / (1 - r) - (K+1) r^(K+1) / (1 - r^(K+1)), from whichever side has r < 1.
-    np.subtract(1.0 / np.expm1(distance), count / np.expm1(scaled_distance), out=out)
+    np.subtract(1.0 / np.expm1(distance), value_count / np.expm1(scaled_distance), out=out)
     np.copyto(out, largest_count - out, where=log_ratio > 0.0)
     if np.min(scaled_distance) <= 1.0:
         # Near 1 the two terms cancel; what is left of them is K/2 and an odd series.
         series_near_one = largest_count / 2.0 + log_ratio * (
-            count**2 * series(_COTH_COEFFICIENTS, scaled_distance**2)
+            value_count**2 * series(_COTH_COEFFICIENTS, scaled_distance**2)
             - series(_COTH_COEFFICIENTS, distance**2)
         )
         np.copyto(out, series_near_one, where=scaled_distance <= 1.0)
@@ -124,13 +124,13 @@ def _geometric_mean_adjoint(
     operands: Sequence[Array], value: Array, adjoint: Array
 ) -> list[Array | None]:
     distance = np.abs(np.log(operands[0]))
-    count = operands[1] + 1.0
-    scaled_distance = distance * count
+    value_count = operands[1] + 1.0
+    scaled_distance = distance * value_count
     # Beyond 1400 sinh(x / 2) overflows, where the term is far below rounding already.
     slope_far_from_one = (0.5 / np.sinh(distance / 2.0)) ** 2 - (
-        count * 0.5 / np.sinh(np.minimum(scaled_distance, 1400.0) / 2.0)
+        value_count * 0.5 / np.sinh(np.minimum(scaled_distance, 1400.0) / 2.0)
     ) ** 2
-    slope_near_one = count**2 * series(_COTH_SLOPE_COEFFICIENTS, scaled_distance**2) - series(
+    slope_near_one = value_count**2 * series(_COTH_SLOPE_COEFFICIENTS, scaled_distance**2) - series(
         _COTH_SLOPE_COEFFICIENTS, distance**2
     )
     return [

@@ -851,9 +851,11 @@ def choose(*options: tuple[Like, Activity]) -> Choice:
     >>> choose((0.3, delay(1.0, name="hit")), (0.7, delay(2.0, name="miss")))
     choose((0.3, delay(1.0, name='hit')), (0.7, delay(2.0, name='miss')))
     """
-    pairs = tuple((as_count(probability, "a probability"), body) for probability, body in options)
-    _check_probabilities([probability for probability, _ in pairs], "choose")
-    return Choice(pairs)
+    options_with_exprs = tuple(
+        (as_count(probability, "a probability"), body) for probability, body in options
+    )
+    _check_probabilities([probability for probability, _ in options_with_exprs], "choose")
+    return Choice(options_with_exprs)
 
 
 def _check_probabilities(probability_exprs: Sequence[Expr], use: str) -> None:
@@ -1045,13 +1047,15 @@ def _first_and_second_phase(resource: str, body: Activity) -> tuple[Activity, Ac
     and after it. The second is None if nothing follows, if there is no such reply, or if there are
     others, which the model refuses.
     """
-    parts = body.parts if isinstance(body, Then) else (body,)
+    body_parts = body.parts if isinstance(body, Then) else (body,)
     own_reply = EarlyReply(resource)
-    reply_indices = [index for index, part in enumerate(parts) if own_reply in each_once([part])]
-    if len(reply_indices) != 1 or parts[reply_indices[0]] != own_reply:
+    reply_indices = [
+        index for index, part in enumerate(body_parts) if own_reply in each_once([part])
+    ]
+    if len(reply_indices) != 1 or body_parts[reply_indices[0]] != own_reply:
         return body, None
-    parts_before = parts[: reply_indices[0]]
-    parts_after = parts[reply_indices[0] + 1 :]
+    parts_before = body_parts[: reply_indices[0]]
+    parts_after = body_parts[reply_indices[0] + 1 :]
     return then(*parts_before), then(*parts_after) if parts_after else None
 
 

@@ -857,16 +857,16 @@ class _Inspection:
         self, class_name: str, mean_time: Expr, key: str, station_name: str, station: NetworkStation
     ) -> Iterator[Fault]:
         """Check the patience or the timeout (`key`) of one class at a station."""
-        path = ("stations", station_name, key, class_name)
+        patience_path = ("stations", station_name, key, class_name)
         if class_name in self._class_names and class_name not in station.visitors():
             yield Fault(
-                path,
+                patience_path,
                 f"{class_name} has no service at {station_name}; leave its {key} out",
                 key=True,
             )
         elif key == "timeout" and class_name in station.patience:
             yield Fault(
-                path,
+                patience_path,
                 f"{class_name} has a patience at {station_name}, too; give one of them",
                 key=True,
             )
@@ -881,10 +881,10 @@ class _Inspection:
                 " leave"
                 f" {key} out"
             )
-            yield Fault(path, message, key=True)
+            yield Fault(patience_path, message, key=True)
         elif _known_value(mean_time) == 0:
             yield Fault(
-                path,
+                patience_path,
                 f"the {key} of {class_name} at {station_name} must be above 0 s; with capacity"
                 " none waits",
             )
@@ -893,7 +893,7 @@ class _Inspection:
                 f"customers that abandon {station_name} are not covered where it blocks; leave"
                 f" {key} or blocking out"
             )
-            yield Fault(path, message, key=True)
+            yield Fault(patience_path, message, key=True)
 
     def _chain_faults(self) -> Iterator[Fault]:
         chain_by_class: dict[str, str] = {}
@@ -1038,12 +1038,12 @@ class _Inspection:
                     f" stations.{station}.service"
                 )
                 yield Fault((*route_path, key), message)
-        chains = {
+        chain_names = {
             self._chain_by_class.get(class_and_station[0])
             for class_and_station in (route.source, route.target)
             if class_and_station is not None
         }
-        if len(chains - {None}) > 1:
+        if len(chain_names - {None}) > 1:
             message = (
                 f"{route.source[0]} and {(route.target or route.source)[0]} are in different chains"
             )

@@ -1900,7 +1900,7 @@ def _check_waits(model: Model) -> None:
         is_wait = node.use == TAKEN
         if is_wait and node.counter not in signalled_counters:
             raise ModelError(f"no step signals {node.counter}, so a wait for it never ends")
-        held_names = [name for outer in enclosing for name in outer.held]
+        held_names = [name for enclosing_node in enclosing for name in enclosing_node.held]
         if monitor is not None and not (held_names[-1:] == [monitor] and enclosing[-1].held):
             raise ModelError(
                 f"{node!r} must be directly inside a hold of the monitor {monitor}, not in a fork,"

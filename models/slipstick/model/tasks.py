@@ -55,8 +55,8 @@ class Loop:
             (1,) * self.iterations if isinstance(self.iterations, int) else self.iterations
         )
         tasks = [
-            ((0, sum(work_by_iteration[k : k + self.chunk]), -1),)
-            for k in range(0, len(work_by_iteration), self.chunk)
+            ((0, sum(work_by_iteration[first_iteration : first_iteration + self.chunk]), -1),)
+            for first_iteration in range(0, len(work_by_iteration), self.chunk)
         ]
         return ((tuple(range(len(tasks))), tuple(tasks)),)
 
@@ -226,9 +226,9 @@ def problem_times(problem: TaskSet, interior: Expr, leaf: Expr, inside: Expr) ->
     # Each task is taken out once, and each part that adds a task puts one in: both are inside the
     # monitor.
     access_count = len(tasks) + sum(task_part[2] >= 0 for task_part in task_parts)
-    paths = (_time_of_counts(path, unit_times) for path in longest_paths(roots, tasks))
+    path_times = (_time_of_counts(path, unit_times) for path in longest_paths(roots, tasks))
     return ProblemTimes(
-        _time_of_counts(total_counts, unit_times), access_count * inside, maximum(*paths)
+        _time_of_counts(total_counts, unit_times), access_count * inside, maximum(*path_times)
     )
 
 

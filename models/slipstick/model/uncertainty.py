@@ -164,13 +164,13 @@ def sample_points(
     >>> sorted(np.floor(4 * points["x"]).tolist())  # one in each quarter
     [0.0, 1.0, 2.0, 3.0]
     """
-    names = sorted(distributions)
-    if not names:
+    parameter_names = sorted(distributions)
+    if not parameter_names:
         return {}
-    probabilities = _unit_points(names, count, rng, sequence)
+    probabilities = _unit_points(parameter_names, count, rng, sequence)
     return {
         name: distributions[name].quantile(probabilities[:, index])
-        for index, name in enumerate(names)
+        for index, name in enumerate(parameter_names)
     }
 
 
@@ -178,9 +178,9 @@ def _unit_points(
     names: Sequence[str], count: int, rng: np.random.Generator, sequence: str
 ) -> Array:
     if sequence == RANDOM:
-        points = rng.random((count, len(names)))
+        unit_points = rng.random((count, len(names)))
     else:
         from scipy.stats.qmc import Sobol
 
-        points = Sobol(len(names), scramble=True, rng=rng).random(count)
-    return np.clip(points, _EDGE, 1 - _EDGE)
+        unit_points = Sobol(len(names), scramble=True, rng=rng).random(count)
+    return np.clip(unit_points, _EDGE, 1 - _EDGE)

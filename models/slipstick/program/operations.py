@@ -135,18 +135,20 @@ class MachineOperations:
         ------
         ModelError : the machine does not tell the rate of what is asked
         """
-        steps: list[Activity] = []
+        memory_and_arithmetic: list[Activity] = []
         if operations is not None:
-            rate = self._require_given(self.machine.flops, "machine.processors.flops")
-            steps.append(self._named_step(self.name, operations / rate, "application"))
+            operation_rate = self._require_given(self.machine.flops, "machine.processors.flops")
+            memory_and_arithmetic.append(
+                self._named_step(self.name, operations / operation_rate, "application")
+            )
         if moved_bytes is not None:
-            name = f"{self.name}.memory" if steps else self.name
-            steps.append(
+            name = f"{self.name}.memory" if memory_and_arithmetic else self.name
+            memory_and_arithmetic.append(
                 self._named_step(
                     name, moved_bytes * self._per_byte_of_memory(processors_at_once), "memory"
                 )
             )
-        return fork(*steps)
+        return fork(*memory_and_arithmetic)
 
     def chase(self, accesses: Expr) -> Activity:
         """Return the activity of reading memory repeatedly, where each read depends on the one
@@ -514,7 +516,7 @@ def _fastest(activities_and_times: list[tuple[Activity, Expr]]) -> tuple[Activit
     if len(activities_and_times) == 1:
         return activities_and_times[0]
     # The fastest may change with the parameters of a sweep, so the choice stays an expression.
-    options = []
+    choose_options = []
     for index, (activity, time) in enumerate(activities_and_times):
         not_before = [
             select(earlier_time, time, 0, 1) for _, earlier_time in activities_and_times[:index]
@@ -525,8 +527,8 @@ def _fastest(activities_and_times: list[tuple[Activity, Expr]]) -> tuple[Activit
         is_fastest: Expr = Number(1.0)
         for is_better in (*not_before, *not_after):
             is_fastest = is_fastest * is_better
-        options.append((is_fastest, activity))
-    return choose(*options), minimum(*(time for _, time in activities_and_times))
+        choose_options.append((is_fastest, activity))
+    return choose(*choose_options), minimum(*(time for _, time in activities_and_times))
 
 
 def _longest(first: tuple[Activity, Expr], second: tuple[Activity, Expr]) -> tuple[Activity, Expr]:

@@ -122,10 +122,14 @@ class Program:
 
     def _build_model(self, machine: Machine | SharedMemory, inputs: InputValues) -> Model:
         """Build the model, with the losses of an imported machine."""
-        model = self.build(machine, inputs)
+        built_model = self.build(machine, inputs)
         losses = dict(machine.left_out) if isinstance(machine, Machine) else {}
         # What the import of a machine left out applies to each model on it.
-        return replace(model, left_out={**losses, **model.left_out}) if losses else model
+        return (
+            replace(built_model, left_out={**losses, **built_model.left_out})
+            if losses
+            else built_model
+        )
 
     def builders(
         self, machine: Machine | SharedMemory, **values: InputValue | float

@@ -355,7 +355,7 @@ def _newton_steps(
     is_settled = np.zeros(len(population), dtype=bool)
     regular_delay = delay + is_empty
     has_fixed_rows = len(population) > 1 or bool(is_empty.any())
-    for step in range(1, MOST_NEWTON + 1):
+    for step_number in range(1, MOST_NEWTON + 1):
         load_alone = throughput[:, :, None] * demand
         share_met = 1 / (1 + load_alone * own_share)
         load = load_alone * share_met
@@ -392,7 +392,7 @@ def _newton_steps(
             throughput_step, 1e-11 * np.abs(throughput.real), throughput, 1e-9
         )
         if is_settled.all():
-            return throughput, step
+            return throughput, step_number
     raise NoAnswerError(f"Newton's method does not settle within {MOST_NEWTON} steps")
 
 
@@ -491,7 +491,7 @@ def _by_substitution(
     dtype = np.result_type(queue, demand, network.think, network.arrivals, network.scv)
     queue, busy_servers = queue.astype(dtype), np.zeros(queue.shape, dtype=dtype)
     is_settled = np.zeros(len(population), dtype=bool)
-    for step in range(1, MOST_SUBSTITUTIONS + 1):
+    for step_number in range(1, MOST_SUBSTITUTIONS + 1):
         residence = _residence_times(
             network, SeenOnArrival(queue, busy_servers, own_share, *(shift or ())), other_customers
         )
@@ -502,7 +502,7 @@ def _by_substitution(
         next_busy_servers = throughput[:, :, None] * demand
         # Before the second step nothing is known to be in service, so a first difference says
         # nothing.
-        if step > 1:
+        if step_number > 1:
             queues_settled = _points_settled(
                 next_queue - queue,
                 1e-11 * np.maximum(all_customers, next_queue.real),
@@ -516,10 +516,10 @@ def _by_substitution(
                 1e-7,
             )
             if is_settled.all():
-                return throughput, residence, step
+                return throughput, residence, step_number
         # A substitution that has not settled for long may swing between two states, and the middle
         # of them is nearer to the solution.
-        damped_queue = next_queue if step < DAMPED_AFTER else (queue + next_queue) / 2
+        damped_queue = next_queue if step_number < DAMPED_AFTER else (queue + next_queue) / 2
         is_fixed = is_settled[:, None, None]
         queue = np.where(is_fixed, queue, damped_queue)
         busy_servers = np.where(is_fixed, busy_servers, next_busy_servers)
@@ -581,16 +581,20 @@ def untrusted(network: NetworkArrays) -> str:
     Its error was measured over a tenth with ranks and with an scv above 1; not measured are several
     servers whose classes have unlike service times, where it was 85 % off.
     """
-    for station, name in enumerate(network.stations):
+    for station, station_name in enumerate(network.stations):
         construct = _construct(network, station)
         error = MEASURED[construct][True][3]
         if error > TRUSTED:
             return (
-                f"the approximation has {construct} at {name} with an error of the response time up"
+                f"the approximation has {construct} at {station_name} with an error of the"
+                " response time up"
                 f" to {error:g} % (95 of 100)"
             )
         if network.without_product_form[station] and not network.single[station]:
-            return f"the error of the approximation is not known for {name}, with several servers"
+            return (
+                f"the error of the approximation is not known for {station_name}, with"
+                " several servers"
+            )
     return ""
 
 
@@ -736,14 +740,15 @@ def _refuse_overtaking(network: NetworkArrays) -> None:
     """Raise if several classes visit a station where customers overtake each other: there the
     approximations differed from Markov chains by up to a third.
     """
-    for station, (name, reason) in enumerate(
+    for station, (station_name, reason) in enumerate(
         zip(network.stations, network.without_product_form, strict=True)
     ):
         visitors = (network.demand[:, :, station] != 0).any(axis=0)
         several_closed = visitors.sum() > 1 and (visitors & network.closed).any()
         if reason and several_closed and network.discipline[station] in OVERTAKING_DISCIPLINES:
             raise ModelError(
-                f"{name} {reason}; approximate methods take that for one class only; ask for"
+                f"{station_name} {reason}; approximate methods take that for one class only;"
+                " ask for"
                 " markov-chain or simulation"
             )
 
@@ -776,10 +781,11 @@ def _by_general_substitution(
 
     closed_population = np.where(network.closed, network.population, 0).astype(float)
     throughput, residence, step_count = scheme(fixed_point, closed_population, network.demand)
-    stations = range(open_loads.shape[1])
+    station_indices = range(open_loads.shape[1])
     # Closed classes have what open ones leave of the highest speed.
     highest_speeds = [
-        speeds(network, station).max(axis=1) * np.ones(network.points) for station in stations
+        speeds(network, station).max(axis=1) * np.ones(network.points)
+        for station in station_indices
     ]
     speed_limit = np.stack(highest_speeds, axis=1)
     closed_demand = np.where(
@@ -854,9 +860,10 @@ def _guess_queues(network: NetworkArrays, population: Array, open_loads: Array) 
     demand = network.demand
     cycle = network.think + demand.sum(axis=2)
     demand_share = demand / np.where(cycle == 0, 1, cycle)[:, :, None]
-    stations = range(open_loads.shape[1])
+    station_indices = range(open_loads.shape[1])
     last_speeds = [
-        np.broadcast_to(speeds(network, station)[:, -1], len(open_loads)) for station in stations
+        np.broadcast_to(speeds(network, station)[:, -1], len(open_loads))
+        for station in station_indices
     ]
     speed_limit = np.stack(last_speeds, axis=1)
     idle_part = 1 - np.where(network.delays, 0, open_loads / speed_limit)
@@ -868,15 +875,15 @@ def _utilization(network: NetworkArrays, throughput: Array, queue: Array) -> Arr
     """Return the utilization of each class at each station, (P, R, K); where speeds depend on the
     number present, an estimate: the work over the speed at the mean queue.
     """
-    work = throughput[:, :, None] * network.demand
-    utilization: Array = work / np.where(network.delays, 1, network.servers)
+    work_rate = throughput[:, :, None] * network.demand
+    utilization: Array = work_rate / np.where(network.delays, 1, network.servers)
     for station, rates in enumerate(network.rates):
         if rates is not None and not network.delays[station]:
             rounded_queue = queue[:, :, station].real.sum(axis=1).round().astype(int)
             number_present = np.clip(rounded_queue, 1, rates.shape[1])
             rates_by_point = np.broadcast_to(rates, (len(throughput), rates.shape[1]))
             speed = np.take_along_axis(rates_by_point, number_present[:, None] - 1, axis=1)
-            utilization[:, :, station] = work[:, :, station] / speed
+            utilization[:, :, station] = work_rate[:, :, station] / speed
     return utilization
 
 

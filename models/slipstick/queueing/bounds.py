@@ -60,10 +60,10 @@ def _extreme_cycles(network: NetworkArrays) -> tuple[Array, Array, Array]:
     """
     demand = network.demand
     if network.plain and network.all_closed and not any(network.without_product_form):
-        customers = np.maximum(1, network.population.sum(axis=1, keepdims=True))
+        customer_count = np.maximum(1, network.population.sum(axis=1, keepdims=True))
         return (
             network.think + network.work,
-            network.think + network.work * customers,
+            network.think + network.work * customer_count,
             np.ones((1, demand.shape[2])),
         )
     least_factor, greatest_factor, highest_speed = _service_factors(network)
@@ -251,21 +251,25 @@ def balanced_job(network: NetworkArrays) -> Bounds:
     >>> balanced_job(network_arrays([0.6, 0.4], population=4, think=1.0))
     (array([[1.1627907]]), array([[1.45454545]]))
     """
-    customers, think, demand, largest_demand = _one_class_demands(network, "balanced job")
+    customer_count, think, demand, largest_demand = _one_class_demands(network, "balanced job")
     total_demand = demand.sum(axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):
         mean_demand = total_demand / max(1, demand.shape[1])
-        lower_bound = customers / (
+        lower_bound = customer_count / (
             think
             + total_demand
-            + (customers - 1) * largest_demand / (1 + think / (customers * total_demand))
+            + (customer_count - 1) * largest_demand / (1 + think / (customer_count * total_demand))
         )
         upper_bound = np.minimum(
             1 / largest_demand,
-            customers
-            / (think + total_demand + (customers - 1) * mean_demand / (1 + think / total_demand)),
+            customer_count
+            / (
+                think
+                + total_demand
+                + (customer_count - 1) * mean_demand / (1 + think / total_demand)
+            ),
         )
-    return _bounds_without_stations(customers, think, total_demand, lower_bound, upper_bound)
+    return _bounds_without_stations(customer_count, think, total_demand, lower_bound, upper_bound)
 
 
 def _bounds_without_stations(
@@ -299,28 +303,28 @@ def proportional(network: NetworkArrays) -> Bounds:
     >>> proportional(network_arrays([0.6, 0.4], population=4))
     (array([[1.50214592]]), array([[1.5625]]))
     """
-    customers, think, demand, largest_demand = _one_class_demands(network, "proportional")
+    customer_count, think, demand, largest_demand = _one_class_demands(network, "proportional")
     total_demand = demand.sum(axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):
         # Relative to the largest, so that no power under- or overflows.
         relative_demand = demand / largest_demand[:, None]
         power_mean = (
             largest_demand
-            * (relative_demand ** customers[:, None]).sum(axis=1)
-            / (relative_demand ** (customers[:, None] - 1)).sum(axis=1)
+            * (relative_demand ** customer_count[:, None]).sum(axis=1)
+            / (relative_demand ** (customer_count[:, None] - 1)).sum(axis=1)
         )
         throughput_before, _ = _asymptotic_of_one_class(
-            customers - 1, think, total_demand, largest_demand
+            customer_count - 1, think, total_demand, largest_demand
         )
-        lower_bound = customers / (
-            think + total_demand + power_mean * (customers - 1 - think * throughput_before)
+        lower_bound = customer_count / (
+            think + total_demand + power_mean * (customer_count - 1 - think * throughput_before)
         )
     return _bounds_without_stations(
-        customers,
+        customer_count,
         think,
         total_demand,
         lower_bound,
-        _upper_proportional(customers, think, demand, largest_demand),
+        _upper_proportional(customer_count, think, demand, largest_demand),
     )
 
 
@@ -381,9 +385,9 @@ def geometric(network: NetworkArrays) -> Bounds:
     >>> geometric(network_arrays([0.6, 0.4], population=4))
     (array([[1.50273823]]), array([[1.55494366]]))
     """
-    customers, think, demand, largest_demand = _one_class_demands(network, "geometric")
+    customer_count, think, demand, largest_demand = _one_class_demands(network, "geometric")
     total_demand = demand.sum(axis=1)
-    customers_met = customers - 1
+    customers_met = customer_count - 1
     bounds = []
     with np.errstate(divide="ignore", invalid="ignore"):
         upper_throughput = _upper_proportional(customers_met, think, demand, largest_demand)
@@ -392,20 +396,20 @@ def geometric(network: NetworkArrays) -> Bounds:
                 customers_met / (think + total_demand + largest_demand * customers_met),
                 customers_met,
             ),
-            (upper_throughput, customers),
+            (upper_throughput, customer_count),
         ):
             demand_gap = largest_demand[:, None] - demand
             y = demand * throughput[:, None]
             # Where y may be 1, at the slowest station, the term is left out: its factor is 0.
             queue_sum = np.where(
-                demand_gap > 0, demand_gap * (y - y ** customers[:, None]) / (1 - y), 0.0
+                demand_gap > 0, demand_gap * (y - y ** customer_count[:, None]) / (1 - y), 0.0
             ).sum(axis=1)
             b = think + total_demand + largest_demand * customers_met - queue_sum
             # Without rounding b is Z + N Dmax at the least, and the root at least |Z - N Dmax|.
             bounds.append(
                 2
-                * customers
+                * customer_count
                 / (b + np.sqrt(np.maximum(0.0, b * b - 4 * think * largest_demand * m)))
             )
     lower_bound, upper_bound = bounds
-    return _bounds_without_stations(customers, think, total_demand, lower_bound, upper_bound)
+    return _bounds_without_stations(customer_count, think, total_demand, lower_bound, upper_bound)

@@ -107,10 +107,10 @@ class _SolutionCheck:
         thinking = self.throughputs * self.think_times
         is_closed = self.network.closed
         populations = self._closed_columns(self.populations)
-        customers = sum_over_stations(self.queues) + thinking
+        customer_count = sum_over_stations(self.queues) + thinking
         customers_by_cycles = thinking + self.throughputs * sum_over_stations(self.residences)
         for law, counted_population in (
-            ("population, sum of Q + X Z = N", customers),
+            ("population, sum of Q + X Z = N", customer_count),
             ("Little's law in all, X (Z + R) = N", customers_by_cycles),
         ):
             self._check_equal(law, self._closed_columns(counted_population), populations, is_closed)
@@ -121,14 +121,14 @@ class _SolutionCheck:
         """
         network = self.network
         busy_servers = self.utilizations
-        work = self.throughputs[:, :, None] * self.demands
+        work_rate = self.throughputs[:, :, None] * self.demands
         if not network.plain:
             # At stations with rates the utilization is the part of the time that they are not
             # empty, and at delays a number present: neither is work over servers.
             has_servers = network.without_rates & ~network.delays
             busy_servers = busy_servers * has_servers
-            work = work / network.servers * has_servers
-        self._check_equal("flow balance, U c = X D", busy_servers, work)
+            work_rate = work_rate / network.servers * has_servers
+        self._check_equal("flow balance, U c = X D", busy_servers, work_rate)
         busy_part = (
             self.utilizations[:, 0]
             if self.utilizations.shape[1] == 1
@@ -136,10 +136,10 @@ class _SolutionCheck:
         )
         busy_part = busy_part if network.plain else busy_part * ~network.delays
         if busy_part.max(initial=0.0) > 1 + self.tolerance:
-            point, station = np.argwhere(busy_part > 1 + self.tolerance)[0]
+            point_index, station = np.argwhere(busy_part > 1 + self.tolerance)[0]
             raise NoAnswerError(
                 f"{self.method}: {network.stations[station]} is busy for"
-                f" {busy_part[point, station]:.12g} of the time, above 1"
+                f" {busy_part[point_index, station]:.12g} of the time, above 1"
             )
 
     def probabilities(self) -> None:
@@ -155,10 +155,10 @@ class _SolutionCheck:
                 number_probabilities > 1 + self.tolerance
             )
             if is_out_of_range.any():
-                point, number_present = np.argwhere(is_out_of_range)[0]
+                point_index, number_present = np.argwhere(is_out_of_range)[0]
                 raise NoAnswerError(
                     f"{self.method}: P({number_present} present at {station_name}) is"
-                    f" {number_probabilities[point, number_present]:g}"
+                    f" {number_probabilities[point_index, number_present]:g}"
                 )
             # With open classes only the first numbers present are shown, and do not add up to 1.
             if network.all_closed or not (~network.closed & (network.arrivals != 0)).any():

@@ -98,13 +98,13 @@ def _has_servers_with_ranks(network: NetworkArrays, station: int) -> bool:
     visits_station = (network.demand.real[:, :, station] != 0).any(axis=0)
     service = network.service.real[:, visits_station, station]
     scv = network.scv.real[:, visits_station, station]
-    one_exponential = (service == service[:, :1]).all() and (scv == 1).all()
-    several_servers = network.rates[station] is None and network.servers[station] > 1
-    all_arrive = (network.arrivals.real[:, visits_station] > 0).all()
+    is_one_exponential = (service == service[:, :1]).all() and (scv == 1).all()
+    has_several_servers = network.rates[station] is None and network.servers[station] > 1
+    all_classes_arrive = (network.arrivals.real[:, visits_station] > 0).all()
     return bool(
-        several_servers
-        and one_exponential
-        and all_arrive
+        has_several_servers
+        and is_one_exponential
+        and all_classes_arrive
         and DISCIPLINES[network.discipline[station]].ranked
     )
 
@@ -128,8 +128,8 @@ def _solve_single_queue(network: NetworkArrays) -> NetworkSolution:
         return _solve_servers_with_ranks(network, station)
     discipline = DISCIPLINES[network.discipline[station]]
     service = network.service[:, :, station]
-    visits = network.visits[:, :, station]
-    arrival_rate = network.arrivals * visits
+    visits_to_station = network.visits[:, :, station]
+    arrival_rate = network.arrivals * visits_to_station
     rank = network.priority[:, station] if discipline.ranked else np.zeros(len(network.classes))
     is_higher = (rank[:, None] < rank).astype(float)
     is_up_to_own = (rank[:, None] <= rank).astype(float)
@@ -144,7 +144,7 @@ def _solve_single_queue(network: NetworkArrays) -> NetworkSolution:
     # higher ranks twice.
     wait = residual_work / (share_free_of_higher * (1 - (arrival_rate * service) @ is_up_to_own))
     residence = network.demand.astype(wait.dtype)
-    residence[:, :, station] = visits * (
+    residence[:, :, station] = visits_to_station * (
         wait + (service / share_free_of_higher if discipline.preemptive else service)
     )
     throughput = network.arrivals[:, :, None]
@@ -171,10 +171,10 @@ def _solve_servers_with_ranks(network: NetworkArrays, station: int) -> NetworkSo
     Bondi, Oper. Res. 31(3), 1983, 456-465.
     """
     servers = int(network.servers[station])
-    visits = network.visits[:, :, station]
+    visits_to_station = network.visits[:, :, station]
     visits_station = (network.demand.real[:, :, station] != 0).any(axis=0)
     service = network.service[:, visits_station, station][:, :1]
-    arrival_rate = network.arrivals * visits
+    arrival_rate = network.arrivals * visits_to_station
     rank = network.priority[:, station]
     load_of_higher = (arrival_rate @ (rank[:, None] < rank)) * service
     load_up_to_own = (arrival_rate @ (rank[:, None] <= rank)) * service
@@ -198,7 +198,7 @@ def _solve_servers_with_ranks(network: NetworkArrays, station: int) -> NetworkSo
             (1 - load_of_higher / servers) * (1 - load_up_to_own / servers)
         )
     residence = network.demand.astype(residence_per_visit.dtype)
-    residence[:, :, station] = visits * residence_per_visit
+    residence[:, :, station] = visits_to_station * residence_per_visit
     throughput = network.arrivals[:, :, None]
     server_count = np.where(network.delays, 1, network.servers)
     return NetworkSolution(

@@ -120,10 +120,11 @@ def check_product_form(network: NetworkArrays) -> None:
     ------
     ModelError : naming the station and why
     """
-    for name, reason in zip(network.stations, network.without_product_form, strict=True):
+    for station_name, reason in zip(network.stations, network.without_product_form, strict=True):
         if reason:
             raise ModelError(
-                f"{name} {reason}, so there is no product form; ask for schweitzer, linearizer,"
+                f"{station_name} {reason}, so there is no product form; ask for schweitzer,"
+                " linearizer,"
                 " markov-chain or simulation"
             )
 
@@ -149,10 +150,10 @@ def closed_part(network: NetworkArrays) -> ClosedPart:
     queueing = (
         np.arange(network.demand.shape[2]) if network.plain else np.flatnonzero(~network.delays)
     )
-    classes = (
+    closed_classes = (
         np.arange(network.demand.shape[1]) if network.all_closed else np.flatnonzero(network.closed)
     )
-    demand = network.demand if network.all_closed else network.demand[:, classes]
+    demand = network.demand if network.all_closed else network.demand[:, closed_classes]
     last_speed = np.ones((len(load), len(queueing)), dtype=load.dtype)
     speeds_by_queue = dict[int, Array]()
     empty_probability = dict[int, Array]()
@@ -189,13 +190,13 @@ def closed_part(network: NetworkArrays) -> ClosedPart:
     think = network.think
     population = network.population
     if not network.all_closed:
-        think = think[:, classes]
-        population = population[:, classes]
+        think = think[:, closed_classes]
+        population = population[:, closed_classes]
     delay = think
     if not all_have_queues:
         delay = think + demand[:, :, network.delays].sum(axis=2)
     return ClosedPart(
-        classes=classes,
+        classes=closed_classes,
         queueing=queueing,
         demand=demand if all_have_queues else demand[:, :, queueing],
         delay=delay,
@@ -376,12 +377,12 @@ def _utilization(
     throughput: Array,
     no_closed_by_queue: dict[int, Array],
 ) -> Array:
-    work: Array = throughput[:, :, None] * network.demand
+    work_rate: Array = throughput[:, :, None] * network.demand
     if network.plain:
-        return work
-    utilization = work / network.shares
+        return work_rate
+    utilization = work_rate / network.shares
     for queue_index, no_closed_probability in no_closed_by_queue.items():
-        station_work = work[:, :, closed_network.queueing[queue_index]]
+        station_work = work_rate[:, :, closed_network.queueing[queue_index]]
         class_share = quotient(station_work, station_work.sum(axis=1, keepdims=True))
         utilization[:, :, closed_network.queueing[queue_index]] = (
             class_share
@@ -424,7 +425,8 @@ def solve_mixed(
     ):
         if not np.isfinite(result_values).all():
             raise NoAnswerError(
-                f"{method}: a {result_name} leaves the range of doubles; look at the sizes of the demands"
+                f"{method}: a {result_name} leaves the range of doubles; look at the sizes of"
+                " the demands"
             )
     open_time_factor = (
         closed_network.last_speed
@@ -543,11 +545,13 @@ def _no_closed_probabilities(
         return no_closed_by_queue
     for queue_index, station in enumerate(closed_network.queueing):
         if network.rates[station] is not None:
-            probability = solution.probability[queue_index]
-            work = (solution.throughput * closed_network.demand[:, :, queue_index]).sum(axis=1)
+            number_probabilities = solution.probability[queue_index]
+            closed_work_rate = (solution.throughput * closed_network.demand[:, :, queue_index]).sum(
+                axis=1
+            )
             no_closed_by_queue[queue_index] = (
-                1 - work / closed_network.last_speed[:, queue_index]
-                if probability is None
-                else probability[:, 0]
+                1 - closed_work_rate / closed_network.last_speed[:, queue_index]
+                if number_probabilities is None
+                else number_probabilities[:, 0]
             )
     return no_closed_by_queue

@@ -101,11 +101,11 @@ class NetworkArrays:
         """Why the network loses customers, by the first station that has a capacity or a queue that
         customers abandon; empty where none has.
         """
-        for station, name in enumerate(self.stations):
+        for station, station_name in enumerate(self.stations):
             if self.capacity[station] is not None:
-                return f"{name} has a capacity"
+                return f"{station_name} has a capacity"
             if self.patience is not None and self.patience[:, :, station].any():
-                return f"customers abandon the queue of {name}"
+                return f"customers abandon the queue of {station_name}"
         return ""
 
     @cached_property
@@ -127,13 +127,13 @@ class NetworkArrays:
         """Why arrivals are no Poisson stream, by the first class that comes in bursts, in batches
         or by a trace; empty where none does.
         """
-        for class_index, name in enumerate(self.classes):
+        for class_index, class_name in enumerate(self.classes):
             if self.traced and self.traced[class_index]:
-                return f"{name} arrive at the times of a trace"
+                return f"{class_name} arrive at the times of a trace"
             if self.batch and self.batch[class_index] > 1:
-                return f"{name} arrive in batches"
+                return f"{class_name} arrive in batches"
             if self.bursts is not None and self.bursts[:, class_index].any():
-                return f"{name} arrive in bursts"
+                return f"{class_name} arrive in bursts"
         return ""
 
     @property
@@ -490,10 +490,10 @@ def have_one_value(values: Array, visited: NDArray[np.bool_]) -> NDArray[np.bool
     (..., R, K).
     """
     largest_value = np.max(values.real, axis=-2, where=visited, initial=0.0)
-    is_same: NDArray[np.bool_] = largest_value <= np.min(
+    has_one_value: NDArray[np.bool_] = largest_value <= np.min(
         values.real, axis=-2, where=visited, initial=np.inf
     )
-    return is_same
+    return has_one_value
 
 
 def sum_over_stations(values: Array) -> Array:

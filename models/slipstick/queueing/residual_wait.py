@@ -97,12 +97,14 @@ def finite_source_residual(
     if customers > MOST_SOURCES:
         elsewhere = elsewhere * (MOST_SOURCES / customers)
         customers = MOST_SOURCES
-    rates = np.arange(1, customers) / elsewhere[..., None]
+    transform_arguments = np.arange(1, customers) / elsewhere[..., None]
     service: Array = np.zeros(1)
     transform: Array = np.zeros(1)
     for share, mean, scv in services:
         service = service + share * mean
-        transform = transform + np.asarray(share)[..., None] * _transform(mean, scv, rates)
+        transform = transform + np.asarray(share)[..., None] * _transform(
+            mean, scv, transform_arguments
+        )
     # The transform of a long service underflows at high rates, and its logarithm is taken below.
     transform = np.where(transform.real > _LEAST_TRANSFORM, transform, _LEAST_TRANSFORM)
     # The products of b_n are sums of logarithms: their factors differ by hundreds of orders of

@@ -82,7 +82,7 @@ def closed_path(demand: Sequence[float], think: float, population: int) -> Trans
     # Relative to the largest time, so that the constants of large populations stay within the range
     # of doubles.
     longest_time = max(*demand, think / population)
-    load = np.array(demand) / longest_time
+    relative_load = np.array(demand) / longest_time
     think_load = np.full(1, think / longest_time)
 
     def normalizing_constant(relative_loads: Array) -> Array:
@@ -91,12 +91,14 @@ def closed_path(demand: Sequence[float], think: float, population: int) -> Trans
         ) * np.ones((len(relative_loads[0]), 1))
         return geometric(other_terms, *relative_loads)[:, -1]
 
-    full_constant = normalizing_constant(load[:, None])
+    full_constant = normalizing_constant(relative_load[:, None])
 
     def transform(s: Array) -> Array:
         slowdown = 1 + np.multiply.outer(np.array(demand), s)
         return np.asarray(
-            normalizing_constant(load[:, None] / slowdown) / full_constant / slowdown.prod(axis=0)
+            normalizing_constant(relative_load[:, None] / slowdown)
+            / full_constant
+            / slowdown.prod(axis=0)
         )
 
     return transform

@@ -238,12 +238,12 @@ def sweep_text(sweep: Sweep) -> str:
     """
     # The ends of an interval stand behind its value.
     interval_columns = {f"{end}[{name}]" for name in sweep.columns for end in ("low", "high")}
-    names = sorted(
+    column_names = sorted(
         (name for name in sweep.columns if name not in interval_columns), key=_importance
     )
     from slipstick.results.question import sweep_table  # a single answer has no need of it
 
-    table = sweep_table(sweep, names)
+    table = sweep_table(sweep, column_names)
     if len(set(sweep.cases)) == 1:  # the name of the only case says nothing here
         table = replace(table, columns=table.columns[1:])
     titles, rows, number_columns = table_texts(table, markdown=False)
@@ -257,7 +257,9 @@ def sweep_text(sweep: Sweep) -> str:
     hidden_titles: list[str] = []
     while sum(widths) - 2 > terminal_width() and (
         optional_positions := [
-            column for column, index in enumerate(shown_columns) if titles[index] in names[1:]
+            column
+            for column, index in enumerate(shown_columns)
+            if titles[index] in column_names[1:]
         ]
     ):
         # The first value of the sweep is always kept.
@@ -462,13 +464,13 @@ def _first_rows(
 
 
 def _value_table(answer: Answer, most_rows: int | None) -> str:
-    names = sorted(
+    value_names = sorted(
         (name for name, value in answer.named_values.items() if not _station_match(name, value)),
         key=_importance,
     )
     rows = _merged_rows(
         [name, _amount_text(answer.values[name])]
-        for name in names
+        for name in value_names
         if not _PROBABILITY.fullmatch(name) and name not in answer.asked
     )
     return _first_rows(["value", "amount"], rows, [1], most_rows)
@@ -481,13 +483,13 @@ def _requested_values(answer: Answer) -> str:
         for name, asked_value in answer.asked.items()
         if asked_value.state == ANSWERED
     ]
-    lines = [
+    pair_lines = [
         wrapped(f"{name}: {asked_value.state}: {asked_value.way}", _INDENT)
         for name, asked_value in answer.asked.items()
         if asked_value.state != ANSWERED
     ]
     table = plain_table(["asked for", "amount"], rows, [1]) if rows else ""
-    return "\n\n".join(filter(None, (table, "\n".join(lines))))
+    return "\n\n".join(filter(None, (table, "\n".join(pair_lines))))
 
 
 def _value_text(answer: Answer, name: str) -> str:
@@ -659,10 +661,10 @@ def _share_table(name: str, answer: Answer, most_rows: int | None) -> str:
     The sign of the derivative says whether less or more of a parameter shortens the time: the sign
     of a share does not, because shares of rates are turned so that all add up to 1.
     """
-    shares = answer.share[name]
-    slopes = answer.gradient.get(name, {})
+    share_by_path = answer.share[name]
+    slope_by_path = answer.gradient.get(name, {})
     ranked_shares = sorted(
-        (name_and_share for name_and_share in shares.items() if name_and_share[1]),
+        (name_and_share for name_and_share in share_by_path.items() if name_and_share[1]),
         key=lambda path_and_share: -abs(path_and_share[1]),
     )
     value_and_meaning = {
@@ -671,7 +673,7 @@ def _share_table(name: str, answer: Answer, most_rows: int | None) -> str:
     rows = []
     for path, share in ranked_shares:
         # A falling slope means that a larger value saves, such as a faster processor.
-        change_text = f"{'+' if slopes.get(path, share) < 0 else '-'}1 %"
+        change_text = f"{'+' if slope_by_path.get(path, share) < 0 else '-'}1 %"
         saving_text = f"{'about ' * (abs(share) > STEEP_SHARE)}{percent(abs(share) / 100)}"
         rows.append(
             [path, change_text, saving_text, percent(share), *value_and_meaning.get(path, ["", ""])]
@@ -762,8 +764,8 @@ def catalogue_text(lines: Sequence[CatalogueLine], in_full: bool = True) -> str:
     """
     blocks = []
     shown_count = len(lines) if in_full or len(lines) <= _SCREEN_LINES else _SCREEN_LINES - 4
-    for kind, group in groupby(lines[:shown_count], key=lambda line: line.kind):
-        rows = [[line.name, line.title] for line in group]
+    for kind, lines_of_kind in groupby(lines[:shown_count], key=lambda line: line.kind):
+        rows = [[line.name, line.title] for line in lines_of_kind]
         blocks.append(plain_table([kind, "title"], rows))
     if hidden_count := len(lines) - shown_count:
         blocks.append(
@@ -779,11 +781,16 @@ def catalogue_text(lines: Sequence[CatalogueLine], in_full: bool = True) -> str:
 def catalogue_summary(lines: Sequence[CatalogueLine], most_names: int = 12) -> str:
     """List for each kind the number of entries and the first names."""
     blocks = []
-    for kind, group in groupby(lines, key=lambda line: line.kind):
-        names = [line.name for line in group]
-        hidden_text = f", and {len(names) - most_names} more" if len(names) > most_names else ""
+    for kind, lines_of_kind in groupby(lines, key=lambda line: line.kind):
+        spec_names = [line.name for line in lines_of_kind]
+        hidden_text = (
+            f", and {len(spec_names) - most_names} more" if len(spec_names) > most_names else ""
+        )
         blocks.append(
-            wrapped(f"{kind} ({len(names)}): {', '.join(names[:most_names])}{hidden_text}", "    ")
+            wrapped(
+                f"{kind} ({len(spec_names)}): {', '.join(spec_names[:most_names])}{hidden_text}",
+                "    ",
+            )
         )
     advice = (
         "slipstick list KIND has all names of a kind with their titles, slipstick list --search"

@@ -644,8 +644,9 @@ def plain_table(
     width : columns of the terminal [1]; by default `terminal_width`
     """
     number_columns = set(number_columns)
-    widths = [
-        max([len(title) + 2, *map(len, cells)]) for title, *cells in zip(titles, *rows, strict=True)
+    column_widths = [
+        max([len(title) + 2, *map(len, column_cells)])
+        for title, *column_cells in zip(titles, *rows, strict=True)
     ]
     free_width = (width or terminal_width()) - 2 * (len(titles) - 1)
     # A title is not broken, nor is a word of some length: a table that is parted reads better.
@@ -653,52 +654,57 @@ def plain_table(
         column_width
         if column in number_columns
         else _least_width(titles[column], [row[column] for row in rows])
-        for column, column_width in enumerate(widths)
+        for column, column_width in enumerate(column_widths)
     ]
     if (
         sum(least_widths) > free_width
-        and len(column_groups := folds(widths, free_width + 2 * (len(titles) - 1), 2)) > 1
+        and len(column_groups := folds(column_widths, free_width + 2 * (len(titles) - 1), 2)) > 1
     ):
         tables = []
         for column_group in column_groups:
             group_titles = [titles[column] for column in column_group]
-            cells = [[row[column] for column in column_group] for row in rows]
+            column_cells = [[row[column] for column in column_group] for row in rows]
             tables.append(
                 plain_table(
-                    group_titles, cells, _positions_in_group(number_columns, column_group), width
+                    group_titles,
+                    column_cells,
+                    _positions_in_group(number_columns, column_group),
+                    width,
                 )
             )
         return "\n\n".join(tables)
-    while sum(widths) > free_width and (
+    while sum(column_widths) > free_width and (
         shrinkable_columns := [
             column
-            for column, column_width in enumerate(widths)
+            for column, column_width in enumerate(column_widths)
             if column_width > least_widths[column]
         ]
     ):
         # The widest column gives way first; each is wrapped no further than its longest word.
-        widest_column = max(shrinkable_columns, key=lambda index: widths[index])
-        widths[widest_column] = max(
-            least_widths[widest_column], widths[widest_column] - (sum(widths) - free_width)
+        widest_column = max(shrinkable_columns, key=lambda index: column_widths[index])
+        column_widths[widest_column] = max(
+            least_widths[widest_column],
+            column_widths[widest_column] - (sum(column_widths) - free_width),
         )
     folded_rows = [
         [
             _folded_cell(cell, column_width).split("\n")
-            for cell, column_width in zip(row, widths, strict=True)
+            for cell, column_width in zip(row, column_widths, strict=True)
         ]
         for row in rows
     ]
     lines = [
         [*map(str.strip, line)] for row in folded_rows for line in zip_longest(*row, fillvalue="")
     ]
-    widths = [
+    column_widths = [
         # Wrapped lines may be shorter than the room they were given.
-        max([len(title) + 2, *map(len, cells)])
-        for title, *cells in zip(titles, *lines, strict=True)
+        max([len(title) + 2, *map(len, column_cells)])
+        for title, *column_cells in zip(titles, *lines, strict=True)
     ]
-    rule_line = "  ".join("-" * column_width for column_width in widths)
+    rule_line = "  ".join("-" * column_width for column_width in column_widths)
     title_line, *row_lines = (
-        "  ".join(cells).rstrip() for cells in _aligned([titles, *lines], widths, number_columns)
+        "  ".join(column_cells).rstrip()
+        for column_cells in _aligned([titles, *lines], column_widths, number_columns)
     )
     return "\n".join([title_line, rule_line, *row_lines])
 
@@ -717,16 +723,16 @@ def _folded_cell(cell: str, width: int) -> str:
             if len(cell) > width
             else cell
         )
-    lines = []
-    line = ""
+    broken_lines = []
+    folded_line = ""
     for word in [*path_keys[:-1], path_keys[-1][:-1]]:
-        if line and len(line) + len(word) > width:
-            lines.append(line)
-            line = ""
-        line += word
+        if folded_line and len(folded_line) + len(word) > width:
+            broken_lines.append(folded_line)
+            folded_line = ""
+        folded_line += word
     folded_lines = [
         long_line[start : start + width]
-        for long_line in [*lines, line]
+        for long_line in [*broken_lines, folded_line]
         for start in range(0, len(long_line), width)
     ]
     return "\n".join(folded_lines)

@@ -100,16 +100,16 @@ def decision(results: Results, value_names: Sequence[str]) -> TextTable | None:
     # Cases of different work have no order, so nothing to decide between them.
     if len(results.cases) > 1 + _FEW_CASES or name_and_cases is None or len(name_and_cases[1]) < 2:
         return None
-    names = [
+    shown_names = [
         name for name in value_names if any(case.find(name) for case in results.cases.values())
     ]
     rows = [
-        [words.case(case), *(_value_text(answer_of_case, name) for name in names[:3])]
+        [words.case(case), *(_value_text(answer_of_case, name) for name in shown_names[:3])]
         for case, answer_of_case in results.cases.items()
         if not answer_of_case.failed
-        and any(answer_of_case.find(name) is not None for name in names[:3])
+        and any(answer_of_case.find(name) is not None for name in shown_names[:3])
     ]
-    titles = ["", *map(words.value, names[:3])]
+    titles = ["", *map(words.value, shown_names[:3])]
     return TextTable(titles, rows, range(1, len(titles))) if len(rows) > 1 else None
 
 
@@ -129,16 +129,16 @@ def _not_examined_lines(results: Results) -> Iterator[str]:
     """Yield a sentence on the cases that no search examined, where searches examined the first case
     only.
     """
-    cases = list(results.cases)
+    case_names = list(results.cases)
     searches = [question.examined() for question in results.questions.values()]
-    if [cases[:1]] != [list(examined) for examined in searches if examined]:
+    if [case_names[:1]] != [list(examined) for examined in searches if examined]:
         return
-    model = results.cases[cases[0]].model
-    left_out = [case for case in cases[1:] if results.cases[case].model == model]
-    if left_out and len(cases) <= 1 + _FEW_CASES:
+    model = results.cases[case_names[0]].model
+    left_out = [case for case in case_names[1:] if results.cases[case].model == model]
+    if left_out and len(case_names) <= 1 + _FEW_CASES:
         words = results.words
         yield (
-            f"only {words.case(cases[0])} was searched, not"
+            f"only {words.case(case_names[0])} was searched, not"
             f" {joined(list(map(words.case, left_out)), 'or')}"
         )
 

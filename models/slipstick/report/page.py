@@ -204,11 +204,11 @@ def _stages_text(sweep: Sweep) -> str:
     paragraphs = []
     direction_text = f", along {code(sweep.axes[-1].path)}" if len(sweep_parts[0].axes) == 1 else ""
     for pipeline, stages in sweep.limits.items():
-        lines = []
+        stage_lines = []
         for sweep_part in sweep_parts:
-            rows = [index for index in sweep_part.indices if stages[index]]
-            run_texts = _run_texts(sweep, stages, rows) if len(sweep_part.axes) == 1 else []
-            counts_by_stage = Counter(stages[index] for index in rows).most_common()
+            row_indices = [index for index in sweep_part.indices if stages[index]]
+            run_texts = _run_texts(sweep, stages, row_indices) if len(sweep_part.axes) == 1 else []
+            counts_by_stage = Counter(stages[index] for index in row_indices).most_common()
             counts_in_words = ", ".join(
                 f"{escape(stage)} at {with_noun(count, 'point')}"
                 for stage, count in counts_by_stage
@@ -219,10 +219,12 @@ def _stages_text(sweep: Sweep) -> str:
                 else counts_in_words
             )
             if stages_in_words:
-                lines.append(f"- {escape(', '.join(sweep_part.tags))}: {stages_in_words}")
-        if lines:
+                stage_lines.append(f"- {escape(', '.join(sweep_part.tags))}: {stages_in_words}")
+        if stage_lines:
             paragraphs.append(
-                "\n".join([f"Limiting stage of {escape(pipeline)}{direction_text}:\n", *lines])
+                "\n".join(
+                    [f"Limiting stage of {escape(pipeline)}{direction_text}:\n", *stage_lines]
+                )
             )
     return "\n\n".join(paragraphs)
 

@@ -147,20 +147,20 @@ class Provenance:
         """
 
         methods = np.full(point_count, "", dtype=object)
-        exact = np.zeros(point_count, dtype=bool)
+        is_exact = np.zeros(point_count, dtype=bool)
         outside: dict[int, str] = {}
         errors: dict[int, str] = {}
         left_out: dict[int, Mapping[str, str]] = {}
         checks: dict[int, Verdict] = {}
         for rows, provenance in rows_and_provenances:
-            methods[rows], exact[rows] = provenance.methods, provenance.exact
+            methods[rows], is_exact[rows] = provenance.methods, provenance.exact
             outside |= {int(rows[index]): reason for index, reason in provenance.outside.items()}
             errors |= {int(rows[index]): reason for index, reason in provenance.errors.items()}
             left_out |= {int(rows[index]): losses for index, losses in provenance.left_out.items()}
             checks |= {int(rows[index]): check for index, check in provenance.checks.items()}
         return cls(
             methods.tolist(),
-            exact.tolist(),
+            is_exact.tolist(),
             # Pieces come in the order of their models; readers expect the order of the points.
             dict(sorted(outside.items())),
             dict(sorted(errors.items())),
@@ -410,9 +410,9 @@ class Sweep(Labelled, ShownAsTables):
     @property
     def coords(self) -> dict[str, Sequence[float | str]]:
         """Return the values along each dimension, in base units or as names."""
-        cases = tuple(dict.fromkeys(self.cases))
+        case_names = tuple(dict.fromkeys(self.cases))
         values_by_dimension: dict[str, Sequence[float | str]] = (
-            {"case": cases} if len(cases) > 1 else {}
+            {"case": case_names} if len(case_names) > 1 else {}
         )
         values_by_dimension |= {axis.path: axis.values for axis in self.axes}
         # Where a condition has left points out, or axes move together, there is no grid.

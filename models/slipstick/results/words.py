@@ -315,11 +315,11 @@ class Words:
     def value(self, name: str) -> str:
         """Return a phrase for a value of an answer, such as ``utilization of db``."""
         value_kind, _, label_end = name.partition("[")
-        label = label_end.removesuffix("]")
+        label_text = label_end.removesuffix("]")
         if value_kind.endswith("_quantile"):
-            return f"time within which {self._quantile_clause(value_kind, label)}"
+            return f"time within which {self._quantile_clause(value_kind, label_text)}"
         if value_kind in ("account", "step", "technology"):
-            return _PHRASES_OF_VALUES[value_kind].format(self.part(label))
+            return _PHRASES_OF_VALUES[value_kind].format(self.part(label_text))
         if time_match := _VALUE_AT_A_TIME.fullmatch(name):
             steady_name = f"{time_match[1]}[{time_match[2]}]"
             time_text = time_match[3]
@@ -328,7 +328,7 @@ class Words:
             )
             unit = "" if time_phrase[-1].isalpha() else " s"
             return f"{self.value(steady_name)} after {time_phrase}{unit}"
-        first_label, comma, second_label = label.partition(",")
+        first_label, comma, second_label = label_text.partition(",")
         if comma and value_kind in _PHRASES_OF_NUMBER_VALUES:
             customers_text, verb = (
                 (f"{second_label} customers", "are")
@@ -344,8 +344,13 @@ class Words:
             )
             return phrase.format(customers=spelt(first_label), station=spelt(second_label))
         if value_kind in _PHRASES_OF_VALUES:
-            return _PHRASES_OF_VALUES[value_kind].format(spelt(label)).removesuffix(" of ").strip()
-        return f"{spelt(value_kind)} of {spelt(label)}" if label else spelt(value_kind)
+            return (
+                _PHRASES_OF_VALUES[value_kind]
+                .format(spelt(label_text))
+                .removesuffix(" of ")
+                .strip()
+            )
+        return f"{spelt(value_kind)} of {spelt(label_text)}" if label_text else spelt(value_kind)
 
     def measured(self, name: str, amount: str) -> str:
         """Return a phrase for a value with its amount, such as ``time of gold 3 s``."""

@@ -90,11 +90,11 @@ def with_traces(tree: Node, library: SpecFiles) -> Node:
             ]
             if unfit_keys or value_by_key.get("of", "times") not in _TRACE_KINDS:
                 continue  # what is wrong with the keys is told when they are checked
-            path = library.beside(file_node.text, file_node.mark)
+            file_path = library.beside(file_node.text, file_node.mark)
             gaps = _parse_gaps(
-                path, {key: str(value) for key, value in value_by_key.items()}, file_node.mark
+                file_path, {key: str(value) for key, value in value_by_key.items()}, file_node.mark
             )
-            library.keep_hash(path)
+            library.keep_hash(file_path)
             mean_gap = math.fsum(gaps) / len(gaps)
             # Relative to their mean, so that the rate of arrivals can vary.
             gap_text = " ".join(repr(gap / mean_gap) for gap in gaps)
@@ -135,10 +135,10 @@ def with_samples(tree: Node, library: SpecFiles) -> Node:
             or "values" in value_by_key
         ):
             continue  # what is wrong with the keys is told when they are checked
-        path = library.beside(file_node.text, file_node.mark)
+        file_path = library.beside(file_node.text, file_node.mark)
         text_by_key = {key: str(text) for key, text in value_by_key.items()}
-        numbered_times = numbered_times_in(path, text_by_key, file_node.mark, "samples.file")
-        library.keep_hash(path)
+        numbered_times = numbered_times_in(file_path, text_by_key, file_node.mark, "samples.file")
+        library.keep_hash(file_path)
         values_table = from_plain(
             {"values": [f"{value!r} s" for _, value in numbered_times]}, file_node.mark
         )

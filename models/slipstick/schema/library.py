@@ -125,8 +125,8 @@ def find(spec_kind: str, reference: str, folder: Path | None = None) -> Path:
     """
     if is_file_name(reference):
         return Path(reference) if reference == STANDARD_INPUT else (folder or Path()) / reference
-    if path := _catalogue_path(spec_kind, reference):
-        return path
+    if catalogue_path := _catalogue_path(spec_kind, reference):
+        return catalogue_path
     raise unknown_name(spec_kind, reference.removeprefix(f"{spec_kind}/"), names(spec_kind))
 
 
@@ -220,7 +220,11 @@ def _catalogue_path(spec_kind: str, reference: str) -> Path | None:
     ):  # a name is looked up, never followed out of the folder
         return None
     return next(
-        (path for folder in _folders(spec_kind) if (path := folder / f"{name}.yaml").is_file()),
+        (
+            candidate_path
+            for folder in _folders(spec_kind)
+            if (candidate_path := folder / f"{name}.yaml").is_file()
+        ),
         None,
     )
 
@@ -781,7 +785,7 @@ def starter(spec_kind: str, name: str = "") -> str:
     """
     _refuse_unknown_kind(spec_kind)
     name = name or KINDS[spec_kind].starter
-    path = find(spec_kind, name)
+    file_path = find(spec_kind, name)
     tree = Library().load(spec_kind, name)
     key_fields = spec_model(
         spec_kind, None if spec_kind == "study" else tree
@@ -795,11 +799,11 @@ def starter(spec_kind: str, name: str = "") -> str:
             " this file."
         ),
         (
-            f"# Made from {spec_kind}/{path.stem}; change what differs, then:"
+            f"# Made from {spec_kind}/{file_path.stem}; change what differs, then:"
             f" {next_command(spec_kind)}"
         ),
     ]
-    text_lines = file_text(path).splitlines()
+    text_lines = file_text(file_path).splitlines()
     # The first comments of the file are about that file alone.
     while text_lines and text_lines[0].startswith("#"):
         del text_lines[0]

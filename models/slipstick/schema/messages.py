@@ -24,7 +24,8 @@ def problems_in(
 
     Parameters
     ----------
-    model, node : the spec model, and the tree that is none
+    model : the spec model
+    node : the tree that breaks its rules
     error : what pydantic found
     is_partial : the tree leaves to another what it does not say, so that nothing is missing
     """

@@ -385,9 +385,15 @@ def _item_index(listing: Listing, path_part: str) -> int | None:
 
 def _item_name(item: Node) -> str | None:
     """Return the name of an item of a list; None if it has none, or one that reads as a number."""
-    entry = item.entries.get("name") if isinstance(item, Table) else None
-    value = entry.node.value if entry and isinstance(entry.node, Scalar) else None
-    return value if isinstance(value, str) and value and not _ITEM_INDEX.fullmatch(value) else None
+    name_entry = item.entries.get("name") if isinstance(item, Table) else None
+    name_value = (
+        name_entry.node.value if name_entry and isinstance(name_entry.node, Scalar) else None
+    )
+    return (
+        name_value
+        if isinstance(name_value, str) and name_value and not _ITEM_INDEX.fullmatch(name_value)
+        else None
+    )
 
 
 def _labels_of(node: Node) -> list[str]:
@@ -859,8 +865,8 @@ def shown_name(path: Path | str) -> str:
     >>> shown_name("runs\x07.csv")
     "'runs\\\\x07.csv'"
     """
-    name = "standard input" if str(path) == STANDARD_INPUT else str(path)
-    return name if name.isprintable() else ascii(name)
+    name_of_path = "standard input" if str(path) == STANDARD_INPUT else str(path)
+    return name_of_path if name_of_path.isprintable() else ascii(name_of_path)
 
 
 def read_text(text: str, file: str) -> Node:

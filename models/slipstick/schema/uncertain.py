@@ -164,20 +164,20 @@ def _fit_of(
     spec = validate(FittedSpec, library.load("fitted", node.value, node.mark, FITTED))
     owner_by_column = _named_owners(settings, spec)
     paths = [path for path in spec.parameters if path not in certain_settings]
-    weights = [
+    weights_by_path = [
         [_weight_of_fitted_value(name, path, owner_by_column) for name in spec.unknowns]
         for path in paths
     ]
-    centre = [_dot_product(row, spec.centre) for row in weights]
+    centre = [_dot_product(row, spec.centre) for row in weights_by_path]
     covariance = [
         [
             _dot_product(
                 row,
                 [_dot_product(covariance_row, row_weights) for covariance_row in spec.covariance],
             )
-            for row_weights in weights
+            for row_weights in weights_by_path
         ]
-        for row in weights
+        for row in weights_by_path
     ]
     # An owner that the fit has not seen adds the spread between owner_by_column.
     for index, path in enumerate(paths):
@@ -196,11 +196,11 @@ def _fit_of(
         node_by_path[path] = from_plain(
             {"value": value_node.value, "source": source_text}, node.mark
         )
-    factor = spec.widened**2
+    variance_factor = spec.widened**2
     uncertain = UncertainValues(
         tuple(paths),
         tuple(centre),
-        tuple(tuple(factor * entry for entry in row) for row in covariance),
+        tuple(tuple(variance_factor * entry for entry in row) for row in covariance),
         dict(spec.noise),
         source_text,
     )

@@ -366,13 +366,13 @@ def reduction(after: Value, before: Value) -> Value:
     """
     assert after.value is not None
     assert before.value
-    value = float(OVERHEAD_REDUCTION.equation(before.value, after.value))
+    reduction_value = float(OVERHEAD_REDUCTION.equation(before.value, after.value))
     # Without intervals a reduction of rounding size is 0.
     if {after.low, after.high} | {before.low, before.high} == {None}:
-        return Value(beyond_rounding(value), "1")
+        return Value(beyond_rounding(reduction_value), "1")
     (after_low, after_high), (before_low, before_high) = _interval(after), _interval(before)
     return Value(
-        value,
+        reduction_value,
         "1",
         1.0 - after_high / before_low if before_low > 0 else None,
         1.0 - after_low / before_high,

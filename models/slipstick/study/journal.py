@@ -98,10 +98,10 @@ class Journal:
         the same.
         """
         # A point that failed under other limits is tried again.
-        for key in (block.key, _failure_key(block, limits)):
-            if (result := self._stored_result(key)) is not None:
-                point_count = self._mark_requested(block, key)
-                self.reused_points += 0 if key in self._new_keys else point_count
+        for block_key in (block.key, _failure_key(block, limits)):
+            if (result := self._stored_result(block_key)) is not None:
+                point_count = self._mark_requested(block, block_key)
+                self.reused_points += 0 if block_key in self._new_keys else point_count
                 return result
         return None
 
@@ -111,12 +111,12 @@ class Journal:
             return None
         try:
             command = "select proof, body from points where key = ?"
-            row = self._database.execute(command, (key,)).fetchone()
+            stored_row = self._database.execute(command, (key,)).fetchone()
             # The hash finds rows damaged on the disk before they are unpickled; it is no protection
             # against forgery, which the reader's list of classes is.
-            if row is None or sha256(row[1]).digest() != row[0]:
+            if stored_row is None or sha256(stored_row[1]).digest() != stored_row[0]:
                 return None
-            result = _PointReader(io.BytesIO(row[1])).load()
+            result = _PointReader(io.BytesIO(stored_row[1])).load()
         except sqlite3.DatabaseError as error:
             # An operational error, such as a lock of another process, passes; the others mean a
             # damaged file.
@@ -137,15 +137,21 @@ class Journal:
             self._database is not None or (self._is_file_free and self._open_database())
         ):
             return
-        key = _failure_key(block, limits) if failed else block.key
-        body = pickle.dumps(solved_block, protocol=4)
-        self._file_size += len(body)
+        block_key = _failure_key(block, limits) if failed else block.key
+        pickled_block = pickle.dumps(solved_block, protocol=4)
+        self._file_size += len(pickled_block)
         if self._file_size > MOST_BYTES or self._is_damaged:
             return
-        row = (key, self._mark_requested(block, key), int(failed), sha256(body).digest(), body)
-        self._new_keys.add(key)
+        stored_row = (
+            block_key,
+            self._mark_requested(block, block_key),
+            int(failed),
+            sha256(pickled_block).digest(),
+            pickled_block,
+        )
+        self._new_keys.add(block_key)
         try:
-            self._execute("insert or replace into points values (?, ?, ?, ?, ?)", *row)
+            self._execute("insert or replace into points values (?, ?, ?, ?, ?)", *stored_row)
         except InputError:
             self._is_damaged = True  # the next run begins with a new file
 

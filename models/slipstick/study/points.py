@@ -284,12 +284,12 @@ def solved(block: Block) -> SolvedBlock:
     return SolvedBlock(columns, points.provenance(block.count), reason_by_index, limits, answers)
 
 
-def _whole_answers(solvable: SolvableModel, names: Sequence[str]) -> SolvedBlock:
+def _whole_answers(solvable: SolvableModel, value_names: Sequence[str]) -> SolvedBlock:
     """Solve a model at its own values; a method of bounds returns several answers."""
     from slipstick.method.methods import answered
 
     options = solvable.method, solvable.simulation, solvable.smooth
-    answers = answered(solvable.model, solvable.parameters, *options, values=names)
+    answers = answered(solvable.model, solvable.parameters, *options, values=value_names)
     if any(answer.interrupted for answer in answers):
         raise KeyboardInterrupt
     return SolvedBlock(answers=answers)
@@ -304,13 +304,17 @@ def _derived_columns(
     from slipstick.method.names import names_of
 
     model = block.solvable.model
-    names = block.wanted or ()
+    value_names = block.wanted or ()
     added_columns: dict[str, Array] = {}
-    if isinstance(model, Model) and "time" in columns and (not block.every or OVERHEAD in names):
+    if (
+        isinstance(model, Model)
+        and "time" in columns
+        and (not block.every or OVERHEAD in value_names)
+    ):
         added_columns |= overhead(columns, model.useful)
     single_point_names = [
         name
-        for name in names
+        for name in value_names
         if name not in columns and (name.startswith(_QUANTILE_PREFIXES) or is_transient(name))
     ]
     if single_point_names:
@@ -322,18 +326,20 @@ def _derived_columns(
     return added_columns
 
 
-def _quantile_columns(points: Answers, names: Sequence[str], point_count: int) -> dict[str, Array]:
+def _quantile_columns(
+    points: Answers, value_names: Sequence[str], point_count: int
+) -> dict[str, Array]:
     """Return the requested quantiles and their intervals, which exact methods compute point by
     point only [points].
     """
-    names = [name for name in names if name.startswith(_QUANTILE_PREFIXES)]
+    value_names = [name for name in value_names if name.startswith(_QUANTILE_PREFIXES)]
     # Only methods that keep the details of a solution compute these point by point.
-    if not names or points.solution.detail is None:
+    if not value_names or points.solution.detail is None:
         return {}
-    answers = [points.answer(row, shares=False) for row in range(len(points))]
-    columns = {name: [answer.find(name) for answer in answers] for name in names}
-    for name in names:
-        intervals = [answer.ends(name) for answer in answers]
+    answer_by_point = [points.answer(row, shares=False) for row in range(len(points))]
+    columns = {name: [answer.find(name) for answer in answer_by_point] for name in value_names}
+    for name in value_names:
+        intervals = [answer.ends(name) for answer in answer_by_point]
         if any(end is not None for interval in intervals for end in interval):
             columns |= {
                 f"low[{name}]": [low for low, _ in intervals],
@@ -364,14 +370,16 @@ def _transient_columns(block: PointBlock, names: Sequence[str]) -> dict[str, Arr
         for point_values in values_of_points
     ]
     columns = {}
-    for name in values_by_point[0]:
-        values_at_points = (value_by_name[name] for value_by_name in values_by_point)
-        columns[name] = np.array(
+    for value_name in values_by_point[0]:
+        values_at_points = (value_by_name[value_name] for value_by_name in values_by_point)
+        columns[value_name] = np.array(
             [np.nan if isinstance(value, str) else value for value in values_at_points]
         )
     end_names = ("low", "high") if solvable.form.estimated else ()
     return columns | {
-        f"{end}[{name}]": column for end in end_names for name, column in columns.items()
+        f"{end}[{value_name}]": column
+        for end in end_names
+        for value_name, column in columns.items()
     }
 
 

@@ -444,18 +444,24 @@ def _solve_study(study: PreparedStudy, with_answers: bool, progress: Progress) -
     answers: dict[str, Answer] = {}
     inputs_by_case: dict[str, object] = {}
     questions = study.questions.values()
-    question_names = (name for question in questions for name in question.named_values)
+    question_names = (
+        case_or_question_name
+        for question in questions
+        for case_or_question_name in question.named_values
+    )
     wanted_names = list(dict.fromkeys([*spec.answer, *question_names, *_named_columns(spec)]))
-    for name, settings in cases.items():
-        answers[name], inputs_by_case[name] = _solved_case(
-            study, name, settings, base_settings, wanted_names
+    for case_or_question_name, settings in cases.items():
+        answers[case_or_question_name], inputs_by_case[case_or_question_name] = _solved_case(
+            study, case_or_question_name, settings, base_settings, wanted_names
         )
         progress(1)
     answers = with_derived(answers, BASE, wanted_names)
     with_answers = with_answers and study.points <= MOST_ANSWERS
     sweeps = tuple(
-        _solved_sweep(study, name, plan, as_answers=with_answers, progress=progress)
-        for name, plan in study.plans.items()
+        _solved_sweep(
+            study, case_or_question_name, plan, as_answers=with_answers, progress=progress
+        )
+        for case_or_question_name, plan in study.plans.items()
     )
     results = Results(
         name=study.name,
@@ -464,7 +470,8 @@ def _solve_study(study: PreparedStudy, with_answers: bool, progress: Progress) -
         source=spec.sources.get(spec.source, spec.source),
         cases=NamedAnswers(answers),
         settings={
-            name: difference_in_words(settings, base_settings) for name, settings in cases.items()
+            case_or_question_name: difference_in_words(settings, base_settings)
+            for case_or_question_name, settings in cases.items()
         },
         sweeps=sweeps,
         hashes=study.hashes,
@@ -476,10 +483,10 @@ def _solve_study(study: PreparedStudy, with_answers: bool, progress: Progress) -
         words=words_of(study.context, answers),
         spec=spec,
     )
-    for name, question in study.questions.items():
+    for case_or_question_name, question in study.questions.items():
         result = question.solve(BaseAnswers(answers, results.named_answers(), spec.answer))
         # One after the other, because a question may read the answers that those before it added.
-        results = replace(results, questions={**results.questions, name: result})
+        results = replace(results, questions={**results.questions, case_or_question_name: result})
         progress(question.points)
     return _order_questions(study, results)
 
@@ -490,10 +497,10 @@ def _run_notes(
     """Yield the notes of a run: on files that questions read, on methods, on axes without an
     effect, and on requested values that no answer has.
     """
-    portable = study.context.library.portable_name
+    portable_name = study.context.library.portable_name
     for note in (note for question in study.questions.values() for note in question.notes()):
         path = Path(note.file)
-        yield str(replace(note, file=portable(path)) if path.is_file() else note)
+        yield str(replace(note, file=portable_name(path)) if path.is_file() else note)
     yield from asked_notes(study.context)
     yield from study.simulated
     for sweep in sweeps:

@@ -158,7 +158,7 @@ def streamed(
     }
     unit_by_column = {**{path: str(solvable.parameters[path].dimension) for path in axes}, **units}
     written_count = failed_count = outside_count = 0
-    reasons = Counter[str]()
+    refusal_reasons = Counter[str]()
 
     def data_frames(*_: object) -> Iterator[Any]:
         nonlocal written_count, failed_count, outside_count
@@ -167,7 +167,7 @@ def streamed(
             outside_by_row, reason_by_row = texts
             written_count += len(point_numbers)
             failed_count += len(reason_by_row)
-            reasons.update(reason_by_row.values())
+            refusal_reasons.update(reason_by_row.values())
             outside_count += len(outside_by_row)
             # A value that only other cases have is NaN in the rows of this case: columns of
             # numbers have no other sign of a missing one.
@@ -197,7 +197,9 @@ def streamed(
     metadata = {"units": json.dumps(unit_by_column), "notes": json.dumps(notes)}
     with whole_file(path) as temporary_path:
         table.sink_parquet(temporary_path, row_group_size=ROWS_PER_GROUP, metadata=metadata)
-    return StreamedSweep(path, written_count, failed_count, outside_count, units, reasons, notes)
+    return StreamedSweep(
+        path, written_count, failed_count, outside_count, units, refusal_reasons, notes
+    )
 
 
 def _point_number_blocks(

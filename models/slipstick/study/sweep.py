@@ -491,13 +491,13 @@ def _with_bands(sweep: Sweep, plan: SweepPlan, value_names: Sequence[str]) -> Sw
         np.arange(len(sweep)), np.concatenate([rows for rows, _ in rows_and_bands])
     )
     provenance = sweep.provenance
-    units = {column_name: unit_of_end(sweep, column_name) for column_name in band_columns}
-    exact = np.asarray(provenance.exact, dtype=bool) & ~is_estimate
+    unit_by_column = {column_name: unit_of_end(sweep, column_name) for column_name in band_columns}
+    is_exact = np.asarray(provenance.exact, dtype=bool) & ~is_estimate
     return replace(
         sweep,
         columns={**sweep.columns, **band_columns},
-        units={**sweep.units, **units},
-        provenance=replace(provenance, exact=exact),
+        units={**sweep.units, **unit_by_column},
+        provenance=replace(provenance, exact=is_exact),
     )
 
 
@@ -587,7 +587,7 @@ def _sweep_of_blocks(
     failed = _reasons_by_row(plan, columns, table.failed)
     for column in columns.values():
         column[list(failed)] = np.nan
-    units = {
+    unit_by_column = {
         quantity: "s" if OVERHEAD in quantity else form.unit(quantity)
         for quantity, form in form_by_quantity.items()
     }
@@ -597,7 +597,7 @@ def _sweep_of_blocks(
         cases=plan.cases,
         points=plan.points,
         columns=columns,
-        units=units,
+        units=unit_by_column,
         limits=table.limits,
         provenance=table.provenance,
         failed=failed,

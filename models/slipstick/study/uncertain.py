@@ -46,16 +46,16 @@ def drawn_settings(uncertain: UncertainValues, count: int = POINTS) -> dict[str,
 
 def _normal_draws(uncertain: UncertainValues, count: int) -> Array:
     """Draw independent standard normal values, (count, settings)."""
-    names = [f"{index:04d}" for index in range(len(uncertain.paths))]
+    coordinate_names = [f"{index:04d}" for index in range(len(uncertain.paths))]
     distribution = Uncertainty("normal", 0.0, 1.0)
     column_by_name = sample_points(
         # The stream does not depend on the seed of simulations, so that all cases of a study are
         # compared at the same draws.
-        dict.fromkeys(names, distribution),
+        dict.fromkeys(coordinate_names, distribution),
         count,
         random_stream(0, "uncertain settings"),
     )
-    return np.column_stack([column_by_name[name] for name in names])
+    return np.column_stack([column_by_name[name] for name in coordinate_names])
 
 
 def _settings_at(uncertain: UncertainValues, normal_draws: Array) -> dict[str, Array]:
@@ -244,8 +244,8 @@ def with_intervals(answer: Answer, case: Evaluator) -> Answer:
     setting_draws = drawn_settings(uncertain)
     # A simulation at each draw would take hours and add its own noise to the interval.
     quick_case = _quick_case(case)
-    names = set(answer.values) | {quick_case.form.quantity}
-    draw_columns = columns_of_draws(case, names, POINTS)
+    value_names = set(answer.values) | {quick_case.form.quantity}
+    draw_columns = columns_of_draws(case, value_names, POINTS)
     columns = {name: column[:, 0] for name, column in draw_columns.items()}
     own_columns = quick_case.columns({}, set(columns))
     values = {}
@@ -297,12 +297,12 @@ def bands(
     count : how many points
     """
     uncertain = case.built.uncertain
-    names = [name for name in columns if split_name(name)[0] not in ("low", "high", "once")]
-    if not uncertain.paths or not names:
+    value_names = [name for name in columns if split_name(name)[0] not in ("low", "high", "once")]
+    if not uncertain.paths or not value_names:
         return {}
     ends_by_name = {}
-    own_columns = _quick_case(case).columns(values, names)
-    for name, draws in drawn_columns(case, values, names, count).items():
+    own_columns = _quick_case(case).columns(values, value_names)
+    for name, draws in drawn_columns(case, values, value_names, count).items():
         column = columns[name]
         noise = uncertain.noise.get(name, 0.0)
         has_answer = np.isfinite(draws)
@@ -480,5 +480,5 @@ def width_shares(points: Mapping[str, Array], values: Array) -> dict[str, float]
     # fit explains.
     contributions = slopes * (log_settings.T @ (log_settings @ slopes)) / total_variance
     sorted_indices = np.argsort(-np.abs(contributions))
-    names = list(points)
-    return {names[index]: float(contributions[index]) for index in sorted_indices}
+    value_names = list(points)
+    return {value_names[index]: float(contributions[index]) for index in sorted_indices}

@@ -54,13 +54,13 @@ class Routing:
         """Return for each class the classes that its customers can ever belong to, itself included
         [classes, classes].
         """
-        classes = len(self.entry)
-        can_become = np.eye(classes, dtype=bool) | (self.onward.real > 0).any(axis=(1, 3))
+        class_count = len(self.entry)
+        can_become = np.eye(class_count, dtype=bool) | (self.onward.real > 0).any(axis=(1, 3))
         for class_index, start_class in enumerate(self.restart):
             can_become[class_index, start_class] = True
         # Squaring doubles the length of the paths that are joined: so many times is more than
         # enough.
-        for _ in range(classes):
+        for _ in range(class_count):
             can_become = (can_become.astype(int) @ can_become.astype(int)) > 0
         can_become |= can_become.T
         return can_become
@@ -146,15 +146,15 @@ def routing_of_chains(
     ordered_routing = _routing_in_order(network)
     think_station = len(network.stations)
     dtype = np.result_type(ordered_routing.onward, routes.probability)
-    entry = ordered_routing.entry.astype(dtype)
+    entry_probability = ordered_routing.entry.astype(dtype)
     onward = ordered_routing.onward.astype(dtype)
     restart = list(range(len(ordered_routing.entry)))
     for member_classes, (reference_class, reference_station) in references.items():
-        entry[list(member_classes)], onward[list(member_classes)] = 0, 0
+        entry_probability[list(member_classes)], onward[list(member_classes)] = 0, 0
         first_station = (
             think_station if _thinking_classes(network)[reference_class] else reference_station
         )
-        entry[reference_class, first_station] = 1
+        entry_probability[reference_class, first_station] = 1
         for class_index in member_classes:
             restart[class_index] = reference_class
         for route_index in routes.among(member_classes):
@@ -174,7 +174,7 @@ def routing_of_chains(
             ] += probability
             if first_station == think_station and ends_cycle:
                 onward[next_class, think_station, next_class, next_station] = 1
-    return Routing(entry, onward, tuple(restart))
+    return Routing(entry_probability, onward, tuple(restart))
 
 
 def _thinking_classes(network: NetworkArrays) -> NDArray[np.bool_]:
@@ -198,11 +198,11 @@ def _add_think_station(network: NetworkArrays, routing: Routing) -> Routing:
     station_count = routing.entry.shape[1]
     if station_count > len(network.stations):
         return routing
-    entry = np.pad(routing.entry, ((0, 0), (0, 1)))
+    entry_probability = np.pad(routing.entry, ((0, 0), (0, 1)))
     onward = np.pad(routing.onward, ((0, 0), (0, 1), (0, 0), (0, 1)))
     for class_index in np.flatnonzero(network.closed):
-        entry_probabilities = entry[class_index].copy()
-        cycle_start = entry[class_index] / (entry[class_index].sum() or 1.0)
+        entry_probabilities = entry_probability[class_index].copy()
+        cycle_start = entry_probability[class_index] / (entry_probability[class_index].sum() or 1.0)
         if _thinking_classes(network)[class_index]:
             # A cycle that visits no station is one more think time; without think time such cycles
             # take none.
@@ -213,8 +213,8 @@ def _add_think_station(network: NetworkArrays, routing: Routing) -> Routing:
         onward[class_index, :station_count, class_index] += (
             missing_probability(routing.onward[class_index].sum(axis=(1, 2)))[:, None] * cycle_start
         )
-        entry[class_index] = cycle_start
-    return Routing(entry, onward, routing.restart)
+        entry_probability[class_index] = cycle_start
+    return Routing(entry_probability, onward, routing.restart)
 
 
 @dataclass(frozen=True, eq=False)
@@ -287,17 +287,18 @@ def network_point(network: NetworkArrays, routing: Routing | None = None) -> Net
             f"{network.not_poisson}, which a Markov chain does not cover; ask for simulation"
         )
     if network.timeouts is not None and network.timeouts.any():
-        name = network.stations[int(np.flatnonzero(network.timeouts.any(axis=0))[0])]
+        station_name = network.stations[int(np.flatnonzero(network.timeouts.any(axis=0))[0])]
         raise ModelError(
-            f"the time-out at {name} is constant, which a Markov chain does not cover; ask for"
+            f"the time-out at {station_name} is constant, which a Markov chain does not cover;"
+            " ask for"
             " simulation"
         )
-    for name, discipline, is_abandoned in zip(
+    for station_name, discipline, is_abandoned in zip(
         network.stations, network.discipline, _abandonment_by_station(network), strict=True
     ):
         if is_abandoned and DISCIPLINES[discipline].preemptive:
             raise ModelError(
-                f"customers abandon {name}, which interrupts services; a chain does not"
+                f"customers abandon {station_name}, which interrupts services; a chain does not"
                 " distinguish customers that wait to be resumed from those whose service has not begun; ask for simulation"
             )
     if AFTER_SERVICE in network.blocking:
@@ -360,16 +361,16 @@ def _check_blocking_after_service(point: NetworkPoint) -> None:
         )
     disciplines = [DISCIPLINES[discipline] for discipline in network.discipline]
     is_plain = network.single & (network.scv.real == 1).all(axis=(0, 1))
-    for station, (name, blocking) in enumerate(
+    for station, (station_name, blocking) in enumerate(
         zip(network.stations, network.blocking, strict=True)
     ):
         if not is_plain[station] or disciplines[station].ranked:
             raise ModelError(
-                f"{name} is not one exponential server, which blocking after service needs"
+                f"{station_name} is not one exponential server, which blocking after service needs"
             )
         if network.capacity[station] and blocking != AFTER_SERVICE:
             raise ModelError(
-                f"{name} has another kind of blocking; with blocking after service, all"
+                f"{station_name} has another kind of blocking; with blocking after service, all"
                 " stations must block after service"
             )
 
@@ -401,14 +402,14 @@ def build_state_space(point: NetworkPoint, truncation: int | None) -> StateSpace
     class_count, station_count = network.service.shape[1:]
     is_visited = point.visited()
     _check_time_spent(point)
-    entry = routing.entry * is_visited
+    entry_probability = routing.entry * is_visited
     onward = routing.onward * is_visited
     entries_by_class = [
         [
             (class_index, int(station), station_probabilities[station].item())
             for station in np.flatnonzero(station_probabilities)
         ]
-        for class_index, station_probabilities in enumerate(entry)
+        for class_index, station_probabilities in enumerate(entry_probability)
     ]
     restart_by_class = [
         entries_by_class[class_index] for class_index in routing.restart or range(class_count)
@@ -421,12 +422,14 @@ def build_state_space(point: NetworkPoint, truncation: int | None) -> StateSpace
             for entries in restart_by_class
         ],
     )
-    stations = [_station_state(point, station, truncation) for station in range(station_count)]
+    station_states = [
+        _station_state(point, station, truncation) for station in range(station_count)
+    ]
     think_times = {
         int(class_index): exponential(network.think[0, class_index])
         for class_index in np.flatnonzero(is_visited[:, station_count])
     }
-    stations.append(SharedServers(think_times, class_count, None))
+    station_states.append(SharedServers(think_times, class_count, None))
     bursts = (
         {}
         if network.bursts is None
@@ -436,7 +439,7 @@ def build_state_space(point: NetworkPoint, truncation: int | None) -> StateSpace
     )
     # After service, a blocked station says for which one it waits, and in which order.
     column_count = (
-        sum(state.width for state in stations)
+        sum(state.width for state in station_states)
         + 2 * station_count * (AFTER_SERVICE in network.blocking)
         + len(bursts)
     )
@@ -458,7 +461,7 @@ def build_state_space(point: NetworkPoint, truncation: int | None) -> StateSpace
         if network.arrivals[0, class_index] != 0
     }
     space = StateSpace(
-        stations=stations,
+        stations=station_states,
         names=network.stations,
         destinations=destinations,
         arrivals=arrivals,
@@ -670,9 +673,9 @@ def size_in_words(point: NetworkPoint, truncation: int | None, state_limit: floa
     open_stations = int(is_visited[~is_closed].any(axis=0).sum())
     placements = math.comb((truncation or 0) + open_stations, open_stations)
     for member_classes in np.unique(point.routing.groups()[is_closed], axis=0):
-        customers = int(point.population()[member_classes].sum())
+        customer_count = int(point.population()[member_classes].sum())
         station_count = int(is_visited[member_classes].any(axis=0).sum())
-        placements *= math.comb(customers + max(station_count, 1) - 1, customers)
+        placements *= math.comb(customer_count + max(station_count, 1) - 1, customer_count)
     is_bound_shown = placements > state_limit and not point.network.limited.any()
     return (
         f"at least {min(placements, 10**300):.4g} in all"

@@ -70,9 +70,9 @@ class MarkovChain:
         origin = self.sources[changes_state]
         target = self.targets[changes_state]
         rates = self.rates[changes_state]
-        positions = np.concatenate([origin, origin]), np.concatenate([target, origin])
+        row_and_column_indices = np.concatenate([origin, origin]), np.concatenate([target, origin])
         return sparse.csr_array(
-            (np.concatenate([rates, -rates]), positions), shape=(self.size, self.size)
+            (np.concatenate([rates, -rates]), row_and_column_indices), shape=(self.size, self.size)
         )
 
 
@@ -387,8 +387,8 @@ def _likely_at_random(generator: csr_array, start_probability: NDArray[np.float6
     Its distribution is r (r I - Q)^-1 from the start, with r the rate of that time: one more
     factorization.
     """
-    rate = 1e-8 * float(-generator.diagonal().min())
-    matrix = sparse.csc_array(rate * sparse.eye_array(len(start_probability)) - generator.T)
+    restart_rate = 1e-8 * float(-generator.diagonal().min())
+    matrix = sparse.csc_array(restart_rate * sparse.eye_array(len(start_probability)) - generator.T)
     return int(np.argmax(linalg.splu(matrix, **SYMMETRIC_OPTIONS).solve(start_probability)))
 
 
@@ -399,13 +399,14 @@ def _likely_state(generator: csr_array, start_probability: NDArray[np.float64]) 
     Jumps need no clock, which the fastest rate would set; one in twenty is left out, or a chain
     that alternates between two sets of states would not settle.
     """
-    rates = -generator.diagonal()
-    jump_matrix = sparse.csr_array((0.95 * generator / rates[:, None]).T)
+    exit_rates = -generator.diagonal()
+    jump_matrix = sparse.csr_array((0.95 * generator / exit_rates[:, None]).T)
     state_weights = start_probability
     previous_likeliest = -1
     jumps = 64
     while (
-        previous_likeliest != (likeliest := int(np.argmax(state_weights / rates))) and jumps <= 8192
+        previous_likeliest != (likeliest := int(np.argmax(state_weights / exit_rates)))
+        and jumps <= 8192
     ):
         previous_likeliest = likeliest
         for _ in range(jumps):
@@ -537,7 +538,7 @@ def mean_times(chain: MarkovChain, ends: Sequence[int] | NDArray[np.int64]) -> A
         )
     _check_reachable(chain, generator, final_states)
     transient_states = np.delete(np.arange(chain.size), final_states)
-    times = np.zeros(chain.size, dtype=generator.dtype)
+    mean_time_by_state = np.zeros(chain.size, dtype=generator.dtype)
     if len(transient_states):
         leaving_rates = sparse.csc_array(-generator[transient_states][:, transient_states].T)
         try:
@@ -547,8 +548,10 @@ def mean_times(chain: MarkovChain, ends: Sequence[int] | NDArray[np.int64]) -> A
                 "the rates of the chain differ by more than doubles hold, so its times cannot be"
                 " solved; ask for simulation"
             ) from None
-        times[transient_states] = solve(chain.start[transient_states].astype(generator.dtype))
-    return times
+        mean_time_by_state[transient_states] = solve(
+            chain.start[transient_states].astype(generator.dtype)
+        )
+    return mean_time_by_state
 
 
 def _check_reachable(

@@ -250,7 +250,7 @@ def _solution_of_point(
 ) -> MarkovSolution:
     network = point.network
     class_count, station_count = network.service.shape[1:]
-    states = np.asarray(chain.states)
+    state_rows = np.asarray(chain.states)
     event_rates = pi[chain.sources] * chain.rates
     rate_by_event = _sums_by_number(chain.events, event_rates, space.events).reshape(
         3, station_count + 1, class_count
@@ -258,7 +258,7 @@ def _solution_of_point(
     completion_rate = rate_by_event[0, :station_count].T
     loss_rate = rate_by_event[1, :station_count].T
     abandonment_rate = rate_by_event[2, :station_count].T
-    present_by_state = space.present(states)
+    present_by_state = space.present(state_rows)
     # In the long run all that comes to a station ends its service, abandons the queue or is lost.
     entry_rate = completion_rate + abandonment_rate + loss_rate
     admitted_rate = completion_rate + abandonment_rate
@@ -266,11 +266,13 @@ def _solution_of_point(
     queue = np.tensordot(pi, present_by_state, axes=1)[:, :station_count]
     cycles_begun = _throughput(point, admitted_rate)
     level_probabilities = (
-        _sums_by_number(space.stations[station].length(states[:, space.columns(station)]), pi, 0)
+        _sums_by_number(
+            space.stations[station].length(state_rows[:, space.columns(station)]), pi, 0
+        )
         for station in range(station_count)
     )
     utilization = [
-        _utilization(network, space, station, states, pi) for station in range(station_count)
+        _utilization(network, space, station, state_rows, pi) for station in range(station_count)
     ]
     residence = quotient(queue, cycles_begun[:, None])
     return MarkovSolution(
@@ -314,10 +316,10 @@ def _throughput(point: NetworkPoint, completion_rate: Array) -> Array:
         dtype=np.result_type(completion_rate, network.visits, network.think, network.arrivals),
     )
     for class_index, visits in enumerate(network.visits[0]):
-        stations = np.flatnonzero((visits.real > 0) & point.visited()[class_index, :-1])
-        if len(stations):
+        visited_stations = np.flatnonzero((visits.real > 0) & point.visited()[class_index, :-1])
+        if len(visited_stations):
             throughput[class_index] = (
-                completion_rate[class_index, stations[0]] / visits[stations[0]]
+                completion_rate[class_index, visited_stations[0]] / visits[visited_stations[0]]
             )
         elif not network.closed[class_index]:
             throughput[class_index] = network.arrivals[0, class_index]
@@ -390,20 +392,20 @@ def _joined_solution(
 def _solution_notes(
     network: NetworkArrays, solution: MarkovSolution, in_written_order: bool
 ) -> tuple[str, ...]:
-    notes = [f"a chain of {max(solution.states):,} states"]
+    solution_notes = [f"a chain of {max(solution.states):,} states"]
     if any(solution.truncation):
-        notes.append(
+        solution_notes.append(
             f"open classes truncated at {max(solution.truncation)} customers; beyond lies"
             f" {max(solution.beyond):.1e} of the probability, continued geometrically"
         )
     if in_written_order and ((network.visits.real > 0).sum(axis=2) > 1).any():
-        notes.append(
+        solution_notes.append(
             "stations are visited in the order written, repeated visits one after the other"
         )
     if network.patience is not None:
-        notes.append(ABANDONMENT)
+        solution_notes.append(ABANDONMENT)
     if AFTER_SERVICE in network.blocking:
-        notes.append("a server that is held up after a service does not count as busy")
+        solution_notes.append("a server that is held up after a service does not count as busy")
     if not network.phases_known.all():
-        notes.append("times of an scv other than 1 are phases of the same mean and scv")
-    return tuple(notes)
+        solution_notes.append("times of an scv other than 1 are phases of the same mean and scv")
+    return tuple(solution_notes)

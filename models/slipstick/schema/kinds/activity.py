@@ -668,7 +668,7 @@ def _data_of_copies_use(choice: activities.Choice, writer: ActivityWriter) -> di
         return None
     if all(isinstance(body, activities.Fork) for body in choice.children):
         return _data_of_blocks_use(choice.children, writer)
-    common_use = _common_use(choice.children, writer.counts)
+    common_use = _common_use(choice.children, writer.copy_counts)
     return None if common_use is None else writer.body(common_use)[0]
 
 
@@ -682,7 +682,7 @@ def _data_of_blocks_use(forks: Sequence[Any], writer: ActivityWriter) -> dict[st
         (len(fork.branches), fork.join) == (len(first_fork.branches), first_fork.join)
         for fork in forks
     )
-    common_use = _common_use(copy_uses, writer.counts) if have_same_shape else None
+    common_use = _common_use(copy_uses, writer.copy_counts) if have_same_shape else None
     if common_use is None:
         return None
     join_data = {} if first_fork.join is None else {"join": writer.values.written(first_fork.join)}
@@ -820,15 +820,15 @@ class PipelineSpec(ItemSpec):
             for spec, stage in specs_and_stages
             for copy_index in range(spec.count)
         ]
-        items = reader.values.expr(self.pipeline, (*loc, "pipeline"), COUNT)
+        item_count = reader.values.expr(self.pipeline, (*loc, "pipeline"), COUNT)
         bodies_differ = any(len(stage.bodies) > 1 for stage in stages)
-        if bodies_differ and isinstance(items, Parameter) and items.value is not None:
+        if bodies_differ and isinstance(item_count, Parameter) and item_count.value is not None:
             # Bodies are counted when the model is built, so their number is not a quantity to vary.
-            items = Number(items.value)
+            item_count = Number(item_count.value)
         # A space keeps the names of pipelines apart from those of steps.
         name = self.name or reader.numbered("pipeline", " ")
         reader.add_pipeline(name, loc)
-        return pipeline(stages, items, name)
+        return pipeline(stages, item_count, name)
 
     @classmethod
     def write(cls, activity: activities.Pipeline, writer: ActivityWriter) -> dict[str, Any]:
@@ -1787,8 +1787,12 @@ class ActivityReader:
         """List the names of the copies of a repeated resource; of any other resource its own
         name.
         """
-        count = self._copy_counts.get(resource)
-        return [resource] if count is None else [f"{resource}.{index}" for index in range(count)]
+        copy_count = self._copy_counts.get(resource)
+        return (
+            [resource]
+            if copy_count is None
+            else [f"{resource}.{index}" for index in range(copy_count)]
+        )
 
     def use_of_one_copy(self, resource: str, make_use: Callable[[str, str], Activity]) -> Activity:
         """Build the use of a resource; for a repeated resource, a choice of one copy, each with the
@@ -1977,9 +1981,9 @@ class ActivityReader:
         cycle = self.body(spec.cycle, ("cycle",))
         population = spec.population
         if self.processors is not None:
-            target = population.target_expr(self.values, ("population",))
+            target_expr = population.target_expr(self.values, ("population",))
             return system.ClosedPopulation(
-                (system.Group("", self.processors, cycle, target_time=target),)
+                (system.Group("", self.processors, cycle, target_time=target_expr),)
             )
         return system.OpenPopulation(
             self.values.expr(population.arrivals, ("population", "arrivals"), RATE),
@@ -1993,13 +1997,13 @@ class ActivityReader:
         loc = ("groups", name)
         processors = spec.processors
         cycle = self.body(spec.cycle, (*loc, "cycle"))
-        target = spec.target_expr(self.values, loc)
+        target_expr = spec.target_expr(self.values, loc)
         if processors is not None:
             processor_count = self.values.expr(processors, (*loc, "processors"), COUNT)
-            return system.Group(name, processor_count, cycle, target_time=target)
-        rate = self.values.expr(spec.arrivals, (*loc, "arrivals"), RATE)
+            return system.Group(name, processor_count, cycle, target_time=target_expr)
+        arrival_rate = self.values.expr(spec.arrivals, (*loc, "arrivals"), RATE)
         pattern = spec.pattern(self.values, loc)
-        return system.Group(name, Number(0.0), cycle, rate, pattern, target)
+        return system.Group(name, Number(0.0), cycle, arrival_rate, pattern, target_expr)
 
     def _build_phases(self, phases: Sequence[PhaseSpec], loc: Loc) -> system.PhasedPopulation:
         fields_by_phase = (
@@ -2040,12 +2044,12 @@ def activity_data(model: system.Model) -> dict[str, Any]:
     for name, resource in model.resources.items():
         # Copies are written once, under the name that they have in common.
         repeated_name, _, copy_index = name.rpartition(".")
-        if copy_index not in map(str, range(writer.counts.get(repeated_name, 0))):
+        if copy_index not in map(str, range(writer.copy_counts.get(repeated_name, 0))):
             resources[name] = spec_by_type[type(resource)].write(resource, writer.values)
         elif copy_index == "0":
             resources[repeated_name] = {
                 **spec_by_type[type(resource)].write(resource, writer.values),
-                "count": writer.counts[repeated_name],
+                "count": writer.copy_counts[repeated_name],
             }
     amount_texts = writer.values.amounts(model.amounts, means_of(model))
     requirement_data = {
@@ -2080,18 +2084,18 @@ class ActivityWriter:
 
     def __init__(self, resources: Mapping[str, system.Resource]) -> None:
         self.values = QuantityWriter()
-        self.counts: Counter[str] = Counter()
+        self.copy_counts: Counter[str] = Counter()
         for name, resource in resources.items():
             repeated_name, _, copy_index = name.rpartition(".")
             # In the order NAME.0, NAME.1 ...: a gap or a difference ends the alike ones.
             if (
-                copy_index == str(self.counts[repeated_name])
+                copy_index == str(self.copy_counts[repeated_name])
                 and resource == resources[f"{repeated_name}.0"]
             ):
-                self.counts[repeated_name] += isinstance(
+                self.copy_counts[repeated_name] += isinstance(
                     resource, system.Station | system.Lock | system.Permits
                 )
-        self._items = {item.node: item for item in ITEMS.values() if item.node is not None}
+        self._item_by_node = {item.node: item for item in ITEMS.values() if item.node is not None}
 
     def requirement(self, requirement: system.Requirement) -> dict[str, str]:
         """Write a requirement; a relation between two comparisons is written with both."""
@@ -2113,9 +2117,9 @@ class ActivityWriter:
         return [self._write_item(step) for step in steps_in_order]
 
     def _write_item(self, activity: Activity) -> dict[str, Any]:
-        if type(activity) not in self._items:
+        if type(activity) not in self._item_by_node:
             raise ModelError(f"a {type(activity).__name__} cannot be written to a file")
-        return self._items[type(activity)].write(activity, self)
+        return self._item_by_node[type(activity)].write(activity, self)
 
     def _write_group(self, group: system.Group) -> dict[str, Any]:
         customer_data = {"processors": self.values.written(group.processors)}

@@ -781,17 +781,17 @@ def read_formula(
         is_word = re.fullmatch(r"[A-Za-z_]\w*", formula.text.strip()) and "did you mean" not in str(
             error
         )
-        message = (
+        unit_message = (
             f"{error}; write {example_of(dimension)}, or the name of a parameter"
             if is_word
             else str(error)
         )
-        raise mark.error(message, loc) from None
+        raise mark.error(unit_message, loc) from None
     if dimension is not None and expr.dimension != dimension:
         for name in sorted(set(re.findall(r"\w+", formula.text)) & expr_by_name.keys()):
             _refuse_without_unit(tree, loc, formula, name, expr_by_name, dimension)
-        message = f"{formula.text} gives a [{expr.dimension}], but a [{dimension}] is wanted"
-        raise mark.error(message + _UNIT_ADVICE.get((expr.dimension, dimension), ""), loc)
+        unit_message = f"{formula.text} gives a [{expr.dimension}], but a [{dimension}] is wanted"
+        raise mark.error(unit_message + _UNIT_ADVICE.get((expr.dimension, dimension), ""), loc)
     return expr
 
 

@@ -241,7 +241,7 @@ class SharedMemorySpec(Described):
             step=parameter_by_path[f"{prefix}.processors.step"]
             / parameter_by_path[f"{prefix}.processors.clock"],
             cache=self.cache.build(parameter_by_path, f"{prefix}.cache") if self.cache else None,
-            interconnect=_interconnect(
+            interconnect=_build_interconnect(
                 self.interconnect, parameter_by_path, f"{prefix}.interconnect"
             ),
             memory=part_of(hardware.Memory, self.memory, parameter_by_path, f"{prefix}.memory"),
@@ -250,7 +250,7 @@ class SharedMemorySpec(Described):
         )
 
 
-def _interconnect(
+def _build_interconnect(
     spec: InterconnectSpec, parameter_by_path: Mapping[str, Parameter], path: str
 ) -> hardware.Interconnect:
     match spec:

@@ -199,11 +199,11 @@ def _class_changes(technology_tree: Table, key: str) -> dict[str, Node]:
     for name in TECHNOLOGIES:
         change = at(technology_tree, [name])
         if isinstance(change, Table) and key in change.entries:
-            entries = {
+            entry_by_key = {
                 "value" if key_name == key else key_name: entry
                 for key_name, entry in change.entries.items()
             }
-            node_by_class[name] = Table(entries, change.mark)
+            node_by_class[name] = Table(entry_by_key, change.mark)
     return node_by_class
 
 
@@ -260,14 +260,14 @@ def _read_technology(reference: Node, library: Library) -> tuple[str, Table]:
 def _with_source_texts(node: Node, sources: Mapping[str, str]) -> Node:
     if not isinstance(node, Table):
         return node
-    entries = {}
+    entry_by_key = {}
     for key, entry in node.entries.items():
         new_node = _with_source_texts(entry.node, sources)
         if key == "source" and isinstance(new_node, Scalar) and new_node.value in sources:
             source_text = sources[str(new_node.value)]
             new_node = Scalar(source_text, source_text, new_node.mark, quoted=True)
-        entries[key] = Entry(entry.key_mark, new_node)
-    return Table(entries, node.mark)
+        entry_by_key[key] = Entry(entry.key_mark, new_node)
+    return Table(entry_by_key, node.mark)
 
 
 def check_values(tree: Table, library: Library) -> None:
