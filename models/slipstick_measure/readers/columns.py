@@ -19,6 +19,9 @@ from slipstick_measure.readers import names
 from slipstick_measure.readers.cells import is_missing, number_in
 from slipstick_measure.readers.reading import COLUMNS, metric_name, time_of_unit
 
+PERCENT_ABOVE = 2.0
+"""An efficiency above it is in percent."""
+
 SAME = 1e-2
 """Relative difference within which columns are taken for multiples of one another."""
 
@@ -92,7 +95,9 @@ class TableColumn:
     def kind_by_name(self) -> str:
         """Return the kind of the values by the heading; empty if it does not show."""
         word = self.words
-        metric = metric_name(self.words)
+        if (name := word.partition("=")[0].strip()) in (*names.SPEEDUPS, *names.DERIVED):
+            word = name  # before a formula
+        metric = metric_name(word)
         if word in ("n", "p"):
             return word
         if self.rate is not None and word not in names.DERIVED:
@@ -145,6 +150,7 @@ class Roles:
     left_out : headings of columns that are not read
     refusals : what is wrong, with the heading that it is about
     weak : the work grows with the processors, as the columns say; None where they do not say
+    told_weak : the heading of the author's efficiencies or speed-ups that say so
     """
 
     place: dict[str, int] = field(default_factory=dict)
@@ -155,6 +161,7 @@ class Roles:
     left_out: list[str] = field(default_factory=list)
     refusals: list[tuple[str, str]] = field(default_factory=list)
     weak: bool | None = None
+    told_weak: str = ""
 
 
 def looks_like_runs(columns: Sequence[TableColumn]) -> bool:
@@ -187,7 +194,7 @@ def roles_of(columns: Sequence[TableColumn], mapped: Mapping[str, str], rate_tol
     """
     roles = Roles()
     free = _take_told(roles, list(columns), mapped)
-    free = _take_places(roles, free)
+    free = _take_places(roles, free, columns)
     _take_values(roles, free, columns, rate_told)
     _take_programs(roles, columns, "region" in mapped)
     used = {*roles.place.values(), *roles.values, *roles.programs}
@@ -239,7 +246,8 @@ def _take_programs(roles: Roles, columns: Sequence[TableColumn], region_told: bo
         roles.refusals.append((chosen[0].text, why))
         return
     for column in free:
-        if column.known and _is_setting(column, runs):
+        tells_apart = len({*_with(runs, column)}) > len({*runs})
+        if column.known and (_is_setting(column, runs) or (column.kind == "load" and tells_apart)):
             size = "" if "n" in roles.place else ", n=NAME"
             why = (
                 "its numbers tell rows of the same processors apart: are they variants, sizes or"
@@ -343,7 +351,9 @@ def _take_told(
 _VALUES = {"time", "rate", "speedup", "measured", "part", "ideal", "efficiency", "spread"}
 
 
-def _take_places(roles: Roles, free: list[TableColumn]) -> list[TableColumn]:
+def _take_places(
+    roles: Roles, free: list[TableColumn], columns: Sequence[TableColumn]
+) -> list[TableColumn]:
     """Find the columns of processors, size and repetition, and those of a table with one value per
     line.
     """
@@ -352,7 +362,7 @@ def _take_places(roles: Roles, free: list[TableColumn]) -> list[TableColumn]:
         if matching and ours not in roles.place:
             roles.place[ours] = matching[0].index
             free = [column for column in free if column is not matching[0]]
-    free = _take_processors(roles, free)
+    free = _take_processors(roles, free, columns)
     if "n" not in roles.place:
         sizes = [column for column in free if column.kind in ("n", "n of one")]
         varied = [column for column in sizes if not column.is_constant] or sizes[:1]
@@ -374,7 +384,9 @@ def _take_places(roles: Roles, free: list[TableColumn]) -> list[TableColumn]:
     return free
 
 
-def _take_processors(roles: Roles, free: list[TableColumn]) -> list[TableColumn]:
+def _take_processors(
+    roles: Roles, free: list[TableColumn], columns: Sequence[TableColumn]
+) -> list[TableColumn]:
     counted = [column for column in free if column.kind == "p"]
     if "p" not in roles.place:
         chosen = _processors(roles, counted, free)
@@ -382,10 +394,36 @@ def _take_processors(roles: Roles, free: list[TableColumn]) -> list[TableColumn]
             roles.place["p"] = chosen.index
             counted = [column for column in counted if column is not chosen]
             free = [column for column in free if column is not chosen]
+    elif not roles.refusals:
+        _check_told_processors(roles, columns, counted)
     own = [column for column in counted if column.words in ("processor", *COLUMNS["processor"])]
     if own and "p" in roles.place and "processor" not in roles.place:
         roles.place["processor"] = own[0].index
     return [column for column in free if column not in counted]
+
+
+def _check_told_processors(
+    roles: Roles, columns: Sequence[TableColumn], counted: Sequence[TableColumn]
+) -> None:
+    """Refuse processors that the user named if another column counts more of them in some row: they
+    are not all.
+    """
+    chosen = next(column for column in columns if column.index == roles.place["p"])
+    larger = next(
+        (
+            column
+            for column in counted
+            if any(b > a for a, b in zip(chosen.numbers, column.numbers, strict=True) if a and b)
+            and not _multiples([chosen, column])
+        ),
+        None,
+    )
+    if larger is not None:
+        why = (
+            f"counts more than {chosen.text} in some rows, so {chosen.text} is not all processors;"
+            f" say --column p={chosen.text}*{larger.text} if they multiply"
+        )
+        roles.refusals.append((larger.text, why))
 
 
 def _processors(
@@ -405,7 +443,11 @@ def _processors(
         largest = max(varied, key=lambda column: sum(column.known))
         if not _multiples(varied) and not _is_product(largest, varied):
             listed = " or ".join(column.text for column in varied)
-            why = f"which column counts the processors, {listed}? say --column p=NAME"
+            product = "*".join(column.text for column in varied)
+            why = (
+                f"which column counts the processors, {listed}? say --column p=NAME, or"
+                f" p={product} if they multiply"
+            )
             roles.refusals.append((varied[1].text, why))
         varied = [largest]
         roles.guessed["p"] = largest
@@ -483,6 +525,8 @@ def _take_values(
         _take_times(roles, times, part_columns)
         if len(rates) == 1 and roles.weak is None:
             roles.weak = _work_grows(roles, columns, rates[0])
+        if roles.weak is None:
+            roles.weak = _work_grows_by_author(roles, columns)
     elif rates:
         _take_rate(roles, rates)
     elif speedups := [column for column in free if column.kind == "speedup" and column.known]:
@@ -494,6 +538,10 @@ def _take_values(
 def _take_times(
     roles: Roles, times: Sequence[TableColumn], part_columns: Sequence[TableColumn]
 ) -> None:
+    of_messages = [column for column in times if column.text.casefold().startswith("mpi")]
+    if len(of_messages) < len(times):
+        times = [column for column in times if column not in of_messages]
+        part_columns = [*part_columns, *of_messages]
     time_columns = list(times) or list(part_columns)
     if len(time_columns) > 1 and times:
         total_times = [column for column in time_columns if column.words in _WHOLE_TIMES]
@@ -541,6 +589,38 @@ def _work_grows(roles: Roles, columns: Sequence[TableColumn], rate: TableColumn)
     if max(of_one) < 1.1 * min(of_one):
         return True
     return False if max(amounts) < 1.1 * min(amounts) else None
+
+
+def _work_grows_by_author(roles: Roles, columns: Sequence[TableColumn]) -> bool | None:
+    """Return whether the speed-ups or efficiencies in the table are those of work that grows with
+    the processors; None if there are none, or they are of neither kind.
+    """
+    by_index = {column.index: column for column in columns}
+    told = [column for column in columns if column.kind in ("speedup", "efficiency")]
+    timed = [index for index, value in roles.values.items() if value == ("time", "")]
+    if "p" not in roles.place or "n" in roles.place or not told or not timed:
+        return None
+    processors, time = by_index[roles.place["p"]], by_index[timed[0]]
+    for column in told:
+        rows = [
+            (p, t, e)
+            for p, t, e in zip(processors.numbers, time.numbers, column.numbers, strict=True)
+            if p and t and e
+        ]
+        if len({p for p, *_ in rows}) < max(len(rows), 3):
+            continue
+        first, first_time, _ = min(rows)
+        is_efficiency = column.kind == "efficiency"
+        scale = 100.0 if is_efficiency and max(e for *_, e in rows) > PERCENT_ABOVE else 1.0
+        for weak in (False, True):
+            expected = [first_time / t * (p / first) ** (weak - is_efficiency) for p, t, _ in rows]
+            if all(
+                abs(e / scale - value) <= 2 * SAME * value
+                for (*_, e), value in zip(rows, expected, strict=True)
+            ):
+                roles.told_weak = column.text if weak else ""
+                return weak
+    return None
 
 
 def _take_by_course(

@@ -156,12 +156,12 @@ def _check_one_test(reading: Reading, grid: CellGrid, held: Mapping[int, _LoadCo
         cells = [row[index] for _, row in grid.rows if index < len(row)]
         if (
             index not in held
-            and len(set(cells)) == len(grid.rows)
+            and len(different := list(dict.fromkeys(cells))) > 1
             and not any(NUMBER.fullmatch(bare_cell(cell)) for cell in cells)
         ):
             why = (
                 f"the rows have no users and no rate, and differ by {short(heading)}"
-                f" ({short(cells[0])}, {short(cells[1])}, ...): they are of different tests; keep"
+                f" ({short(different[0])}, {short(different[1])}, ...): they are of different tests; keep"
                 " those of one, with a column of users"
             )
             reading.refuse(grid.line, heading, why)

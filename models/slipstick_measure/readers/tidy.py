@@ -11,6 +11,7 @@ import re
 import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from math import prod
 
 from slipstick.errors import SpecError, UnitError, did_you_mean, short
 from slipstick.units import scale
@@ -21,6 +22,7 @@ from slipstick_measure.readers.cells import (
     comma_of,
     device_of,
     is_missing,
+    number_in,
     product,
     seconds,
     split_value,
@@ -103,6 +105,8 @@ def _read_tidy(reading: Reading) -> Measurements:
     """
     grid = grid_of(reading)
     grid = _with_processors_of_jobs(grid._replace(rows=list(_whole_jobs(reading, grid))))
+    grid = _with_product(grid, reading.hints.columns.get("p", ""))
+    _refuse_parted_names(reading, grid)
     columns = _columns(grid)
     if reading.hints.columns:
         _check_told(reading, grid, columns)
@@ -120,6 +124,35 @@ def _read_tidy(reading: Reading) -> Measurements:
     if "p" in roles.place:
         member = names.member_called(columns[roles.place["p"]].words)
     return replace(reading.finished(), weak=roles.weak, member=member)
+
+
+def _with_product(grid: CellGrid, processors: str) -> CellGrid:
+    """Return a table with a column of the product of two or more columns, as in ``p=ranks*threads``,
+    if processors are told so.
+    """
+    factors = [name.strip().casefold() for name in processors.split("*")]
+    headings = [name.strip().casefold() for name in grid.heading]
+    if len(factors) < 2 or not set(factors) <= set(headings) or processors in grid.heading:
+        return grid
+    places = [headings.index(name) for name in factors]
+    rows = []
+    for line, cells in grid.rows:
+        numbers = [number_in(cells[place]) for place in places if place < len(cells)]
+        known = [number for number in numbers if number is not None]
+        product = f"{prod(known):g}" if len(known) == len(places) else ""
+        rows.append((line, [*cells, product]))
+    return grid._replace(heading=[*grid.heading, processors], rows=rows)
+
+
+def _refuse_parted_names(reading: Reading, grid: CellGrid) -> None:
+    """Refuse a table whose rows all have fewer cells than its heading: a name was parted."""
+    counts = {len(cells) for _, cells in grid.rows}
+    if len(counts) == 1 and (count := counts.pop()) < len(grid.heading) and len(grid.rows) > 1:
+        why = (
+            f"the heading has {len(grid.heading)} names, and every row {count} values; write a"
+            f" name that contains {grid.delimiter!r} in quotes"
+        )
+        reading.refuse(grid.line, "", why)
 
 
 def _whole_jobs(reading: Reading, grid: CellGrid) -> Iterator[tuple[int, Sequence[str]]]:
@@ -203,7 +236,7 @@ def _refuse_roles(
             grid.line,
             "",
             "there is no column with values: 'value', or one such as 'time [s]'; name one with"
-            " --column value=NAME, time=NAME or throughput=NAME",
+            " --column value=NAME, time=NAME, throughput=NAME or speedup=NAME",
         )
     if "metric" in roles.place and metrics not in ([], [None]):
         reading.wrong(
@@ -258,6 +291,8 @@ def _note_understood(
         clauses = [", ".join(f"{ours} = {heading}" for ours, heading in headings.items())]
         if left_out:
             clauses.append(f"left out: {', '.join(left_out)}")
+        if roles.told_weak:
+            clauses.append(f"the work grows with the processors, as {roles.told_weak} says")
         if per_processor := [columns[index].text for index in sorted(roles.of_one)]:
             clauses.append(f"{', '.join(per_processor)}: of one processor each, taken p times")
         otherwise = _otherwise(reading, columns, roles)
