@@ -142,7 +142,7 @@ def network_spec(tables: Sequence[Measurements], placement: str) -> ImportedSpec
     """
     records = [run for table in tables for run in table.records]
     two = [run for run in records if BETWEEN_TWO.fullmatch(run.region)]
-    latencies = _latencies(records[0], two)
+    latencies = _latencies(records, two)
     sizes = np.unique([run.n or 0.0 for run in latencies])
     if len(sizes) < LEAST_POINTS:
         raise SpecError(
@@ -201,25 +201,25 @@ PING_PONG = "PingPong"
 """The benchmark of Intel's that measures the way of one message; others have two under way."""
 
 
-def _latencies(first: Measurement, two: Sequence[Measurement]) -> list[Measurement]:
+def _latencies(records: Sequence[Measurement], two: Sequence[Measurement]) -> list[Measurement]:
     """Return the latencies among measurements between two processes; refuse none, and those of
     several benchmarks.
 
     Parameters
     ----------
-    first : measurement of the files, at whose line a lack of latencies is refused
+    records : measurements of the files; a lack of latencies is refused at the line of the first
     two : measurements between two processes
     """
     latencies = [run for run in two if run.metric == "time" and "read" not in run.region.casefold()]
     if not latencies:
-        alone = any(run.metric == "throughput" for run in two)
+        alone = all(run.metric == "throughput" for run in records)
         way = (
             "give the file of its latencies as well"
             if alone
             else "a collective is read by measured and fit"
         )
         why = f"there is no latency of messages between two processes; {way}"
-        raise SpecError([first.problem(why, "")])
+        raise SpecError([records[0].problem(why, "")])
     names = list(dict.fromkeys(run.region for run in latencies))
     if PING_PONG in names:
         latencies = [run for run in latencies if run.region == PING_PONG]

@@ -345,6 +345,7 @@ def _read_google_text(reading: Reading) -> Measurements:
     if begun := _GOOGLE_CSV.search(reading.text):
         for cells in csv.DictReader(reading.text[begun.start() :].splitlines()):
             rows.append({key: value for key, value in cells.items() if key and value})
+    _check_one_machine(reading)
     for line, text in enumerate([] if begun else reading.lines, 1):
         if (match := _GOOGLE_ROW.fullmatch(text.strip())) is None:
             continue
@@ -371,6 +372,30 @@ def _read_google_text(reading: Reading) -> Measurements:
             " the number of threads, which its JSON tells",
         )
     return _read_functions(reading, rows, True)
+
+
+_RUN_ON = re.compile(r"Run on \(.*")
+
+
+def _check_one_machine(reading: Reading) -> None:
+    """Refuse the outputs of several runs that have a function in common and were of different
+    machines: they are no repetitions.
+    """
+    computer = ""
+    runs: dict[str, dict[str, int]] = {}
+    for line, text in enumerate(reading.lines, 1):
+        if _RUN_ON.fullmatch(text.strip()):
+            computer = text.strip()
+        elif match := _GOOGLE_ROW.fullmatch(text.strip()):
+            runs.setdefault(match["name"], {}).setdefault(computer, line)
+    for name, lines in runs.items():
+        if len(lines) > 1:
+            (first, _), (second, at) = list(lines.items())[:2]
+            why = (
+                f"is in runs of different machines, {first[:60]!r} and {second[:60]!r}; keep those"
+                " of one"
+            )
+            reading.refuse(at, name[:80], why)
 
 
 def _all_have(rows: Sequence[Mapping[str, Any]], counter: str) -> bool:
