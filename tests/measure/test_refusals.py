@@ -584,7 +584,10 @@ ODD: dict[str, tuple[str, Hints, str]] = {
     "another parameter": (
         "PARAMETER p q\nPOINTS (1 2) (2 2)\nDATA 3\nDATA 2\n",
         S,
-        "x.csv:2:1: q: this parameter is neither the processors nor the size; it is left out",
+        (
+            "x.csv:2:1: q: this parameter is neither the processors nor the size; if it varies, it is"
+            " part of the region"
+        ),
     ),
     "points missing": (
         (

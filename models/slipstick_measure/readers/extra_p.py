@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from slipstick.errors import did_you_mean, short
@@ -63,23 +63,38 @@ def _roles(reading: Reading, line: int, names: Sequence[str]) -> dict[str, int]:
         )
     for position, name in enumerate(names):
         if position not in places.values():
-            reading.odd(
-                line, name, "this parameter is neither the processors nor the size; it is left out"
-            )
+            why = "is neither the processors nor the size; if it varies, it is part of the region"
+            reading.odd(line, name, f"this parameter {why}")
     return places
 
 
 def _point(
-    reading: Reading, line: int, places: Mapping[str, int], coordinates: Sequence[str]
+    reading: Reading,
+    line: int,
+    places: Mapping[str, int],
+    names: Sequence[str],
+    coordinates: Sequence[str],
 ) -> Coordinates | None:
-    """Parse a point; None after reporting a problem."""
+    """Parse a point, with the parameters that are neither processors nor size as its region; None
+    after reporting a problem.
+    """
     p = (
         reading.processors(line, "p", coordinates[places["p"]])
         if "p" in places
         else reading.hints.processors
     )
     n = reading.size(line, "n", coordinates[places["n"]]) if "n" in places else reading.hints.size
-    return None if p is None or ("n" in places and n is None) else Coordinates(p, n)
+    settings = [
+        f"{name} = {value}"
+        for position, (name, value) in enumerate(zip(names, coordinates, strict=False))
+        if position not in places.values()
+    ]
+    given = p is not None and ("n" not in places or n is not None)
+    return Coordinates(p or 1, n, ", ".join(settings)) if given else None
+
+
+_OF_SETTINGS = " with "
+"""What parts the name of a region from the parameters beside processors and size."""
 
 
 def _add(
@@ -97,7 +112,8 @@ def _add(
     metric = "time" if time_heading and metric.casefold() == time_heading else metric
     for number, value in enumerate(values, 1) if where is not None else ():
         assert where is not None
-        coordinates = where._replace(region=path, repetition=number if len(values) > 1 else None)
+        region = f"{path}{_OF_SETTINGS}{where.region}" if where.region else path
+        coordinates = where._replace(region=region, repetition=number if len(values) > 1 else None)
         reading.add(getattr(value, "line", 0) or line, coordinates, metric, value, None)
 
 
@@ -151,6 +167,13 @@ def _read_extra_p(reading: Reading) -> Measurements:
 
 def _finished(reading: Reading) -> Measurements:
     """Return the measurements; refuse files without any metric that the account uses."""
+    parts = [run.region.rpartition(_OF_SETTINGS) for run in reading.runs]
+    varied = len({settings for _, of, settings in parts if of}) > 1
+    reading.runs = [
+        # Parameters that do not vary tell nothing apart.
+        replace(run, region=(path + of * bool(path) + settings) if varied else path) if of else run
+        for run, (path, of, settings) in zip(reading.runs, parts, strict=True)
+    ]
     names = list(dict.fromkeys(run.metric for run in reading.runs))
     if names and not reading.problems and not set(names) & METRICS.keys():
         listed = ", ".join(names[:8])
@@ -177,7 +200,9 @@ def _read_points(reading: Reading, line: int, now: _TextState, rest: str) -> Non
                 f"a point has {count} coordinates, one a parameter; got ({group.strip()})",
             )
         now.points.append(
-            _point(reading, line, now.roles, coordinates) if len(coordinates) == count else None
+            _point(reading, line, now.roles, now.parameters, coordinates)
+            if len(coordinates) == count
+            else None
         )
 
 
@@ -252,8 +277,7 @@ def _read_extra_p_json(reading: Reading) -> Measurements:
                     "the points of a metric are a list of objects with 'point' and 'values'",
                 )
             lines = [
-                _read_json_point(reading, places, len(names), path, metric, point)
-                for point in points
+                _read_json_point(reading, places, names, path, metric, point) for point in points
             ]
             counts[path, metric] = (len(lines), lines[0] if lines else 1)
     most = max((count for count, _ in counts.values()), default=0)
@@ -264,7 +288,12 @@ def _read_extra_p_json(reading: Reading) -> Measurements:
 
 
 def _read_json_point(
-    reading: Reading, places: dict[str, int], count: int, path: str, metric: str, point: Any
+    reading: Reading,
+    places: dict[str, int],
+    names: Sequence[str],
+    path: str,
+    metric: str,
+    point: Any,
 ) -> int:
     """Read the values of one point; return its line."""
     line = next((number.line for number in _numbers(point)), 1)
@@ -275,14 +304,14 @@ def _read_json_point(
         reading.refuse(
             line, path, "a point is an object with 'point' and 'values', both lists of numbers"
         )
-    if len(coordinates) != count:
+    if len(coordinates) != (count := len(names)):
         reading.wrong(
             line, path, f"a point has {count} coordinates, one a parameter; got {len(coordinates)}"
         )
     elif not values:
         reading.wrong(line, path, "the list of values is empty; measure the point, or leave it out")
     else:
-        _add(reading, line, _point(reading, line, places, coordinates), path, metric, values)
+        _add(reading, line, _point(reading, line, places, names, coordinates), path, metric, values)
     return line
 
 
@@ -342,7 +371,14 @@ def _read_extra_p_lines(reading: Reading) -> Measurements:
         else:
             if names not in places:
                 places[names] = _roles(reading, line, names)
-            _add(reading, line, _point(reading, line, places[names], texts), path, metric, values)
+            _add(
+                reading,
+                line,
+                _point(reading, line, places[names], names, texts),
+                path,
+                metric,
+                values,
+            )
     return _finished(reading)
 
 
