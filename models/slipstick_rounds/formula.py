@@ -121,6 +121,9 @@ PLACES_IN_A_ROUND, MOST_BEFORE = 4, 16
 Of these streams, 16 places move the mean of a first phase by 0.1 % at most and its 95 of 100 by 4 %,
 40 customers before move nothing."""
 
+LENGTHS = 8
+"""Works of a first phase that are counted where customers differ in it."""
+
 RARE = 1e-9
 """Probability of numbers of first phases, and of customers that come in a round, that are left out;
 1e-12 moves these streams by 0.2 % at most."""
@@ -405,6 +408,8 @@ class _MeanRounds:
         self.rate = _column(point.rate for point in points)
         self.delay = _column(point.delay for point in points)
         self.units = _column(phase.mean for phase in firsts)
+        self.half_spread = _column((phase.work - phase.least) / 2 for phase in firsts)
+        self.first_variation = self.half_spread**2 / 3 / self.units**2
         self.piece = _column(min(phase.piece, phase.mean) for phase in seconds)
         second = _column(phase.mean for phase in seconds)
         self.steps = second / self.piece
@@ -454,6 +459,15 @@ class _MeanRounds:
     def rows(self, rows: Indices) -> _MeanRounds:
         """Return the mean rounds of some of the points."""
         return _MeanRounds([self._points[row] for row in rows.tolist()])
+
+    def first_work(self) -> list[Array]:
+        """Return works of a first phase that are equally probable, uniform between the least and the
+        largest [points, 1; units].
+        """
+        if not self.half_spread.any():
+            return [self.units]
+        middles = (np.arange(LENGTHS) + 0.5) / LENGTHS * 2 - 1
+        return [self.units + self.half_spread * middle for middle in middles]
 
     def parts(self, present: Array | float, units: Array | float) -> Array:
         """Return the parts of F(n, q), the time of a round with customers in the second phase and
@@ -893,13 +907,15 @@ def _first_phases_open(
     backlog = _Backlog(rounds, present, queued)
     times, weights = backlog.first_phase()
     room = rounds.room(0.0)
-    alone = rounds.time(0.0, np.minimum(rounds.units, room)) * np.maximum(1.0, rounds.units / room)
+    work = np.hstack(rounds.first_work())
+    alone = rounds.time(0.0, np.minimum(work, room)) * np.maximum(1.0, work / room)
     # Where no first phase is under way, the server may have no customer at all.
     free = waits.idle * weights[:, :, 0].sum(axis=(1, 2, 3))
     weights[:, :, 0] *= (1 - waits.idle)[:, None, None, None]
     count = len(times)
     all_times = np.hstack([times.reshape(count, -1), alone])
-    all_weights = np.hstack([weights.reshape(count, -1), free[:, None]])
+    each = np.broadcast_to(free[:, None] / work.shape[1], work.shape)
+    all_weights = np.hstack([weights.reshape(count, -1), each])
     means = (all_times * all_weights).sum(axis=1)
     quantiles = _quantiles(all_times, all_weights, waits)
     return _FirstPhases(means, quantiles, *backlog.shares())
@@ -1023,18 +1039,21 @@ class _Backlog:
 
     def __init__(self, rounds: _MeanRounds, present: Array, queued: Array) -> None:
         self._rounds = rounds
-        self._rate = rounds.rate
-        self._units = rounds.units
+        # Customers of different work come as fewer with equal and larger work would: the work that
+        # comes in a time has the same mean and variance.
+        together = 1 + rounds.first_variation
+        self._rate = rounds.rate / together
+        self._units = rounds.units * together
         self._with_first = present[1]
         self._room, self._work, self._most = self._in_pieces(rounds, present[1])
         number = np.arange(int(self.sizes(rounds, present[1]).max()))
-        units = np.minimum(number * rounds.units / self._work, self._room)
-        self._queued = np.maximum(number / self._work - 1, 0.0)
+        units = np.minimum(number * self._units / self._work, self._room)
+        self._queued = np.maximum(number * together / self._work - 1, 0.0)
         without_limit = self._present_without_limit(present, queued)
         self._present = np.where(number > 0, np.minimum(without_limit, self._largest()), present[0])
         self._times = rounds.time(self._present, units)
         # A round takes a whole number of pieces; what that rounds off, its time makes up for.
-        rounded = rounds.units / self._room * self._most / self._work
+        rounded = self._units / self._room * self._most / self._work
         full = (self._times + self._blocked(without_limit)) * rounded
         self._times = np.where(number >= self._most, full, self._times)
         self._left = np.maximum(number - self._most, 0)
@@ -1087,7 +1106,7 @@ class _Backlog:
         begun = self._present[:, :reached, None, None]
         lasts = np.exp(-count / 2 / self._rounds.steps[:, :, None, None])
         at_last = self._largest()[:, :, None, None]
-        several = (self._units > self._room)[:, :, None, None]
+        several = (self._rounds.units > self._room)[:, :, None, None]
         later = np.where(several, at_last - (at_last - begun) * lasts, begun)
         later = np.broadcast_to(later, count.shape).reshape(len(count), -1)
         one = self._rounds.time(later, self._room) + self._blocked(later)
@@ -1096,8 +1115,9 @@ class _Backlog:
     @staticmethod
     def _in_pieces(rounds: _MeanRounds, present: Array) -> tuple[Array, Array, Array]:
         """Return the units of first phases in a round, and pieces of a customer and of a round."""
+        together = 1 + rounds.first_variation
         room = np.minimum(rounds.room(present), MOST_PIECES // 4 * rounds.units)
-        pieces = [_pieces(needed) for needed in (rounds.units / room).ravel().tolist()]
+        pieces = [_pieces(needed) for needed in (together * rounds.units / room).ravel().tolist()]
         work, most = np.array(pieces, dtype=float).T
         return room, work[:, None], most[:, None]
 
@@ -1141,7 +1161,7 @@ class _Backlog:
 
     def first_phase(self) -> tuple[Array, Array]:
         """Return times from an arrival to the end of the first phase, and how probable each is, by
-        point, by whether others come behind, by the number at the beginning of the round of the
+        point, by its own work and whether others come behind, by the number at the beginning of the round of the
         arrival, by the place in it, and by how many came in it before.
 
         A customer arrives in a round with a probability in proportion to its time, at a place
@@ -1160,17 +1180,21 @@ class _Backlog:
         before = np.arange(float(_most_before(float((rate * times).max()))))
         weights = chances[:, :reached, None, None] * _poisson(rate * passed, before)
         piece = self._units / self._work
-        ahead = (self._left[:, :reached] * piece)[:, :, None, None] + units * (before + 1)
-        full_rounds = np.ceil(ahead / room - 1e-9) - 1
-        full = self._full_rounds(full_rounds, reached)
-        # Behind it others come until its last round: none, or some in their mean.
-        expected = rate * (rest + full)
-        none_behind = np.exp(-expected)
-        last = ahead - full_rounds * room
-        more = units * expected / np.maximum(1 - none_behind, 1e-9)
-        ends = [rest + full + self._time_of(part) for part in (last, last + more)]
-        weights_behind = np.stack([weights * none_behind, weights * (1 - none_behind)], axis=1)
-        return np.stack(ends, axis=1), weights_behind / weights_behind.sum(
+        others = (self._left[:, :reached] * piece)[:, :, None, None] + units * before
+        all_ends, all_weights = [], []
+        for work in self._rounds.first_work():
+            ahead = others + work[:, :, None, None]
+            full_rounds = np.ceil(ahead / room - 1e-9) - 1
+            full = self._full_rounds(full_rounds, reached)
+            # Behind it others come until its last round: none, or some in their mean.
+            expected = rate * (rest + full)
+            none_behind = np.exp(-expected)
+            last = ahead - full_rounds * room
+            more = units * expected / np.maximum(1 - none_behind, 1e-9)
+            all_ends += [rest + full + self._time_of(part) for part in (last, last + more)]
+            all_weights += [weights * none_behind, weights * (1 - none_behind)]
+        weights_behind = np.stack(all_weights, axis=1)
+        return np.stack(all_ends, axis=1), weights_behind / weights_behind.sum(
             axis=(1, 2, 3, 4), keepdims=True
         )
 
@@ -1288,15 +1312,17 @@ def _first_phase_closed(
     if needed > 1:
         by_time = away / (away + mean_round)
         outside /= by_time * full / mean_round + 1 - by_time
+    variation = float(rounds.first_variation[0, 0])
+    works = [float(work[0, 0]) for work in rounds.first_work()]
     queue = busy = 0.0
     for number in range(1, customers + 1):
-        residence = needed * (1 + queue - busy / 2)
+        residence = needed * (1 + queue - busy * (1 - variation) / 2)
         cycle = max(residence, 1.0) + outside
         queue = number * residence / cycle
         busy = number * needed / cycle
     # Who comes at once after a visit comes at the end of a round with all others that did; others
     # meet a round with a probability in proportion to its time, and wait for half of it.
-    taken = math.ceil(needed - 1e-9)
+    taken = sum(math.ceil(work / room - 1e-9) for work in works) / len(works)
     rest = 0.0
     together = (customers - 1) / cycle
     if away:
@@ -1314,7 +1340,9 @@ def _first_phase_closed(
     waiting = max(residence - max(needed, 1.0), 0.0) * full
     own = plain * taken + extra
     if needed < 1:
-        own = _shared_round(rounds, present, together, customers)
+        own = sum(
+            _shared_round(rounds, present, together, customers, work) for work in works
+        ) / len(works)
     steady = rest + own + waiting
     if not point.visits:
         return steady
@@ -1323,7 +1351,9 @@ def _first_phase_closed(
     return begin / point.visits + (1 - 1 / point.visits) * steady
 
 
-def _shared_round(rounds: _MeanRounds, present: float, together: float, customers: int) -> float:
+def _shared_round(
+    rounds: _MeanRounds, present: float, together: float, customers: int, work: float
+) -> float:
     """Return the mean time of the round of a first phase with others, whose number is binomial; what
     the budget has no room for follows in further rounds [s].
 
@@ -1333,12 +1363,13 @@ def _shared_round(rounds: _MeanRounds, present: float, together: float, customer
     present : customers in the second phase [1]
     together : mean number of others [1]
     customers : largest number of first phases [1]
+    work : of this first phase [units]
     """
     from scipy.stats import binom
 
     number = np.arange(float(customers))
     chances = binom.pmf(number, customers - 1, min(together / max(customers - 1, 1), 1.0))
-    units = (number + 1) * rounds.units[0, 0]
+    units = number * rounds.units[0, 0] + work
     room = float(rounds.room(present)[0, 0])
     whole = np.ceil(units / room - 1e-9) - 1
     full = float(rounds.time(present, room)[0, 0]) if whole.any() else 0.0
