@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,11 +11,11 @@ import pytest
 from slipstick.answer import Answer
 from slipstick.api import load, solve
 from slipstick.errors import ModelError, NoAnswerError, SpecError
-from slipstick.expression.nodes import RATE, Number, Parameter
+from slipstick.expression.nodes import RATE, TIME, Number, Parameter
 from slipstick.late import np
 from slipstick.sim.settings import Simulation
 from slipstick_rounds.formula import BatchServerFormula
-from slipstick_rounds.model import BatchServer, OpenCustomers, RoundPhase
+from slipstick_rounds.model import BatchServer, ClosedCustomers, OpenCustomers, RoundPhase
 from slipstick_rounds.round_run import closed_run
 
 COMMIT: dict[str, Any] = {
@@ -180,19 +181,52 @@ def test_first_phases_of_several_rounds_wait_as_simulated() -> None:
         assert number(formula, name) == pytest.approx(number(run, name), rel=0.15)
 
 
+def test_a_wait_for_few_places_comes_before_the_first_phase() -> None:
+    """It was counted once more in the rounds of the first phase, which was 163 % too long."""
+    values = {**lengths(512, 100, 256), "parameters.slots": 4.0, "parameters.rate": "3.5 /s"}
+    formula = solve("llm-serving", values, method="formula")
+    assert number(formula, "load") == pytest.approx(0.6, abs=0.1)
+    settings = Simulation(seed=314, cycles=2500)
+    run = solve("llm-serving", values, method="simulation", simulation=settings)
+    name = "phase_time[prompt]"
+    assert number(formula, name) == pytest.approx(number(run, name), rel=0.15)
+    with pytest.raises(NoAnswerError, match="does not know how long customers wait for a place"):
+        solve("llm-serving", {**values, "parameters.rate": "5 /s"}, method="formula")
+
+
+def test_first_phases_of_different_work_are_as_simulated() -> None:
+    """By the mean of the work, 95 of 100 were 45 % too short at a low load; of a closed population, where
+    some first phases take a round and others two, the mean was 22 % too short.
+    """
+    values = {**lengths(4096, 200, 2048), "parameters.shortest": 0.1}
+    settings = Simulation(seed=315, cycles=1500)
+    values["parameters.rate"] = "0.5 /s"
+    formula = solve("llm-serving", values, method="formula")
+    run = solve("llm-serving", values, method="simulation", simulation=settings)
+    for name in ("phase_time[prompt]", "phase_time_quantile[prompt,0.95]"):
+        assert number(formula, name) == pytest.approx(number(run, name), rel=0.1)
+    model = load("llm-serving", set={**lengths(279, 204, 263), "parameters.shortest": 0.81})
+    assert isinstance(model, BatchServer)
+    closed = replace(model, customers=ClosedCustomers(Number(4.0), Number(0.0, TIME)))
+    run = solve(closed, method="simulation", simulation=settings)
+    formula = solve(closed, method="formula")
+    name = "phase_time[prompt]"
+    assert number(formula, name) == pytest.approx(number(run, name), rel=0.08)
+
+
 def test_the_formula_refuses_long_first_phases_that_wait_for_memory() -> None:
     values = {**lengths(16607, 569, 3984), "parameters.rate": "0.7 /s"}
-    with pytest.raises(NoAnswerError, match="does not know how long customers wait for one"):
+    with pytest.raises(NoAnswerError, match="does not know how long customers wait for a place"):
         solve("llm-serving", values, method="formula")
     values["parameters.rate"] = "0.4 /s"
     assert solve("llm-serving", values, method="formula").find("load")
 
 
-def test_the_formula_says_that_first_phases_of_a_closed_population_may_be_too_short() -> None:
+def test_the_formula_says_how_far_first_phases_of_a_closed_population_may_be_off() -> None:
     closed = solve(changed(TWO, customers={"population": 8}), method="formula")
     words = (
-        "in a closed population first phases of about a round or more were up to 22 % shorter than"
-        " simulated, and up to three fifths longer where second phases fill the budget"
+        "in a closed population first phases were up to 15 % off simulated ones, and up to three fifths"
+        " longer where second phases fill the budget"
     )
     assert words in closed.notes
     assert words not in solve(TWO, method="formula").notes
@@ -235,7 +269,7 @@ def test_a_population_beyond_the_budget_waits_for_its_first_phases() -> None:
 
 def test_the_formula_says_where_its_errors_are_large_or_not_measured() -> None:
     """Second phases of three and of 24 first phases, and loads of 0.29 and of 0.82."""
-    short = "the time of a unit of them was up to 40 % longer than simulated"
+    short = "the time of a unit of them was up to 30 % longer than simulated"
     above = "errors of the formula beside simulation were measured up to a load of 0.8"
 
     def notes(output: float, rate: float) -> str:
@@ -324,7 +358,7 @@ def places_as_a_queue(rate: float, places: int, service: float) -> np.ndarray[An
     return ends[places:] - service - arrivals
 
 
-@pytest.mark.parametrize("load_of_places", [0.6, 0.8, 0.9])
+@pytest.mark.parametrize("load_of_places", [0.6, 0.78])
 def test_waits_for_a_place_are_those_of_servers_with_constant_times(load_of_places: float) -> None:
     """Where all rounds take 10 ms, a place is a server that is taken for 101 rounds: M/D/c. Of
     exponential times the wait was up to twice as long.
@@ -359,7 +393,8 @@ def test_places_are_held_in_the_first_phase_too() -> None:
     }
     with pytest.raises(NoAnswerError, match="the server is saturated: load 1"):
         solve(changed(model, budget=120, customers={"arrivals": "15.9 /s"}), method="formula")
-    assert number(solve(changed(model, budget=1000), method="formula"), "load") < 0.9
+    light = changed(model, budget=1000, customers={"arrivals": "11 /s"})
+    assert number(solve(light, method="formula"), "load") < 0.8
 
 
 def test_a_second_prompt_in_a_round_makes_it_longer_than_the_first() -> None:
@@ -374,7 +409,7 @@ def test_a_second_prompt_in_a_round_makes_it_longer_than_the_first() -> None:
     }
     values = {"parameters.rate": "110 /s"}
     formula = solve(model, values, method="formula")
-    settings = Simulation(seed=314, cycles=4000)
+    settings = Simulation(seed=314, cycles=2500)
     run = solve(model, values, method="simulation", simulation=settings)
     for name in ("time_per_unit[answer]", "phase_time[prompt]", "served"):
         assert number(formula, name) == pytest.approx(number(run, name), rel=0.08)
