@@ -174,8 +174,8 @@ def glossary(term: str | None) -> int:
       slipstick glossary "service demand"
     """
     if term is None:
-        path = Path(__file__).parent.parent / "documentation" / "glossary.md"
-        return write_text(path.read_text("utf-8"), None)
+        glossary_path = Path(__file__).parent.parent / "documentation" / "glossary.md"
+        return write_text(glossary_path.read_text("utf-8"), None)
     return write_text(glossary_text(term), None)
 
 

@@ -167,8 +167,8 @@ def print_json(document: dict[str, Any]) -> None:
 
 def plain_problems(problems: Iterable[Problem]) -> list[dict[str, Any]]:
     """Return problems as plain data for JSON."""
-    keys = ("file", "line", "column", "path", "message")
-    return [{key: getattr(problem, key) for key in keys} for problem in problems]
+    problem_keys = ("file", "line", "column", "path", "message")
+    return [{key: getattr(problem, key) for key in problem_keys} for problem in problems]
 
 
 def text_node(text: str, option: str) -> Scalar:

@@ -182,9 +182,9 @@ def status(folder: Path, as_json: bool) -> int:
     from slipstick.report.folder import written
     from slipstick.study.journal import stored_points
 
-    (report, damaged_files), stored = written(folder), stored_points(folder)
+    (report, damaged_files), stored_results = written(folder), stored_points(folder)
     # A run that was killed before its first report has left only its points.
-    command = str(report.get("command") or stored.run_description.get("command", ""))
+    command = str(report.get("command") or stored_results.run_description.get("command", ""))
     if not command:
         raise InputError(f"there is no report in {folder}, and no points of one")
     differences = [*damaged_files]
@@ -192,8 +192,8 @@ def status(folder: Path, as_json: bool) -> int:
     read_error = ""
     try:
         point_count, changes = _points_and_differences(
-            stored.run_description.get("command") or command,
-            stored.run_description.get("started in", ""),
+            stored_results.run_description.get("command") or command,
+            stored_results.run_description.get("started in", ""),
             report,
         )
         differences += changes
@@ -210,14 +210,14 @@ def status(folder: Path, as_json: bool) -> int:
             {
                 **document,
                 "points": point_count,
-                "kept": stored.points,
-                "failed": stored.failed,
-                "running": stored.running,
+                "kept": stored_results.points,
+                "failed": stored_results.failed,
+                "running": stored_results.running,
             }
         )
         return DONE
     _print_status(folder, command, report, differences, read_error)
-    _print_points(stored, point_count)
+    _print_points(stored_results, point_count)
     return DONE
 
 
@@ -278,20 +278,22 @@ def _print_status(
         echo(f"{folder} is up to date: {command}")
 
 
-def _print_points(stored: StoredPoints, point_count: int | None) -> None:
-    if not stored.points:
+def _print_points(stored_results: StoredPoints, point_count: int | None) -> None:
+    if not stored_results.points:
         return
-    total_points = int(stored.run_description.get("points", point_count or 0))
+    total_points = int(stored_results.run_description.get("points", point_count or 0))
     # Questions such as seek solve more points than cases and sweeps have, as many as they need.
-    has_more = stored.points > total_points
+    has_more = stored_results.points > total_points
     of_total = "" if has_more else f" of {total_points}"
-    failed_in_words = f", {stored.failed} of them without an answer" if stored.failed else ""
+    failed_in_words = (
+        f", {stored_results.failed} of them without an answer" if stored_results.failed else ""
+    )
     echo(
-        f"{stored.points}{of_total} points are"
+        f"{stored_results.points}{of_total} points are"
         f" kept{', those of questions included' if has_more else ''}"
         f"{failed_in_words}; a run solves those that are missing or have changed"
     )
-    if stored.running:
+    if stored_results.running:
         echo("a run is under way")
 
 

@@ -315,8 +315,8 @@ class _FormulaReader:
     def sum(self, depth: int) -> _ParsedPart:
         terms = [self._product(depth)]
         while sign := self.accept("+", "-"):
-            after = self._current_token
-            if (sign.text, after.text) == ("+", "-") and after.column == sign.column + 1:
+            next_token = self._current_token
+            if (sign.text, next_token.text) == ("+", "-") and next_token.column == sign.column + 1:
                 raise FormulaError("a range is written LOW..HIGH, not with '+-'", sign.column)
             next_term = self._product(depth)
             if sign.text == "-":
@@ -383,12 +383,12 @@ class _FormulaReader:
             and exponent.dimension == COUNT
             and exponent.value in _EXPONENTS
         ):
-            allowed_exponents = (
+            exponents_text = (
                 f"a whole number from {_EXPONENTS[0]} to {_EXPONENTS[-1]}, written out (others by"
                 " pow(x, y), of plain numbers)"
             )
             raise FormulaError(
-                f"an exponent must be {allowed_exponents}; got {short(repr(exponent))}",
+                f"an exponent must be {exponents_text}; got {short(repr(exponent))}",
                 exponent_token.column,
             )
         return self._applied_part(sign, lambda expr: expr ** int(exponent.value), base)

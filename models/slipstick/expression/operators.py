@@ -148,11 +148,11 @@ def _fold(numpy_name: str) -> Evaluation:
     """
 
     def fold_operands(operands: Sequence[Array], out: Array) -> None:
-        function, (accumulated, *remaining) = getattr(np, numpy_name), operands
-        while len(remaining) > 1 and len(accumulated) == len(remaining[0]) == 1:
-            accumulated = function(accumulated, remaining.pop(0))
-        function(accumulated, remaining[0], out=out)
-        for operand in remaining[1:]:
+        function, (accumulated, *remaining_operands) = getattr(np, numpy_name), operands
+        while len(remaining_operands) > 1 and len(accumulated) == len(remaining_operands[0]) == 1:
+            accumulated = function(accumulated, remaining_operands.pop(0))
+        function(accumulated, remaining_operands[0], out=out)
+        for operand in remaining_operands[1:]:
             function(out, operand, out=out)
 
     return fold_operands

@@ -1518,11 +1518,11 @@ class Model:
         assert isinstance(resource, HeldResource)
         return resource
 
-    def taken_together(self, outer: Hold) -> tuple[Hold, ...]:
+    def taken_together(self, outer_hold: Hold) -> tuple[Hold, ...]:
         """Return the holds, from an outer one inwards, whose locks are acquired at one moment
         because they are directly inside each other.
         """
-        nested_holds = [outer]
+        nested_holds = [outer_hold]
         while isinstance(inner_hold := nested_holds[-1].body, Hold) and all(
             isinstance(lock, Lock) and lock.together
             for lock in (

@@ -531,12 +531,14 @@ def _fastest(activities_and_times: list[tuple[Activity, Expr]]) -> tuple[Activit
     return choose(*choose_options), minimum(*(time for _, time in activities_and_times))
 
 
-def _longest(first: tuple[Activity, Expr], second: tuple[Activity, Expr]) -> tuple[Activity, Expr]:
+def _longest(
+    first_with_time: tuple[Activity, Expr], second_with_time: tuple[Activity, Expr]
+) -> tuple[Activity, Expr]:
     """Return the longer of two overlapping activities, with its time; the other adds none."""
-    first_is_shorter = select(first[1], second[1], 1, 0)
-    return choose((first_is_shorter, second[0]), (1 - first_is_shorter, first[0])), maximum(
-        first[1], second[1]
-    )
+    first_is_shorter = select(first_with_time[1], second_with_time[1], 1, 0)
+    return choose(
+        (first_is_shorter, second_with_time[0]), (1 - first_is_shorter, first_with_time[0])
+    ), maximum(first_with_time[1], second_with_time[1])
 
 
 def protocol_time(network: Network, size: Expr) -> Expr:

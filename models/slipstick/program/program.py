@@ -301,12 +301,12 @@ def checked_input(program_input: Input, value: InputValue | float) -> InputValue
 
 def _checked_word(program_input: Input, value: InputValue | float) -> str:
     if not isinstance(value, str):
-        choices = (
+        choices_text = (
             ", ".join(program_input.options)
             if program_input.options
             else f"the machine's {program_input.named}, or none"
         )
-        raise ModelError(f"{program_input.name} is a word, one of {choices}; got {value!r}")
+        raise ModelError(f"{program_input.name} is a word, one of {choices_text}; got {value!r}")
     if program_input.options and value not in program_input.options:
         raise ModelError(
             f"{program_input.name} cannot be {value!r}{did_you_mean(value, program_input.options)}"

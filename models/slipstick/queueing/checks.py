@@ -55,9 +55,9 @@ class _SolutionCheck:
         self.network = network
         self.method = solution.method
         self.tolerance = tolerance
-        names = ("throughput", "residence", "queue", "utilization")
+        field_names = ("throughput", "residence", "queue", "utilization")
         self.throughputs, self.residences, self.queues, self.utilizations = (
-            getattr(solution, name).real for name in names
+            getattr(solution, name).real for name in field_names
         )
         self.probability_by_station = [
             None if probabilities is None else probabilities.real

@@ -85,21 +85,21 @@ def offered_load(network: NetworkArrays) -> Array:
     return load
 
 
-def saturation_reasons(network: NetworkArrays, limited: Array | None = None) -> dict[int, str]:
+def saturation_reasons(network: NetworkArrays, is_limited: Array | None = None) -> dict[int, str]:
     """Return the points at which open classes saturate a station, by number, each with a message
     that names the first such station.
 
     Parameters
     ----------
     network : what is asked of which station
-    limited : stations that are never saturated, because they lose customers (K,)
+    is_limited : stations that are never saturated, because they lose customers (K,)
     """
     reason_by_point: dict[int, str] = {}
     if network.all_closed:
         return reason_by_point
     load = offered_load(network).real
     for station in np.flatnonzero(
-        ~network.delays if limited is None else ~network.delays & ~limited
+        ~network.delays if is_limited is None else ~network.delays & ~is_limited
     ).tolist():
         capacity = np.broadcast_to(highest_speed(network, station).real, len(load))
         is_saturated = (load[:, station] >= capacity) & (load[:, station] > 0)

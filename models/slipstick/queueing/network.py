@@ -485,13 +485,13 @@ def quotient(numerator: Array, denominator: Array, otherwise: float = 0.0) -> Ar
     )
 
 
-def have_one_value(values: Array, visited: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def have_one_value(values: Array, is_visited: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Return the stations at which all visiting classes have the same value (..., K), from arrays
     (..., R, K).
     """
-    largest_value = np.max(values.real, axis=-2, where=visited, initial=0.0)
+    largest_value = np.max(values.real, axis=-2, where=is_visited, initial=0.0)
     has_one_value: NDArray[np.bool_] = largest_value <= np.min(
-        values.real, axis=-2, where=visited, initial=np.inf
+        values.real, axis=-2, where=is_visited, initial=np.inf
     )
     return has_one_value
 

@@ -421,13 +421,13 @@ def _undecided_text(check: Verdict) -> str:
     undecided_names = [
         name for name, verdict_word in check.parts.items() if verdict_word == UNDECIDED
     ]
-    first_names = ", ".join(undecided_names[:_MOST_UNDECIDED])
+    first_names_text = ", ".join(undecided_names[:_MOST_UNDECIDED])
     other_count = (
         f" and {len(undecided_names) - _MOST_UNDECIDED} more"
         if len(undecided_names) > _MOST_UNDECIDED
         else ""
     )
-    return f" (undecided: {first_names}{other_count})" if undecided_names else ""
+    return f" (undecided: {first_names_text}{other_count})" if undecided_names else ""
 
 
 def _settings_lines(
@@ -703,12 +703,12 @@ def _limit_lines(limit: Limit) -> list[str]:
         f"{equal_stages[0]} to {equal_stages[-1]} {time} each" if len(equal_stages) > 2 else ""
         for time, equal_stages in times_and_stages
     ]
-    stage_texts = ", ".join(
+    stages_text = ", ".join(
         range_text or ", ".join(f"{stage} {time}" for stage in equal_stages)
         for range_text, (time, equal_stages) in zip(range_texts, times_and_stages, strict=True)
     )
     first_line = wrapped(
-        f"{limit.pipeline} is limited by {limit.stage} (one item: {stage_texts})", _INDENT
+        f"{limit.pipeline} is limited by {limit.stage} (one item: {stages_text})", _INDENT
     )
     further_lines = [
         f"{_INDENT}{takeover.path}, {quantity(takeover.now, takeover.unit)} now:"

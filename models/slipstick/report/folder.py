@@ -284,9 +284,9 @@ def written(folder: Path) -> tuple[Mapping[str, Any], list[str]]:
     ----------
     folder : of the report; both are empty of one without
     """
-    ready = folder / WORK / READY
-    if ready.exists():
-        return read_manifest(ready), [INTERRUPTED]
+    ready_path = folder / WORK / READY
+    if ready_path.exists():
+        return read_manifest(ready_path), [INTERRUPTED]
     manifest = read_manifest(folder / INPUTS)
     return manifest, [
         f"{name} is not as it was written"

@@ -559,8 +559,8 @@ def losses_sentence(left_out: Mapping[str, str]) -> str:
     >>> losses_sentence({"shares": "tasks share p3 equally (line 12)"})
     'left out by the import: shares (tasks share p3 equally (line 12))'
     """
-    losses = "; ".join(f"{name} ({change})" for name, change in left_out.items())
-    return f"left out by the import: {losses}"
+    losses_text = "; ".join(f"{name} ({change})" for name, change in left_out.items())
+    return f"left out by the import: {losses_text}"
 
 
 def folds(widths: Sequence[int], width: int, gap: int) -> list[list[int]]:
@@ -746,8 +746,8 @@ def ascii_only(text: str) -> str:
     """
     # Accents are separated from their letters and dropped, so that "Poincaré" stays readable.
     decomposed = unicodedata.normalize("NFKD", text.translate(_ASCII_SIGNS))
-    base_signs = "".join(sign for sign in decomposed if not unicodedata.combining(sign))
-    return base_signs.encode("ascii", "replace").decode("ascii")
+    base_text = "".join(sign for sign in decomposed if not unicodedata.combining(sign))
+    return base_text.encode("ascii", "replace").decode("ascii")
 
 
 def terminal_width() -> int:

@@ -467,9 +467,9 @@ def _basis_sentence(results: Results, value_names: Sequence[str]) -> str:
         question.doubt(results.words) for question in results.questions.values()
     )
     clause_list += [note for note in results.notes if note.startswith(ABSENT)]
-    clauses = "; ".join(clause_list) or "measured values are as certain as their source"
+    clauses_text = "; ".join(clause_list) or "measured values are as certain as their source"
     # A note may name the key to write; a head has none.
-    return re.sub(r" \([a-z_]+(?:\.[a-z_]+)+\)", "", clauses)
+    return re.sub(r" \([a-z_]+(?:\.[a-z_]+)+\)", "", clauses_text)
 
 
 def _distinct_doubts(doubts: Iterable[str]) -> Iterator[str]:

@@ -562,11 +562,11 @@ def gallery(folders: Sequence[Path]) -> str:
             question_text = (
                 "" if about_paragraphs[0].startswith("Source: ") else about_paragraphs[0]
             )
-            shown_findings = "\n".join(findings.splitlines()[:_MOST_NAMES])
+            findings_text = "\n".join(findings.splitlines()[:_MOST_NAMES])
             blocks += [
                 f"## [{title.removeprefix('# ')}]({folder.name}/report.md)",
                 picture,
                 question_text,
-                shown_findings,
+                findings_text,
             ]
     return "\n\n".join(block for block in blocks if block) + "\n"

@@ -359,8 +359,8 @@ def case_table(results: Results, names: Sequence[str]) -> ResultTable:
         ]
         # The page has a section of its own on limiting stages.
         columns.append(ResultColumn(f"limit[{name}]", stages, on_page=False))
-    failed = {row: answer.failed for row, answer in enumerate(answers) if answer.failed}
-    return ResultTable("", columns, Provenance.of(answers), failed)
+    reason_by_row = {row: answer.failed for row, answer in enumerate(answers) if answer.failed}
+    return ResultTable("", columns, Provenance.of(answers), reason_by_row)
 
 
 def tidy_columns(results: Results, value_names: Sequence[str]) -> dict[str, TidyColumn]:

@@ -456,8 +456,8 @@ class Sweep(Labelled, ShownAsTables):
         )
 
     def __repr__(self) -> str:
-        size_texts = ", ".join(f"{path}: {len(values)}" for path, values in self.coords.items())
-        return f"<Sweep of {len(self)} points ({size_texts}) with {len(self.columns)} columns>"
+        sizes_text = ", ".join(f"{path}: {len(values)}" for path, values in self.coords.items())
+        return f"<Sweep of {len(self)} points ({sizes_text}) with {len(self.columns)} columns>"
 
     def to_dict(self) -> dict[str, Array | list[str | None]]:
         """Return every point as a row of flat columns: the cases, the axes, the values, and how

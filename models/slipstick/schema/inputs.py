@@ -353,7 +353,7 @@ def resolve(settings: Settings, library: Library) -> Inputs:
     ------
     SpecError : a name is unknown, a file is wrong, or a path leads nowhere
     """
-    settings, uncertain = separate_uncertain(settings, library)
+    settings, uncertain_values = separate_uncertain(settings, library)
     options = solver_options(settings)
     model_settings = {path: node for path, node in settings.items() if not is_solver_option(path)}
     if (
@@ -361,7 +361,7 @@ def resolve(settings: Settings, library: Library) -> Inputs:
     ):  # only solver options are given; their place is where the model is missing
         _program_of_workload(settings, library)
     inputs = replace(
-        _inputs_of_model(model_settings, library), options=options, uncertain=uncertain
+        _inputs_of_model(model_settings, library), options=options, uncertain=uncertain_values
     )
     _refuse_unfit_method(inputs, settings)
     return inputs

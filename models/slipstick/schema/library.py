@@ -362,18 +362,22 @@ class Library:
             return loaded_tree
         mark = at_mark or Mark(reference, 0, 0)
         try:
-            path = find(spec_kind, reference, folder_of_file)
+            file_path = find(spec_kind, reference, folder_of_file)
         except UnknownNameError as error:
             raise mark.error(str(error), at_path) from None
-        message = _endless_message(path, extending_paths)
+        message = _endless_message(file_path, extending_paths)
         # A missing file is a mistake of the spec that names it, not of a command.
-        if folder_of_file is not None and reference != STANDARD_INPUT and not os.path.lexists(path):
-            message = f"there is no file {short(reference)}{nearest_file(path)}"
+        if (
+            folder_of_file is not None
+            and reference != STANDARD_INPUT
+            and not os.path.lexists(file_path)
+        ):
+            message = f"there is no file {short(reference)}{nearest_file(file_path)}"
         if message:
             raise mark.error(message, at_path)
-        tree = self._read(path)
+        tree = self._read(file_path)
         _refuse_other_kind(spec_kind, tree)
-        resolved_tree = self._resolve_file(spec_kind, tree, (*extending_paths, path))
+        resolved_tree = self._resolve_file(spec_kind, tree, (*extending_paths, file_path))
         if not extending_paths:  # what is read by way of `extends` is not whole
             self._loaded[spec_kind, reference, folder_of_file] = resolved_tree
         return resolved_tree
@@ -382,10 +386,12 @@ class Library:
         """Return the kind of the file that a spec names at a place; empty if there is no such file,
         or it has no kind.
         """
-        path = find("", reference, self._folder(at_mark))
+        file_path = find("", reference, self._folder(at_mark))
         try:
             return (
-                kind_of(self._read(path)) if path.is_file() or str(path) == STANDARD_INPUT else ""
+                kind_of(self._read(file_path))
+                if file_path.is_file() or str(file_path) == STANDARD_INPUT
+                else ""
             )
         # What is wrong with the file is reported when it is loaded.
         except SpecError:
@@ -601,11 +607,11 @@ def kind_of(tree: Table) -> str:
         ((key, entry.key_mark) for key, entry in tree.entries.items()), ("", tree.mark)
     )
     if key not in KINDS:
-        kind_examples = ", ".join(f"'{spec_kind}: 1'" for spec_kind in KINDS)
+        examples_text = ", ".join(f"'{spec_kind}: 1'" for spec_kind in KINDS)
         suggestion = did_you_mean(key, list(KINDS))
         raise mark.error(
             "begin with the kind of spec, one of"
-            f" {kind_examples}{suggestion if 'did you mean' in suggestion else ''}",
+            f" {examples_text}{suggestion if 'did you mean' in suggestion else ''}",
             key,
         )
     return key

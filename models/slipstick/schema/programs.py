@@ -55,12 +55,12 @@ def machines_for(program: Program) -> list[str]:
     costs of the operating system.
     """
     library = Library()
-    machines = {name: library.load("machine", name) for name in names("machine")}
+    machine_tree_by_name = {name: library.load("machine", name) for name in names("machine")}
     return [
         name
-        for name, machine in machines.items()
-        if _fits_machine(program, machine)
-        and (is_shared_memory(machine) or at(machine, ["memory", "page"]) is not None)
+        for name, machine_tree in machine_tree_by_name.items()
+        if _fits_machine(program, machine_tree)
+        and (is_shared_memory(machine_tree) or at(machine_tree, ["memory", "page"]) is not None)
     ]
 
 
@@ -83,11 +83,11 @@ def _refuse_unfit_machine(program: Program, reference: Node, machine: Node) -> N
         machine_kind = "a network"
         if program.machine is not SharedMemory:
             needed_kind, machine_kind = machine_kind, needed_kind
-        fitting_names = ", ".join(machines_for(program))
+        fitting_names_text = ", ".join(machines_for(program))
         message = (
             f"{program.name} runs on a machine with {needed_kind}, and this one has"
             f" {machine_kind}; name one of"
-            f" {fitting_names}"
+            f" {fitting_names_text}"
         )
         raise input_problem(reference, "machine", message)
 
@@ -100,11 +100,11 @@ def program_inputs(
     mark = reference.mark if reference is not None else Mark("", 1, 1)
     if "machine" not in settings:
         refuse_mistyped("machine", settings)
-        fitting_names = ", ".join(machines_for(PROGRAMS[name]))
+        fitting_names_text = ", ".join(machines_for(PROGRAMS[name]))
         raise input_problem(
             settings.get("model"),
             "machine",
-            f"{name} runs on a machine; name one of {fitting_names}",
+            f"{name} runs on a machine; name one of {fitting_names_text}",
         )
     machine = machine_tree(settings, library)
     _refuse_unfit_machine(PROGRAMS[name], settings["machine"], machine)

@@ -197,14 +197,14 @@ def _fit_of(
             {"value": value_node.value, "source": source_text}, node.mark
         )
     variance_factor = spec.widened**2
-    uncertain = UncertainValues(
+    fitted_values = UncertainValues(
         tuple(paths),
         tuple(centre),
         tuple(tuple(variance_factor * entry for entry in row) for row in covariance),
         dict(spec.noise),
         source_text,
     )
-    return uncertain, node_by_path
+    return fitted_values, node_by_path
 
 
 def _named_owners(settings: Mapping[str, Node], spec: FittedSpec) -> dict[str, str]:

@@ -111,11 +111,12 @@ def values_without_method(study: StudyContext, cases: Mapping[str, Evaluator]) -
             cases_with_value = [case for case in cases.values() if name in case.names]
             # One case with a formula is enough for a condition to have a value.
             if cases_with_value and all(_needs_simulation(case, name) for case in cases_with_value):
-                methods = ", ".join(
+                methods_text = ", ".join(
                     sorted({str(case.built.options.method) for case in cases_with_value})
                 )
                 message = (
-                    f"{split_name(name)[0]} has no formula here, and the method is {methods}; write"
+                    f"{split_name(name)[0]} has no formula here, and the method is"
+                    f" {methods_text}; write"
                     f" method: {SIMULATION} in the base, or leave the method out"
                 )
                 problems.append(text_node.mark.problem(message, path))

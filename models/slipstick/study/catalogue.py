@@ -217,14 +217,16 @@ _TITLE_LINES = re.compile(
 def _title_of_spec(kind: str, name: str) -> str:
     """Return the title of a spec; a broken file of the user gets a title that says why."""
     try:
-        path = find(kind, name)
+        file_path = find(kind, name)
         title_match = (
             # Of shipped files only the title is parsed: a list has hundreds of them.
-            _TITLE_LINES.search(file_text(path))
-            if path.resolve().is_relative_to(shipped().resolve())
+            _TITLE_LINES.search(file_text(file_path))
+            if file_path.resolve().is_relative_to(shipped().resolve())
             else None
         )
-        tree = read_text(title_match[0], str(path)) if title_match else Library().load(kind, name)
+        tree = (
+            read_text(title_match[0], str(file_path)) if title_match else Library().load(kind, name)
+        )
         title_node = at(tree, ["title"])
     except SpecError as error:
         return f"(cannot be read: {error.problems[0]})"

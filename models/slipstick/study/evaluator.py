@@ -193,9 +193,9 @@ class Evaluator:
         ------
         KeyboardInterrupt : a simulation was interrupted, so that nothing is written of it
         """
-        available = tuple(name for name in wanted_names if name in self.names)
-        own_answer, *kinds_of_bounds = self.answers(self.solvable.method, shares, available)
-        if kinds_of_bounds:  # as points of a sweep: joined, each end from the tightest
+        available_names = tuple(name for name in wanted_names if name in self.names)
+        own_answer, *other_answers = self.answers(self.solvable.method, shares, available_names)
+        if other_answers:  # as points of a sweep: joined, each end from the tightest
             own_answer = self.solvable.form.points({}).answer(0)
         return replace(own_answer, notes=(*self.built.notes, *own_answer.notes))
 

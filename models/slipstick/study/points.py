@@ -169,7 +169,7 @@ class PointBlock:
     def halves(self) -> tuple[PointBlock, PointBlock]:
         """Return two blocks with half of the points each."""
         slices = slice(0, self.count // 2), slice(self.count // 2, self.count)
-        first, second = (
+        first_half, second_half = (
             replace(
                 self,
                 values={path: values[half] for path, values in self.values.items()},
@@ -178,7 +178,7 @@ class PointBlock:
             )
             for half in slices
         )
-        return first, second
+        return first_half, second_half
 
 
 @dataclass(frozen=True, slots=True)

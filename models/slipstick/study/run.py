@@ -277,8 +277,8 @@ def _case_evaluator(name: str, settings: Settings, study: StudyContext) -> Evalu
             path for path in REFERENCES if settings.get(path) is not study.base.get(path)
         ]
         # A value that fits the base's model may have no place in the model of the case.
-        references = " and ".join(changed_references)
-        hint = f" (case {name} takes it from the base, but has another {references})"
+        references_text = " and ".join(changed_references)
+        hint = f" (case {name} takes it from the base, but has another {references_text})"
         are_from_base = [
             changed_references
             and problem.path in base_settings
@@ -499,12 +499,12 @@ def _run_notes(
     """
     portable_name = study.context.library.portable_name
     for note in (note for question in study.questions.values() for note in question.notes()):
-        path = Path(note.file)
-        yield str(replace(note, file=portable_name(path)) if path.is_file() else note)
+        note_path = Path(note.file)
+        yield str(replace(note, file=portable_name(note_path)) if note_path.is_file() else note)
     yield from asked_notes(study.context)
     yield from study.simulated
     for sweep in sweeps:
-        yield from (f"sweep {sweep.name}: {path} has no effect" for path in sweep.idle)
+        yield from (f"sweep {sweep.name}: {note_path} has no effect" for note_path in sweep.idle)
     yield from _absent_value_notes(study, answers, sweeps)
 
 

@@ -360,10 +360,14 @@ def _point_groups(
         model_values = {
             path: array[condition_holds] for path, array in values.items() if path in model_paths
         }
-        uncertain = group_evaluator if group_evaluator.built.uncertain.paths else None
+        uncertain_evaluator = group_evaluator if group_evaluator.built.uncertain.paths else None
         point_groups.append(
             PointGroup(
-                group_evaluator.solvable, model_values, rows, group_evaluator.built.notes, uncertain
+                group_evaluator.solvable,
+                model_values,
+                rows,
+                group_evaluator.built.notes,
+                uncertain_evaluator,
             )
         )
         row_arrays.append(rows)
@@ -584,9 +588,9 @@ def _sweep_of_blocks(
         quantity: table.columns.get(quantity, np.full(point_count, np.nan))
         for quantity in form_by_quantity
     }
-    failed = _reasons_by_row(plan, columns, table.failed)
+    reason_by_row = _reasons_by_row(plan, columns, table.failed)
     for column in columns.values():
-        column[list(failed)] = np.nan
+        column[list(reason_by_row)] = np.nan
     unit_by_column = {
         quantity: "s" if OVERHEAD in quantity else form.unit(quantity)
         for quantity, form in form_by_quantity.items()
@@ -600,7 +604,7 @@ def _sweep_of_blocks(
         units=unit_by_column,
         limits=table.limits,
         provenance=table.provenance,
-        failed=failed,
+        failed=reason_by_row,
         idle=_axes_without_effect(plan, columns),
         answers=[answer_by_row[row] for row in sorted(answer_by_row)],
     )

@@ -33,20 +33,20 @@ LEAST_SHARE = 0.01
 MOST_SHARES = 5
 
 
-def drawn_settings(uncertain: UncertainValues, count: int = POINTS) -> dict[str, Array]:
+def drawn_settings(uncertain_values: UncertainValues, count: int = POINTS) -> dict[str, Array]:
     """Draw values of all uncertain settings from their joint distribution, (count,) each.
 
     Parameters
     ----------
-    uncertain : the settings
+    uncertain_values : the settings
     count : how many points, a power of two
     """
-    return _settings_at(uncertain, _normal_draws(uncertain, count))
+    return _settings_at(uncertain_values, _normal_draws(uncertain_values, count))
 
 
-def _normal_draws(uncertain: UncertainValues, count: int) -> Array:
+def _normal_draws(uncertain_values: UncertainValues, count: int) -> Array:
     """Draw independent standard normal values, (count, settings)."""
-    coordinate_names = [f"{index:04d}" for index in range(len(uncertain.paths))]
+    coordinate_names = [f"{index:04d}" for index in range(len(uncertain_values.paths))]
     distribution = Uncertainty("normal", 0.0, 1.0)
     column_by_name = sample_points(
         # The stream does not depend on the seed of simulations, so that all cases of a study are
@@ -58,14 +58,14 @@ def _normal_draws(uncertain: UncertainValues, count: int) -> Array:
     return np.column_stack([column_by_name[name] for name in coordinate_names])
 
 
-def _settings_at(uncertain: UncertainValues, normal_draws: Array) -> dict[str, Array]:
+def _settings_at(uncertain_values: UncertainValues, normal_draws: Array) -> dict[str, Array]:
     """Return the settings at standard normal values, (points, settings)."""
     # Not by Cholesky: settings that determine each other have a singular covariance.
-    eigenvalues, eigenvectors = np.linalg.eigh(np.array(uncertain.covariance))
+    eigenvalues, eigenvectors = np.linalg.eigh(np.array(uncertain_values.covariance))
     covariance_root = eigenvectors * np.sqrt(np.maximum(eigenvalues, 0.0))
     # Settings are lognormal: rates and times are positive, and their ranges are given by factors.
-    log_settings = np.array(uncertain.centre) + normal_draws @ covariance_root.T
-    return dict(zip(uncertain.paths, np.exp(log_settings).T, strict=True))
+    log_settings = np.array(uncertain_values.centre) + normal_draws @ covariance_root.T
+    return dict(zip(uncertain_values.paths, np.exp(log_settings).T, strict=True))
 
 
 def columns_of_draws(
@@ -96,10 +96,10 @@ def columns_of_draws(
     varied, point_count : what is varied beside the settings, and at how many points
     quadratic : whether values are taken as quadratic; None: where they are simulated
     """
-    uncertain = case.built.uncertain
+    uncertain_values = case.built.uncertain
     quick_case = _quick_case(case)
-    normal_draws = _normal_draws(uncertain, draw_count)
-    setting_count = len(uncertain.paths)
+    normal_draws = _normal_draws(uncertain_values, draw_count)
+    setting_count = len(uncertain_values.paths)
 
     def solve_draws(normal_values: Array) -> dict[str, Array]:
         # Draws vary slowest: the order in which the columns are reshaped below.
@@ -108,7 +108,7 @@ def columns_of_draws(
         }
         setting_columns = {
             path: np.repeat(column, point_count)
-            for path, column in _settings_at(uncertain, normal_values).items()
+            for path, column in _settings_at(uncertain_values, normal_values).items()
         }
         columns = quick_case.columns({**setting_columns, **varied_columns}, names)
         return {
@@ -237,11 +237,11 @@ def with_intervals(answer: Answer, case: Evaluator) -> Answer:
     ------
     NoAnswerError : a setting shapes the model, so that its range would be many models
     """
-    uncertain = case.built.uncertain
-    if not uncertain.paths or answer.failed:
+    uncertain_values = case.built.uncertain
+    if not uncertain_values.paths or answer.failed:
         return answer
-    _refuse_shaping_settings(case.built, uncertain)
-    setting_draws = drawn_settings(uncertain)
+    _refuse_shaping_settings(case.built, uncertain_values)
+    setting_draws = drawn_settings(uncertain_values)
     # A simulation at each draw would take hours and add its own noise to the interval.
     quick_case = _quick_case(case)
     value_names = set(answer.values) | {quick_case.form.quantity}
@@ -250,9 +250,9 @@ def with_intervals(answer: Answer, case: Evaluator) -> Answer:
     own_columns = quick_case.columns({}, set(columns))
     values = {}
     for name, value in answer.values.items():
-        noise = uncertain.noise.get(name, 0.0)
+        noise = uncertain_values.noise.get(name, 0.0)
         values[name] = _widened(value, columns.get(name), own_columns.get(name), noise)
-    notes = (*_range_notes(quick_case, uncertain, columns, setting_draws), *answer.notes)
+    notes = (*_range_notes(quick_case, uncertain_values, columns, setting_draws), *answer.notes)
     return replace(
         answer, values=values, notes=notes, exact=False, draws={**setting_draws, **columns}
     )
@@ -296,15 +296,15 @@ def bands(
     columns : what was found there [count]
     count : how many points
     """
-    uncertain = case.built.uncertain
+    uncertain_values = case.built.uncertain
     value_names = [name for name in columns if split_name(name)[0] not in ("low", "high", "once")]
-    if not uncertain.paths or not value_names:
+    if not uncertain_values.paths or not value_names:
         return {}
     ends_by_name = {}
     own_columns = _quick_case(case).columns(values, value_names)
     for name, draws in drawn_columns(case, values, value_names, count).items():
         column = columns[name]
-        noise = uncertain.noise.get(name, 0.0)
+        noise = uncertain_values.noise.get(name, 0.0)
         has_answer = np.isfinite(draws)
         answered_draws = np.where(has_answer, draws, np.nan)
         has_band = has_answer.mean(axis=0) > HIGH_PROBABILITY
@@ -363,8 +363,8 @@ def paired_saving(case: Evaluator, changed_case: Evaluator, path: str, factor: f
     return Value(None, "1", float(low), float(high))
 
 
-def _refuse_shaping_settings(built: BuiltModel, uncertain: UncertainValues) -> None:
-    for path in uncertain.paths:
+def _refuse_shaping_settings(built: BuiltModel, uncertain_values: UncertainValues) -> None:
+    for path in uncertain_values.paths:
         if path not in built.parameters or not built.can_vary([path]):
             raise NoAnswerError(
                 f"{path} shapes the model, so it has no range; solve for each of its values"
@@ -407,7 +407,7 @@ def _widened(
 
 def _range_notes(
     case: Evaluator,
-    uncertain: UncertainValues,
+    uncertain_values: UncertainValues,
     columns: Mapping[str, Array],
     setting_draws: Mapping[str, Array],
 ) -> Iterator[str]:
@@ -434,8 +434,8 @@ def _range_notes(
         yield (
             f"ranges hold 9 of 10 values; of the width of {quantity}: {', '.join(shares_in_words)}"
         )
-    if case.form.estimated and 2 * len(uncertain.paths) + 1 < POINTS:
-        run_count = 2 * len(uncertain.paths) + 1
+    if case.form.estimated and 2 * len(uncertain_values.paths) + 1 < POINTS:
+        run_count = 2 * len(uncertain_values.paths) + 1
         yield (
             f"by {run_count} simulations and {len(PROBABILITIES_NEAR_ENDS)} near the ends;"
             " where those are over"
@@ -443,8 +443,8 @@ def _range_notes(
             " correct it;"
             " ends move by about a percent, by up to 17 % with ranges of a factor of 3"
         )
-    if uncertain.source:
-        yield f"values {uncertain.source}; other paths keep theirs"
+    if uncertain_values.source:
+        yield f"values {uncertain_values.source}; other paths keep theirs"
 
 
 def width_shares(points: Mapping[str, Array], values: Array) -> dict[str, float]:

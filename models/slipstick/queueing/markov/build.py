@@ -549,7 +549,7 @@ def _place_closed_customers(space: StateSpace, point: NetworkPoint) -> StateSpac
 
 
 def _abandonment_rates(
-    network: NetworkArrays, visited: NDArray[np.bool_]
+    network: NetworkArrays, is_visited: NDArray[np.bool_]
 ) -> dict[tuple[int, int], complex]:
     """Return the rates at which waiting customers abandon the queues of stations, by class and
     station [1/s].
@@ -557,7 +557,7 @@ def _abandonment_rates(
     if network.patience is None:
         return {}
     class_station_pairs = np.argwhere(
-        (network.patience[0] != 0) & visited[:, : len(network.stations)]
+        (network.patience[0] != 0) & is_visited[:, : len(network.stations)]
     ).tolist()
     return {
         (class_index, station): (1 / network.patience[0, class_index, station]).item()

@@ -76,10 +76,10 @@ class MarkovChain:
         )
 
 
-def refuse_size(most: float, size_hint: str) -> None:
+def refuse_size(most_states: float, size_hint: str) -> None:
     """Refuse a chain that is larger than the limit; `size_hint` describes its known size."""
     raise TooManyStatesError(
-        f"the chain has more than {most:,.0f} states ({size_hint})",
+        f"the chain has more than {most_states:,.0f} states ({size_hint})",
         "ask for fewer customers or phases, use an approximate method or simulation,"
         f" {way_out('states')}",
     )
@@ -101,7 +101,7 @@ def explore_rows(
     start_rows: Rows,
     transitions: Callable[[Rows], Iterable[Transitions]],
     *,
-    limit: float | None = None,
+    state_limit: float | None = None,
     reachable: Rows | None = None,
     size_hint: Callable[[], str] = lambda: "as many as have been found",
 ) -> MarkovChain:
@@ -113,7 +113,7 @@ def explore_rows(
     ----------
     start_rows : the first state [1, columns]
     transitions : gives all transitions of a block of states
-    limit : states at most; by default that of `slipstick.limits`
+    state_limit : states at most; by default that of `slipstick.limits`
     reachable : states known to be reachable, all different, so that more are explored at a time
         [states, columns]
     size_hint : gives what a refusal says of the size
@@ -127,7 +127,7 @@ def explore_rows(
     >>> explore_rows(np.zeros((1, 1), dtype=np.int16), around).states.ravel()
     array([0, 1, 2], dtype=int16)
     """
-    most_states = limits.limit("states") if limit is None else limit
+    most_states = limits.limit("states") if state_limit is None else state_limit
     # Each key that is not there yet gets the next number.
     number_by_state: defaultdict[bytes, int] = defaultdict()
     number_by_state.default_factory = number_by_state.__len__

@@ -121,26 +121,30 @@ def solve_markov_chain(
 
 
 def _solved_point(
-    point: NetworkPoint, error: float, limit: float | None, method: str | None, solved_before: Known
+    point: NetworkPoint,
+    largest_error: float,
+    state_limit: float | None,
+    method: str | None,
+    solved_before: Known,
 ) -> MarkovSolution:
     if not point.unbounded():
-        space, chain = _explored_chain(point, None, limit)
+        space, chain = _explored_chain(point, None, state_limit)
         return _solution_of_point(
             point, space, chain, stationary(chain, method, solved_before), 0.0
         )
-    truncation = _first_truncation(point, error)
+    truncation = _first_truncation(point, largest_error)
     rising_rounds = 0
     while rising_rounds < 2 or (
         point.network.bursts is not None and not point.network.losses
     ):  # levels rise in a burst
-        space, chain = _explored_chain(point, truncation, limit)
+        space, chain = _explored_chain(point, truncation, state_limit)
         pi = stationary(chain, method, solved_before)
         tail_probability, missing_part, level_ratio = _tail_beyond(space, chain, pi)
-        if missing_part <= error:
+        if missing_part <= largest_error:
             return _solution_of_point(point, space, chain, pi, tail_probability)
         rising_rounds = rising_rounds + 1 if level_ratio >= 1 else 0
         customers_to_add = (
-            math.log(error / missing_part) / math.log(level_ratio)
+            math.log(largest_error / missing_part) / math.log(level_ratio)
             if 0 < level_ratio < 1
             else truncation
         )
@@ -154,16 +158,16 @@ def _solved_point(
 
 
 def _explored_chain(
-    point: NetworkPoint, truncation: int | None, limit: float | None
+    point: NetworkPoint, truncation: int | None, state_limit: float | None
 ) -> tuple[StateSpace, MarkovChain]:
     # One customer more or less is at least one state more.
     least_states = max(truncation or 0, *point.population())
-    most_states = limits.limit("states") if limit is None else limit
+    most_states = limits.limit("states") if state_limit is None else state_limit
     if least_states >= most_states:
         refuse_size(most_states, f"at least {least_states:,}, for as many customers")
     space = build_state_space(point, truncation)
     chain = space.chain(most_states, lambda: size_in_words(point, truncation, most_states))
-    if limit is None:  # within its limit, but perhaps to be announced
+    if state_limit is None:  # within its limit, but perhaps to be announced
         limits.check_cost(
             "states",
             len(chain.states),
@@ -178,7 +182,7 @@ def _explored_chain(
     return space, chain
 
 
-def _first_truncation(point: NetworkPoint, error: float) -> int:
+def _first_truncation(point: NetworkPoint, largest_error: float) -> int:
     """Return the truncation of open customers to begin with, from the loads; raise for a saturated
     station in a network without losses.
 
@@ -204,11 +208,11 @@ def _first_truncation(point: NetworkPoint, error: float) -> int:
         mean_present += float(network.arrivals[0, is_open].real @ patience_by_class)
     likely_levels = mean_present + 8 * math.sqrt(mean_present)
     # A queue of load r has about r^n of its probability beyond n customers.
-    tail_levels = math.log(error) / math.log(largest_load) if largest_load > 0 else 1.0
+    tail_levels = math.log(largest_error) / math.log(largest_load) if largest_load > 0 else 1.0
     # Levels fall about as powers of the load; even where they fall twice as fast, no smaller
     # truncation will do.
     least_truncation = (
-        0.5 * math.log(error) / math.log(load_by_station.max())
+        0.5 * math.log(largest_error) / math.log(load_by_station.max())
         if without_losses and 0 < load_by_station.max(initial=0.0) < 1
         else 0.0
     )

@@ -90,7 +90,7 @@ class StateSpace:
         return explore_rows(
             self.start[None, :],
             self.transitions,
-            limit=limit,
+            state_limit=limit,
             reachable=self._states_after_arrivals(),
             size_hint=size_hint,
         )
@@ -131,8 +131,8 @@ class StateSpace:
         capacity = self.capacity[station]
         if capacity is None:
             return np.zeros(len(rows), dtype=bool)
-        customers = self.stations[station].length(rows[:, self.columns(station)])
-        is_full: NDArray[np.bool_] = customers >= capacity
+        customer_counts = self.stations[station].length(rows[:, self.columns(station)])
+        is_full: NDArray[np.bool_] = customer_counts >= capacity
         return is_full
 
     def event(self, event_kind: int, class_index: int, station: int) -> int:
@@ -163,8 +163,8 @@ class StateSpace:
 
     def open_customers(self, rows: Rows) -> NDArray[np.int64]:
         """Return the number of customers of open classes in each state [rows]."""
-        customers = self.present(rows)[:, self.open_classes].sum(axis=(1, 2))
-        open_count: NDArray[np.int64] = np.rint(customers.real).astype(np.int64)
+        customer_counts = self.present(rows)[:, self.open_classes].sum(axis=(1, 2))
+        open_count: NDArray[np.int64] = np.rint(customer_counts.real).astype(np.int64)
         return open_count
 
     def orders_vary(self, chain: MarkovChain) -> bool:
@@ -565,17 +565,17 @@ class StationState(ABC):
         self.classes = classes
         self.speed = speed
 
-    def total_speed(self, customers: NDArray[np.int64]) -> Array:
+    def total_speed(self, customer_counts: NDArray[np.int64]) -> Array:
         """Return the work done in a second at given numbers present [1] [rows]."""
         if self.speed is None:
-            return customers.astype(float)
-        total_speed: Array = self.speed[np.minimum(customers, len(self.speed) - 1)]
+            return customer_counts.astype(float)
+        total_speed: Array = self.speed[np.minimum(customer_counts, len(self.speed) - 1)]
         return total_speed
 
     def length(self, rows: Rows) -> NDArray[np.int64]:
         """Count the customers present [rows]."""
-        customers: NDArray[np.int64] = rows.sum(axis=1, dtype=np.int64)
-        return customers
+        customer_counts: NDArray[np.int64] = rows.sum(axis=1, dtype=np.int64)
+        return customer_counts
 
     @abstractmethod
     def present(self, rows: Rows) -> Array:
@@ -757,19 +757,19 @@ class SharedServers(ServedByPhase):
         self.weights = weights
 
     def _work_by_column(self, rows: Rows) -> Array:
-        customers = rows.sum(axis=1, dtype=np.int64)
+        customer_counts = rows.sum(axis=1, dtype=np.int64)
         if self.weights is not None:
             weight_by_column: Array = rows * np.array(
                 [self.weights[class_index] for class_index, _ in self.class_phases]
             )
-            weight_sum = np.where(customers == 0, 1.0, weight_by_column.sum(axis=1))
-            return (self.total_speed(customers) / weight_sum)[:, None] * weight_by_column
+            weight_sum = np.where(customer_counts == 0, 1.0, weight_by_column.sum(axis=1))
+            return (self.total_speed(customer_counts) / weight_sum)[:, None] * weight_by_column
         if self.ranks is None:
-            equal_work: Array = (self.total_speed(customers) / np.maximum(customers, 1))[
-                :, None
-            ] * rows
+            equal_work: Array = (
+                self.total_speed(customer_counts) / np.maximum(customer_counts, 1)
+            )[:, None] * rows
             return equal_work
-        work_by_column = np.zeros(rows.shape, dtype=self.total_speed(customers).dtype)
+        work_by_column = np.zeros(rows.shape, dtype=self.total_speed(customer_counts).dtype)
         customers_of_earlier_ranks = np.zeros(len(rows), dtype=np.int64)
         ranks = [self.ranks[class_index] for class_index, _ in self.class_phases]
         for column in sorted(range(self.width), key=ranks.__getitem__):
@@ -941,13 +941,15 @@ class OrderedQueue(StationState):
         )
 
     def length(self, rows: Rows) -> NDArray[np.int64]:
-        customers: NDArray[np.int64] = np.count_nonzero(rows, axis=1).astype(np.int64)
-        return customers
+        customer_counts: NDArray[np.int64] = np.count_nonzero(rows, axis=1).astype(np.int64)
+        return customer_counts
 
     def _speed_per_place(self, rows: Rows) -> Array:
         """Return the speed of service at each place that is served [1] [rows]."""
-        customers = self.length(rows)
-        speed: Array = self.total_speed(customers) / np.clip(customers, 1, self.served_places)
+        customer_counts = self.length(rows)
+        speed: Array = self.total_speed(customer_counts) / np.clip(
+            customer_counts, 1, self.served_places
+        )
         return speed
 
     def enter(self, rows: Rows, class_index: int) -> Iterator[Entries]:
@@ -964,15 +966,17 @@ class OrderedQueue(StationState):
         """Return the place where a customer enters: behind those in service, unless it preempts,
         by its order.
         """
-        customers = self.length(rows)
+        customer_counts = self.length(rows)
         first_place = 0 if self.discipline.preemptive else self.served_places
         if self.discipline.order == ARRIVAL:
-            return customers
+            return customer_counts
         if self.discipline.order == REVERSE:
-            return np.minimum(customers, first_place)
+            return np.minimum(customer_counts, first_place)
         rank = self.rank[self.code[class_index, 0]]
         is_behind = (rows[:, first_place:] > 0) & (self.rank[rows[:, first_place:]] <= rank)
-        position: NDArray[np.int64] = np.minimum(customers, first_place) + is_behind.sum(axis=1)
+        position: NDArray[np.int64] = np.minimum(customer_counts, first_place) + is_behind.sum(
+            axis=1
+        )
         return position
 
     def serve(self, rows: Rows) -> Iterator[Completions]:

@@ -1952,13 +1952,13 @@ class ActivityReader:
         components = {step.component for step in model.steps}
         for index, name in enumerate(self._spec.useful):
             if name not in components:
-                known_components = (
+                components_text = (
                     f"there are {', '.join(sorted(components))}"
                     if components
                     else "there are no steps"
                 )
                 self.values.refuse(
-                    ("useful", index), f"no step has the component {name!r}; {known_components}"
+                    ("useful", index), f"no step has the component {name!r}; {components_text}"
                 )
 
     def _build_population(self) -> system.Population:

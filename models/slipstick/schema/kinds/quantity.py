@@ -825,12 +825,12 @@ def _refuse_without_unit(
     except FormulaError:
         return
     if expr.dimension == dimension:
-        unit_texts = " or ".join(
+        units_text = " or ".join(
             f"'{unitless_parameter.value:g} {unit}'"
             for unit in _USUAL_UNITS.get(str(dimension), (str(dimension).replace("1/", "/"),))
         )
         message = (
-            f"{unitless_parameter.value:g} lacks its unit; write {unit_texts}: {join(loc)} wants a"
+            f"{unitless_parameter.value:g} lacks its unit; write {units_text}: {join(loc)} wants a"
             f" [{dimension}]"
         )
         raise SpecError([problem(tree, ("parameters", name), message)])
@@ -959,7 +959,7 @@ class QuantityReader:
             return ()
 
     def keys(
-        self, spec: BaseModel, loc: Loc, listed: Callable[[list[Any], Loc], object] | None = None
+        self, spec: BaseModel, loc: Loc, read_list: Callable[[list[Any], Loc], object] | None = None
     ) -> dict[str, Any]:
         """Return the fields of a part of a file by key, with quantities as expressions, also those
         inside tables and lists.
@@ -970,7 +970,7 @@ class QuantityReader:
         Parameters
         ----------
         spec, loc : the part, and where it stands
-        listed : reads a list of anything else; such a list is taken as it is by default
+        read_list : reads a list of anything else; such a list is taken as it is by default
         """
 
         def field_value(value: Any, field_loc: Loc, quantity: Quantity | None) -> Any:
@@ -993,7 +993,7 @@ class QuantityReader:
                     field_value(item, (*field_loc, index), quantity)
                     for index, item in enumerate(value)
                 )
-            return listed(value, field_loc) if isinstance(value, list) and listed else value
+            return read_list(value, field_loc) if isinstance(value, list) and read_list else value
 
         spec_type = type(spec)
         value_by_key = {key: getattr(spec, key) for key in spec_type.model_fields}
@@ -1182,7 +1182,7 @@ class QuantityWriter:
         return new_nodes[id(value)]
 
     def keys(
-        self, node: Any, inner: Callable[[Any], object] = lambda unchanged: unchanged
+        self, node: Any, write_other: Callable[[Any], object] = lambda unchanged: unchanged
     ) -> dict[str, Any]:
         """Return the fields of a part of a model as plain data; those with their defaults are left
         out.
@@ -1190,7 +1190,7 @@ class QuantityWriter:
         Parameters
         ----------
         node : the part
-        inner : writes what is no quantity, and no table or list of quantities
+        write_other : writes what is no quantity, and no table or list of quantities
         """
 
         def as_text(value: Any) -> Any:
@@ -1198,7 +1198,7 @@ class QuantityWriter:
                 return {key: as_text(item) for key, item in value.items()}
             if isinstance(value, tuple):
                 return [as_text(item) for item in value]
-            return self.written(value) if isinstance(value, Expr) else inner(value)
+            return self.written(value) if isinstance(value, Expr) else write_other(value)
 
         default_by_field = {
             field.name: field.default
