@@ -20,6 +20,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # the Markov chain is the tests' own
 
+from slipstick.queueing import approximate
 from slipstick.queueing.approximate import linearizer, schweitzer
 from slipstick.queueing.exact import exact
 from slipstick.queueing.network import NetworkArrays, network_arrays
@@ -78,6 +79,21 @@ def small(random: Random, discipline: str, scv: float) -> NetworkArrays:
     )
 
 
+def broken(random: Random) -> NetworkArrays:
+    """One class at one station whose servers break down; the second class is those in repair."""
+    servers = int(random.choice([1, 1, 2]))
+    mean_time_up = 10 ** random.uniform(0.3, 2)
+    repair = mean_time_up * 10 ** random.uniform(-2, 0)
+    return network_arrays(
+        np.array([[1.0], [repair]]),
+        population=np.array([random.integers(1, 9), servers]),
+        think=np.array([random.uniform(0.1, 8), mean_time_up]),
+        discipline=["priority-preemptive"],
+        servers=servers,
+        priority=[1, 0],
+    )
+
+
 def errors(
     draw: Callable[[Random], NetworkArrays],
     count: int,
@@ -85,8 +101,9 @@ def errors(
     method: Callable[[NetworkArrays], Any],
 ) -> Errors:
     """Compare a method with the truth over networks drawn from one seed; nan where the method
-    found no answer.
+    found no answer. Those in repair never wait, so that only the class that they interrupt counts.
     """
+    classes = slice(1) if draw is broken else slice(None)
     random = np.random.default_rng(1)
     flow, response = [], []
     for _ in range(count):
@@ -96,8 +113,8 @@ def errors(
             given.population[0] / right - given.think[0],
             given.population[0] / found - given.think[0],
         )
-        flow += list(np.abs(found / right - 1))
-        response += list(np.abs(guess / cycle - 1))
+        flow += list(np.abs(found / right - 1)[classes])
+        response += list(np.abs(guess / cycle - 1)[classes])
     return flow, response
 
 
@@ -110,6 +127,7 @@ CONSTRUCTS: list[tuple[str, Callable[[Random], NetworkArrays], bool]] = [
     ("fcfs, scv 0.25", lambda random: small(random, "fcfs", 0.25), False),
     ("priority", lambda random: small(random, "priority", 1.0), False),
     ("priority, preemptive", lambda random: small(random, "priority-preemptive", 1.0), False),
+    ("breakdowns, refused", broken, False),
 ]
 
 
@@ -124,6 +142,8 @@ def main() -> None:
     asked = arguments.parse_args()
     if asked.short:
         asked.networks = asked.chains = 1
+    # Measured although it is refused: the figures are the reason.
+    approximate._refuse_breakdowns = lambda network: None
     print("relative errors in percent: median / 95th percentile / worst")
     print(f"{'construct':30} {'method':12} {'throughput':>24} {'response time':>24}")
     for name, draw, product_form in CONSTRUCTS:

@@ -76,7 +76,10 @@ def test_times_out_of_range_are_named() -> None:
         ModelError, match=r"a hyperexponential time has an scv of at least 1, got 0\.5"
     ):
         hyperexponential(1.0, 0.5)
-    with pytest.raises(ModelError, match=r"a Coxian time has an scv of at least 0\.01, got 0"):
+    with pytest.raises(
+        ModelError,
+        match=r"a Coxian time needs an scv of at least 0\.01 to be made of phases, got 0",
+    ):
         coxian(1.0, 0.0)
     with pytest.raises(
         ModelError, match=r"a time made of phases needs a finite mean above 0 s, got 0\.0"

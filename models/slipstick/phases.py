@@ -149,9 +149,9 @@ def phases_below_one(scv: complex) -> tuple[int, Any, Any, Any]:
     return k - 1, 1.0 / (k - p), 1.0 - p, 1.0 / (k - p)
 
 
-def coxian(mean: complex, scv: complex) -> PhaseType:
+def coxian(mean: complex, scv: complex, owner: str = "a Coxian time") -> PhaseType:
     """Return a Coxian time: a chain of phases whose last one may be skipped, for scv from 0.01 on;
-    see `phases_below_one`.
+    see `phases_below_one`. The owner of the time is named where the scv is too small.
 
     >>> time = coxian(2.0, 0.4)
     >>> print(time.phases, time.mean, time.scv)
@@ -159,8 +159,8 @@ def coxian(mean: complex, scv: complex) -> PhaseType:
     """
     if not LEAST_SCV <= complex(scv).real < np.inf:
         raise ModelError(
-            f"a Coxian time has an scv of at least {LEAST_SCV}, got {scv}; simulate what varies"
-            " less"
+            f"{owner} needs an scv of at least {LEAST_SCV} to be made of phases, got {scv};"
+            " simulate what varies less"
         )
     certain_phases, phase_mean, last_probability, last_mean = phases_below_one(scv)
     start_probabilities = np.zeros(certain_phases + 1)
@@ -171,16 +171,16 @@ def coxian(mean: complex, scv: complex) -> PhaseType:
     return PhaseType(start_probabilities, 1.0 / phase_means, onward)
 
 
-def phase_type(mean: complex, scv: complex) -> PhaseType:
+def phase_type(mean: complex, scv: complex, owner: str = "a Coxian time") -> PhaseType:
     """Return a time with a mean and an scv: exponential for 1, hyperexponential above, Coxian
-    below.
+    below, whose owner is named where the scv is too small.
 
     >>> phase_type(1.0, 1.0).phases, phase_type(1.0, 4.0).phases, phase_type(1.0, 0.25).phases
     (1, 2, 4)
     """
     if scv == 1:
         return exponential(mean)
-    return hyperexponential(mean, scv) if complex(scv).real > 1 else coxian(mean, scv)
+    return hyperexponential(mean, scv) if complex(scv).real > 1 else coxian(mean, scv, owner)
 
 
 def _checked_mean(mean: complex) -> complex:

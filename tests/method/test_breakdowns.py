@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from slipstick import Answer, Simulation, dump, load, solve
-from slipstick.errors import SpecError
+from slipstick.errors import NoAnswerError, SpecError
 from slipstick.expression.nodes import TIME, Parameter
 from slipstick.law import LAWS
 from slipstick.model.activity import delay, service
 from slipstick.model.network import QueueingNetwork, closed_class, network, open_class, station
 from slipstick.model.system import Model, Station, closed_model
-from slipstick.vocabulary import MARKOV_CHAIN, SIMULATION
+from slipstick.vocabulary import LINEARIZER, MARKOV_CHAIN, SCHWEITZER, SIMULATION
 from slipstick_chains.breakdowns import Breakdown, model_with_breakdowns, network_with_breakdowns
 
 FAILURES = "breakdowns_disk"
@@ -154,3 +154,27 @@ def test_what_cannot_break_down_is_refused_where_it_stands(
     with pytest.raises(SpecError) as refused:
         load(path)
     assert words in str(refused.value)
+
+
+@pytest.mark.parametrize("method", [LINEARIZER, SCHWEITZER])
+def test_approximations_refuse_repairs_by_name(method: str) -> None:
+    words = (
+        "breakdowns_disk takes servers of disk from all others, as a breakdown does; approximate"
+        " response times were off by up to 280 % there (95 of 100); ask for markov-chain or"
+        " simulation"
+    )
+    for model in (closed(), closed(servers=2)):
+        with pytest.raises(NoAnswerError) as refused:
+            solve(network_with_breakdowns(model, breakdown()), method=method)
+        assert words in str(refused.value)
+
+
+def test_more_customers_of_the_first_rank_than_servers_are_approximated() -> None:
+    first, second = closed_class(2, think_time=5.0), closed_class(2, think_time=5.0)
+    disk = station(
+        service={"first": 1.0, "second": 1.0},
+        discipline="priority-preemptive",
+        priority={"first": 0, "second": 1},
+    )
+    answer = solve(network({"first": first, "second": second}, {"disk": disk}), method=LINEARIZER)
+    assert not answer.exact

@@ -88,7 +88,7 @@ def test_a_transient_value_without_an_answer_takes_no_other_from_a_study(tmp_pat
     asked = {"base": {"model": str(tmp_path / "steady.yaml")}, "answer": ["response_time[c]", name]}
     answer = run({"study": 1, **asked}).cases["base"]
     assert answer.find("response_time[c]")
-    assert "a Coxian time has an scv of at least 0.01" in answer.asked[name].why
+    assert "needs an scv of at least 0.01 to be made of phases" in answer.asked[name].why
 
 
 CONSTANT = """\

@@ -339,7 +339,7 @@ REFUSED = [
     (
         lambda: open_model(service("disk", 0.01), 0.0),
         NoAnswerError,
-        "there are no arrivals at model: the arrival rate is 0/s",
+        "there are no arrivals at model: the arrival rate is 0/s; ask for closed-form",
     ),
     (
         lambda: closed_model(delay(Parameter("t", TIME, 3.0) - Parameter("u", TIME, 4.0))),
@@ -383,7 +383,7 @@ def test_a_fraction_of_a_round_is_a_chance() -> None:
     assert answer["time"] == pytest.approx(5.0, rel=0.02)
     assert (
         answer.notes[1]
-        == "the count of repeat is 2.5: its fraction is taken as the chance of one more"
+        == "the count of repeat is 2.5, simulated as 2 and, with probability 0.5, one more"
     )
 
 

@@ -161,7 +161,7 @@ def flatten(model: Model, values: Mapping[str, float] | None = None) -> Flat:
             if times_between is None:
                 raise NoAnswerError(
                     f"there are no arrivals at {model.name}: the arrival rate is"
-                    f" {value_by_expr[rate]:g}/s"
+                    f" {value_by_expr[rate]:g}/s; ask for closed-form"
                 )
             _refuse_saturation(model, values or {})
             writer.add_resources(0)
@@ -749,7 +749,8 @@ class Writer:
         if abs(count_value - round(count_value)) <= 1e-9 * max(count_value, 1.0):
             return float(round(count_value))
         self._fraction_notes[
-            f"{number_in_words} is {count_value:g}: its fraction is taken as the chance of one more"
+            f"{number_in_words} is {count_value:g}, simulated as {math.floor(count_value)} and, with"
+            f" probability {count_value % 1:g}, one more"
         ] = None
         return count_value
 

@@ -379,9 +379,14 @@ def _service_time(point: NetworkPoint, class_index: int, station: int) -> PhaseT
     """Return the service time of a class at a station."""
     network = point.network
     mean_time = point.network.service[0, class_index, station]
-    unit_phases = network.phases.get((network.classes[class_index], network.stations[station]))
+    class_name, station_name = network.classes[class_index], network.stations[station]
+    unit_phases = network.phases.get((class_name, station_name))
     return (
-        phase_type(mean_time, network.scv[0, class_index, station])
+        phase_type(
+            mean_time,
+            network.scv[0, class_index, station],
+            f"the service time of {class_name} at {station_name}",
+        )
         if unit_phases is None
         else unit_phases.scaled(mean_time)
     )

@@ -129,7 +129,7 @@ CountOrProbabilities = Annotated[
     Discriminator(lambda value: "probabilities" if isinstance(value, list) else "count"),
 ]
 FailureTime = Annotated[Given | Formula, Quantity(TIME, least=None, above=0.0, formula=True)]
-ArrivalRate = Annotated[Given | Formula, Quantity(RATE, least=None, above=0.0, formula=True)]
+ArrivalRate = Annotated[Given | Formula, Quantity(RATE, least=0.0, formula=True)]
 
 
 class ItemSpec(Spec):
