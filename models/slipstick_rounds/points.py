@@ -427,6 +427,7 @@ def round_time_at(points: Sequence[PointNumbers]) -> Duration:
 _WHOLE = "a whole number of at least 1"
 _ABOVE = "more than 0"
 _LEAST = "at least 0"
+_ROOM = "more than 0, beside what else it holds"
 
 _RULES = {
     "population": ("the number of customers", _WHOLE),
@@ -434,7 +435,7 @@ _RULES = {
     "places": ("the number of places", _WHOLE),
     "arrivals": ("the rate of arrivals", _ABOVE),
     "budget": ("the budget of a round", _ABOVE),
-    "memory": ("the memory of the server", _ABOVE),
+    "memory": ("the memory of the server for customers", _ROOM),
     "work": ("the work", _ABOVE),
     "least": ("the least work", _ABOVE),
     "piece": ("the piece of a round", _ABOVE),

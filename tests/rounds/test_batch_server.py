@@ -614,7 +614,10 @@ NO_SERVER = [
     ({"budget": "1 - 1"}, "the budget of a round is 0: give more than 0"),
     ({"places": "1 - 0.5"}, "the number of places is 0.5: give a whole number of at least 1"),
     ({"places": "2 * 1.25"}, "the number of places is 2.5: give a whole number of at least 1"),
-    ({"memory": "100 - 2100"}, "the memory of the server is -2,000: give more than 0"),
+    (
+        {"memory": "100 - 2100"},
+        "the memory of the server for customers is -2,000: give more than 0, beside what else it holds",
+    ),
     ({"batching_delay": "0 * fixed - fixed"}, "the batching delay is -0.008: give at least 0"),
     ({"customers": {"arrivals": "0 * rate"}}, "the rate of arrivals is 0: give more than 0"),
     (
