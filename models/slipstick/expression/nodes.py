@@ -109,18 +109,18 @@ def _side_text(powers: tuple[int, ...], sign: int) -> str:
 @cache
 def _read_dimension(text: str) -> Dimension:
     numerator, _, denominator = text.partition("/")
-    powers = dict.fromkeys(BASES, 0)
-    for factors, sign in ((numerator, 1), (denominator, -1)):
-        for factor_text in factors.split():
+    power_by_base = dict.fromkeys(BASES, 0)
+    for factors_text, sign in ((numerator, 1), (denominator, -1)):
+        for factor_text in factors_text.split():
             factor_match = _DIMENSION_FACTOR.fullmatch(factor_text)
             if factor_text == "1" and sign == 1:
                 continue
-            if factor_match is None or factor_match["base"] not in powers:
+            if factor_match is None or factor_match["base"] not in power_by_base:
                 raise UnitError(
                     f"{text!r} is not a dimension; write base units as in 's/B': {', '.join(BASES)}"
                 )
-            powers[factor_match["base"]] += sign * int(factor_match["power"] or 1)
-    return Dimension(tuple(powers.values()))
+            power_by_base[factor_match["base"]] += sign * int(factor_match["power"] or 1)
+    return Dimension(tuple(power_by_base.values()))
 
 
 COUNT = Dimension.of("1")

@@ -1576,11 +1576,13 @@ class Model:
 
     def check_uses(self, node: Activity) -> None:
         """Raise if a node names a resource that does not exist, or is of another kind."""
-        for name in node.uses:
-            if not is_processor(name):
-                self._check_use(node.name if isinstance(node, Step) else node.use, name, node.use)
-        for name in node.held:
-            self._check_hold(node, name)
+        for resource_name in node.uses:
+            if not is_processor(resource_name):
+                self._check_use(
+                    node.name if isinstance(node, Step) else node.use, resource_name, node.use
+                )
+        for resource_name in node.held:
+            self._check_hold(node, resource_name)
         for child in node.beside:
             self.check_beside(node, child)
         if isinstance(node, Attempt):
@@ -1598,8 +1600,8 @@ class Model:
 
     def _check_rank(self, step: Step) -> None:
         """Raise if a step has a rank, but its station does not serve by rank."""
-        station = self.resources.get(step.resource or "")
-        if not (isinstance(station, Station) and DISCIPLINES[station.discipline].ranked):
+        step_station = self.resources.get(step.resource or "")
+        if not (isinstance(step_station, Station) and DISCIPLINES[step_station.discipline].ranked):
             raise ModelError(
                 f"step {step.name} has a rank, but {step.resource or 'a delay'} does not serve by"
                 " rank; give a station the discipline priority"
@@ -1619,10 +1621,12 @@ class Model:
 
     def _check_pick(self, node: Pick) -> None:
         """Raise if an option of a pick does not begin at a resource with a queue."""
-        for name in node.first_resources:
-            resource = self.resources.get(name)
+        for resource_name in node.first_resources:
+            resource = self.resources.get(resource_name)
             if not (isinstance(resource, Station) or _is_plain_lock_or_permits(resource)):
-                beginning = f"{name or 'nothing'}{f', {resource.noun}' if resource else ''}"
+                beginning = (
+                    f"{resource_name or 'nothing'}{f', {resource.noun}' if resource else ''}"
+                )
                 raise ModelError(
                     "each part of a pick begins with a step at a station, or a hold of a fifo lock or"
                     f" of permits; one begins at {beginning}"

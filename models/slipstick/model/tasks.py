@@ -134,7 +134,7 @@ def _subtree_sizes(child_counts: Sequence[int]) -> list[int]:
 
 
 def _tree_tasks(
-    child_counts: Sequence[int], min_size: int, work: Sequence[int]
+    child_counts: Sequence[int], min_size: int, work_by_node: Sequence[int]
 ) -> Iterator[tuple[Part, ...]]:
     subtree_sizes = _subtree_sizes(child_counts)
     task_roots = [0]
@@ -144,7 +144,7 @@ def _tree_tasks(
         interior_work = node_count = 0
         # Walk down the largest subtrees: the nodes above them stay in this task, as interior work.
         while node_count <= min_size and node_count + subtree_sizes[node] > 3 * min_size:
-            interior_work += work[node]
+            interior_work += work_by_node[node]
             # The largest subtree is taken apart further; the smaller ones fit whole, or become tasks.
             *smaller_roots, largest_root = _child_roots(child_counts, subtree_sizes, node)
             for subtree in smaller_roots:
@@ -170,10 +170,10 @@ def _tree_tasks(
             for node_index in range(root, root + subtree_sizes[root])
         ]
         leaf_work = sum(
-            work[node_index] for node_index in own_nodes if not child_counts[node_index]
+            work_by_node[node_index] for node_index in own_nodes if not child_counts[node_index]
         )
         interior_work += sum(
-            work[node_index] for node_index in own_nodes if child_counts[node_index]
+            work_by_node[node_index] for node_index in own_nodes if child_counts[node_index]
         )
         yield (*task_parts, (interior_work, leaf_work, -1))
 

@@ -518,14 +518,14 @@ def _fastest(activities_and_times: list[tuple[Activity, Expr]]) -> tuple[Activit
     # The fastest may change with the parameters of a sweep, so the choice stays an expression.
     choose_options = []
     for index, (activity, time) in enumerate(activities_and_times):
-        not_before = [
+        beats_earlier = [
             select(earlier_time, time, 0, 1) for _, earlier_time in activities_and_times[:index]
         ]
-        not_after = [
+        beats_later = [
             select(time, later_time, 1, 0) for _, later_time in activities_and_times[index + 1 :]
         ]
         is_fastest: Expr = Number(1.0)
-        for is_better in (*not_before, *not_after):
+        for is_better in (*beats_earlier, *beats_later):
             is_fastest = is_fastest * is_better
         choose_options.append((is_fastest, activity))
     return choose(*choose_options), minimum(*(time for _, time in activities_and_times))

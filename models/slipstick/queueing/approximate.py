@@ -872,9 +872,9 @@ def _within_capacity(
     lower_throughput = throughput / reduction_factor
     # All of the longer cycle is waiting at the worst station, so that N = X (Z + R) still holds.
     cycle = population / np.where(throughput == 0, 1, throughput)
-    longer_cycle = population / np.where(lower_throughput == 0, 1, lower_throughput) - cycle
+    added_cycle = population / np.where(lower_throughput == 0, 1, lower_throughput) - cycle
     worst_time = np.take_along_axis(residence, worst_station, axis=2)
-    np.put_along_axis(residence, worst_station, worst_time + longer_cycle[:, :, None], axis=2)
+    np.put_along_axis(residence, worst_station, worst_time + added_cycle[:, :, None], axis=2)
     notes = (
         f"{name} came out busy for {utilization.real[:, station].max():.6g} of the time;"
         " throughputs were"

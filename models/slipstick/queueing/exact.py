@@ -95,16 +95,16 @@ def _has_servers_with_ranks(network: NetworkArrays, station: int) -> bool:
     """Return whether a station has several servers, priorities, and one exponential service time
     for all classes.
     """
-    visits_station = (network.demand.real[:, :, station] != 0).any(axis=0)
-    service = network.service.real[:, visits_station, station]
-    scv = network.scv.real[:, visits_station, station]
+    is_visiting_class = (network.demand.real[:, :, station] != 0).any(axis=0)
+    service = network.service.real[:, is_visiting_class, station]
+    scv = network.scv.real[:, is_visiting_class, station]
     is_one_exponential = (service == service[:, :1]).all() and (scv == 1).all()
     has_several_servers = network.rates[station] is None and network.servers[station] > 1
-    all_classes_arrive = (network.arrivals.real[:, visits_station] > 0).all()
+    do_all_classes_arrive = (network.arrivals.real[:, is_visiting_class] > 0).all()
     return bool(
         has_several_servers
         and is_one_exponential
-        and all_classes_arrive
+        and do_all_classes_arrive
         and DISCIPLINES[network.discipline[station]].ranked
     )
 
@@ -172,8 +172,8 @@ def _solve_servers_with_ranks(network: NetworkArrays, station: int) -> NetworkSo
     """
     servers = int(network.servers[station])
     visits_to_station = network.visits[:, :, station]
-    visits_station = (network.demand.real[:, :, station] != 0).any(axis=0)
-    service = network.service[:, visits_station, station][:, :1]
+    is_visiting_class = (network.demand.real[:, :, station] != 0).any(axis=0)
+    service = network.service[:, is_visiting_class, station][:, :1]
     arrival_rate = network.arrivals * visits_to_station
     rank = network.priority[:, station]
     load_of_higher = (arrival_rate @ (rank[:, None] < rank)) * service
@@ -185,9 +185,9 @@ def _solve_servers_with_ranks(network: NetworkArrays, station: int) -> NetworkSo
             load_of_higher, servers
         )
         residence_per_visit = np.where(
-            visits_station,
+            is_visiting_class,
             number_of_rank
-            / np.where(visits_station, load_up_to_own - load_of_higher, 1.0)
+            / np.where(is_visiting_class, load_up_to_own - load_of_higher, 1.0)
             * service,
             0.0,
         )

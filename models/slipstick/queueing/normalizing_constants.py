@@ -78,7 +78,7 @@ def solve_single_class(closed_network: ClosedPart, marginals: bool = False) -> C
     return solved_in_parts(
         closed_network,
         blocks(point_count, points_per_block),
-        lambda block_rows: _solve_block(block_rows, marginals),
+        lambda part_of_network: _solve_block(part_of_network, marginals),
     )
 
 
@@ -190,7 +190,7 @@ class _Series:
         self.series_without = {
             queue_index: self._series_with(
                 series_of_singles,
-                [station for station in speeds_by_queue if station != queue_index],
+                [other_queue for other_queue in speeds_by_queue if other_queue != queue_index],
             )
             for queue_index in speeds_by_queue
         }
@@ -667,8 +667,8 @@ class _Grid:
         return planes
 
     def shifted(self, planes: Array, load: Array) -> Array:
-        """Return what all planes, (P, S, n_2.., n_R), give to the states with one more customer at a
-        station with loads (P, R): the operator B of the module.
+        """Return what all planes, (P, S, n_2.., n_R), give to the states with one more customer at
+        a station with loads (P, R): the operator B of the module.
         """
         expanded_index = (slice(None),) + (None,) * (planes.ndim - 1)
         shifted_planes = np.zeros_like(planes)

@@ -354,8 +354,8 @@ def _interval_remark(answer: Answer) -> str:
     """Return a remark that some requested values have an interval though the solution is exact;
     empty if none has.
     """
-    values = [answer.values[name] for name in answer.asked if name in answer.values]
-    has_interval = any(None not in value.ends for value in values)
+    asked_values = [answer.values[name] for name in answer.asked if name in answer.values]
+    has_interval = any(None not in value.ends for value in asked_values)
     return "; some values have an interval" if has_interval else ""
 
 

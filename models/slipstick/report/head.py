@@ -101,7 +101,7 @@ def decision(results: Results, value_names: Sequence[str]) -> TextTable | None:
     if len(results.cases) > 1 + _FEW_CASES or name_and_cases is None or len(name_and_cases[1]) < 2:
         return None
     shown_names = [
-        name for name in value_names if any(case.find(name) for case in results.cases.values())
+        name for name in value_names if any(answer.find(name) for answer in results.cases.values())
     ]
     rows = [
         [words.case(case), *(_value_text(answer_of_case, name) for name in shown_names[:3])]
@@ -153,7 +153,9 @@ def _recommendation_lines(results: Results, value_names: Sequence[str]) -> Itera
     compared value.
     """
     best_by_question = [question.best(results.words) for question in results.questions.values()]
-    cases_and_reasons = [case for case in best_by_question if case is not None]
+    cases_and_reasons = [
+        case_and_reason for case_and_reason in best_by_question if case_and_reason is not None
+    ]
     name_and_cases = _comparable_cases(results, value_names)
     if not name_and_cases or len(name_and_cases[1]) < 2:
         return
@@ -414,10 +416,10 @@ def _sweep_lines(sweep: Sweep, value_names: Sequence[str], results: Results) -> 
 
 
 def _methods_and_exactness(
-    cases: Iterable[Answer], sweeps: Iterable[Sweep]
+    answers: Iterable[Answer], sweeps: Iterable[Sweep]
 ) -> Iterator[tuple[str, bool]]:
     """Yield the method of each case and sweep point that has an answer, and whether it is exact."""
-    yield from ((case.method, case.exact) for case in cases if not case.failed)
+    yield from ((answer.method, answer.exact) for answer in answers if not answer.failed)
     for sweep in sweeps:
         for index, method in enumerate(sweep.provenance.methods):
             if index not in sweep.failed:
@@ -544,9 +546,9 @@ def _method_clauses(
     yield from (f"note: {note}" for note, _ in note_counts.most_common(1))
 
 
-def _verdict_clauses(cases: Sequence[Answer], sweeps: Sequence[Sweep]) -> list[str]:
+def _verdict_clauses(answers: Sequence[Answer], sweeps: Sequence[Sweep]) -> list[str]:
     """Return a clause on how many answers a simulation checked, with its verdicts."""
-    checks = [case.check for case in cases if case.check]
+    checks = [answer.check for answer in answers if answer.check]
     checks += [check for sweep in sweeps for check in sweep.provenance.checks.values()]
     count_by_verdict = Counter(check.word for check in checks)
     if not count_by_verdict:
@@ -559,9 +561,9 @@ def _verdict_clauses(cases: Sequence[Answer], sweeps: Sequence[Sweep]) -> list[s
     return [f"checked by a short simulation: {verdict_words}"]
 
 
-def _loss_clauses(cases: Sequence[Answer], sweeps: Sequence[Sweep]) -> list[str]:
+def _loss_clauses(answers: Sequence[Answer], sweeps: Sequence[Sweep]) -> list[str]:
     """Return a clause on the losses of each imported model, equal ones once."""
-    losses_of_answers: list[Mapping[str, str]] = [case.left_out for case in cases]
+    losses_of_answers: list[Mapping[str, str]] = [answer.left_out for answer in answers]
     losses_of_answers += [
         losses for sweep in sweeps for losses in sweep.provenance.left_out.values()
     ]
@@ -570,12 +572,12 @@ def _loss_clauses(cases: Sequence[Answer], sweeps: Sequence[Sweep]) -> list[str]
     return list(distinct_sentences)
 
 
-def _missing_answer_clauses(cases: Sequence[Answer], sweeps: Sequence[Sweep]) -> Iterator[str]:
+def _missing_answer_clauses(answers: Sequence[Answer], sweeps: Sequence[Sweep]) -> Iterator[str]:
     """Yield clauses on how many points have no answer, and on how many lie outside their bounds."""
-    failed_count = sum(1 for case in cases if case.failed) + sum(
+    failed_count = sum(1 for answer in answers if answer.failed) + sum(
         len(sweep.failed) for sweep in sweeps
     )
-    bound_texts = [case.bound for case in cases]
+    bound_texts = [answer.bound for answer in answers]
     bound_texts += [
         bound_text for sweep in sweeps for bound_text in sweep.provenance.outside.values()
     ]

@@ -407,9 +407,9 @@ def _cases_section(
 def _names_for_cases(results: Results, value_names: Sequence[str]) -> list[str]:
     """Choose as few of the requested values as needed for every case to have one of them."""
     chosen_names: list[str] = []
-    for case in results.cases.values():
-        if not any(case.find(name) is not None for name in chosen_names):
-            chosen_names += [name for name in value_names if case.find(name) is not None][:1]
+    for answer in results.cases.values():
+        if not any(answer.find(name) is not None for name in chosen_names):
+            chosen_names += [name for name in value_names if answer.find(name) is not None][:1]
     return chosen_names or list(value_names[:1])
 
 
@@ -518,7 +518,7 @@ def _request_text(results: Results, value_names: Sequence[str]) -> str:
     phrases = []
     if results.cases:
         models_text = ", ".join(
-            list(dict.fromkeys(case.model for case in results.cases.values()))[:_MOST_NAMES]
+            list(dict.fromkeys(answer.model for answer in results.cases.values()))[:_MOST_NAMES]
         )
         names_text = ", ".join(
             [*value_names[:_MOST_NAMES], *(["more"] if len(value_names) > _MOST_NAMES else [])]

@@ -258,11 +258,11 @@ class Results(Labelled, ShownAsTables):
     def shown_tables(self) -> Iterator[TableShown]:
         """Yield the tables of cases and sweeps, and the notes."""
         first_value_by_case = {
-            name: next(iter(case.values.items()), ("", "")) for name, case in self.cases.items()
+            case: next(iter(answer.values.items()), ("", "")) for case, answer in self.cases.items()
         }
         rows = [
-            [name, case.model, *first_value_by_case[name], case.method]
-            for name, case in self.cases.items()
+            [case, answer.model, *first_value_by_case[case], answer.method]
+            for case, answer in self.cases.items()
         ]
         yield self.title or self.name, ["case", "model", "value", "amount", "method"], rows
         for sweep in self.sweeps:

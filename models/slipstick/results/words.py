@@ -404,12 +404,12 @@ class Words:
                 unit_text = "%"
             amount = " ".join(filter(None, (number, unit_text)))
             return f"{self.value(name)} {_RELATION_PHRASES[relation]} {amount}"
-        clause = _TERM.sub(self._term, text)
+        clause = _TERM.sub(self._words_of_term, text)
         for relation in ("<=", ">=", "<", ">"):
             clause = clause.replace(f" {relation} ", f" {_RELATION_PHRASES[relation]} ")
         return clause
 
-    def _term(self, term_match: re.Match[str]) -> str:
+    def _words_of_term(self, term_match: re.Match[str]) -> str:
         # A path of two keys looks like a value of a case.
         if term_match["case"] == "parameters":
             return self.quantity(term_match[0])

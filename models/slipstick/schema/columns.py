@@ -53,10 +53,10 @@ def numbered_times_in(
     column_index = 0
     # A first line without a number, or a named column, is a line of names.
     if _parse_number(numbered_cells[0][1][0]) is None or "column" in text_by_key:
-        headings = [_NAME_AND_UNIT.fullmatch(heading) for heading in numbered_cells[0][1]]
+        heading_matches = [_NAME_AND_UNIT.fullmatch(heading) for heading in numbered_cells[0][1]]
         column_names = [
-            heading["name"].strip() if heading else name
-            for heading, name in zip(headings, numbered_cells[0][1], strict=True)
+            heading_match["name"].strip() if heading_match else name
+            for heading_match, name in zip(heading_matches, numbered_cells[0][1], strict=True)
         ]
         if text_by_key.get("column", column_names[0]) not in column_names:
             raise file_error(str(UnknownNameError("column", text_by_key["column"], column_names)))
@@ -65,8 +65,8 @@ def numbered_times_in(
                 f"has the columns {', '.join(map(short, column_names))}; name one as column"
             )
         column_index = column_names.index(text_by_key.get("column", column_names[0]))
-        heading = headings[column_index]
-        unit = unit or (heading["unit"] if heading else "")
+        heading_match = heading_matches[column_index]
+        unit = unit or (heading_match["unit"] if heading_match else "")
         numbered_cells = numbered_cells[1:]
     elif len(numbered_cells[0][1]) > 1:
         raise file_error("has several columns and no line of names; keep the one of the times")

@@ -217,10 +217,12 @@ def _simulation_of(settings: Mapping[str, Node]) -> Simulation:
         return _DEFAULT_SIMULATION
     simulation_entries = {name: Entry(node.mark, node) for name, node in simulation_nodes.items()}
     mark = Mark("", 1, 1)
-    spec = validate(
+    simulation_spec = validate(
         _Options, Table({"simulation": Entry(mark, Table(simulation_entries, mark))}, mark)
     ).simulation
-    value_by_setting = {name: getattr(spec, name) for name in SimulationSpec.model_fields}
+    value_by_setting = {
+        name: getattr(simulation_spec, name) for name in SimulationSpec.model_fields
+    }
     plain_values: dict[str, Any] = {
         name: value.value if isinstance(value, Given) else value
         for name, value in value_by_setting.items()
@@ -857,11 +859,11 @@ def build(inputs: Inputs) -> BuiltModel:
     build_shape: Callable[[], ModelShape] = cache(lambda: ModelShape(build_model()))
     sample = None
     factor_by_class = {}
-    shapeless = frozenset[str]()
+    shapeless_inputs = frozenset[str]()
     if inputs.kind == "program":
         build_shape, sample = _shape_of_program(inputs, described_by_path, build_model, build_part)
         factor_by_class = factors(checked_inputs.technology, parameter_by_path)
-        shapeless = frozenset(
+        shapeless_inputs = frozenset(
             program_input.name
             for program_input in PROGRAMS[inputs.name].inputs
             if not program_input.shapes
@@ -880,7 +882,7 @@ def build(inputs: Inputs) -> BuiltModel:
         inputs.options,
         notes,
         factor_by_class,
-        shapeless,
+        shapeless_inputs,
         inputs.uncertain,
     )
 

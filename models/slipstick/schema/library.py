@@ -543,16 +543,16 @@ class Library:
         """Return a name of a file that is the same on every machine: relative to the shipped specs,
         or to the folder of the first file.
         """
-        file = path.resolve()
+        resolved_path = path.resolve()
         shipped_folder = shipped().resolve()
         first_folder = next(iter(self._folders.values()), Path()).resolve()
         # The folder of a shipped first file says nothing of where the user's files are.
         start_folder = Path.cwd() if first_folder.is_relative_to(shipped_folder) else first_folder
-        if file.is_relative_to(shipped_folder):
-            return (Path("specs") / file.relative_to(shipped_folder)).as_posix()
-        if os.path.commonpath([file, start_folder]) == file.anchor:
-            return file.name  # else the name would hold the folders of this machine
-        return Path(os.path.relpath(file, start_folder)).as_posix()
+        if resolved_path.is_relative_to(shipped_folder):
+            return (Path("specs") / resolved_path.relative_to(shipped_folder)).as_posix()
+        if os.path.commonpath([resolved_path, start_folder]) == resolved_path.anchor:
+            return resolved_path.name  # else the name would hold the folders of this machine
+        return Path(os.path.relpath(resolved_path, start_folder)).as_posix()
 
     def _merge_with_base(
         self, spec_kind: str, tree: Table, extending_paths: tuple[Path, ...]

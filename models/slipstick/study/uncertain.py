@@ -480,5 +480,5 @@ def width_shares(points: Mapping[str, Array], values: Array) -> dict[str, float]
     # fit explains.
     contributions = slopes * (log_settings.T @ (log_settings @ slopes)) / total_variance
     sorted_indices = np.argsort(-np.abs(contributions))
-    value_names = list(points)
-    return {value_names[index]: float(contributions[index]) for index in sorted_indices}
+    setting_paths = list(points)
+    return {setting_paths[index]: float(contributions[index]) for index in sorted_indices}

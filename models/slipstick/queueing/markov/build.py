@@ -640,10 +640,10 @@ def _station_state(point: NetworkPoint, station: int, truncation: int | None) ->
 
 def _only_from_outside(point: NetworkPoint, visitors: Sequence[int], station: int) -> bool:
     """Return whether all customers of a station come from outside the network."""
-    all_open = not point.network.closed[visitors].any()
-    all_arrive = (point.network.arrivals[0, visitors].real > 0).all()
-    all_arrive &= not point.network.not_poisson
-    return bool(all_open and all_arrive and not point.routing.onward[:, :, :, station].any())
+    are_all_open = not point.network.closed[visitors].any()
+    do_all_arrive = (point.network.arrivals[0, visitors].real > 0).all()
+    do_all_arrive &= not point.network.not_poisson
+    return bool(are_all_open and do_all_arrive and not point.routing.onward[:, :, :, station].any())
 
 
 def _most_present(point: NetworkPoint, station: int, truncation: int | None) -> int:

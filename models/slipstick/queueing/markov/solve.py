@@ -250,12 +250,16 @@ def _tail_beyond(space: StateSpace, chain: MarkovChain, pi: Array) -> tuple[floa
 
 
 def _solution_of_point(
-    point: NetworkPoint, space: StateSpace, chain: MarkovChain, pi: Array, tail_probability: float
+    point: NetworkPoint,
+    space: StateSpace,
+    chain: MarkovChain,
+    state_probability: Array,
+    tail_probability: float,
 ) -> MarkovSolution:
     network = point.network
     class_count, station_count = network.service.shape[1:]
     state_rows = np.asarray(chain.states)
-    event_rates = pi[chain.sources] * chain.rates
+    event_rates = state_probability[chain.sources] * chain.rates
     rate_by_event = _sums_by_number(chain.events, event_rates, space.events).reshape(
         3, station_count + 1, class_count
     )
@@ -267,16 +271,19 @@ def _solution_of_point(
     entry_rate = completion_rate + abandonment_rate + loss_rate
     admitted_rate = completion_rate + abandonment_rate
     throughput = _throughput(point, completion_rate)
-    queue = np.tensordot(pi, present_by_state, axes=1)[:, :station_count]
+    queue = np.tensordot(state_probability, present_by_state, axes=1)[:, :station_count]
     cycles_begun = _throughput(point, admitted_rate)
     level_probabilities = (
         _sums_by_number(
-            space.stations[station].length(state_rows[:, space.columns(station)]), pi, 0
+            space.stations[station].length(state_rows[:, space.columns(station)]),
+            state_probability,
+            0,
         )
         for station in range(station_count)
     )
     utilization = [
-        _utilization(network, space, station, state_rows, pi) for station in range(station_count)
+        _utilization(network, space, station, state_rows, state_probability)
+        for station in range(station_count)
     ]
     residence = quotient(queue, cycles_begun[:, None])
     return MarkovSolution(
@@ -335,20 +342,26 @@ def _throughput(point: NetworkPoint, completion_rate: Array) -> Array:
 
 
 def _utilization(
-    network: NetworkArrays, space: StateSpace, station: int, states: Array, pi: Array
+    network: NetworkArrays,
+    space: StateSpace,
+    station: int,
+    state_rows: Array,
+    state_probability: Array,
 ) -> Array:
-    station_rows = states[:, space.columns(station)]
+    station_rows = state_rows[:, space.columns(station)]
     station_state = space.stations[station]
     if network.delays[station]:
-        return np.asarray(pi @ station_state.present(station_rows))
-    work_by_class = (pi * space.serving(states, station)) @ station_state.work(station_rows)
+        return np.asarray(state_probability @ station_state.present(station_rows))
+    work_by_class = (state_probability * space.serving(state_rows, station)) @ station_state.work(
+        station_rows
+    )
     if network.rates[station] is None:
         return np.asarray(work_by_class / network.servers[station])
     total_work = work_by_class.sum()
     return np.asarray(
         work_by_class
         / (total_work if total_work != 0 else 1.0)
-        * (pi @ (station_state.length(station_rows) > 0))
+        * (state_probability @ (station_state.length(station_rows) > 0))
     )
 
 

@@ -196,14 +196,14 @@ def _class_changes(technology_tree: Table, key: str) -> dict[str, Node]:
     quantity with its source.
     """
     node_by_class: dict[str, Node] = {}
-    for name in TECHNOLOGIES:
-        change = at(technology_tree, [name])
-        if isinstance(change, Table) and key in change.entries:
+    for class_name in TECHNOLOGIES:
+        class_change = at(technology_tree, [class_name])
+        if isinstance(class_change, Table) and key in class_change.entries:
             entry_by_key = {
                 "value" if key_name == key else key_name: entry
-                for key_name, entry in change.entries.items()
+                for key_name, entry in class_change.entries.items()
             }
-            node_by_class[name] = Table(entry_by_key, change.mark)
+            node_by_class[class_name] = Table(entry_by_key, class_change.mark)
     return node_by_class
 
 
