@@ -79,8 +79,10 @@ def show(name: str, as_yaml: bool, as_json: bool) -> int:
     if as_json:
         from slipstick.report.answer import value_documents
 
-        fields = {key: getattr(spec, key) for key in ("kind", "name", "title", "source", "text")}
-        print_json({**fields, "values": value_documents(spec.entries)})
+        head_fields = {
+            key: getattr(spec, key) for key in ("kind", "name", "title", "source", "text")
+        }
+        print_json({**head_fields, "values": value_documents(spec.entries)})
         return DONE
     return write_text(spec_text(spec) + "\n", None)
 

@@ -191,12 +191,12 @@ def status(folder: Path, as_json: bool) -> int:
     point_count = None
     read_error = ""
     try:
-        point_count, changes = _points_and_differences(
+        point_count, changes_since_run = _points_and_differences(
             stored_results.run_description.get("command") or command,
             stored_results.run_description.get("started in", ""),
             report,
         )
-        differences += changes
+        differences += changes_since_run
     except (SlipstickError, OSError) as error:
         read_error = str(error).splitlines()[0]
     if as_json:

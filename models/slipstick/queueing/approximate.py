@@ -923,12 +923,12 @@ def _linearize(
     fixed_point: FixedPoint, population: Array, demand: Array
 ) -> tuple[Array, Array, int]:
     point_count, class_count = population.shape
-    corrections = (class_count + 1) * class_count**2 * demand.shape[2]
+    correction_count = (class_count + 1) * class_count**2 * demand.shape[2]
     check_cost(
         "corrections",
-        corrections,
-        f"{class_count} classes at {demand.shape[2]:,} stations take {corrections:,} corrections of"
-        " Linearizer",
+        correction_count,
+        f"{class_count} classes at {demand.shape[2]:,} stations take {correction_count:,}"
+        " corrections of Linearizer",
         "ask for schweitzer",
         points=point_count,
     )
@@ -945,7 +945,7 @@ def _linearize(
     )
     customers_or_one = np.where(population_by_variant > 0, population_by_variant, 1)[..., None]
     shift: Shift | None = None
-    all_steps = 0
+    total_step_count = 0
     for _ in range(LINEARIZER_ROUNDS):
         throughput, residence, step_count = fixed_point(
             population_by_variant.reshape(point_count * (class_count + 1), class_count), shift
@@ -957,11 +957,11 @@ def _linearize(
             _change_by_removal(queue / customers_or_one, population_left),
             _change_by_removal(busy_servers / customers_or_one, population_left),
         )
-        all_steps += step_count
+        total_step_count += step_count
     assert shift is not None
     queue_shift, busy_shift = (shift_by_variant[:: class_count + 1] for shift_by_variant in shift)
     throughput, residence, step_count = fixed_point(population, (queue_shift, busy_shift))
-    return throughput, residence, all_steps + step_count
+    return throughput, residence, total_step_count + step_count
 
 
 def _change_by_removal(queue_share: Array, population_left: Array) -> Array:

@@ -158,8 +158,8 @@ def _scale(demand: Array, pace: Array, delay: Array, population: Array) -> Array
     cycle = np.maximum(delay + demand.sum(axis=1), 1e-300)
     total_pace = pace.sum(axis=1)
     mean_queue = (population - 1) * total_pace * total_pace / (max(1, demand.shape[1]) * cycle)
-    times_between = (cycle + mean_queue) / np.maximum(population, 1)
-    longest_time = np.maximum(pace.max(axis=1, initial=1e-300), times_between)
+    time_between_passages = (cycle + mean_queue) / np.maximum(population, 1)
+    longest_time = np.maximum(pace.max(axis=1, initial=1e-300), time_between_passages)
     scale: Array = 1 / longest_time
     return scale
 

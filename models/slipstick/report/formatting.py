@@ -745,8 +745,8 @@ def ascii_only(text: str) -> str:
     '5 us, naive, 3*d'
     """
     # Accents are separated from their letters and dropped, so that "Poincaré" stays readable.
-    decomposed = unicodedata.normalize("NFKD", text.translate(_ASCII_SIGNS))
-    base_text = "".join(sign for sign in decomposed if not unicodedata.combining(sign))
+    decomposed_text = unicodedata.normalize("NFKD", text.translate(_ASCII_SIGNS))
+    base_text = "".join(sign for sign in decomposed_text if not unicodedata.combining(sign))
     return base_text.encode("ascii", "replace").decode("ascii")
 
 

@@ -105,9 +105,9 @@ def _fitted_section(section: str, most_lines: int) -> str:
     """Shorten a section to at most some lines below its heading; empty if nothing fits."""
     if printed_lines(section) <= most_lines:
         return section
-    shortened = _ShortenedSection(section, most_lines)
-    shortened.add_blocks()
-    return shortened.text()
+    shortened_section = _ShortenedSection(section, most_lines)
+    shortened_section.add_blocks()
+    return shortened_section.text()
 
 
 class _ShortenedSection:

@@ -365,11 +365,11 @@ class Words:
         """Return a clause for a quantile of a duration as a count, such as ``95 of 100 jobs are
         answered``.
         """
-        customers, _, fraction = label.rpartition(",")
+        class_label, _, fraction = label.rpartition(",")
         if value_kind in _ENDING_PHRASES:
-            ending_phrase = _ENDING_PHRASES[value_kind].format(spelt(customers))
-        elif customers or value_kind == "response_time_quantile":
-            ending_phrase = f"{spelt(customers) or 'customers'} are answered"
+            ending_phrase = _ENDING_PHRASES[value_kind].format(spelt(class_label))
+        elif class_label or value_kind == "response_time_quantile":
+            ending_phrase = f"{spelt(class_label) or 'customers'} are answered"
         else:
             ending_phrase = "runs end" if self.member == "processor" else f"{self.members} end"
         return f"{100 * float(fraction):g} of 100 {ending_phrase}"

@@ -1270,21 +1270,21 @@ def solve_settings(
     inputs, built = built_with(settings, library)
     model = built.model
     options = built.options
-    names = built.shape.names(None) if values else ()
-    groups = group_names(model)
+    available_names = built.shape.names(None) if values else ()
+    names_of_groups = group_names(model)
     for name in values:
-        hint = hint_of_group_names(name, groups)
-        if hint or name not in names:
-            hint = hint or hint_of_known_name(name, groups, names)
-            raise UnknownNameError("value of an answer", name, list(names), hint)
+        hint = hint_of_group_names(name, names_of_groups)
+        if hint or name not in available_names:
+            hint = hint or hint_of_known_name(name, names_of_groups, available_names)
+            raise UnknownNameError("value of an answer", name, list(available_names), hint)
     model_notes = model.notes if isinstance(model, Model) else ()
     given_by_path = given_values(settings, inputs, built)
-    notes = (*built.notes, *model_notes, *_settings_without_effect(settings, inputs, built))
+    common_notes = (*built.notes, *model_notes, *_settings_without_effect(settings, inputs, built))
     answers = (
         replace(
             answer,
             given=given_by_path,
-            notes=(*notes, *answer.notes),
+            notes=(*common_notes, *answer.notes),
             described=built.entries,
             subject=model,
         )

@@ -253,21 +253,23 @@ def stored_points(folder: Path) -> StoredPoints:
     ------
     InputError : the file is damaged
     """
-    path = folder / NAME
-    if not path.exists():
+    database_path = folder / NAME
+    if not database_path.exists():
         return StoredPoints()
     try:
         # Read-only, so that looking neither creates nor changes the file of a run.
-        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as file:
-            if not file.execute("select count(*) from sqlite_master").fetchone()[0]:
+        with closing(
+            sqlite3.connect(f"{database_path.absolute().as_uri()}?mode=ro", uri=True)
+        ) as connection:
+            if not connection.execute("select count(*) from sqlite_master").fetchone()[0]:
                 return StoredPoints(running=True)  # a run has just made it
-            point_count, failed_count = file.execute(
+            point_count, failed_count = connection.execute(
                 "select coalesce(sum(points), 0), coalesce(sum(failed), 0) from points"
             ).fetchone()
-            run_description = dict(file.execute("select name, value from about").fetchall())
+            run_description = dict(connection.execute("select name, value from about").fetchall())
     except (sqlite3.Error, UnicodeDecodeError) as error:
         if getattr(error, "sqlite_errorname", "") != "SQLITE_READONLY_ROLLBACK":
-            raise InputError(f"{path} cannot be read: {error}") from None
+            raise InputError(f"{database_path} cannot be read: {error}") from None
         point_count, failed_count, run_description = (
             0,
             0,

@@ -201,14 +201,14 @@ def _add_think_station(network: NetworkArrays, routing: Routing) -> Routing:
     entry_probability = np.pad(routing.entry, ((0, 0), (0, 1)))
     onward = np.pad(routing.onward, ((0, 0), (0, 1), (0, 0), (0, 1)))
     for class_index in np.flatnonzero(network.closed):
-        entry_probabilities = entry_probability[class_index].copy()
+        entry_of_class = entry_probability[class_index].copy()
         cycle_start = entry_probability[class_index] / (entry_probability[class_index].sum() or 1.0)
         if _thinking_classes(network)[class_index]:
             # A cycle that visits no station is one more think time; without think time such cycles
             # take none.
             cycle_start = np.eye(station_count + 1)[station_count]
             onward[class_index, station_count, class_index] = (
-                entry_probabilities + missing_probability(entry_probabilities.sum()) * cycle_start
+                entry_of_class + missing_probability(entry_of_class.sum()) * cycle_start
             )
         onward[class_index, :station_count, class_index] += (
             missing_probability(routing.onward[class_index].sum(axis=(1, 2)))[:, None] * cycle_start
