@@ -67,7 +67,13 @@ TESTS = tuple(
 """The tests that are run; the doctests of the changed packages as well. Those of the text of the
 code, of browsers and of the benchmarks look at no mutant."""
 
-_TESTS_OF = {"chains": "method", "compiled": "sim", "laws": "law", "questions": "study"}
+_TESTS_OF = {
+    "chains": "method",
+    "compiled": "sim",
+    "laws": "law",
+    "mean_value": "method/mean_value",
+    "questions": "study",
+}
 """The folder of the tests of a package beside slipstick, where it has another name."""
 
 _LIBRARIES = "numpy pydantic scipy.optimize scipy.stats scipy.sparse.linalg sympy yaml"

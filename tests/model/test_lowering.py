@@ -9,7 +9,7 @@ import pytest
 from slipstick import load, solve
 from slipstick.errors import NoAnswerError
 from slipstick.method.networks.arrays import NetworkLayout
-from slipstick.method.networks.simulation import flat_network
+from slipstick.method.networks.blocking import flat_network
 from slipstick.method.simulation.flatten import flatten
 from slipstick.model.lowering import lowered
 from slipstick.model.network import (

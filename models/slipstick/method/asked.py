@@ -179,8 +179,6 @@ def _state_in_network(model: QueueingNetwork, answer: Answer, value_name: str) -
         return AskedValue(NOT_DEFINED, why=reason)
     if value_kind in (RESPONSE_QUANTILE, WITHIN_TARGET) and answer.method != SIMULATION:
         reason = "no formula has it for this network"
-        if model.blocks:
-            return AskedValue(NOT_DEFINED, why=f"{reason}, and no simulation follows what blocks")
         return AskedValue(OTHER_METHOD, SIMULATION, reason)
     if value_kind == "loss_probability" and station is not None and station.capacity is None:
         return AskedValue(
@@ -252,7 +250,6 @@ def needs_simulation(
     model: Model | QueueingNetwork | AddedModel | Law, value_name: str, method: str | None = None
 ) -> bool:
     """Return whether a value that the model can have needs a simulation, without solving anything.
-    A network that blocks has no simulation, which could give the value.
 
     Parameters
     ----------
@@ -268,11 +265,10 @@ def needs_simulation(
     if isinstance(model, Model):
         return value_kind in _SIMULATED_KINDS
     class_name = name_arguments.removesuffix("]").partition(",")[0]
-    if (
-        model.blocks
-        or value_kind not in (RESPONSE_QUANTILE, WITHIN_TARGET)
-        or class_name not in {*model.classes, *model.chains}
-    ):
+    if value_kind not in (RESPONSE_QUANTILE, WITHIN_TARGET) or class_name not in {
+        *model.classes,
+        *model.chains,
+    }:
         return False
     from slipstick.method.networks.form import has_quantiles
 

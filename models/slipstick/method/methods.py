@@ -98,11 +98,9 @@ def _compile_network(
 def _accepts_solved_network(model: Subject, smooth: bool) -> Acceptance:
     """Accept a network that a solver answers at the network's own values: exactly, by a small
     Markov chain, or by an approximation whose measured error is at most a tenth.
-
-    What blocks is accepted in any case, because no simulation takes it.
     """
     network = cast(QueueingNetwork, model)
-    if smooth or network.blocks:
+    if smooth:
         return Acceptance(True)
     from slipstick.method.networks.form import CompiledNetwork
 

@@ -491,7 +491,7 @@ def _expected_of_network(
 ) -> tuple[Plan, Expectations]:
     """Return the plan of a network, and the expected mean times of its chains."""
     from slipstick.method.networks.arrays import NetworkLayout
-    from slipstick.method.networks.simulation import flat_network
+    from slipstick.method.networks.blocking import flat_network
     from slipstick.sim.second_look import Expected
 
     assert isinstance(model, QueueingNetwork)

@@ -318,7 +318,7 @@ class QueueingNetwork:
 
     @property
     def blocks(self) -> bool:
-        """Whether customers are blocked by a full station, which no simulation follows."""
+        """Whether a station blocks customers when it is full, in the place of losing them."""
         return any(station.blocking != "loss" for station in self.stations.values())
 
     def region_of(self, station: str) -> str:

@@ -185,7 +185,7 @@ def test_a_chain_that_is_too_large_is_refused_with_its_size() -> None:
     ("blocking", "words"),
     [
         ("loss", "ask for simulation, or for fewer customers or smaller capacities"),
-        ("repeat", "ask for fewer customers or smaller capacities; no other method blocks"),
+        ("repeat", "ask for simulation, or for fewer customers or smaller capacities"),
     ],
 )
 def test_what_to_ask_for_instead_is_what_there_is(blocking: str, words: str) -> None:
@@ -220,15 +220,6 @@ class TestBlocking:
         assert answer["throughput[jobs]"] == pytest.approx(2 / 3)
         assert [answer[f"probability[second,{n}]"] for n in range(3)] == pytest.approx([1 / 3] * 3)
         assert answer["loss_probability[jobs,second]"] == 0
-
-    def test_a_simulation_blocks_nobody(self) -> None:
-        with pytest.raises(NoAnswerError) as caught:
-            solve(self.ring("repeat"), method="simulation")
-        assert (
-            str(caught.value)
-            == "the simulation loses an arrival at second when it is full and does not block; use"
-            " markov-chain"
-        )
 
 
 def test_an_open_station_that_is_not_visited_changes_nothing() -> None:

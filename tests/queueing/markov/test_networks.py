@@ -471,8 +471,8 @@ def test_who_never_overtakes_has_no_long_run_of_its_own() -> None:
                 )
             ),
             (
-                "class 1 from station 1 to station 2: blocking of a service in phases is not"
-                " covered; use 'loss' or scv 1"
+                "class 1 from station 1 to station 2: a Markov chain has no rule for blocking of"
+                " a service in phases; ask for simulation, or use scv 1"
             ),
         ),
         (

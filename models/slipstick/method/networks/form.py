@@ -300,6 +300,7 @@ def has_quantiles(model: QueueingNetwork, chain_name: str, exact: bool = False) 
     if (
         chain_name not in network_layout.chains
         or model.chains
+        or model.blocks
         or network.not_poisson
         or model.constructs
     ):

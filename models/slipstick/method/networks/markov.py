@@ -20,7 +20,6 @@ from slipstick.queueing.network import (
     known_phases,
     quotient,
 )
-from slipstick.vocabulary import LOSS
 
 BEFORE_STEADY_STATE = (
     "no other method has values before the steady state: ask for fewer customers, or smaller"
@@ -89,8 +88,6 @@ def chain_at(
 
 def _alternatives(network_points: NetworkPoints) -> str:
     """Return advice on what to do instead of a Markov chain that is too large."""
-    if any(blocking != LOSS for blocking in network_points.network.blocking):
-        return "ask for fewer customers or smaller capacities; no other method blocks"
     if network_points.network.losses or network_points.network.not_poisson:
         return "ask for simulation, or for fewer customers or smaller capacities"
     return (

@@ -1,23 +1,29 @@
-"""Simulation of queueing networks: a network as the plan that the simulator runs, and estimates
-of its measures from a run.
-"""
+"""Simulation of queueing networks: estimates of their measures from a run."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property, partial
-from itertools import groupby
+from functools import cached_property
 
 from slipstick.answer import Value, unit_of
-from slipstick.errors import ModelError, NoAnswerError
-from slipstick.late import Array, NDArray, np
-from slipstick.limits import check_cost
+from slipstick.errors import SATURATED, NoAnswerError
+from slipstick.late import Array, np
 from slipstick.method.answers import ROUNDING, Gradient, Remarks, Solution
 from slipstick.method.names import QUANTILES, THINK
-from slipstick.method.networks.arrays import NetworkLayout, NetworkPoints
+from slipstick.method.networks.arrays import NetworkLayout
+from slipstick.method.networks.blocking import entrance_of_network, flat_network
+from slipstick.method.networks.flatten import (
+    FlatNetwork,
+    abandonment_tally,
+    again_label,
+    entrance_mark_at,
+    region_wait_label,
+    service_label,
+    thinking_label,
+    wait_label,
+)
 from slipstick.method.networks.form import CompiledNetwork, assumed
-from slipstick.method.networks.solvers import unsolvable
 from slipstick.method.simulation.form import (
     CompiledSimulation,
     Differences,
@@ -25,564 +31,12 @@ from slipstick.method.simulation.form import (
     notes_of,
     one_point,
 )
-from slipstick.model.network import Chain, ClosedClass, OpenClass, Place, QueueingNetwork, Region
-from slipstick.queueing.mixed_classes import check_some_time
+from slipstick.model.network import OpenClass, Place, QueueingNetwork
 from slipstick.queueing.network import ABANDONMENT
 from slipstick.sim.estimate import Estimate, Layout, Result, weights_of_unbooked_time
-from slipstick.sim.plan.builder import Builder
-from slipstick.sim.plan.distributions import (
-    BatchTimes,
-    BurstyTimes,
-    ServiceTime,
-    Times,
-    TracedTimes,
-    time_of_distribution,
-)
 from slipstick.sim.run import simulate
 from slipstick.sim.settings import Simulation
-from slipstick.vocabulary import DISCIPLINES, LINEARIZER, SHARED
-
-_service_label = "{0[0]} at {0[1]}".format
-_wait_label = "{0[0]} before {0[1]}".format
-_end_mark = "end of a cycle to {0[0]} at {0[1]}".format
-_abandonment_tally = "{0[0]} abandons {0[1]}".format
-_thinking_label = "{} thinks".format
-_out_mark = "{} out".format
-_loss_mark = "{} lost".format
-_entrance_mark = "{0[0]} enters {1} at {0[1]}".format
-_region_wait_label = "{} before region {}".format
-_region_loss_mark = "{} lost in region {}".format
-_leaving_prefix = "{0[0]} leaves {0[1]} for ".format
-"""Names of labels, marks and tallies of a plan, made of a place, that is a class and a station, or
-of a chain; some also of a region.
-
-`_service_label` and `_wait_label` label the time of a class in service and in the queue; the first
-also names the mark and the tally of the place. `_abandonment_tally` names the tally of customers that
-abandon a queue, and the stream of times after which they do. `_entrance_mark` names the tally and the
-mark of a place
-at which a region is entered, `_region_wait_label` labels the wait of a class before a region.
-"""
-
-
-class FlatNetwork:
-    """A network at one point, as a plan for the simulator with the meaning of its parts.
-
-    A class that keeps its class goes to the stations in the order written: one of V <= 1 visits is
-    passed by with probability 1 - V; one of V > 1 is visited again at once with probability 1 - 1/V
-    after each visit. A class in a chain goes where routing says, and a closed cycle ends where it
-    comes to the reference again, a class at a station. Service times have the usual distribution of
-    their mean and scv.
-
-    Parameters
-    ----------
-    network_layout : the network
-    columns, network_points : its numbers at the point, by path and as arrays
-
-    Attributes
-    ----------
-    plan : what the simulator runs; its labels and tallies are `_service_label`, `_wait_label` and
-        `_thinking_label`
-    groups : index among the plan's members of each chain that has customers
-    visits : of each class at each station in a cycle, where it has service [1]
-    stated_visits : the same as the network states them, where a demand is one visit however it is
-        split [1]
-    service : mean time of a visit [s]
-    counting_places : where the passages of a chain with tallies are counted, and visits there in a
-        cycle
-
-    Raises
-    ------
-    ModelError : there are too many customers, a station blocks those that come to it, or lost
-        customers would come back at the same instant
-    NoAnswerError : a cycle takes no time, or more work arrives for a region than its places can hold
-    """
-
-    def __init__(
-        self,
-        network_layout: NetworkLayout,
-        columns: Mapping[str, NDArray[np.float64]],
-        network_points: NetworkPoints,
-    ) -> None:
-        self.model = network_layout.model
-        self.network_layout = network_layout
-        self.columns = columns
-        self.network_points = network_points
-        self.builder = Builder()
-        self.visits: dict[Place, float] = {}
-        self.stated_visits: dict[Place, float] = {}
-        self.service: dict[Place, float] = {}
-        self.groups: dict[str, int] = {}
-        self.counting_places: dict[str, dict[Place, float]] = {}
-        network = network_points.network
-        closed_chains = np.flatnonzero(network.closed)
-        for station_name, station in self.model.stations.items():
-            if station.blocking != "loss":
-                raise ModelError(
-                    f"the simulation loses an arrival at {station_name} when it is full and does not block;"
-                    " use markov-chain"
-                )
-        check_some_time(
-            network, (network.think + network.demand.sum(axis=2))[:, closed_chains], closed_chains
-        )
-        for station_name, station in self.model.stations.items():
-            # A station where no customer waits is a delay in the plan, and needs no resource.
-            if not DISCIPLINES[station.discipline].delay:
-                station_rates = [
-                    self._number_at(f"stations.{station_name}.rates.{rate_index}")
-                    for rate_index in range(len(station.rates))
-                ]
-                self.builder.station(
-                    station_name, station.servers, station.discipline, rates=station_rates
-                )
-        for region_name, region in self.model.regions.items():
-            # The places of a region are permits, which its customers hold while they are inside.
-            self.builder.permits(region_name, region.capacity)
-        for chain_index, (chain_name, chain) in enumerate(network_layout.chains.items()):
-            for place, visit_count, stated_visit_count, service_time in self._places_with_work(
-                chain_index, chain_name, chain
-            ):
-                self.visits[place], self.stated_visits[place], self.service[place] = (
-                    visit_count,
-                    stated_visit_count,
-                    service_time,
-                )
-            if self._has_customers(chain_index, chain_name, chain):
-                self._write_chain(chain_index, chain_name, chain)
-        self.plan = self.builder.plan()
-
-    def known_times(self, chain_name: str) -> tuple[dict[str, float], dict[str, float]]:
-        """Return the mean service time of a chain at each place by its label, in a cycle and of one
-        visit [s]; empty for a chain whose customers may be lost.
-        """
-        # With rates the time in service depends on how many are present.
-        places = [
-            place
-            for place in self._places(self.network_layout.chains[chain_name])
-            if chain_name not in self.counting_places and not self.model.stations[place[1]].rates
-        ]
-        time_by_label = {_service_label(place): self.service[place] for place in places}
-        return {
-            _service_label(place): self.visits[place] * self.service[place] for place in places
-        }, time_by_label
-
-    @cached_property
-    def targets(self) -> dict[str, float]:
-        """Targets of response times, whose shares are reported, by class or chain [s]."""
-        chains = self.model.chains
-        path_by_chain = {
-            chain_name: f"{'chains' if chain_name in chains else 'classes'}.{chain_name}.target_time"
-            for chain_name in self.network_layout.chains
-        }
-        return {chain_name: self._number_at(path) for chain_name, path in path_by_chain.items()}
-
-    def _number_at(self, path: str) -> float:
-        return float(self.columns[path][0].real)
-
-    def _places_with_work(
-        self, chain_index: int, chain_name: str, chain: Chain
-    ) -> Iterator[tuple[Place, float, float, float]]:
-        """Yield every place of a chain that takes time or that a route leads to, with its visits in
-        a cycle, the visits as stated, and the mean service [1, 1, s].
-        """
-        network = self.network_points.network
-        follows_routes = chain_name in self.model.chains
-        for class_name in chain.classes:
-            class_index = self.network_layout.classes.index(class_name)
-            for station_index, (station_name, station) in enumerate(self.model.stations.items()):
-                # Demands of several classes at a first-come station are visits of one service time:
-                # as solvers take it.
-                stated_visits = self.network_points.visits[0, class_index, station_index].real
-                visits = (
-                    stated_visits
-                    if follows_routes
-                    else network.visits[0, chain_index, station_index].real
-                )
-                mean_service = (
-                    self.network_points.service[0, class_index, station_index]
-                    if follows_routes
-                    else network.service[0, chain_index, station_index]
-                ).real
-                if (
-                    class_name in station.visitors()
-                    and visits > 0
-                    and (follows_routes or mean_service > 0)
-                ):
-                    yield (
-                        (class_name, station_name),
-                        float(visits),
-                        float(stated_visits),
-                        float(mean_service),
-                    )
-
-    def _has_customers(self, chain_index: int, chain_name: str, chain: Chain) -> bool:
-        """Return whether a chain has customers; raises if a run cannot follow as many as it has."""
-        if isinstance(chain.members, OpenClass):
-            return bool(self.network_points.network.arrivals[0, chain_index] > 0)
-        customers = int(self.network_points.network.population[0, chain_index])
-        customers_in_words = (
-            f"a simulation follows each customer, and {chain_name} has {customers:,}"
-        )
-        check_cost(
-            "customers", customers, customers_in_words, "ask for an approximate method", ModelError
-        )
-        shares_servers = any(
-            DISCIPLINES[station.discipline].order == SHARED
-            for station in self.model.stations.values()
-        )
-        if shares_servers and not self.network_points.network.think[0, chain_index]:
-            check_cost(
-                "shares",
-                customers**2,
-                f"{customers_in_words}, so {customers**2:.3g} pairs share servers",
-                "ask for an approximate method",
-                ModelError,
-            )
-        return customers > 0
-
-    def _write_chain(self, chain_index: int, chain_name: str, chain: Chain) -> None:
-        """Write the cycle of the customers of a chain, and add them to the plan."""
-        network = self.network_points.network
-        builder = self.builder
-        self.groups[chain_name] = len(self.groups)
-        # Some of its customers may be lost.
-        if any(
-            self.model.stations[place[1]].capacity
-            or self._time_limit_in_queue(place)
-            or self._losing_region(place)
-            for place in self._places(chain)
-        ):
-            self._record_counting(chain_index, chain_name, chain)
-        first_instruction = (
-            self._write_routed_cycle(chain_index, chain_name, chain)
-            if chain_name in self.model.chains
-            else self._write_cycle_in_order(chain_index, chain_name, chain)
-        )
-        for place in self._places(chain):
-            if self._time_limit_in_queue(place):
-                builder.mark(_abandonment_tally(place))
-                builder.admit(_abandonment_tally(place))
-                builder.go(
-                    [(1.0, self._mark_after_loss(chain_name, place))], _abandonment_tally(place)
-                )
-        for region_name in self.model.regions if chain_name in self.counting_places else ():
-            builder.mark(_region_loss_mark(chain_name, region_name))
-            builder.leave(region_name)
-            builder.jump(_loss_mark(chain_name))
-        if chain_name in self.counting_places:
-            builder.mark(_loss_mark(chain_name))
-            builder.finish(lost=True)
-        if isinstance(chain.members, OpenClass):
-            batch_size = chain.members.batch
-            mean_between = batch_size / float(network.arrivals[0, chain_index].real)
-            time_between: ServiceTime | BurstyTimes = ServiceTime("exponential", mean_between)
-            if chain.members.bursty and network.bursts is not None:
-                quiet_rate, burst_rate, begin_rate, end_rate = network.bursts[
-                    0, chain_index
-                ].real.tolist()
-                time_between = BurstyTimes((quiet_rate, burst_rate), (begin_rate, end_rate))
-            arrival_times: Times = (
-                BatchTimes(time_between, batch_size) if batch_size > 1 else time_between
-            )
-            builder.open(
-                chain_name,
-                TracedTimes(chain.members.trace, mean_between)
-                if chain.members.trace
-                else arrival_times,
-                first_instruction=first_instruction,
-            )
-        else:
-            builder.closed(
-                chain_name,
-                int(network.population[0, chain_index]),
-                first_instruction=first_instruction,
-            )
-
-    def _time_limit_in_queue(self, place: Place) -> ServiceTime | None:
-        """Return how long a class waits in the queue of a station; None without a limit."""
-        for limit_key, distribution_kind, scv in (
-            ("patience", "exponential", 1.0),
-            ("timeout", "deterministic", 0.0),
-        ):
-            if place[0] in getattr(self.model.stations[place[1]], limit_key):
-                return ServiceTime(
-                    distribution_kind,
-                    self._number_at(f"stations.{place[1]}.{limit_key}.{place[0]}"),
-                    scv,
-                )
-        return None
-
-    def _losing_region(self, place: Place) -> str:
-        """Return the region of a place that loses customers; empty where there is none."""
-        region_name = self.model.region_of(place[1])
-        return region_name if region_name and self.model.regions[region_name].loses else ""
-
-    def _mark_after_loss(self, chain_name: str, place: Place) -> str:
-        """Return the mark at which a customer goes on after it was lost at a place."""
-        region = self.model.region_of(place[1])
-        return _region_loss_mark(chain_name, region) if region else _loss_mark(chain_name)
-
-    def _write_entrance(self, chain_name: str, place: Place, region_name: str) -> None:
-        """Write the entrance to a region, before the visit to a place in it."""
-        if self._losing_region(place):
-            capacity = self.model.regions[region_name].capacity
-            self.builder.admit(
-                _entrance_mark(place, region_name), region_name, capacity, _loss_mark(chain_name)
-            )
-        self.builder.enter(region_name, _region_wait_label(place[0], region_name))
-
-    def _places(self, chain: Chain) -> list[Place]:
-        return [place for place in self.visits if place[0] in chain.classes]
-
-    def _record_counting(self, chain_index: int, chain_name: str, chain: Chain) -> None:
-        """Record where cycles are counted, for a chain that may lose customers: not every cycle
-        that begins is completed.
-        """
-        places = self._places(chain)
-        if chain_name in self.model.chains:
-            visits_by_place = {chain.reference: 1.0}
-            first_stations = [chain.reference[1]]
-        else:
-            visits_by_place = {places[0]: self.visits[places[0]]}
-            # A cycle begins at any station up to the first that no customer passes by.
-            first_certain = next(
-                (
-                    place_index
-                    for place_index, place in enumerate(places)
-                    if self.visits[place] >= 1
-                ),
-                len(places),
-            )
-            first_stations = [station for _, station in places[: first_certain + 1]]
-        self.counting_places[chain_name] = visits_by_place
-        full_station_or_region = next(
-            (
-                station_or_region
-                for station_or_region in self._stations_and_losing_regions(first_stations)
-                if self._may_be_full(station_or_region)
-            ),
-            None,
-        )
-        if (
-            full_station_or_region
-            and isinstance(chain.members, ClosedClass)
-            and not self.network_points.network.think[0, chain_index]
-        ):
-            raise ModelError(
-                f"a cycle of {chain_name} may begin at {full_station_or_region}, which may be full: a lost customer would"
-                f" come back at the same instant; give {chain_name} a think time, or {full_station_or_region} more capacity"
-            )
-
-    def _stations_and_losing_regions(self, station_names: Sequence[str]) -> list[str]:
-        """List stations, and the regions around them that lose customers."""
-        region_names = [self._losing_region(("", station_name)) for station_name in station_names]
-        return [*station_names, *filter(None, region_names)]
-
-    def _may_be_full(self, station_or_region: str) -> bool:
-        """Return whether as many customers as its capacity may ever be at a station or in a region,
-        or on their way to it.
-        """
-        network = self.network_points.network
-        region = self.model.regions.get(station_or_region)
-        capacity = region.capacity if region else self.model.stations[station_or_region].capacity
-        station_names = region.stations if region else (station_or_region,)
-        station_indices = [
-            self.network_layout.stations.index(station_name) for station_name in station_names
-        ]
-        visits_stations = (network.visits[0][:, station_indices].real > 0).any(axis=1)
-        has_arrivals = (visits_stations & ~network.closed & (network.arrivals[0].real > 0)).any()
-        return capacity is not None and bool(
-            has_arrivals or network.population[0, visits_stations & network.closed].sum() > capacity
-        )
-
-    def _write_thinking(self, chain_index: int, chain_name: str) -> int:
-        """Write the beginning of a cycle: the thinking, after which the response time counts.
-        Return the number of its first instruction.
-        """
-        first_instruction = self.builder.next_instruction
-        mean_think_time = float(self.network_points.network.think[0, chain_index].real)
-        if mean_think_time > 0:
-            self.builder.delay(
-                ServiceTime("exponential", mean_think_time), _thinking_label(chain_name)
-            )
-            self.builder.start_response()
-        return first_instruction
-
-    def _write_cycle_in_order(self, chain_index: int, chain_name: str, chain: Chain) -> int:
-        """Write the cycle of a class that visits the stations in the order written; return the
-        number of its first instruction.
-        """
-        first_instruction = self._write_thinking(chain_index, chain_name)
-        for region_name, places_in_row in groupby(
-            self._places(chain), lambda place: self.model.region_of(place[1])
-        ):
-            if region_name:
-                self._write_visits_in_region(chain_name, region_name, list(places_in_row))
-                continue
-            for place in places_in_row:
-                if self.visits[place] < 1:
-                    probability = self.visits[place]
-                    write_visit = partial(self._write_visits, chain_name, place)
-                    self.builder.choose(
-                        [(probability, write_visit), (1 - probability, lambda: None)],
-                        f"{_service_label(place)} or not",
-                    )
-                else:
-                    self._write_visits(chain_name, place)
-        self.builder.finish()
-        return first_instruction
-
-    def _write_visits(self, chain_name: str, place: Place) -> None:
-        """Write the visits to a place; a mean number above 1 is a geometric repetition."""
-        mean_visits = self.visits[place]
-        write_visit = partial(self._write_visit, chain_name, place)
-        if mean_visits > 1:
-            self.builder.repeat_with_probability(
-                1 - 1 / mean_visits, write_visit, f"{_service_label(place)} again"
-            )
-        else:
-            write_visit()
-
-    def _write_visits_in_region(
-        self, chain_name: str, region_name: str, places: Sequence[Place]
-    ) -> None:
-        """Write the visits of a class to stations of one region in a row. A customer enters the
-        region before the first station that it visits, and leaves it after the last.
-        """
-        builder = self.builder
-        name_of_run = f"{chain_name} from {places[0][1]}"
-        may_be_outside = True
-        inside_marks = [
-            f"{name_of_run}: inside {region_name} before {place_index}"
-            for place_index in range(len(places) + 1)
-        ]
-        outside_marks = [
-            f"{name_of_run}: outside {region_name} before {place_index}"
-            for place_index in range(len(places) + 1)
-        ]
-        for place_index, place in enumerate(places):
-            probability = self.visits[place]
-            choice_name = f"{_service_label(place)} or not"
-            visit_mark = f"{_service_label(place)} inside"
-            entrance_mark = _entrance_mark(place, region_name)
-            if may_be_outside:
-                builder.mark(outside_marks[place_index])
-                if probability < 1:
-                    builder.go(
-                        [
-                            (probability, entrance_mark),
-                            (1 - probability, outside_marks[place_index + 1]),
-                        ],
-                        choice_name,
-                    )
-                builder.mark(entrance_mark)
-                self._write_entrance(chain_name, place, region_name)
-                if place_index and probability < 1:
-                    builder.jump(visit_mark)
-            builder.mark(inside_marks[place_index])
-            if place_index and probability < 1:
-                builder.go(
-                    [(probability, visit_mark), (1 - probability, inside_marks[place_index + 1])],
-                    choice_name,
-                )
-            builder.mark(visit_mark)
-            self._write_visits(chain_name, place)
-            may_be_outside = may_be_outside and probability < 1
-            if may_be_outside and place_index + 1 < len(places):
-                builder.jump(inside_marks[place_index + 1])
-        builder.mark(inside_marks[-1])
-        builder.leave(region_name)
-        builder.mark(outside_marks[-1])
-
-    def _write_routed_cycle(self, chain_index: int, chain_name: str, chain: Chain) -> int:
-        """Write a block of instructions for each place, the reference first; return the number of
-        the instruction at which a cycle begins.
-        """
-        builder = self.builder
-        first_instruction = self.builder.next_instruction
-        # The reference first, so that the instructions of a cycle begin where customers start.
-        for place in sorted(self._places(chain), key=lambda place: place != chain.reference):
-            if self._ends_at(chain, place):
-                builder.mark(_end_mark(place))
-                builder.finish(onward=True)
-                cycle_start = self._write_thinking(chain_index, chain_name)
-                first_instruction = cycle_start if place == chain.reference else first_instruction
-            if region_name := self.model.region_of(place[1]):
-                builder.mark(_entrance_mark(place, region_name))
-                self._write_entrance(chain_name, place, region_name)
-            builder.mark(_service_label(place))
-            self._write_visit(chain_name, place)
-            builder.go(
-                list(self._targets_onward(chain_name, chain, place)),
-                f"{_service_label(place)} onward",
-            )
-            for _, target_mark in (
-                self._targets_onward(chain_name, chain, place) if region_name else ()
-            ):
-                if target_mark.startswith(leaving_prefix := _leaving_prefix(place)):
-                    builder.mark(target_mark)
-                    builder.leave(region_name)
-                    builder.jump(target_mark.removeprefix(leaving_prefix))
-        builder.mark(_out_mark(chain_name))
-        builder.finish()
-        return first_instruction
-
-    def _ends_at(self, chain: Chain, place: Place | None) -> bool:
-        return isinstance(chain.members, ClosedClass) and place == chain.reference
-
-    def _targets_onward(
-        self, chain_name: str, chain: Chain, place: Place
-    ) -> Iterator[tuple[float, str]]:
-        """Yield the probability and the mark of each place that a customer may go to from a place."""
-        for route_index, route in enumerate(self.model.routing):
-            probability = self._number_at(f"routing.{route_index}.probability")
-            if route.source == place and probability > 0:
-                region_left = self.model.region_of(place[1])
-                target_mark = (
-                    _out_mark(chain_name) if route.target is None else _service_label(route.target)
-                )
-                region_entered = self.model.region_of(route.target[1]) if route.target else ""
-                if route.target is not None and self._ends_at(chain, route.target):
-                    target_mark = _end_mark(route.target)
-                elif route.target is not None and region_entered not in ("", region_left):
-                    target_mark = _entrance_mark(route.target, region_entered)
-                yield (
-                    probability,
-                    _leaving_prefix(place) + target_mark
-                    if region_left not in ("", region_entered)
-                    else target_mark,
-                )
-
-    def _write_visit(self, chain_name: str, place: Place) -> None:
-        """Visit a station; where the chain may lose customers, count them at a tally."""
-        builder, (class_name, station_name) = self.builder, place
-        station = self.model.stations[station_name]
-        scv_column = self.columns.get(f"stations.{station_name}.scv.{class_name}")
-        scv = 1.0 if scv_column is None else float(scv_column[0].real)
-        service_time = time_of_distribution(
-            self.service[place], scv, station.distribution.get(class_name)
-        )
-        resource_name = None if DISCIPLINES[station.discipline].delay else station_name
-        if chain_name in self.counting_places:
-            loss_mark = self._mark_after_loss(chain_name, place)
-            builder.admit(_service_label(place), resource_name, station.capacity or 0, loss_mark)
-        if time_limit := self._time_limit_in_queue(place):
-            builder.patience(time_limit, _abandonment_tally(place), _abandonment_tally(place))
-        if resource_name is None:
-            builder.delay(service_time, _service_label(place))
-        else:
-            weight = 1.0
-            if class_name in station.weight:
-                weight_column = self.columns[f"stations.{station_name}.weight.{class_name}"]
-                weight = float(weight_column[0].real)
-            builder.serve(
-                station_name,
-                service_time,
-                _service_label(place),
-                wait=_wait_label(place),
-                rank=station.priority.get(class_name, 0),
-                weight=weight,
-            )
-
+from slipstick.vocabulary import DISCIPLINES, LINEARIZER, LOSS
 
 NOTHING = Estimate(0.0, 0.0, 0.0)
 """Values of a chain without customers."""
@@ -625,6 +79,7 @@ def _solution(
     result = simulate(planned_network.plan, simulation) if planned_network.groups else None
     estimates = _NetworkEstimates(network_layout, planned_network, result)
     estimated_values = estimates.values()
+    _check_throughputs(estimates)
     remarks = estimates.remarks()
     gradient = None
     first_time = estimated_values.get(f"response_time[{next(iter(network_layout.chains))}]")
@@ -642,86 +97,39 @@ def _solution(
     )
 
 
-def flat_network(network_layout: NetworkLayout, values: Mapping[str, float]) -> FlatNetwork:
-    """Write a network at one point as a plan for the simulator.
+_LEAST_GAP, _GAP_OF_ONE = 0.02, 8.0
+"""By which part of the arrivals the departures of a run that has not reached its precision must be
+fewer to call a network saturated: the first, and the second over the root of the departures, which
+is eight standard deviations of a Poisson number."""
 
-    Raises
-    ------
-    ModelError, NoAnswerError : see `FlatNetwork`; a station is saturated
+
+def _check_throughputs(estimates: _NetworkEstimates) -> None:
+    """Raise if fewer customers leave than arrive, and none is lost: only a run tells how much work
+    stations do that are held up by others, or that a region lets in.
     """
-    columns = network_layout.columns(values)
-    network_points = network_layout.arrays(columns)
-    regions = network_layout.model.regions
-    lossy_stations = [
-        station_name
-        for region in regions.values()
-        if region.loses
-        for station_name in region.stations
-    ]
-    if reason_by_point := unsolvable(
-        _without_load(network_points, lossy_stations) if lossy_stations else network_points
-    ):
-        raise NoAnswerError(reason_by_point[0])
-    planned_network = FlatNetwork(network_layout, columns, network_points)
-    for region_name, region in regions.items():
-        if not region.loses:
-            _check_places(region_name, region, planned_network)
-    return planned_network
-
-
-def _without_load(network_points: NetworkPoints, lossy_stations: Sequence[str]) -> NetworkPoints:
-    """Return a network without the arrivals of the classes that visit some lossy stations, because
-    only the simulation finds how many of them are lost, and how many reach other stations.
-    """
-    network = network_points.network
-    visits = network.visits[:, :, np.isin(network.stations, lossy_stations)].real > 0
-    remaining_arrivals = np.where(visits.any(axis=(0, 2)), 0.0, network.arrivals)
-    return replace(network_points, network=replace(network, arrivals=remaining_arrivals))
-
-
-def _check_places(region_name: str, region: Region, planned_network: FlatNetwork) -> None:
-    """Raise if a region in which customers wait is saturated by the arrivals alone.
-
-    Neither classes whose customers may be lost nor waits inside the region are counted, so that a
-    region that is not saturated here may be saturated all the same; a simulation of it does not
-    reach its precision.
-    """
-    network = planned_network.network_points.network
-    place_seconds = [
-        network.demand[0, :, station_index].real
-        * _least_places(network.rates[station_index], region.capacity)
-        for station_index, station in enumerate(network.stations)
-        if station in region.stations
-    ]
-    # Losses lower the load by an amount that only the run tells.
-    never_lost = [
-        chain_name not in planned_network.counting_places
-        for chain_name in planned_network.network_layout.chains
-    ]
-    seconds_held = float((network.arrivals[0].real * sum(place_seconds))[never_lost].sum())
-    if (load := seconds_held / region.capacity) >= 1:
-        places_in_words = f"{region.capacity:,} place{'s' if region.capacity > 1 else ''}"
-        raise NoAnswerError(
-            f"region {region_name} is saturated: without any wait, the customers that arrive in a second"
-            f" hold its places for {seconds_held:.4g} s together, and it has {places_in_words} (load {load:.3g}, the"
-            " limit is 1); lower the arrivals, or give it more places"
+    result, planned_network = estimates.result, estimates.planned_network
+    if result is None or result.converged:
+        return
+    column_sums = result.batches.sum(axis=0)
+    elapsed = float(column_sums @ estimates.elapsed_weights)
+    for chain_index, (chain_name, chain) in enumerate(estimates.network_layout.chains.items()):
+        if (
+            not isinstance(chain.members, OpenClass)
+            or chain_name in planned_network.counting_places
+        ):
+            continue
+        departures = float(column_sums @ estimates.weights_of_cycles(chain_name))
+        arrivals = elapsed * float(
+            planned_network.network_points.network.arrivals[0, chain_index].real
         )
-
-
-def _least_places(rates: Array | None, most_customers: int) -> float:
-    """Return the fewest places that customers at a station occupy on average while it works at
-    speed 1.
-
-    Parameters
-    ----------
-    rates : of the station with 1, 2, 3 ... present; None where each server has speed 1
-    most_customers : customers there
-    """
-    if rates is None:
-        return 1.0
-    # Beyond the last rate, more customers hold more places at the same speed.
-    speeds = rates[0, :most_customers].real
-    return float(np.min(np.arange(1, len(speeds) + 1) / speeds))
+        if departures and departures < arrivals * (
+            1 - max(_LEAST_GAP, _GAP_OF_ONE / departures**0.5)
+        ):
+            raise NoAnswerError(
+                f"the network {SATURATED}: {arrivals / elapsed:.4g} {chain_name} arrive in a second,"
+                f" and {departures / elapsed:.4g} leave in the simulation, because stations are held"
+                " up or regions are full; lower the arrivals, or raise a capacity"
+            )
 
 
 class _NetworkEstimates:
@@ -844,7 +252,7 @@ class _NetworkEstimates:
             else:
                 place = class_name, chain.reference[1]
                 entry_weights = self.weights_of_visits(place) - self._tally_weights(
-                    self.layout.tried, place, _abandonment_tally
+                    self.layout.tried, place, abandonment_tally
                 )
             yield (
                 f"throughput[{class_name}]",
@@ -897,12 +305,16 @@ class _NetworkEstimates:
                 self._tally_weights(tally_columns, place)
                 for tally_columns in (self.layout.refused, self.layout.tried)
             )
+            if station.blocking != LOSS:
+                # Only those from outside are lost; the visits are those that were let in.
+                refusal_weights = self._weights_of_losses_from_outside(place)
+                attempt_weights = attempt_weights + refusal_weights
             yield (
                 f"loss_probability{name_in_brackets}",
                 self._ratio(chain_name, refusal_weights, attempt_weights, NOTHING),
             )
         if place[0] in (*station.patience, *station.timeout):
-            abandonment_weights = self._tally_weights(self.layout.tried, place, _abandonment_tally)
+            abandonment_weights = self._tally_weights(self.layout.tried, place, abandonment_tally)
             yield (
                 f"abandonment{name_in_brackets}",
                 self._ratio(
@@ -930,7 +342,16 @@ class _NetworkEstimates:
                 None, self.layout.column(self.layout.area[resource_index]), self.elapsed_weights
             ),
         )
-        busy_weights = self.layout.column(self.layout.use[resource_index])
+        busy_weights = (
+            # Who is blocked keeps a server that does nothing.
+            self.added_weights(
+                self._weights_of_busy_time(visit)
+                for visit in self.planned_network.visits
+                if visit[1] == station_name
+            )
+            if station_name in self.planned_network.held_stations
+            else self.layout.column(self.layout.use[resource_index])
+        )
         yield (
             f"utilization[{station_name}]",
             self._ratio(
@@ -963,7 +384,7 @@ class _NetworkEstimates:
         if region.loses:
             tallies = self.planned_network.plan.tallies
             entrances = [
-                _entrance_mark(place, region_name) for place in self.planned_network.visits
+                entrance_mark_at(place, region_name) for place in self.planned_network.visits
             ]
             tally_indices = [tallies.index(tally) for tally in entrances if tally in tallies]
             refusal_weights, attempt_weights = (
@@ -1011,7 +432,7 @@ class _NetworkEstimates:
     def _weights_of_region_waits(self, class_name: str) -> Array:
         """Return weights of the columns for the time that a class waits before regions."""
         return self.added_weights(
-            self._weights_of_label(_region_wait_label(class_name, region_name))
+            self._weights_of_label(region_wait_label(class_name, region_name))
             for region_name in self.network_layout.model.regions
         )
 
@@ -1020,6 +441,12 @@ class _NetworkEstimates:
         they count its visits to the first station.
         """
         if chain_name in self.planned_network.counting_places:
+            if chain_name in self.planned_network.entrance_tallies:
+                return self.added_weights(
+                    sign * self._weights_of_tally(tally_columns, tally)
+                    for tally in self.planned_network.entrance_tallies[chain_name]
+                    for sign, tally_columns in ((1, self.layout.tried), (-1, self.layout.refused))
+                )
             return self.added_weights(
                 self.weights_of_visits(place) / visits_of_cycle
                 for place, visits_of_cycle in self.planned_network.counting_places[
@@ -1038,7 +465,7 @@ class _NetworkEstimates:
         """
         first_places = self.planned_network.counting_places.get(chain_name, {})
         departure_weights = (
-            self._tally_weights(self.layout.tried, place, _abandonment_tally) / visits_of_cycle
+            self._tally_weights(self.layout.tried, place, abandonment_tally) / visits_of_cycle
             for place, visits_of_cycle in first_places.items()
         )
         return self.weights_of_cycles(chain_name) - self.added_weights(departure_weights)
@@ -1048,7 +475,7 @@ class _NetworkEstimates:
         a class to a station: a counter of its own, or visits of a cycle times cycles.
         """
         chain_name = self.chain_by_class[place[0]]
-        if chain_name in self.planned_network.counting_places:
+        if service_label(place) in self.planned_network.plan.tallies:
             return self._tally_weights(self.layout.tried, place) - self._tally_weights(
                 self.layout.refused, place
             )
@@ -1056,13 +483,24 @@ class _NetworkEstimates:
 
     def weights_of_time(self, place: Place) -> Array:
         """Return weights of the columns for the time of a class at a station, waiting included."""
-        return self._weights_of_label(_service_label(place)) + self.weights_of_waiting(place)
+        return self._weights_of_label(service_label(place)) + self.weights_of_waiting(place)
+
+    def _weights_of_losses_from_outside(self, place: Place) -> Array:
+        """Return weights of the columns that count the customers from outside that find a station
+        full which blocks others.
+        """
+        chain_name = self.chain_by_class[place[0]]
+        if not isinstance(self.network_layout.chains[chain_name].members, OpenClass):
+            return np.zeros(self.layout.width)
+        return self._tally_weights(self.layout.refused, place, entrance_of_network)
 
     def weights_of_waiting(self, place: Place) -> Array:
         """Return weights of the columns for the waiting time of a class at a station, that of
         cycles included that had not ended when the run stopped.
         """
-        booked_weights = self._weights_of_label(_wait_label(place))
+        booked_weights = self._weights_of_label(wait_label(place)) + self._weights_of_label(
+            again_label(place)
+        )
         unbooked_part = self._unbooked_share_by_place.get(place, 0.0)
         if not unbooked_part or self.result is None:
             return booked_weights
@@ -1088,7 +526,7 @@ class _NetworkEstimates:
         for resource_index, resource_name in enumerate(self.planned_network.plan.resources):
             places = [place for place in self.planned_network.visits if place[1] == resource_name]
             station_labels = [
-                label_of(place) for place in places for label_of in (_service_label, _wait_label)
+                label_of(place) for place in places for label_of in (service_label, wait_label)
             ]
             booked_time = sum(
                 float(column_sums @ self._weights_of_label(label)) for label in station_labels
@@ -1115,15 +553,17 @@ class _NetworkEstimates:
         self,
         columns_of_tallies: Sequence[int],
         place: Place,
-        name_tally: Callable[[Place], str] = _service_label,
+        name_tally: Callable[[Place], str] = service_label,
     ) -> Array:
         """Return weights of the columns of the tally of a place; zeros if it has none."""
+        return self._weights_of_tally(columns_of_tallies, name_tally(place))
+
+    def _weights_of_tally(self, columns_of_tallies: Sequence[int], tally: str) -> Array:
+        """Return weights of the columns of a tally; zeros if there is none of this name."""
         tallies = self.planned_network.plan.tallies
-        return self.added_weights(
-            self.layout.column(columns_of_tallies[tallies.index(tally)])
-            for tally in tallies
-            if tally == name_tally(place)
-        )
+        if tally not in tallies:
+            return np.zeros(self.layout.width)
+        return self.layout.column(columns_of_tallies[tallies.index(tally)])
 
     def _weights_of_busy_time(self, place: Place) -> Array:
         """Return weights of the columns for the time that a class keeps servers busy; at a station
@@ -1131,7 +571,9 @@ class _NetworkEstimates:
         """
         station_name = place[1]
         if not self.stations[station_name].rates or self.result is None:
-            return self._weights_of_label(_service_label(place))
+            return self._weights_of_label(service_label(place)) + self._weights_of_label(
+                again_label(place)
+            )
         work_weights_by_place = {
             worked_place: self.weights_of_visits(worked_place) * service_time
             for worked_place, service_time in self.planned_network.service.items()
@@ -1184,7 +626,7 @@ class _NetworkEstimates:
         if len(self.network_layout.chains) != 1 or self.result is None:
             return {}
         (chain_name,) = self.network_layout.chains
-        weights_by_component = {THINK: self._weights_of_label(_thinking_label(chain_name))}
+        weights_by_component = {THINK: self._weights_of_label(thinking_label(chain_name))}
         for station_name, station in self.stations.items():
             places = [visit for visit in self.planned_network.visits if visit[1] == station_name]
             if station.rates:
@@ -1193,14 +635,14 @@ class _NetworkEstimates:
                 )
             else:
                 weights_by_component[station_name] = self.added_weights(
-                    self._weights_of_label(_service_label(place)) for place in places
+                    self._weights_of_label(service_label(place)) for place in places
                 )
                 weights_by_component[f"wait:{station_name}"] = self.added_weights(
                     map(self.weights_of_waiting, places)
                 )
         for region_name in self.network_layout.model.regions:
             weights_by_component[f"wait:{region_name}"] = self.added_weights(
-                self._weights_of_label(_region_wait_label(class_name, region_name))
+                self._weights_of_label(region_wait_label(class_name, region_name))
                 for class_name in self.network_layout.classes
             )
         estimates = {

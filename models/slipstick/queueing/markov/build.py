@@ -345,8 +345,8 @@ def _check_blocking(point: NetworkPoint) -> None:
                 )
             if _service_time(point, class_index, station).phases > 1:
                 raise ModelError(
-                    f"{subject}: blocking of a service in phases is not covered; use 'loss' or"
-                    " scv 1"
+                    f"{subject}: a Markov chain has no rule for blocking of a service in phases; ask"
+                    " for simulation, or use scv 1"
                 )
 
 
@@ -357,7 +357,7 @@ def _check_blocking_after_service(point: NetworkPoint) -> None:
     network = point.network
     if len(network.classes) > 1 or (network.think != 0).any():
         raise ModelError(
-            "blocking after service is for one class that does not think; ask for another blocking"
+            "a Markov chain blocks after service one class that does not think; ask for simulation"
         )
     disciplines = [DISCIPLINES[discipline] for discipline in network.discipline]
     is_plain = network.single & (network.scv.real == 1).all(axis=(0, 1))
@@ -366,12 +366,13 @@ def _check_blocking_after_service(point: NetworkPoint) -> None:
     ):
         if not is_plain[station] or disciplines[station].ranked:
             raise ModelError(
-                f"{station_name} is not one exponential server, which blocking after service needs"
+                f"{station_name} is not one exponential server, as a Markov"
+                " chain needs where it blocks after service; ask for simulation"
             )
         if network.capacity[station] and blocking != AFTER_SERVICE:
             raise ModelError(
-                f"{station_name} has another kind of blocking; with blocking after service, all"
-                " stations must block after service"
+                f"{station_name} has another kind of blocking; in a Markov chain all stations"
+                " block after service if any does; ask for simulation"
             )
 
 

@@ -23,7 +23,7 @@ from slipstick.queueing.markov.chain import Array, Known, MarkovChain, refuse_si
 from slipstick.queueing.markov.state_space import StateSpace
 from slipstick.queueing.mixed_classes import highest_speed, offered_load, open_load
 from slipstick.queueing.network import ABANDONMENT, MarkovSolution, NetworkArrays, quotient
-from slipstick.vocabulary import AFTER_SERVICE
+from slipstick.vocabulary import AFTER_SERVICE, BEFORE_SERVICE, REPEAT
 
 ERROR = 1e-10
 """Part of the mean number of open customers that may lie beyond the truncation, by default."""
@@ -329,9 +329,8 @@ def _throughput(point: NetworkPoint, completion_rate: Array) -> Array:
     for class_index, visits in enumerate(network.visits[0]):
         visited_stations = np.flatnonzero((visits.real > 0) & point.visited()[class_index, :-1])
         if len(visited_stations):
-            throughput[class_index] = (
-                completion_rate[class_index, visited_stations[0]] / visits[visited_stations[0]]
-            )
+            station = _counting_station(network, class_index, visited_stations)
+            throughput[class_index] = completion_rate[class_index, station] / visits[station]
         elif not network.closed[class_index]:
             throughput[class_index] = network.arrivals[0, class_index]
         elif network.think[0, class_index] != 0:
@@ -339,6 +338,26 @@ def _throughput(point: NetworkPoint, completion_rate: Array) -> Array:
                 network.population[0, class_index] / network.think[0, class_index]
             )
     return throughput
+
+
+def _counting_station(
+    network: NetworkArrays, class_index: int, visited_stations: NDArray[np.int64]
+) -> int:
+    """Return the station at which the cycles of a class are counted: the first; where customers that
+    find a station full draw their destination again, which changes the number of visits, the first
+    that each cycle visits once.
+    """
+    draws_again = any(blocking in (BEFORE_SERVICE, REPEAT) for blocking in network.blocking)
+    visited_once = visited_stations[network.visits[0, class_index, visited_stations].real == 1]
+    if not draws_again or (len(visited_once) and visited_once[0] == visited_stations[0]):
+        return int(visited_stations[0])
+    if not len(visited_once):
+        raise ModelError(
+            f"{network.classes[class_index]} visits no station just once in a cycle, and draws its"
+            " destination again where a station is full: its cycles cannot be counted; write them as"
+            " chains with routing"
+        )
+    return int(visited_once[0])
 
 
 def _utilization(

@@ -1,0 +1,399 @@
+"""A queueing network whose full stations block, at one point, as the plan that the simulator runs.
+
+The places of a station that blocks are permits: a customer takes one on its way there and returns
+it as it goes to another station. The servers of a station from which a customer may be blocked are
+permits too, because the customer keeps its server until it has a place. What blocks after service
+waits for the place; what is served again tests for it after each service. Blocking before service
+is simulated where it is the same as service again: at exponential services with one destination
+(Onvural, ACM Computing Surveys 22(2), 1990, 83-121, section 3). The second road of each kind is the
+Markov chain (tests/method/networks/test_blocking.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from slipstick.errors import ModelError, NoAnswerError
+from slipstick.method.networks.arrays import NetworkLayout
+from slipstick.method.networks.flatten import (
+    FlatNetwork,
+    again_label,
+    check_places_of_region,
+    end_mark,
+    loss_mark,
+    out_mark,
+    service_label,
+    thinking_label,
+    wait_label,
+    without_load,
+)
+from slipstick.method.networks.solvers import unsolvable
+from slipstick.model.network import Chain, ClosedClass, OpenClass, Place
+from slipstick.sim.plan.distributions import ServiceTime
+from slipstick.vocabulary import AFTER_SERVICE, BEFORE_SERVICE, DISCIPLINES, LOSS
+
+entrance_of_network = "{0[0]} enters the network at {0[1]}".format
+_places_of = "places of {}".format
+_onward_mark = "{0[0]} goes on from {0[1]}".format
+_thinking_mark = "{} begins to think".format
+
+
+class _Move(NamedTuple):
+    """One way on from a place.
+
+    Parameters
+    ----------
+    probability : of this way [1]
+    target : the next place; None where the customer leaves, or thinks
+    ends_cycle : a closed cycle ends on the way
+    """
+
+    probability: float
+    target: Place | None
+    ends_cycle: bool = False
+
+
+class BlockedNetwork(FlatNetwork):
+    """A network with stations that block, as a plan for the simulator.
+
+    Raises
+    ------
+    ModelError : a station from which customers are blocked has no queue in the order of arrival; the
+        network has regions; blocking before service where a service is not exponential or has
+        several destinations; or the stations have no place for the closed customers
+    """
+
+    def _add_stations(self) -> None:
+        if self.model.regions:
+            raise ModelError("a simulation of stations that block has no regions; leave them out")
+        self._moves_by_place: dict[Place, list[_Move]] = {}
+        self._entries_by_chain: dict[str, list[tuple[float, Place]]] = {}
+        for chain_name, chain in self.network_layout.chains.items():
+            self._record_moves(chain_name, chain)
+        self.held_stations = frozenset(
+            place[1]
+            for place, moves in self._moves_by_place.items()
+            if any(self._blocks(place, move) for move in moves)
+        )
+        self._check_held_stations()
+        self._check_places()
+        super()._add_stations()
+        for station_name, station in self.model.stations.items():
+            if station.blocking != LOSS and station.capacity is not None:
+                self.builder.permits(_places_of(station_name), station.capacity, "station")
+
+    def _add_station(self, station_name: str) -> None:
+        if station_name not in self.held_stations:
+            super()._add_station(station_name)
+        elif not DISCIPLINES[self.model.stations[station_name].discipline].delay:
+            servers = self.model.stations[station_name].servers
+            self.builder.permits(station_name, servers, "station")
+
+    def _record_moves(self, chain_name: str, chain: Chain) -> None:
+        """Record where the customers of a chain begin, and where they go from each place."""
+        is_closed = isinstance(chain.members, ClosedClass)
+        if chain_name in self.model.chains:
+            self._entries_by_chain[chain_name] = [(1.0, chain.reference)]
+            for place in self._places(chain):
+                self._moves_by_place[place] = [
+                    _Move(self._number_at(f"routing.{index}.probability"), route.target)
+                    for index, route in enumerate(self.model.routing)
+                    if route.source == place
+                ]
+        else:
+            self._record_moves_in_order(chain_name, chain)
+        if not is_closed:
+            return
+        thinks = self._thinks(chain_name)
+        if not thinks:
+            # A cycle that visits no station takes no time, and is none.
+            entries = self._entries_by_chain[chain_name]
+            total = sum(probability for probability, _ in entries)
+            self._entries_by_chain[chain_name] = [
+                (probability / total, place) for probability, place in entries
+            ]
+        first_places = [] if thinks else self._entries_by_chain[chain_name]
+        ends_at = chain.reference if chain_name in self.model.chains else None
+        for place in self._places(chain):
+            self._moves_by_place[place] = [
+                closed_move
+                for move in self._moves_by_place[place]
+                for closed_move in _closed_moves(move, ends_at, first_places)
+            ]
+
+    def _record_moves_in_order(self, chain_name: str, chain: Chain) -> None:
+        """Record the moves of a class that visits the stations in the order written."""
+        places = self._places(chain)
+        self._entries_by_chain[chain_name] = [
+            (move.probability, move.target)
+            for move in self._first_visits(places)
+            if move.target is not None
+        ]
+        for index, place in enumerate(places):
+            again = max(0.0, 1 - 1 / self.visits[place])
+            self._moves_by_place[place] = [
+                *([_Move(again, place)] if again else []),
+                *(
+                    move._replace(probability=(1 - again) * move.probability)
+                    for move in self._first_visits(places[index + 1 :])
+                ),
+            ]
+
+    def _first_visits(self, places: Sequence[Place]) -> Iterator[_Move]:
+        """Yield the first of some places that is visited, with its probability; none of them is a
+        move without a target.
+        """
+        remaining_probability = 1.0
+        for place in places:
+            if remaining_probability > 0:
+                probability = min(self.visits[place], 1.0)
+                yield _Move(remaining_probability * probability, place)
+                remaining_probability *= 1 - probability
+        if remaining_probability > 0:
+            yield _Move(remaining_probability, None)
+
+    def _thinks(self, chain_name: str) -> bool:
+        chain_index = list(self.network_layout.chains).index(chain_name)
+        return bool(self.network_points.network.think[0, chain_index].real > 0)
+
+    def _blocking_at(self, place: Place) -> str:
+        """Return what becomes of customers on their way to a place that is full."""
+        station = self.model.stations[place[1]]
+        return LOSS if station.capacity is None else station.blocking
+
+    def _blocks(self, place: Place, move: _Move) -> bool:
+        """Return whether a customer on its way on from a place may be blocked there."""
+        return (
+            move.target is not None
+            and move.target[1] != place[1]
+            and self._blocking_at(move.target) != LOSS
+        )
+
+    def _check_held_stations(self) -> None:
+        for place, moves in self._moves_by_place.items():
+            if place[1] not in self.held_stations:
+                continue
+            station = self.model.stations[place[1]]
+            discipline = DISCIPLINES[station.discipline]
+            if not discipline.delay and (station.discipline != "fcfs" or station.rates):
+                raise ModelError(
+                    f"customers are blocked at {place[1]}; a simulation blocks servers of first come"
+                    " first served without rates, and infinite servers: use markov-chain"
+                )
+            if self._time_limit_in_queue(place):
+                raise ModelError(
+                    f"customers are blocked at {place[1]}, whose queue {place[0]} abandons; a"
+                    " simulation has no rule for both: leave one of them out"
+                )
+            stops_service = any(
+                self._blocks(place, move)
+                and move.target is not None
+                and self._blocking_at(move.target) == BEFORE_SERVICE
+                for move in moves
+            )
+            if stops_service and (len(moves) > 1 or not self._is_exponential(place)):
+                raise ModelError(
+                    f"{place[0]} at {place[1]} is blocked before its service; a simulation has a rule"
+                    " for exponential services with one destination: use 'repeat' or 'after-service'"
+                )
+
+    def _is_exponential(self, place: Place) -> bool:
+        times = self._service_time(place)
+        return isinstance(times, ServiceTime) and times.kind == "exponential"
+
+    def _check_places(self) -> None:
+        """Raise if all stations of closed customers that do not think are limited, and have fewer
+        places than there are customers.
+        """
+        network = self.network_points.network
+        thinks = network.think[0].real > 0
+        if not network.closed.all() or (thinks & (network.population[0] > 0)).any():
+            return
+        capacities = [
+            self.model.stations[station_name].capacity
+            for station_name in {station_name for _, station_name in self.visits}
+        ]
+        customers = int(network.population[0].sum())
+        places = sum(capacity for capacity in capacities if capacity is not None)
+        if None not in capacities and customers > places:
+            raise ModelError(
+                f"the stations have no place for {customers:,} customers; raise a capacity"
+            )
+
+    def _may_lose(self, chain: Chain, place: Place) -> bool:
+        """Return whether customers may be lost on their way to a place: where it does not block, or
+        they come from outside.
+        """
+        if self._blocking_at(place) == LOSS:
+            return super()._may_lose(chain, place)
+        return isinstance(chain.members, OpenClass) and any(
+            place in (target for _, target in entries)
+            for entries in self._entries_by_chain.values()
+        )
+
+    def _write_cycle(self, chain_index: int, chain_name: str, chain: Chain) -> int:
+        builder = self.builder
+        first_instruction = builder.next_instruction
+        is_closed = isinstance(chain.members, ClosedClass)
+        thinks = is_closed and self._thinks(chain_name)
+        if thinks:
+            builder.mark(_thinking_mark(chain_name))
+            self._write_think_time(chain_index, chain_name)
+        entries = self._entries_by_chain[chain_name]
+        passing_probability = 1 - sum(probability for probability, _ in entries)
+        ways_in = [(probability, entrance_of_network(place)) for probability, place in entries]
+        if passing_probability > 1e-12:
+            ways_in.append((passing_probability, out_mark(chain_name)))
+        builder.go(ways_in, f"{chain_name} begins")
+        for _, place in entries:
+            self._write_entrance_from_outside(chain_name, chain, place, thinks)
+        for place in self._places(chain):
+            self._write_place(chain_name, place)
+        for _, place in entries if is_closed and not thinks else ():
+            builder.mark(end_mark(place))
+            builder.finish(onward=True)
+            self._count_cycle(chain_name, end_mark(place))
+            builder.jump(service_label(place))
+        builder.mark(out_mark(chain_name))
+        builder.finish()
+        return first_instruction
+
+    def _write_entrance_from_outside(
+        self, chain_name: str, chain: Chain, place: Place, thinks: bool
+    ) -> None:
+        """Write how customers come to a place from outside, after they thought, or at the start of
+        a run.
+        """
+        builder = self.builder
+        builder.mark(entrance_of_network(place))
+        blocking = self._blocking_at(place)
+        capacity = self.model.stations[place[1]].capacity or 0
+        places = _places_of(place[1])
+        if blocking != LOSS and isinstance(chain.members, OpenClass):
+            self._count_cycle(
+                chain_name, entrance_of_network(place), places, capacity, loss_mark(chain_name)
+            )
+        elif blocking not in (LOSS, AFTER_SERVICE) and thinks:
+            # Who thinks is served there: a full station lets it think once more.
+            self._count_cycle(
+                chain_name, entrance_of_network(place), places, capacity, _thinking_mark(chain_name)
+            )
+        else:
+            self._count_cycle(chain_name, entrance_of_network(place))
+        if blocking != LOSS:
+            label = thinking_label(chain_name) if thinks else wait_label(place)
+            builder.enter(places, label)
+        if thinks:
+            builder.start_response()
+        builder.jump(service_label(place))
+
+    def _count_cycle(self, chain_name: str, tally: str, *limit: Any) -> None:
+        """Count the beginning of a cycle at a tally; see `Builder.admit` for the limit."""
+        self.entrance_tallies.setdefault(chain_name, []).append(tally)
+        self.builder.admit(tally, *limit)
+
+    def _count_visit(self, chain_name: str, place: Place) -> None:
+        # Where destinations are drawn again, the numbers of visits follow from the run alone.
+        if chain_name in self.counting_places:
+            super()._count_visit(chain_name, place)
+        else:
+            self.builder.admit(service_label(place))
+
+    def _write_place(self, chain_name: str, place: Place) -> None:
+        """Write a visit to a place, and the ways on from there."""
+        builder = self.builder
+        station_name = place[1]
+        is_held = station_name in self.held_stations
+        is_delay = DISCIPLINES[self.model.stations[station_name].discipline].delay
+        builder.mark(service_label(place))
+        if is_held and not is_delay:
+            self._count_visit(chain_name, place)
+            builder.enter(station_name, wait_label(place))
+        if is_held and not is_delay:
+            builder.delay(self._service_time(place), service_label(place))
+        else:
+            self._write_visit(chain_name, place)
+        builder.mark(_onward_mark(place))
+        moves = self._moves_by_place[place]
+        marks = [f"{service_label(place)}, way {index}" for index in range(len(moves))]
+        builder.go(
+            [(move.probability, mark) for move, mark in zip(moves, marks, strict=True)],
+            f"{service_label(place)} onward",
+        )
+        for move, mark in zip(moves, marks, strict=True):
+            builder.mark(mark)
+            self._write_move(place, move, mark, is_held and not is_delay)
+            builder.jump(self._target_mark(chain_name, move))
+        if is_held:
+            builder.mark(again_label(place))
+            builder.delay(self._service_time(place), again_label(place))
+            builder.jump(_onward_mark(place))
+
+    def _write_move(self, place: Place, move: _Move, tally: str, holds_server: bool) -> None:
+        """Write how a customer takes a place at the next station, and returns what it holds here."""
+        builder = self.builder
+        if self._blocks(place, move):
+            assert move.target is not None
+            places = _places_of(move.target[1])
+            if self._blocking_at(move.target) != AFTER_SERVICE:
+                capacity = self.model.stations[move.target[1]].capacity or 0
+                builder.admit(tally, places, capacity, again_label(place))
+            builder.enter(places, wait_label(place))
+        if holds_server:
+            builder.leave(place[1])
+        if self._blocking_at(place) != LOSS and (move.target is None or move.target[1] != place[1]):
+            builder.leave(_places_of(place[1]))
+
+    def _target_mark(self, chain_name: str, move: _Move) -> str:
+        if move.target is None:
+            return out_mark(chain_name)
+        return end_mark(move.target) if move.ends_cycle else service_label(move.target)
+
+
+def _closed_moves(
+    move: _Move, ends_at: Place | None, first_places: Sequence[tuple[float, Place]]
+) -> Iterator[_Move]:
+    """Yield the moves of a closed customer in the place of one that may end its cycle: it goes on to
+    a first place of the next cycle; without any it thinks.
+
+    Parameters
+    ----------
+    move : on from a place
+    ends_at : the target of moves that end a cycle
+    first_places : of cycles that begin without thinking, with their probabilities
+    """
+    if move.target != ends_at:
+        yield move
+    elif not first_places:
+        yield _Move(move.probability, None, ends_cycle=True)
+    for probability, place in first_places if move.target == ends_at else ():
+        yield _Move(move.probability * probability, place, ends_cycle=True)
+
+
+def flat_network(network_layout: NetworkLayout, values: Mapping[str, float]) -> FlatNetwork:
+    """Write a network at one point as a plan for the simulator.
+
+    Raises
+    ------
+    ModelError, NoAnswerError : see `FlatNetwork` and `BlockedNetwork`; a station is saturated
+    """
+    columns = network_layout.columns(values)
+    network_points = network_layout.arrays(columns)
+    regions = network_layout.model.regions
+    lossy_stations = [
+        station_name
+        for region in regions.values()
+        if region.loses
+        for station_name in region.stations
+    ]
+    if reason_by_point := unsolvable(
+        without_load(network_points, lossy_stations) if lossy_stations else network_points
+    ):
+        raise NoAnswerError(reason_by_point[0])
+    kind = BlockedNetwork if network_layout.model.blocks else FlatNetwork
+    planned_network = kind(network_layout, columns, network_points)
+    for region_name, region in regions.items():
+        if not region.loses:
+            check_places_of_region(region_name, region, planned_network)
+    return planned_network

@@ -1,0 +1,667 @@
+"""A queueing network at one point as the plan that the simulator runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property, partial
+from itertools import groupby
+
+from slipstick.errors import ModelError, NoAnswerError
+from slipstick.late import Array, NDArray, np
+from slipstick.limits import check_cost
+from slipstick.method.networks.arrays import NetworkLayout, NetworkPoints
+from slipstick.model.network import Chain, ClosedClass, OpenClass, Place, Region
+from slipstick.queueing.mixed_classes import check_some_time
+from slipstick.sim.plan.builder import Builder
+from slipstick.sim.plan.distributions import (
+    BatchTimes,
+    BurstyTimes,
+    DistributedTime,
+    ServiceTime,
+    Times,
+    TracedTimes,
+    time_of_distribution,
+)
+from slipstick.vocabulary import DISCIPLINES, LOSS, SHARED
+
+service_label = "{0[0]} at {0[1]}".format
+wait_label = "{0[0]} before {0[1]}".format
+end_mark = "end of a cycle to {0[0]} at {0[1]}".format
+abandonment_tally = "{0[0]} abandons {0[1]}".format
+again_label = "{0[0]} at {0[1]} again".format
+thinking_label = "{} thinks".format
+out_mark = "{} out".format
+loss_mark = "{} lost".format
+entrance_mark_at = "{0[0]} enters {1} at {0[1]}".format
+region_wait_label = "{} before region {}".format
+region_loss_mark = "{} lost in region {}".format
+leaving_prefix_of = "{0[0]} leaves {0[1]} for ".format
+"""Names of labels, marks and tallies of a plan, made of a place, that is a class and a station, or
+of a chain; some also of a region.
+
+`service_label` and `wait_label` label the time of a class in service and in the queue; the first
+also names the mark and the tally of the place. `again_label` labels the time of services that are
+repeated because the next station is full. `abandonment_tally` names the tally of customers that
+abandon a queue, and the stream of times after which they do. `entrance_mark_at` names the tally and the
+mark of a place
+at which a region is entered, `region_wait_label` labels the wait of a class before a region.
+"""
+
+
+class FlatNetwork:
+    """A network at one point, as a plan for the simulator with the meaning of its parts.
+
+    A class that keeps its class goes to the stations in the order written: one of V <= 1 visits is
+    passed by with probability 1 - V; one of V > 1 is visited again at once with probability 1 - 1/V
+    after each visit. A class in a chain goes where routing says, and a closed cycle ends where it
+    comes to the reference again, a class at a station. Service times have the usual distribution of
+    their mean and scv.
+
+    Parameters
+    ----------
+    network_layout : the network
+    columns, network_points : its numbers at the point, by path and as arrays
+
+    Attributes
+    ----------
+    plan : what the simulator runs; its labels and tallies are `service_label`, `wait_label` and
+        `thinking_label`
+    groups : index among the plan's members of each chain that has customers
+    visits : of each class at each station in a cycle, where it has service [1]
+    stated_visits : the same as the network states them, where a demand is one visit however it is
+        split [1]
+    service : mean time of a visit [s]
+    held_stations : stations whose servers may be kept by customers that are blocked
+    entrance_tallies : of each chain whose beginning cycles are counted, the tallies that do so; it is
+        empty where no station blocks
+    counting_places : where the passages of a chain with tallies are counted, and visits there in a
+        cycle
+
+    Raises
+    ------
+    ModelError : there are too many customers, or lost customers would come back at the same instant
+    NoAnswerError : a cycle takes no time, or more work arrives for a region than its places can hold
+    """
+
+    def __init__(
+        self,
+        network_layout: NetworkLayout,
+        columns: Mapping[str, NDArray[np.float64]],
+        network_points: NetworkPoints,
+    ) -> None:
+        self.model = network_layout.model
+        self.network_layout = network_layout
+        self.columns = columns
+        self.network_points = network_points
+        self.builder = Builder()
+        self.visits: dict[Place, float] = {}
+        self.stated_visits: dict[Place, float] = {}
+        self.service: dict[Place, float] = {}
+        self.groups: dict[str, int] = {}
+        self.counting_places: dict[str, dict[Place, float]] = {}
+        self.held_stations: frozenset[str] = frozenset()
+        self.entrance_tallies: dict[str, list[str]] = {}
+        network = network_points.network
+        closed_chains = np.flatnonzero(network.closed)
+        check_some_time(
+            network, (network.think + network.demand.sum(axis=2))[:, closed_chains], closed_chains
+        )
+        for chain_index, (chain_name, chain) in enumerate(network_layout.chains.items()):
+            for place, visit_count, stated_visit_count, service_time in self._places_with_work(
+                chain_index, chain_name, chain
+            ):
+                self.visits[place], self.stated_visits[place], self.service[place] = (
+                    visit_count,
+                    stated_visit_count,
+                    service_time,
+                )
+        self._add_stations()
+        for chain_index, (chain_name, chain) in enumerate(network_layout.chains.items()):
+            if self._has_customers(chain_index, chain_name, chain):
+                self._write_chain(chain_index, chain_name, chain)
+        self.plan = self.builder.plan()
+
+    def _add_stations(self) -> None:
+        """Add the stations and the places of regions to the plan."""
+        for station_name in self.model.stations:
+            self._add_station(station_name)
+        for region_name, region in self.model.regions.items():
+            # The places of a region are permits, which its customers hold while they are inside.
+            self.builder.permits(region_name, region.capacity)
+
+    def _add_station(self, station_name: str) -> None:
+        station = self.model.stations[station_name]
+        # A station where no customer waits is a delay in the plan, and needs no resource.
+        if not DISCIPLINES[station.discipline].delay:
+            station_rates = [
+                self._number_at(f"stations.{station_name}.rates.{rate_index}")
+                for rate_index in range(len(station.rates))
+            ]
+            self.builder.station(
+                station_name, station.servers, station.discipline, rates=station_rates
+            )
+
+    def known_times(self, chain_name: str) -> tuple[dict[str, float], dict[str, float]]:
+        """Return the mean service time of a chain at each place by its label, in a cycle and of one
+        visit [s]; empty for a chain whose customers may be lost.
+        """
+        # With rates the time in service depends on how many are present; where customers are blocked,
+        # they may be served several times.
+        places = [
+            place
+            for place in self._places(self.network_layout.chains[chain_name])
+            if chain_name not in self.counting_places
+            and not self.model.stations[place[1]].rates
+            and place[1] not in self.held_stations
+        ]
+        time_by_label = {service_label(place): self.service[place] for place in places}
+        return {
+            service_label(place): self.visits[place] * self.service[place] for place in places
+        }, time_by_label
+
+    @cached_property
+    def targets(self) -> dict[str, float]:
+        """Targets of response times, whose shares are reported, by class or chain [s]."""
+        chains = self.model.chains
+        path_by_chain = {
+            chain_name: f"{'chains' if chain_name in chains else 'classes'}.{chain_name}.target_time"
+            for chain_name in self.network_layout.chains
+        }
+        return {chain_name: self._number_at(path) for chain_name, path in path_by_chain.items()}
+
+    def _number_at(self, path: str) -> float:
+        return float(self.columns[path][0].real)
+
+    def _places_with_work(
+        self, chain_index: int, chain_name: str, chain: Chain
+    ) -> Iterator[tuple[Place, float, float, float]]:
+        """Yield every place of a chain that takes time or that a route leads to, with its visits in
+        a cycle, the visits as stated, and the mean service [1, 1, s].
+        """
+        network = self.network_points.network
+        follows_routes = chain_name in self.model.chains
+        for class_name in chain.classes:
+            class_index = self.network_layout.classes.index(class_name)
+            for station_index, (station_name, station) in enumerate(self.model.stations.items()):
+                # Demands of several classes at a first-come station are visits of one service time:
+                # as solvers take it.
+                stated_visits = self.network_points.visits[0, class_index, station_index].real
+                visits = (
+                    stated_visits
+                    if follows_routes
+                    else network.visits[0, chain_index, station_index].real
+                )
+                mean_service = (
+                    self.network_points.service[0, class_index, station_index]
+                    if follows_routes
+                    else network.service[0, chain_index, station_index]
+                ).real
+                if (
+                    class_name in station.visitors()
+                    and visits > 0
+                    and (follows_routes or mean_service > 0)
+                ):
+                    yield (
+                        (class_name, station_name),
+                        float(visits),
+                        float(stated_visits),
+                        float(mean_service),
+                    )
+
+    def _has_customers(self, chain_index: int, chain_name: str, chain: Chain) -> bool:
+        """Return whether a chain has customers; raises if a run cannot follow as many as it has."""
+        if isinstance(chain.members, OpenClass):
+            return bool(self.network_points.network.arrivals[0, chain_index] > 0)
+        customers = int(self.network_points.network.population[0, chain_index])
+        customers_in_words = (
+            f"a simulation follows each customer, and {chain_name} has {customers:,}"
+        )
+        check_cost(
+            "customers", customers, customers_in_words, "ask for an approximate method", ModelError
+        )
+        shares_servers = any(
+            DISCIPLINES[station.discipline].order == SHARED
+            for station in self.model.stations.values()
+        )
+        if shares_servers and not self.network_points.network.think[0, chain_index]:
+            check_cost(
+                "shares",
+                customers**2,
+                f"{customers_in_words}, so {customers**2:.3g} pairs share servers",
+                "ask for an approximate method",
+                ModelError,
+            )
+        return customers > 0
+
+    def _write_chain(self, chain_index: int, chain_name: str, chain: Chain) -> None:
+        """Write the cycle of the customers of a chain, and add them to the plan."""
+        network = self.network_points.network
+        builder = self.builder
+        self.groups[chain_name] = len(self.groups)
+        # Some of its customers may be lost.
+        if any(self._may_lose(chain, place) for place in self._places(chain)):
+            self._record_counting(chain_index, chain_name, chain)
+        first_instruction = self._write_cycle(chain_index, chain_name, chain)
+        for place in self._places(chain):
+            if self._time_limit_in_queue(place):
+                builder.mark(abandonment_tally(place))
+                builder.admit(abandonment_tally(place))
+                builder.go(
+                    [(1.0, self._mark_after_loss(chain_name, place))], abandonment_tally(place)
+                )
+        for region_name in self.model.regions if chain_name in self.counting_places else ():
+            builder.mark(region_loss_mark(chain_name, region_name))
+            builder.leave(region_name)
+            builder.jump(loss_mark(chain_name))
+        if chain_name in self.counting_places:
+            builder.mark(loss_mark(chain_name))
+            builder.finish(lost=True)
+        if isinstance(chain.members, OpenClass):
+            batch_size = chain.members.batch
+            mean_between = batch_size / float(network.arrivals[0, chain_index].real)
+            time_between: ServiceTime | BurstyTimes = ServiceTime("exponential", mean_between)
+            if chain.members.bursty and network.bursts is not None:
+                quiet_rate, burst_rate, begin_rate, end_rate = network.bursts[
+                    0, chain_index
+                ].real.tolist()
+                time_between = BurstyTimes((quiet_rate, burst_rate), (begin_rate, end_rate))
+            arrival_times: Times = (
+                BatchTimes(time_between, batch_size) if batch_size > 1 else time_between
+            )
+            builder.open(
+                chain_name,
+                TracedTimes(chain.members.trace, mean_between)
+                if chain.members.trace
+                else arrival_times,
+                first_instruction=first_instruction,
+            )
+        else:
+            builder.closed(
+                chain_name,
+                int(network.population[0, chain_index]),
+                first_instruction=first_instruction,
+            )
+
+    def _may_lose(self, chain: Chain, place: Place) -> bool:
+        """Return whether customers of a chain may be lost on their way to a place, or in its queue."""
+        return bool(
+            self.model.stations[place[1]].capacity
+            or self._time_limit_in_queue(place)
+            or self._losing_region(place)
+        )
+
+    def _write_cycle(self, chain_index: int, chain_name: str, chain: Chain) -> int:
+        """Write the cycle of a chain; return the number of its first instruction."""
+        write_cycle = (
+            self._write_routed_cycle
+            if chain_name in self.model.chains
+            else self._write_cycle_in_order
+        )
+        return write_cycle(chain_index, chain_name, chain)
+
+    def _time_limit_in_queue(self, place: Place) -> ServiceTime | None:
+        """Return how long a class waits in the queue of a station; None without a limit."""
+        for limit_key, distribution_kind, scv in (
+            ("patience", "exponential", 1.0),
+            ("timeout", "deterministic", 0.0),
+        ):
+            if place[0] in getattr(self.model.stations[place[1]], limit_key):
+                return ServiceTime(
+                    distribution_kind,
+                    self._number_at(f"stations.{place[1]}.{limit_key}.{place[0]}"),
+                    scv,
+                )
+        return None
+
+    def _losing_region(self, place: Place) -> str:
+        """Return the region of a place that loses customers; empty where there is none."""
+        region_name = self.model.region_of(place[1])
+        return region_name if region_name and self.model.regions[region_name].loses else ""
+
+    def _mark_after_loss(self, chain_name: str, place: Place) -> str:
+        """Return the mark at which a customer goes on after it was lost at a place."""
+        region = self.model.region_of(place[1])
+        return region_loss_mark(chain_name, region) if region else loss_mark(chain_name)
+
+    def _write_entrance(self, chain_name: str, place: Place, region_name: str) -> None:
+        """Write the entrance to a region, before the visit to a place in it."""
+        if self._losing_region(place):
+            capacity = self.model.regions[region_name].capacity
+            self.builder.admit(
+                entrance_mark_at(place, region_name), region_name, capacity, loss_mark(chain_name)
+            )
+        self.builder.enter(region_name, region_wait_label(place[0], region_name))
+
+    def _places(self, chain: Chain) -> list[Place]:
+        return [place for place in self.visits if place[0] in chain.classes]
+
+    def _record_counting(self, chain_index: int, chain_name: str, chain: Chain) -> None:
+        """Record where cycles are counted, for a chain that may lose customers: not every cycle
+        that begins is completed.
+        """
+        places = self._places(chain)
+        if chain_name in self.model.chains:
+            visits_by_place = {chain.reference: 1.0}
+            first_stations = [chain.reference[1]]
+        else:
+            visits_by_place = {places[0]: self.visits[places[0]]}
+            # A cycle begins at any station up to the first that no customer passes by.
+            first_certain = next(
+                (
+                    place_index
+                    for place_index, place in enumerate(places)
+                    if self.visits[place] >= 1
+                ),
+                len(places),
+            )
+            first_stations = [station for _, station in places[: first_certain + 1]]
+        self.counting_places[chain_name] = visits_by_place
+        full_station_or_region = next(
+            (
+                station_or_region
+                for station_or_region in self._stations_and_losing_regions(first_stations)
+                if self._may_be_full(station_or_region)
+            ),
+            None,
+        )
+        if (
+            full_station_or_region
+            and isinstance(chain.members, ClosedClass)
+            and not self.network_points.network.think[0, chain_index]
+        ):
+            raise ModelError(
+                f"a cycle of {chain_name} may begin at {full_station_or_region}, which may be full: a lost customer would"
+                f" come back at the same instant; give {chain_name} a think time, or {full_station_or_region} more capacity"
+            )
+
+    def _stations_and_losing_regions(self, station_names: Sequence[str]) -> list[str]:
+        """List stations, and the regions around them that lose customers."""
+        region_names = [self._losing_region(("", station_name)) for station_name in station_names]
+        return [*station_names, *filter(None, region_names)]
+
+    def _may_be_full(self, station_or_region: str) -> bool:
+        """Return whether as many customers as its capacity may ever be at a station or in a region,
+        or on their way to it.
+        """
+        network = self.network_points.network
+        region = self.model.regions.get(station_or_region)
+        capacity = region.capacity if region else self._losing_capacity(station_or_region)
+        station_names = region.stations if region else (station_or_region,)
+        station_indices = [
+            self.network_layout.stations.index(station_name) for station_name in station_names
+        ]
+        visits_stations = (network.visits[0][:, station_indices].real > 0).any(axis=1)
+        has_arrivals = (visits_stations & ~network.closed & (network.arrivals[0].real > 0)).any()
+        return capacity is not None and bool(
+            has_arrivals or network.population[0, visits_stations & network.closed].sum() > capacity
+        )
+
+    def _losing_capacity(self, station_name: str) -> int | None:
+        """Return the capacity of a station that loses customers when it is full; None of others."""
+        station = self.model.stations[station_name]
+        return station.capacity if station.blocking == LOSS else None
+
+    def _write_thinking(self, chain_index: int, chain_name: str) -> int:
+        """Write the beginning of a cycle: the thinking, after which the response time counts.
+        Return the number of its first instruction.
+        """
+        first_instruction = self.builder.next_instruction
+        if self._write_think_time(chain_index, chain_name):
+            self.builder.start_response()
+        return first_instruction
+
+    def _write_think_time(self, chain_index: int, chain_name: str) -> bool:
+        """Write the time that a customer thinks; return whether there is any."""
+        mean_think_time = float(self.network_points.network.think[0, chain_index].real)
+        if mean_think_time > 0:
+            self.builder.delay(
+                ServiceTime("exponential", mean_think_time), thinking_label(chain_name)
+            )
+        return mean_think_time > 0
+
+    def _write_cycle_in_order(self, chain_index: int, chain_name: str, chain: Chain) -> int:
+        """Write the cycle of a class that visits the stations in the order written; return the
+        number of its first instruction.
+        """
+        first_instruction = self._write_thinking(chain_index, chain_name)
+        for region_name, places_in_row in groupby(
+            self._places(chain), lambda place: self.model.region_of(place[1])
+        ):
+            if region_name:
+                self._write_visits_in_region(chain_name, region_name, list(places_in_row))
+                continue
+            for place in places_in_row:
+                if self.visits[place] < 1:
+                    probability = self.visits[place]
+                    write_visit = partial(self._write_visits, chain_name, place)
+                    self.builder.choose(
+                        [(probability, write_visit), (1 - probability, lambda: None)],
+                        f"{service_label(place)} or not",
+                    )
+                else:
+                    self._write_visits(chain_name, place)
+        self.builder.finish()
+        return first_instruction
+
+    def _write_visits(self, chain_name: str, place: Place) -> None:
+        """Write the visits to a place; a mean number above 1 is a geometric repetition."""
+        mean_visits = self.visits[place]
+        write_visit = partial(self._write_visit, chain_name, place)
+        if mean_visits > 1:
+            self.builder.repeat_with_probability(
+                1 - 1 / mean_visits, write_visit, f"{service_label(place)} again"
+            )
+        else:
+            write_visit()
+
+    def _write_visits_in_region(
+        self, chain_name: str, region_name: str, places: Sequence[Place]
+    ) -> None:
+        """Write the visits of a class to stations of one region in a row. A customer enters the
+        region before the first station that it visits, and leaves it after the last.
+        """
+        builder = self.builder
+        name_of_run = f"{chain_name} from {places[0][1]}"
+        may_be_outside = True
+        inside_marks = [
+            f"{name_of_run}: inside {region_name} before {place_index}"
+            for place_index in range(len(places) + 1)
+        ]
+        outside_marks = [
+            f"{name_of_run}: outside {region_name} before {place_index}"
+            for place_index in range(len(places) + 1)
+        ]
+        for place_index, place in enumerate(places):
+            probability = self.visits[place]
+            choice_name = f"{service_label(place)} or not"
+            visit_mark = f"{service_label(place)} inside"
+            entrance_mark = entrance_mark_at(place, region_name)
+            if may_be_outside:
+                builder.mark(outside_marks[place_index])
+                if probability < 1:
+                    builder.go(
+                        [
+                            (probability, entrance_mark),
+                            (1 - probability, outside_marks[place_index + 1]),
+                        ],
+                        choice_name,
+                    )
+                builder.mark(entrance_mark)
+                self._write_entrance(chain_name, place, region_name)
+                if place_index and probability < 1:
+                    builder.jump(visit_mark)
+            builder.mark(inside_marks[place_index])
+            if place_index and probability < 1:
+                builder.go(
+                    [(probability, visit_mark), (1 - probability, inside_marks[place_index + 1])],
+                    choice_name,
+                )
+            builder.mark(visit_mark)
+            self._write_visits(chain_name, place)
+            may_be_outside = may_be_outside and probability < 1
+            if may_be_outside and place_index + 1 < len(places):
+                builder.jump(inside_marks[place_index + 1])
+        builder.mark(inside_marks[-1])
+        builder.leave(region_name)
+        builder.mark(outside_marks[-1])
+
+    def _write_routed_cycle(self, chain_index: int, chain_name: str, chain: Chain) -> int:
+        """Write a block of instructions for each place, the reference first; return the number of
+        the instruction at which a cycle begins.
+        """
+        builder = self.builder
+        first_instruction = self.builder.next_instruction
+        # The reference first, so that the instructions of a cycle begin where customers start.
+        for place in sorted(self._places(chain), key=lambda place: place != chain.reference):
+            if self._ends_at(chain, place):
+                builder.mark(end_mark(place))
+                builder.finish(onward=True)
+                cycle_start = self._write_thinking(chain_index, chain_name)
+                first_instruction = cycle_start if place == chain.reference else first_instruction
+            if region_name := self.model.region_of(place[1]):
+                builder.mark(entrance_mark_at(place, region_name))
+                self._write_entrance(chain_name, place, region_name)
+            builder.mark(service_label(place))
+            self._write_visit(chain_name, place)
+            builder.go(
+                list(self._targets_onward(chain_name, chain, place)),
+                f"{service_label(place)} onward",
+            )
+            for _, target_mark in (
+                self._targets_onward(chain_name, chain, place) if region_name else ()
+            ):
+                if target_mark.startswith(leaving_prefix := leaving_prefix_of(place)):
+                    builder.mark(target_mark)
+                    builder.leave(region_name)
+                    builder.jump(target_mark.removeprefix(leaving_prefix))
+        builder.mark(out_mark(chain_name))
+        builder.finish()
+        return first_instruction
+
+    def _ends_at(self, chain: Chain, place: Place | None) -> bool:
+        return isinstance(chain.members, ClosedClass) and place == chain.reference
+
+    def _targets_onward(
+        self, chain_name: str, chain: Chain, place: Place
+    ) -> Iterator[tuple[float, str]]:
+        """Yield the probability and the mark of each place that a customer may go to from a place."""
+        for route_index, route in enumerate(self.model.routing):
+            probability = self._number_at(f"routing.{route_index}.probability")
+            if route.source == place and probability > 0:
+                region_left = self.model.region_of(place[1])
+                target_mark = (
+                    out_mark(chain_name) if route.target is None else service_label(route.target)
+                )
+                region_entered = self.model.region_of(route.target[1]) if route.target else ""
+                if route.target is not None and self._ends_at(chain, route.target):
+                    target_mark = end_mark(route.target)
+                elif route.target is not None and region_entered not in ("", region_left):
+                    target_mark = entrance_mark_at(route.target, region_entered)
+                yield (
+                    probability,
+                    leaving_prefix_of(place) + target_mark
+                    if region_left not in ("", region_entered)
+                    else target_mark,
+                )
+
+    def _service_time(self, place: Place) -> ServiceTime | DistributedTime:
+        """Return the distribution of the service time of a visit to a place."""
+        class_name, station_name = place
+        scv_column = self.columns.get(f"stations.{station_name}.scv.{class_name}")
+        scv = 1.0 if scv_column is None else float(scv_column[0].real)
+        distribution = self.model.stations[station_name].distribution.get(class_name)
+        return time_of_distribution(self.service[place], scv, distribution)
+
+    def _count_visit(self, chain_name: str, place: Place) -> None:
+        """Count the visit to a place, where the chain may lose customers; one that finds the station
+        full is lost.
+        """
+        if chain_name not in self.counting_places:
+            return
+        discipline = DISCIPLINES[self.model.stations[place[1]].discipline]
+        self.builder.admit(
+            service_label(place),
+            None if discipline.delay else place[1],
+            self._losing_capacity(place[1]) or 0,
+            self._mark_after_loss(chain_name, place),
+        )
+
+    def _write_visit(self, chain_name: str, place: Place) -> None:
+        """Visit a station; where the chain may lose customers, count them at a tally."""
+        builder, (class_name, station_name) = self.builder, place
+        station = self.model.stations[station_name]
+        resource_name = None if DISCIPLINES[station.discipline].delay else station_name
+        service_time = self._service_time(place)
+        self._count_visit(chain_name, place)
+        if time_limit := self._time_limit_in_queue(place):
+            builder.patience(time_limit, abandonment_tally(place), abandonment_tally(place))
+        if resource_name is None:
+            builder.delay(service_time, service_label(place))
+        else:
+            weight = 1.0
+            if class_name in station.weight:
+                weight_column = self.columns[f"stations.{station_name}.weight.{class_name}"]
+                weight = float(weight_column[0].real)
+            builder.serve(
+                station_name,
+                service_time,
+                service_label(place),
+                wait=wait_label(place),
+                rank=station.priority.get(class_name, 0),
+                weight=weight,
+            )
+
+
+def without_load(network_points: NetworkPoints, lossy_stations: Sequence[str]) -> NetworkPoints:
+    """Return a network without the arrivals of the classes that visit some lossy stations, because
+    only the simulation finds how many of them are lost, and how many reach other stations.
+    """
+    network = network_points.network
+    visits = network.visits[:, :, np.isin(network.stations, lossy_stations)].real > 0
+    remaining_arrivals = np.where(visits.any(axis=(0, 2)), 0.0, network.arrivals)
+    return replace(network_points, network=replace(network, arrivals=remaining_arrivals))
+
+
+def check_places_of_region(region_name: str, region: Region, planned_network: FlatNetwork) -> None:
+    """Raise if a region in which customers wait is saturated by the arrivals alone.
+
+    Neither classes whose customers may be lost nor waits inside the region are counted, so that a
+    region that is not saturated here may be saturated all the same, as the run then tells.
+    """
+    network = planned_network.network_points.network
+    place_seconds = [
+        network.demand[0, :, station_index].real
+        * _least_places(network.rates[station_index], region.capacity)
+        for station_index, station in enumerate(network.stations)
+        if station in region.stations
+    ]
+    # Losses lower the load by an amount that only the run tells.
+    never_lost = [
+        chain_name not in planned_network.counting_places
+        for chain_name in planned_network.network_layout.chains
+    ]
+    seconds_held = float((network.arrivals[0].real * sum(place_seconds))[never_lost].sum())
+    if (load := seconds_held / region.capacity) >= 1:
+        places_in_words = f"{region.capacity:,} place{'s' if region.capacity > 1 else ''}"
+        raise NoAnswerError(
+            f"region {region_name} is saturated: without any wait, the customers that arrive in a second"
+            f" hold its places for {seconds_held:.4g} s together, and it has {places_in_words} (load {load:.3g}, the"
+            " limit is 1); lower the arrivals, or give it more places"
+        )
+
+
+def _least_places(rates: Array | None, most_customers: int) -> float:
+    """Return the fewest places that customers at a station occupy on average while it works at
+    speed 1.
+
+    Parameters
+    ----------
+    rates : of the station with 1, 2, 3 ... present; None where each server has speed 1
+    most_customers : customers there
+    """
+    if rates is None:
+        return 1.0
+    # Beyond the last rate, more customers hold more places at the same speed.
+    speeds = rates[0, :most_customers].real
+    return float(np.min(np.arange(1, len(speeds) + 1) / speeds))

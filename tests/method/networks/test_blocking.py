@@ -1,0 +1,234 @@
+"""Stations that block, simulated: the same values as the Markov chain, and models that it has no
+rule for against chains worked by hand.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from slipstick import (
+    QueueingNetwork,
+    Simulation,
+    chain,
+    closed_class,
+    network,
+    open_class,
+    route,
+    solve,
+    station,
+)
+from slipstick.errors import NoAnswerError
+
+RUN = Simulation(seed=11, precision=0.02)
+
+
+def jobs(mean: float, **traits: Any) -> Any:
+    return station(service={"jobs": mean}, **traits)
+
+
+def ring(blocking: str, **first: Any) -> QueueingNetwork:
+    return network(
+        {"jobs": closed_class(3)},
+        {"first": jobs(1.0, **first), "second": jobs(1.0, capacity=2, blocking=blocking)},
+    )
+
+
+def thinking(blocking: str) -> QueueingNetwork:
+    return network(
+        {"jobs": closed_class(4, think_time=2.0)},
+        {"a": jobs(0.7), "b": jobs(1.0, capacity=2, blocking=blocking), "c": jobs(0.3)},
+    )
+
+
+def tandem(blocking: str) -> QueueingNetwork:
+    return network(
+        {"jobs": open_class(0.6)},
+        {
+            "a": jobs(0.7, capacity=4, blocking=blocking),
+            "b": jobs(1.0, capacity=2, blocking=blocking),
+        },
+    )
+
+
+IN_ORDER = network(
+    {"jobs": closed_class(4, think_time=2.0)},
+    {
+        "a": station(service={"jobs": 0.7}, visits={"jobs": 2.0}),
+        "b": station(service={"jobs": 1.0}, visits={"jobs": 0.6}, capacity=2, blocking="repeat"),
+        "c": jobs(0.3, capacity=1, blocking="repeat"),
+    },
+)
+
+ROUTED = network(
+    {},
+    {"cpu": jobs(0.5), "disk": jobs(1.0, capacity=1, blocking="repeat"), "tape": jobs(0.8)},
+    chains={"users": chain(["jobs"], closed_class(4), ("jobs", "cpu"))},
+    routing=[
+        route(("jobs", "cpu"), ("jobs", "disk"), 0.5),
+        route(("jobs", "cpu"), ("jobs", "tape"), 0.5),
+        route(("jobs", "disk"), ("jobs", "cpu"), 1.0),
+        route(("jobs", "tape"), ("jobs", "cpu"), 1.0),
+    ],
+)
+
+MODELS = {
+    "a ring that repeats": ring("repeat"),
+    "a ring that waits before service": ring("before-service"),
+    "a ring that waits after service": ring("after-service"),
+    "thinking, repeated": thinking("repeat"),
+    "thinking, before service": thinking("before-service"),
+    "in the order written": IN_ORDER,
+    "by routes": ROUTED,
+    "from outside, repeated": tandem("repeat"),
+    "from outside, after service": tandem("after-service"),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_the_simulation_has_the_values_of_the_chain(name: str) -> None:
+    exact = solve(MODELS[name], method="markov-chain")
+    simulated = solve(MODELS[name], method="simulation", simulation=RUN)
+    compared = [value for value in simulated.values if value in exact.values]
+    assert len(compared) > 10
+    for value in compared:
+        estimate = simulated.values[value]
+        assert estimate.value is not None
+        assert estimate.high is not None
+        width = estimate.high - estimate.value
+        assert estimate.value == pytest.approx(
+            exact.values[value].value, rel=3e-3, abs=4 * width + 1e-12
+        ), value
+
+
+def test_destinations_drawn_again_change_the_visits_of_a_cycle() -> None:
+    """Each cycle visits c once, so that its throughput is that of the cycles; the visits to a and b
+    are no longer those that the network states.
+    """
+    answer = solve(IN_ORDER, method="markov-chain")
+    cycles, busy_a, busy_c = (
+        value
+        for name in ("throughput[jobs]", "utilization[jobs,a]", "utilization[jobs,c]")
+        if (value := answer[name]) is not None
+    )
+    assert cycles == pytest.approx(busy_c / 0.3)
+    assert cycles * 2.0 < busy_a / 0.7 - 0.1
+
+
+def test_a_line_that_is_held_up_too_often_is_saturated() -> None:
+    """Each station alone could do 1 a second, and 0.9 arrive: with one place it can do 2/3."""
+    line = {"first": jobs(1.0), "second": jobs(1.0, capacity=1, blocking="after-service")}
+    with pytest.raises(NoAnswerError, match=r"the network is saturated: 0\.9 jobs arrive"):
+        solve(network({"jobs": open_class(0.9)}, line), method="simulation")
+    answer = solve(network({"jobs": open_class(0.3)}, line), method="simulation", simulation=RUN)
+    assert answer["throughput[jobs]"] == pytest.approx(0.3, rel=0.03)
+
+
+def test_constant_times_pass_like_beads_on_a_string() -> None:
+    """First works 1 s and second 2 s, with one place: a cycle every 2 s, and 1 s of each held up."""
+    model = network(
+        {"jobs": closed_class(2)},
+        {
+            "first": jobs(1.0, scv={"jobs": 0.0}),
+            "second": jobs(2.0, scv={"jobs": 0.0}, capacity=1, blocking="after-service"),
+        },
+    )
+    answer = solve(model)
+    assert answer.method == "simulation"
+    assert answer["throughput[jobs]"] == pytest.approx(0.5, rel=0.01)
+    assert answer["waiting_time[jobs,first]"] == pytest.approx(1.0, rel=0.01)
+    assert answer["utilization[first]"] == pytest.approx(0.5, rel=0.01)
+
+
+def test_two_servers_are_held_up() -> None:
+    """One customer for each place: with two servers at first and as many places as customers at
+    second nobody is held up, and the answer is that of the network without capacity.
+    """
+    wide = {
+        "first": jobs(1.0, servers=2),
+        "second": jobs(0.7, capacity=3, blocking="after-service"),
+    }
+    free = {"first": jobs(1.0, servers=2), "second": jobs(0.7)}
+    held, open_ = (network({"jobs": closed_class(3)}, stations) for stations in (wide, free))
+    answer = solve(held, method="simulation", simulation=RUN)
+    assert answer["throughput[jobs]"] == pytest.approx(solve(open_)["throughput[jobs]"], rel=0.03)
+
+
+REFUSED = [
+    (
+        ring("repeat", discipline="ps"),
+        (
+            "customers are blocked at first; a simulation blocks servers of first come first served"
+            " without rates, and infinite servers: use markov-chain"
+        ),
+    ),
+    (
+        ring("before-service", scv={"jobs": 0.5}),
+        (
+            "jobs at first is blocked before its service; a simulation has a rule for exponential"
+            " services with one destination: use 'repeat' or 'after-service'"
+        ),
+    ),
+    (
+        network(
+            {"jobs": closed_class(5)},
+            {
+                "first": jobs(1.0, capacity=2, blocking="repeat"),
+                "second": jobs(1.0, capacity=2, blocking="repeat"),
+            },
+        ),
+        "the stations have no place for 5 customers; raise a capacity",
+    ),
+    (
+        network(
+            {"jobs": closed_class(3, think_time=1.0)},
+            {
+                "first": jobs(1.0, patience={"jobs": 2.0}),
+                "second": jobs(1.0, capacity=1, blocking="after-service"),
+            },
+        ),
+        (
+            "customers are blocked at first, whose queue jobs abandons; a simulation has no rule for"
+            " both: leave one of them out"
+        ),
+    ),
+]
+
+
+@pytest.mark.parametrize(("model", "text"), REFUSED)
+def test_what_it_has_no_rule_for_is_named(model: QueueingNetwork, text: str) -> None:
+    with pytest.raises(NoAnswerError) as caught:
+        solve(model, method="simulation")
+    assert text in str(caught.value)
+
+
+def test_a_circle_of_full_stations_is_a_deadlock() -> None:
+    model = network(
+        {"jobs": closed_class(4)},
+        {
+            "first": jobs(1.0, capacity=2, blocking="after-service"),
+            "second": jobs(1.0, capacity=2, blocking="after-service"),
+        },
+    )
+    with pytest.raises(NoAnswerError, match="deadlock at"):
+        solve(model, method="simulation")
+
+
+def test_cycles_that_cannot_be_counted_are_refused_by_the_chain() -> None:
+    model = network(
+        {"jobs": closed_class(3, think_time=1.0)},
+        {
+            "a": station(service={"jobs": 1.0}, visits={"jobs": 2.0}),
+            "b": station(
+                service={"jobs": 1.0}, visits={"jobs": 0.5}, capacity=1, blocking="repeat"
+            ),
+        },
+    )
+    with pytest.raises(NoAnswerError) as caught:
+        solve(model, method="markov-chain")
+    assert (
+        "jobs visits no station just once in a cycle, and draws its destination again where a station"
+        " is full: its cycles cannot be counted; write them as chains with routing"
+    ) in str(caught.value)
+    assert solve(model).method == "simulation"
