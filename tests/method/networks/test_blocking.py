@@ -15,6 +15,7 @@ from slipstick import (
     closed_class,
     network,
     open_class,
+    region,
     route,
     solve,
     station,
@@ -178,7 +179,7 @@ REFUSED = [
                 "second": jobs(1.0, capacity=2, blocking="repeat"),
             },
         ),
-        "the stations have no place for 5 customers; raise a capacity",
+        "5 closed customers never find a place: the stations have 4; raise a capacity",
     ),
     (
         network(
@@ -194,6 +195,19 @@ REFUSED = [
         ),
     ),
 ]
+
+
+def test_regions_beside_what_blocks_are_refused() -> None:
+    stations = {
+        "first": jobs(1.0),
+        "second": jobs(1.0, capacity=1, blocking="repeat"),
+        "third": jobs(1.0),
+    }
+    model = network({"jobs": closed_class(3)}, stations, regions={"r": region(["third"], 2)})
+    with pytest.raises(
+        NoAnswerError, match="a simulation of stations that block has no regions; leave them out"
+    ):
+        solve(model)
 
 
 @pytest.mark.parametrize(("model", "text"), REFUSED)

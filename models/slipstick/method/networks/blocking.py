@@ -218,7 +218,8 @@ class BlockedNetwork(FlatNetwork):
         places = sum(capacity for capacity in capacities if capacity is not None)
         if None not in capacities and customers > places:
             raise ModelError(
-                f"the stations have no place for {customers:,} customers; raise a capacity"
+                f"{customers:,} closed customers never find a place: the stations have {places:,}; raise"
+                " a capacity"
             )
 
     def _may_lose(self, chain: Chain, place: Place) -> bool:
