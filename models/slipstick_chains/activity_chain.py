@@ -276,6 +276,55 @@ def phases_given(step: act.Step) -> bool:
     return step.distribution is not None and step.distribution.phases is not None
 
 
+def chain_from_start(
+    model: Model, values: Mapping[str, float]
+) -> tuple[MarkovChain, dict[str, Array]]:
+    """Explore the states of an activity whose processors all begin a cycle; return the chain, and
+    by resource the number of processors that are there, waiting included [1] [states].
+
+    Parameters
+    ----------
+    model : processors that repeat a cycle
+    values : parameters that differ from the model's own, in base units
+
+    Raises
+    ------
+    NoAnswerError : the method ``markov-chain`` has no answer, or the model has phases
+
+    >>> from slipstick.model.activity import delay, service
+    >>> from slipstick.model.system import closed_model
+    >>> cycle = delay(9.0, scv=1.0) >> service("bus", 1.0, scv=1.0)
+    >>> chain_from_start(closed_model(cycle, processors=2), {})[1]["bus"].max()
+    2.0
+    """
+    population = model.population
+    if not isinstance(population, ClosedPopulation):
+        raise NoAnswerError(
+            f"values before the steady state need processors that repeat a cycle, and {model.name}"
+            " has other work; ask for time"
+        )
+    form = ActivityChain(model)
+    numbers = form.numbers({name: np.array([value]) for name, value in values.items()})
+    # The long run has every check of a model; the states are explored once more from the start.
+    if refused := form.table(numbers, with_account=False).reason_by_point:
+        # No other method has these values, so that the methods for the long run are no way out.
+        raise NoAnswerError(refused[0].partition(": ask for")[0].partition(", or ask for")[0])
+    cycles = [
+        (group.cycle, round(numbers[group.processors][0].real)) for group in population.groups
+    ]
+    states = _States(model, numbers, cycles, None)
+    chain, _ = _explored(states)
+    rates = np.array(states.rates)[chain.rates.astype(int), 0].real
+    # The state before the start is left at once.
+    begins = chain.sources == 0
+    start = np.bincount(chain.targets[begins], weights=rates[begins], minlength=chain.size)
+    positions = np.asarray(chain.states)[:, : states.width]
+    present = {
+        name: count for (kind, name), count in _counts(states, positions) if kind == "present"
+    }
+    return replace(chain, rates=rates, start=start / start.sum()), present
+
+
 def fits_by_kind(model: Model) -> bool:
     """Return whether a chain takes a model by its kinds of steps, resources and population."""
     numbers = {step.time: np.ones(1) for step in model.steps}

@@ -1,5 +1,5 @@
-"""Transient answers of queueing networks: expectations at a time, and the mean time until a
-station fills.
+"""Transient answers of queueing networks and activities: expectations at a time, and the mean time
+until a station fills.
 """
 
 from __future__ import annotations
@@ -19,46 +19,54 @@ from slipstick.arguments import (
     whole,
 )
 from slipstick.errors import ModelError, NoAnswerError, UnknownNameError
-from slipstick.late import NDArray, np
+from slipstick.late import Array, NDArray, np
+from slipstick.limits import at_most
+from slipstick.method.activity_form import ActivityForm
 from slipstick.method.asked import NO_VALUE
 from slipstick.method.names import moment, until
 from slipstick.method.networks.arrays import NetworkLayout, NetworkPoints
 from slipstick.method.networks.markov import BEFORE_STEADY_STATE, by_class, chain_at
 from slipstick.method.networks.solvers import unsolvable
 from slipstick.model.network import QueueingNetwork
-from slipstick.queueing.markov.chain import mean_times
+from slipstick.model.system import Model
+from slipstick.queueing.markov.chain import MarkovChain, mean_times
 from slipstick.vocabulary import KNOWN_OF_NETWORKS, MARKOV_CHAIN, refuse_unknown
+from slipstick_chains.activity_chain import ActivityChain, chain_from_start, phases_given
 from slipstick_chains.uniformization import transient as of_chain
 
 Columns = dict[str, NDArray[np.float64]]
 
 
-_NETWORK = {
-    "model": instance(QueueingNetwork, "a queueing network, as network(...) makes it"),
+_MODEL = {
+    "model": instance(
+        (QueueingNetwork, Model),
+        "a queueing network, as network(...) makes it, or an activity, as closed_model(...) does",
+    ),
     "values": optional(mapped_by_name(real())),
     "most": optional(whole(1)),
     "limit": optional(real(1)),
 }
 
 
-@checked(times=listed(real(0)), **_NETWORK)
+@checked(times=listed(real(0)), **_MODEL)
 def transient(
-    model: QueueingNetwork,
+    model: QueueingNetwork | Model,
     times: Sequence[float],
     values: Mapping[str, float] | None = None,
     *,
     most: int | None = None,
     limit: float | None = None,
 ) -> Columns:
-    """Return expected queue lengths and probabilities at some times after the start of a network,
-    exactly, by its Markov chain.
+    """Return expected queue lengths and probabilities at some times after the start of a network or
+    an activity, exactly, by its Markov chain.
 
-    At time 0 all closed customers begin a cycle, with their think time if they have one, and the
-    open classes are empty.
+    At time 0 all closed customers and processors begin a cycle, with their think time if they have
+    one, and the open classes are empty.
 
     Parameters
     ----------
-    model : the network; service times of an scv other than 1 are phases of that mean and scv
+    model : the network, or the activity of processors that repeat a cycle; times of an scv other
+        than 1 are phases of that mean and scv
     times : at which to look [s]
     values : parameters that differ from the model's own, in base units
     most : where streams come to stations without a capacity, customers of theirs at most; by
@@ -68,11 +76,13 @@ def transient(
     Returns
     -------
     ``queue_length[class,station]``, ``queue_length[station]`` and ``probability[station,n]``, as
-    answers name them, each an array of one number for each time
+    answers name them, each an array of one number for each time; of an activity, by resource in the
+    place of the station, and without classes
 
     Raises
     ------
-    ModelError : a time is not finite or negative, or a parameter is not one of the network's
+    ModelError : a time is not finite or negative, a parameter is not one of the model's, or `most`
+        is given where no streams come
     NoAnswerError : the chain is too large, a number is out of its range, or streams saturate a
         station
 
@@ -83,6 +93,8 @@ def transient(
     >>> transient(door, [0.0, 0.5, 50.0])["queue_length[door]"].round(4)
     array([0.    , 0.3161, 0.5   ])
     """
+    if isinstance(model, Model):
+        return _columns_of_activity(*_activity_chain(model, values, most, limit), times)
     compiled, arrays = _arrays(model, values)
     space, chain = chain_at(arrays, _truncation(arrays, most, limit), limit)
     chances = of_chain(chain, times)
@@ -94,14 +106,33 @@ def transient(
             columns[f"queue_length[{label},{name}]"] = present[:, compiled.classes.index(label), k]
         columns[f"queue_length[{name}]"] = present[:, :, k].sum(axis=1)
         lengths = space.stations[k].length(states[:, space.columns(k)])
-        for n in range(int(lengths.max(initial=0)) + 1):
-            columns[f"probability[{name},{n}]"] = chances[:, lengths == n].sum(axis=1)
+        columns |= _probabilities(name, lengths.astype(np.float64), chances)
     return columns
 
 
-@checked(station=TEXT, present=whole(1), **_NETWORK)
+def _probabilities(name: str, lengths: Array, chances: Array) -> Columns:
+    """Return the probabilities of every number present at a station or resource [times]."""
+    return {
+        f"probability[{name},{n}]": chances[:, lengths == n].sum(axis=1)
+        for n in range(int(lengths.max(initial=0)) + 1)
+    }
+
+
+def _columns_of_activity(
+    chain: MarkovChain, present: Mapping[str, Array], times: Sequence[float]
+) -> Columns:
+    """Return expected queue lengths and probabilities by resource [times]."""
+    chances = of_chain(chain, times)
+    columns: Columns = {}
+    for name, lengths in present.items():
+        columns[f"queue_length[{name}]"] = chances @ lengths
+        columns |= _probabilities(name, lengths, chances)
+    return columns
+
+
+@checked(station=TEXT, present=whole(1), **_MODEL)
 def time_until(
-    model: QueueingNetwork,
+    model: QueueingNetwork | Model,
     station: str,
     present: int,
     values: Mapping[str, float] | None = None,
@@ -115,13 +146,13 @@ def time_until(
     Parameters
     ----------
     model, values, most, limit : see `transient`
-    station : its name
+    station : its name; of an activity, that of a resource
     present : how many, from 1
 
     Raises
     ------
     UnknownNameError : there is no such station
-    ModelError : a parameter is not one of the network's
+    ModelError : a parameter is not one of the model's, or `most` is given where no streams come
     NoAnswerError : the number is never present, the chain is too large, or streams saturate a
         station
 
@@ -132,13 +163,7 @@ def time_until(
     >>> time_until(door, "door", 2)
     3.0
     """
-    if station not in model.stations:
-        raise UnknownNameError("station", station, list(model.stations))
-    _, arrays = _arrays(model, values)
-    truncation = _truncation(arrays, most, limit)
-    space, chain = chain_at(arrays, None if truncation is None else truncation + present, limit)
-    k = list(model.stations).index(station)
-    lengths = space.stations[k].length(np.asarray(chain.states)[:, space.columns(k)])
+    chain, lengths = _lengths(model, station, present, values, most, limit)
     ends = np.flatnonzero(lengths >= present)
     if not len(ends):
         raise NoAnswerError(
@@ -147,15 +172,49 @@ def time_until(
     return float(mean_times(chain, ends).sum().real)
 
 
+def _lengths(
+    model: QueueingNetwork | Model,
+    station: str,
+    present: int,
+    values: Mapping[str, float] | None,
+    most: int | None,
+    limit: float | None,
+) -> tuple[MarkovChain, Array]:
+    """Return the chain of a model, and the number at a station in each state [1] [states]."""
+    names = model.resources if isinstance(model, Model) else model.stations
+    if station not in names:
+        raise UnknownNameError("station", station, list(names))
+    if isinstance(model, Model):
+        activity_chain, numbers_present = _activity_chain(model, values, most, limit)
+        return activity_chain, numbers_present.get(station, np.zeros(activity_chain.size))
+    _, arrays = _arrays(model, values)
+    truncation = _truncation(arrays, most, limit)
+    space, chain = chain_at(arrays, None if truncation is None else truncation + present, limit)
+    k = list(model.stations).index(station)
+    lengths = space.stations[k].length(np.asarray(chain.states)[:, space.columns(k)])
+    return chain, lengths.astype(np.float64)
+
+
+def _activity_chain(
+    model: Model, values: Mapping[str, float] | None, most: int | None, limit: float | None
+) -> tuple[MarkovChain, dict[str, Array]]:
+    """Return the chain of an activity, and the number at each resource [1] [states]."""
+    if most is not None:
+        raise ModelError(f"no streams come to {model.name}, so leave out most")
+    _check_parameters(model, values or {}, ActivityChain(model))
+    with at_most({} if limit is None else {"states": limit}):
+        return chain_from_start(model, values or {})
+
+
 def transient_values(
-    model: QueueingNetwork, names: Iterable[str], values_given: Mapping[str, float]
+    model: QueueingNetwork | Model, names: Iterable[str], values_given: Mapping[str, float]
 ) -> dict[str, float | str]:
     """Compute ``time_until[station,n]``, ``queue_length_at[...,seconds]`` and
     ``probability_at[station,n,seconds]`` by name.
 
     Parameters
     ----------
-    model : the network
+    model : the network or activity
     names : of the values; others are passed over
     values_given : quantities by path: parameters that differ from the model's own, and what a path stands
         for in the place of seconds
@@ -174,7 +233,8 @@ def transient_values(
     {'time_until[door,2]': 3.0, 'probability_at[door,0,0]': 1.0, 'time_until[door,3]': 'never are 3 customers at door; at most 2 are'}
     """
     values_found: dict[str, float | str] = {}
-    read = NetworkLayout(model).tape.parameters
+    compiled = ActivityChain(model) if isinstance(model, Model) else NetworkLayout(model)
+    read = compiled.tape.parameters
     values = {path: value for path, value in values_given.items() if path in read}
     for name in names:
         try:
@@ -197,14 +257,17 @@ def transient_values(
 
 
 def with_transient(
-    answer: Answer, model: QueueingNetwork, names: Iterable[str], values_given: Mapping[str, float]
+    answer: Answer,
+    model: QueueingNetwork | Model,
+    names: Iterable[str],
+    values_given: Mapping[str, float],
 ) -> Answer:
     """Return an answer with the transient values among some names, and a note for each value that
     could not be computed.
 
     Parameters
     ----------
-    answer : of the network at its own values
+    answer : of the model at its own values
     model, names, values_given : as for `transient_values`
     """
     values_found = transient_values(model, names, values_given)
@@ -213,9 +276,15 @@ def with_transient(
     answered = {
         name: Value(value, unit_of(name), *([value] * ends)) for name, value in numbers.items()
     }
-    notes = (
-        [f"by the Markov chain of the network, exactly: {', '.join(answered)}"] if answered else []
+    of_phases = isinstance(model, Model) and not all(
+        step.scv in (0, 1) or phases_given(step) for step in model.steps
     )
+    way = (
+        "activity, whose times are phases of their mean and scv"
+        if of_phases
+        else f"{'activity' if isinstance(model, Model) else 'network'}, exactly"
+    )
+    notes = [f"by the Markov chain of the {way}: {', '.join(answered)}"] if answered else []
     notes += [
         f"{name}{NO_VALUE}{value}" for name, value in values_found.items() if isinstance(value, str)
     ]
@@ -227,13 +296,22 @@ def _arrays(
 ) -> tuple[NetworkLayout, NetworkPoints]:
     refuse_unknown(model.constructs, MARKOV_CHAIN, KNOWN_OF_NETWORKS[MARKOV_CHAIN])
     compiled = NetworkLayout(model)
-    for name in values or {}:
-        if name not in compiled.tape.parameters:
-            raise ModelError(f"{model.name} has no parameter {name!r} to look at on its way")
+    _check_parameters(model, values or {}, compiled)
     arrays = compiled.arrays(compiled.columns(values or {}))
     if wrong := unsolvable(arrays):
         raise NoAnswerError(wrong[0])
     return compiled, arrays
+
+
+def _check_parameters(
+    model: QueueingNetwork | Model,
+    values: Mapping[str, float],
+    compiled: NetworkLayout | ActivityForm,
+) -> None:
+    """Raise if a value is of no parameter of the model."""
+    for name in values:
+        if name not in compiled.tape.parameters:
+            raise ModelError(f"{model.name} has no parameter {name!r} to look at on its way")
 
 
 def _truncation(arrays: NetworkPoints, most: int | None, limit: float | None) -> int | None:

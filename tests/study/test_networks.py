@@ -350,7 +350,7 @@ def test_transient_values_are_swept_sought_and_solved_for(
         SpecError, match=r"no answer has the value time_untill.*did you mean 'time_until.door,1.'"
     ):
         results(tmp_path, "study: 1\nbase: {model: door.yaml}\nanswer: ['time_untill[door,2]']\n")
-    assert main(["solve", "lock-and-bus", "--value", "time_until[bus,2]"]) == 2
+    assert main(["solve", "lock-and-bus", "--value", "time_until[buss,2]"]) == 2
 
 
 def test_a_transient_value_beside_estimates_is_none_of_them(tmp_path: Path) -> None:

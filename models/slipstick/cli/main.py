@@ -577,8 +577,9 @@ def run(
     multiple=True,
     help=(
         "Value to give first, such as response_time_quantile[CLASS,0.95], by a method that has it;"
-        " of a queueing network from its start on also time_until[STATION,N],"
-        " queue_length_at[STATION,SECONDS] or probability_at[STATION,N,SECONDS]."
+        " of a queueing network or processors that repeat a cycle from their start on also"
+        " time_until[STATION,N] and queue_length_at[STATION,SECONDS], of a network"
+        " probability_at[STATION,N,SECONDS]."
     ),
 )
 @click.option(

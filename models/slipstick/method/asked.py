@@ -110,6 +110,8 @@ def _has_value(answer: Answer, name: str) -> bool:
 def _state_in_activity(model: Model, answer: Answer, value_name: str) -> AskedValue:
     """Return the state of a value that an answer for an activity does not have."""
     value_kind = value_name.partition("[")[0]
+    if is_transient(value_name):
+        return AskedValue(NOT_DEFINED, why=_reason_missing(value_name, answer.notes))
     if value_kind in _REASON_BY_STUDY_VALUE:
         return AskedValue(NOT_DEFINED, why=_REASON_BY_STUDY_VALUE[value_kind])
     if value_kind == "share":

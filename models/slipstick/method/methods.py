@@ -430,8 +430,8 @@ def _with_transient_values(
     parameters: Parameters,
     value_names: Collection[str],
 ) -> tuple[Answer, ...]:
-    """Add the transient values of a network that are asked for."""
-    if not isinstance(model, QueueingNetwork) or not any(map(is_transient, value_names)):
+    """Add the transient values of a network or an activity that are asked for."""
+    if not isinstance(model, QueueingNetwork | Model) or not any(map(is_transient, value_names)):
         return answers
     parameter_values = {
         path: parameter.value

@@ -31,6 +31,7 @@ from slipstick.model.steps import each_once, side_by_side
 from slipstick.model.system import (
     IDLE_PROCESSORS,
     Barrier,
+    ClosedPopulation,
     Labels,
     Lock,
     Model,
@@ -112,6 +113,8 @@ class AnswerNames(Mapping[str, str]):
     counted_stations : stations that ``probability[station,n]`` is known of, for any number n of customers,
         and transient values
     with_intervals : every value may have ends, such as ``low[time]``
+    filling_resources : resources of an activity, of which ``time_until[resource,n]`` and
+        ``queue_length_at[resource,time]`` are known
 
     >>> names = AnswerNames({"time": "s"}, ["cpu"], with_intervals=True)
     >>> names["high[time]"], names["probability[cpu,3]"], "speed" in names
@@ -123,21 +126,20 @@ class AnswerNames(Mapping[str, str]):
         units: Mapping[str, str],
         counted_stations: Iterable[str] = (),
         with_intervals: bool = False,
+        filling_resources: Iterable[str] = (),
     ) -> None:
         self._units = dict(units)
         self._counted_stations = frozenset(counted_stations)
+        self._filling = self._counted_stations | frozenset(filling_resources)
         self._intervals = with_intervals
-        numbered_kinds = (
-            "probability",
-            "time_until",
-            "queue_length_at",
-        )  # of any number; one is listed, to be suggested
+        # Of any number; one is listed, to be suggested.
         self._listed_names = (
             *units,
+            *(f"probability[{name},1]" for name in sorted(self._counted_stations)),
             *(
                 f"{value_kind}[{name},1]"
-                for name in sorted(self._counted_stations)
-                for value_kind in numbered_kinds
+                for name in sorted(self._filling)
+                for value_kind in ("time_until", "queue_length_at")
             ),
         )
 
@@ -150,14 +152,14 @@ class AnswerNames(Mapping[str, str]):
 
     def _unit_of_value(self, value_name: str) -> str:
         """Return the base unit of a value that is no end of an interval."""
-        if self._counted_stations and (steady_and_time := moment(value_name)):
+        if self._filling and (steady_and_time := moment(value_name)):
             return self._unit_of_value(steady_and_time[0])
-        name_match = _PROBABILITY.fullmatch(value_name) or _TIME_UNTIL.fullmatch(value_name)
-        return (
-            unit_of(value_name)
-            if name_match and name_match["station"] in self._counted_stations
-            else self._units[value_name]
+        counted = _PROBABILITY.fullmatch(value_name)
+        filling = _TIME_UNTIL.fullmatch(value_name)
+        is_numbered = (counted and counted["station"] in self._counted_stations) or (
+            filling and filling["station"] in self._filling
         )
+        return unit_of(value_name) if is_numbered else self._units[value_name]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._listed_names)
@@ -186,6 +188,7 @@ def names_of(
     if isinstance(model, Law):
         return AnswerNames({model.gives.name: str(model.gives.dimension)})
     counted_stations: Iterable[str] = ()
+    filling_resources: Iterable[str] = ()
     if isinstance(model, Model):
         bounded_values = ("time",) if model.population.open else ("time", "throughput")
         value_names = (
@@ -197,11 +200,18 @@ def names_of(
         value_names = _names_in_network(model, method == BOUNDS)
         counted_stations = () if method == BOUNDS else model.stations
     listed_names = list(value_names)
+    if isinstance(model, Model) and isinstance(model.population, ClosedPopulation):
+        filling_resources = [
+            name for name in model.resources if f"queue_length[{name}]" in listed_names
+        ]
     # An amount is computed from values, of which bounds have none.
     if not isinstance(model, AddedModel) and method != BOUNDS:
         listed_names += [f"amount[{name}]" for name in amounts_known(model.amounts, listed_names)]
     return AnswerNames(
-        {name: unit_of(name) for name in listed_names}, counted_stations, with_intervals
+        {name: unit_of(name) for name in listed_names},
+        counted_stations,
+        with_intervals,
+        filling_resources,
     )
 
 
