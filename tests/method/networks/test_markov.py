@@ -232,3 +232,12 @@ def test_an_open_station_that_is_not_visited_changes_nothing() -> None:
         for each in (alone, never)
     ]
     assert times[0] == pytest.approx(times[1], rel=1e-12)
+
+
+@pytest.mark.parametrize("service", [0.1234567, 0.03, 7e-7])
+def test_a_customer_alone_waits_for_nobody(service: float) -> None:
+    """Subtracting its service from its time at a station left rounding, such as -9e-16 s."""
+    stations = {"a": station(service={"jobs": service}), "b": station(service={"jobs": 0.02})}
+    model = network({"jobs": closed_class(1, think_time=1.0)}, stations)
+    answer = solve(model, method="markov-chain")
+    assert answer["waiting_time[jobs,a]"] == 0

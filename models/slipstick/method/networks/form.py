@@ -21,6 +21,7 @@ from slipstick.late import NDArray, np
 from slipstick.limits import ANNOUNCE, ANNOUNCED, limit, way_out
 from slipstick.method.answers import (
     BLOCK,
+    ROUNDING,
     CompiledModel,
     Gradient,
     Remarks,
@@ -534,6 +535,21 @@ def _residence_by_class(network_points: NetworkPoints, residence: Array) -> Arra
     return class_residence
 
 
+_LEAST_WAIT = 1e-12
+"""The least part of a time per visit that is told from the rounding of a Markov chain."""
+
+
+def _difference(time_of_visit: Array, service: Array) -> Array:
+    """Subtract services from times per visit; what is less than their rounding is 0, with its
+    derivative.
+    """
+    difference = time_of_visit - service
+    is_rounding = (difference.real < _LEAST_WAIT * time_of_visit.real) & (
+        difference.real > -ROUNDING * time_of_visit.real
+    )
+    return np.asarray(difference - np.where(is_rounding, difference.real, 0.0))
+
+
 class Measures:
     """The measures of classes and chains, read from the solution of a network.
 
@@ -675,9 +691,9 @@ class Measures:
                 ]
                 if network_points.network.rates[station_index] is None:
                     served_share = 1 - self._abandoned_share[:, class_index, station_index]
-                    waiting_time = (
-                        time_of_visit[:, class_index, station_index]
-                        - network_points.service[:, class_index, station_index] * served_share
+                    waiting_time = _difference(
+                        time_of_visit[:, class_index, station_index],
+                        network_points.service[:, class_index, station_index] * served_share,
                     )
                     columns[f"waiting_time{name_in_brackets}"] = np.where(
                         residence[:, class_index, station_index] != 0, waiting_time, 0.0
