@@ -45,6 +45,12 @@ class TableColumn:
         words, unit = names.heading(text)
         column = cls(index, text.strip(), words, unit, cells)
         column.kind = column.kind_by_name()
+        parted = names.parted_words(text.strip())
+        if not column.kind and " " in parted:
+            words, unit = names.heading(parted)
+            by_words = cls(index, text.strip(), words, unit, cells)
+            by_words.kind = by_words.kind_by_name()
+            return by_words if by_words.kind else column
         return column
 
     @cached_property
@@ -115,7 +121,8 @@ class TableColumn:
             return "n"
         if head and tail in names.PROCESSORS:
             return {"n": "n of one", "rate": "rate"}.get(TableColumn.of(0, head, []).kind, "")
-        if self.has_time_unit or word.endswith(" time"):
+        begins = word.removesuffix(" time")
+        if (self.has_time_unit or begins != word) and begins not in names.OCCASIONS:
             return "part"
         return ""
 

@@ -51,7 +51,17 @@ SIZES: tuple[str, ...] = (
         "global size",
         "global grid",
     ),
-    *("vertices", "rows", "nx", "resolution", "batch", "batch size", "global batch size"),
+    *(
+        "data size",
+        "input size",
+        "vertices",
+        "rows",
+        "nx",
+        "resolution",
+        "batch",
+        "batch size",
+        "global batch size",
+    ),
 )
 """What says how large a problem is."""
 
@@ -362,7 +372,12 @@ _GLUED = re.compile(
     + r")"
 )
 _CLOCK = re.compile(r"[dhms]+(?:[-:][hms]+)+")
+_CAPITAL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z]{2})")
 _FUNCTIONS = {"t": "time", "s": "speedup", "e": "efficiency"}
+_WORK_PER = re.compile(
+    rf"(?P<rate>{'|'.join(sorted(RATES, key=len)[::-1])})?(?(rate)(?: |$)|)(?P<work>.*?) ?per",
+    re.IGNORECASE,
+)
 _TAIL = re.compile(
     r"(?P<name>.*?[^ ,])[ ,]++(?:in )?(?P<unit>[a-zµ%]++(?: ?/ ?[a-z]++)*+)", re.IGNORECASE
 )
@@ -382,11 +397,23 @@ def plain_words(text: str) -> str:
     return " ".join(remaining or words)
 
 
+def parted_words(text: str) -> str:
+    """Return a heading with blanks between words that only capitals part, in small letters.
+
+    >>> parted_words("TotalTime"), parted_words("MeanTimeMs"), parted_words("CPUTime"), parted_words("nGPUs")
+    ('total time', 'mean time ms', 'CPU time', 'n GPUs')
+    """
+    words = _CAPITAL.sub(" ", text)
+    return re.sub(r"\b[A-Z](?=[a-z]+\b)", lambda initial: initial[0].lower(), words)
+
+
 def heading(cell: str) -> tuple[str, str | None]:
     """Split a heading into its words and its unit, which is in brackets or at the end.
 
     >>> heading("Time [ms]"), heading("wall_time_ms"), heading("Throughput (req/s)"), heading("time, s"), heading("No. cores")
     (('time', 'ms'), ('wall time', 'ms'), ('throughput', 'req/s'), ('time', 's'), ('cores', None))
+    >>> heading("GB_per_s"), heading("Throughput_M_elems_per_sec")
+    (('gb per s', 'GB per s'), ('throughput', 'M elems per sec'))
     >>> heading("T(p)"), heading("seconds"), heading("ms/step"), heading("Elapsed (hh:mm:ss)")
     (('time', None), ('time', 'seconds'), ('time', 'ms'), ('elapsed', None))
     """
@@ -404,8 +431,12 @@ def heading(cell: str) -> tuple[str, str | None]:
         return name, "s"
     if _CLOCK.fullmatch(bare.casefold()) and ":" in bare:
         return "time", None
-    head = re.split(r"/| per ", bare, maxsplit=1)[0]
-    is_unit = time_unit(head) in _SECONDS and bare.casefold() not in SPREADS
+    head = re.split(r"/|[ _]per[ _]", bare, maxsplit=1)[0]
+    is_unit = (
+        time_unit(head) in _SECONDS
+        and bare.casefold() not in SPREADS
+        and not rate_unit(bare.replace("_", " "))
+    )
     if is_unit and (len(head) > 2 or head != bare):
         return "time", head
     tail = _TAIL.fullmatch(re.sub(r"[*`_]", " ", bare).strip())
@@ -413,6 +444,8 @@ def heading(cell: str) -> tuple[str, str | None]:
         return name, None
     if time_unit(tail["unit"]) not in _SECONDS and rate_unit(tail["unit"]) is None:
         return name, None
+    if per := _WORK_PER.fullmatch(tail["name"]):
+        return plain_words(per["rate"] or name), f"{per['work'] or 1} per {tail['unit']}"
     return plain_words(tail["name"].removesuffix(" in")) or name, tail["unit"]
 
 

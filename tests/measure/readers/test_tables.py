@@ -17,6 +17,21 @@ from slipstick_measure.readers.names import heading, rate_unit
 from tests.measure.data import at, refused
 
 READ: dict[str, tuple[str, str, list[tuple[int, float]]]] = {
+    "a rate per second beside times that capitals part": (
+        "Processes,TotalTimeMs,CommTimeMs,Throughput_M_elems_per_sec\n1,400,0,25\n4,125,25,80\n",
+        "time",
+        [(1, 0.4), (4, 0.125)],
+    ),
+    "gigabytes per second with lines below": (
+        "threads,GB_per_s\n1,12.5\n16,90.25\n",
+        "throughput",
+        [(1, 12.5e9), (16, 90.25e9)],
+    ),
+    "milliseconds per step with lines below": (
+        "ranks,start_time,ms_per_step\n1,17,40\n4,19,11\n",
+        "time",
+        [(1, 0.04), (4, 0.011)],
+    ),
     "figure of merit beside its ideal": (
         "No. cores, Actual, Ideal\n8,9.1e+04,9.1e+04\n16,1.7e+05,1.82e+05\n64,5.2e+05,7.3e+05\n",
         "throughput",
