@@ -42,16 +42,17 @@ class TableColumn:
     @classmethod
     def of(cls, index: int, text: str, cells: Sequence[str]) -> TableColumn:
         """Build a column, and derive the kind of its values from its heading."""
-        words, unit = names.heading(text)
+        words, unit = names.rate_heading(text) or names.heading(text)
         column = cls(index, text.strip(), words, unit, cells)
         column.kind = column.kind_by_name()
         parted = names.parted_words(text.strip())
-        if not column.kind and " " in parted:
-            words, unit = names.heading(parted)
-            by_words = cls(index, text.strip(), words, unit, cells)
-            by_words.kind = by_words.kind_by_name()
-            return by_words if by_words.kind else column
-        return column
+        if column.kind or " " not in parted:
+            return column
+        words, unit = names.heading(parted)
+        by_words = cls(index, text.strip(), words, unit, cells)
+        by_words.kind = by_words.kind_by_name()
+        # TotalCPU of sacct is a time, and no count of processors.
+        return column if by_words.kind in ("", "p", "load") else by_words
 
     @cached_property
     def numbers(self) -> list[float | None]:

@@ -10,10 +10,11 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from slipstick_measure.readers.cells import NUMBER, bare_cell, comma_of, with_points
+from slipstick_measure.readers.cells import NUMBER, bare_cell, comma_of, is_missing, with_points
 from slipstick_measure.readers.names import (
     LOADS,
     PROCESSORS,
+    SIZES,
     is_time,
     plain_words,
     rate_unit,
@@ -140,7 +141,7 @@ def grid_of(reading: Reading, most: int | None = None) -> CellGrid:
             reading.refuse(line, "", words)
     (line, heading), *body = rows
     named, kept = _with_units(heading, body) if body else (heading, body)
-    return _turned(CellGrid(line, named, kept, delimiter, outside))
+    return _with_run_in_row(reading, _turned(CellGrid(line, named, kept, delimiter, outside)))
 
 
 def _plain_lines(lines: Sequence[str]) -> list[tuple[int, str]]:
@@ -243,6 +244,49 @@ def _turned(grid: CellGrid) -> CellGrid:
         return grid
     names, *runs = zip(*rows, strict=True)
     return grid._replace(heading=list(names), rows=[(grid.line, list(run)) for run in runs])
+
+
+def _with_run_in_row(reading: Reading, grid: CellGrid) -> CellGrid:
+    """Return a table of sizes by processors, such as ``size, p=1, p=4``, with one run in a row;
+    other tables unchanged.
+
+    Raises
+    ------
+    SpecError : headings that are numbers alone, which may count processors, sizes or repetitions
+    """
+    first, *others = [plain_words(text) for text in grid.heading]
+    own = next((words for words in (SIZES, PROCESSORS) if first in words), None)
+    numbers = all(
+        len(row) == len(grid.heading)
+        and (is_missing(cell) or NUMBER.fullmatch(bare_cell(cell).replace(",", "")))
+        for _, row in grid.rows
+        for cell in row
+    )
+    if own is None or len(others) < 2 or not grid.rows or not numbers:
+        return grid
+    if not reading.hints.columns and all(re.fullmatch("[0-9]+", text) for text in others):
+        why = (
+            f"{', '.join(others[:8])}: what do these columns count? write p={others[0]} for"
+            f" processors, n={others[0]} for sizes, or run {others[0]} for repetitions"
+        )
+        reading.refuse(grid.line, "", why)
+    counts = [_COUNT.fullmatch(text.strip()) for text in grid.heading[1:]]
+    crossed = {plain_words(count["name"] or count["noun"]) for count in counts if count}
+    if not all(counts) or not crossed <= {*(PROCESSORS if own is SIZES else SIZES)}:
+        return grid
+    rows = [
+        (line, [size, count["count"] or count["of"], cell])
+        for line, (size, *cells) in grid.rows
+        for count, cell in zip(counts, cells, strict=True)
+        if count
+    ]
+    return grid._replace(heading=[grid.heading[0], max(crossed), "measured"], rows=rows)
+
+
+_COUNT = re.compile(
+    r"(?P<name>[A-Za-z]\w*)\s*=\s*(?P<count>[0-9]+)|(?P<of>[0-9]+)\s+(?P<noun>[A-Za-z]+)"
+)
+"""A heading that counts: a name and a number, or a number and a noun."""
 
 
 def is_rule(text: str) -> bool:

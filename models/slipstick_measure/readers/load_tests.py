@@ -113,6 +113,8 @@ def is_load_table(reading: Reading) -> bool:
         grid = grid_of(Reading(reading.file, reading.text, reading.hints), JUDGED)
     except SpecError:
         return False  # of quotes that do not end, which the reader of tables says
+    if "time_unit" in grid.heading:
+        return False  # of Google Benchmark, whose rates are those of functions and not of a load
     kinds = {load_column.kind for load_column in _load_columns(grid).values()}
     return bool(kinds & {"users", "rate", "throughput"}) and bool(
         kinds & {"response", "quantile", "busy"}

@@ -374,8 +374,9 @@ _GLUED = re.compile(
 _CLOCK = re.compile(r"[dhms]+(?:[-:][hms]+)+")
 _CAPITAL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z]{2})")
 _FUNCTIONS = {"t": "time", "s": "speedup", "e": "efficiency"}
-_WORK_PER = re.compile(
-    rf"(?P<rate>{'|'.join(sorted(RATES, key=len)[::-1])})?(?(rate)(?: |$)|)(?P<work>.*?) ?per",
+_RATE_IN_WORDS = re.compile(
+    rf"(?P<rate>{'|'.join(sorted(RATES, key=len)[::-1])})?(?(rate)(?: |$)|)"
+    r"(?P<work>.*?) ?\bper (?P<time>[a-z]+)",
     re.IGNORECASE,
 )
 _TAIL = re.compile(
@@ -397,6 +398,21 @@ def plain_words(text: str) -> str:
     return " ".join(remaining or words)
 
 
+def rate_heading(text: str) -> tuple[str, str] | None:
+    """Split a heading that ends with a rate in words into its words and unit; None for others.
+
+    >>> rate_heading("GB_per_s"), rate_heading("Throughput_M_elems_per_sec")
+    (('gb per s', 'GB per s'), ('throughput', 'M elems per sec'))
+    >>> rate_heading("time_per_step")
+    """
+    bare = re.sub(r"[*`_]", " ", text).strip()
+    match = _RATE_IN_WORDS.fullmatch(bare)
+    if match is None or time_unit(match["time"]) not in _SECONDS:
+        return None
+    unit = f"{match['work'] or 1} per {match['time']}"
+    return plain_words(match["rate"] or bare), unit
+
+
 def parted_words(text: str) -> str:
     """Return a heading with blanks between words that only capitals part, in small letters.
 
@@ -412,8 +428,6 @@ def heading(cell: str) -> tuple[str, str | None]:
 
     >>> heading("Time [ms]"), heading("wall_time_ms"), heading("Throughput (req/s)"), heading("time, s"), heading("No. cores")
     (('time', 'ms'), ('wall time', 'ms'), ('throughput', 'req/s'), ('time', 's'), ('cores', None))
-    >>> heading("GB_per_s"), heading("Throughput_M_elems_per_sec")
-    (('gb per s', 'GB per s'), ('throughput', 'M elems per sec'))
     >>> heading("T(p)"), heading("seconds"), heading("ms/step"), heading("Elapsed (hh:mm:ss)")
     (('time', None), ('time', 'seconds'), ('time', 'ms'), ('elapsed', None))
     """
@@ -444,8 +458,6 @@ def heading(cell: str) -> tuple[str, str | None]:
         return name, None
     if time_unit(tail["unit"]) not in _SECONDS and rate_unit(tail["unit"]) is None:
         return name, None
-    if per := _WORK_PER.fullmatch(tail["name"]):
-        return plain_words(per["rate"] or name), f"{per['work'] or 1} per {tail['unit']}"
     return plain_words(tail["name"].removesuffix(" in")) or name, tail["unit"]
 
 

@@ -18,9 +18,19 @@ from tests.measure.data import at, refused
 
 READ: dict[str, tuple[str, str, list[tuple[int, float]]]] = {
     "a rate per second beside times that capitals part": (
-        "Processes,TotalTimeMs,CommTimeMs,Throughput_M_elems_per_sec\n1,400,0,25\n4,125,25,80\n",
+        "Processes,TotalTimeMs,Throughput_M_elems_per_sec\n1,400,25\n4,125,80\n",
         "time",
         [(1, 0.4), (4, 0.125)],
+    ),
+    "sizes in rows and processors in columns": (
+        "size;p=1;p=4\n200;4,0;1,5\n400;32,0;9,5\n",
+        "time",
+        [(1, 4), (4, 1.5), (1, 32), (4, 9.5)],
+    ),
+    "processors in rows and sizes in columns": (
+        "| threads | n=200 | n=400 |\n|---|---|---|\n| 1 | 4 | 32 |\n| 4 | 1.5 | 9.5 |\n",
+        "time",
+        [(1, 4), (1, 32), (4, 1.5), (4, 9.5)],
     ),
     "gigabytes per second with lines below": (
         "threads,GB_per_s\n1,12.5\n16,90.25\n",
@@ -154,13 +164,19 @@ READ: dict[str, tuple[str, str, list[tuple[int, float]]]] = {
 def test_a_table_is_read_as_its_author_means_it(name: str, tmp_path: Path) -> None:
     text, metric, values = READ[name]
     (tmp_path / "x.md").write_text(text)
-    runs = read(tmp_path / "x.md").records
+    is_crossed = " columns" in name and " rows" in name
+    runs = read(tmp_path / "x.md", Hints(unit="s") if is_crossed else Hints()).records
     assert {run.metric for run in runs} == {metric}
     assert [run.p for run in runs] == [p for p, _ in values]
     assert [run.value for run in runs] == pytest.approx([value for _, value in values])
 
 
 REFUSED: dict[str, tuple[str, Hints, str]] = {
+    "numbers over columns": (
+        "size;1;2;4\n200;4.0;2.1;1.5\n400;32;17;9.5\n",
+        Hints(),
+        "1, 2, 4: what do these columns count? write p=1 for processors, n=1 for sizes, or run 1",
+    ),
     "two counts that are no multiples": (
         "nodes,threads,time [s]\n1,8,100\n2,4,60\n4,16,30\n",
         Hints(),
