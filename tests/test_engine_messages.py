@@ -789,7 +789,7 @@ PATTERNS = [
     bad(
         lambda: grouped_model({"calls": (RATES, A, ArrivalPattern())}),
         "answers are about the first group, which must be closed, but calls arrives; write a group"
-        " with processors first",
+        " with processors first, or without `groups` a `population` of arrivals and a `cycle`",
     ),
     bad(
         lambda: closed_model(service("desk", 1.0, rank=2), 2),

@@ -1072,7 +1072,8 @@ class ClosedPopulation(PopulationKind):
         if self.first.arrivals is not None:
             raise ModelError(
                 "answers are about the first group, which must be closed, but"
-                f" {self.first.name} arrives; write a group with processors first"
+                f" {self.first.name} arrives; write a group with processors first,"
+                " or without `groups` a `population` of arrivals and a `cycle`"
             )
         for index, group in enumerate(self.groups):
             if group.name and group.arrivals is None:

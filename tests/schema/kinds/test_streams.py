@@ -68,7 +68,8 @@ def test_a_trace_is_read_from_the_folder_of_the_file(tmp_path: Path) -> None:
             f"groups: {{jobs: {{arrivals: 0.3 /s, {CYCLE}}}, {USERS}}}",
             (
                 "3:16: groups.jobs: answers are about the first group, which must be closed,"
-                " but jobs arrives; write a group with processors first"
+                " but jobs arrives; write a group with processors first,"
+                " or without `groups` a `population` of arrivals and a `cycle`"
             ),
         ),
         (
