@@ -554,21 +554,21 @@ def _sweep_plan(
     indices_by_axis = np.indices(tuple(map(len, numbers_by_axis.values()))).reshape(
         len(numbers_by_axis), -1
     )
-    axis_values = {
+    column_by_axis = {
         path: values[indices] if is_grid else values
         for indices, (path, values) in zip(indices_by_axis, numbers_by_axis.items(), strict=True)
     }
-    point_count = len(next(iter(axis_values.values())))
-    values = {
+    point_count = len(next(iter(column_by_axis.values())))
+    column_by_path = {
         **{path: np.full(point_count, value) for path, value in fixed_values.items()},
-        **axis_values,
+        **column_by_axis,
     }
     axes = tuple(
         Axis(path, str(solvable.parameters[path].dimension), tuple(values.tolist()))
         for path, values in numbers_by_axis.items()
     )
-    group = PointGroup(solvable, values, np.arange(point_count))
-    return SweepPlan(axes, axis_values, (BASE,) * point_count, (group,), not is_grid)
+    group = PointGroup(solvable, column_by_path, np.arange(point_count))
+    return SweepPlan(axes, column_by_axis, (BASE,) * point_count, (group,), not is_grid)
 
 
 def _check_lengths(values_by_axis: Mapping[str, Sized], is_grid: bool) -> None:

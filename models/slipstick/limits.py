@@ -154,7 +154,7 @@ def limit(name: str) -> float:
 
 
 @contextmanager
-def limited(values: Mapping[str, float]) -> Iterator[None]:
+def limited(limit_by_name: Mapping[str, float]) -> Iterator[None]:
     """Set limits for the body; limits already set outside, such as on the command line, take
     precedence.
 
@@ -167,12 +167,12 @@ def limited(values: Mapping[str, float]) -> Iterator[None]:
     ...     limit("states"), limit("ticks")
     (1000000.0, 5)
     """
-    for limit_name, value in values.items():
+    for limit_name, value in limit_by_name.items():
         if limit_name not in LIMITS:
             raise UnknownNameError("limit", limit_name, list(LIMITS))
         if not (isinstance(value, int | float) and 0 < value < float("inf")):
             raise InputError(f"the limit {limit_name} is a number above 0, not {value!r}")
-    reset_token = _GIVEN.set({**values, **_GIVEN.get()})
+    reset_token = _GIVEN.set({**limit_by_name, **_GIVEN.get()})
     try:
         yield
     finally:
@@ -180,7 +180,7 @@ def limited(values: Mapping[str, float]) -> Iterator[None]:
 
 
 @contextmanager
-def at_most(values: Mapping[str, float]) -> Iterator[None]:
+def at_most(limit_by_name: Mapping[str, float]) -> Iterator[None]:
     """Set lower limits for the body, regardless of those outside; inside, costs are neither
     announced nor added up.
 
@@ -189,7 +189,7 @@ def at_most(values: Mapping[str, float]) -> Iterator[None]:
     300
     """
     lower_limits = {
-        limit_name: min(value, limit(limit_name)) for limit_name, value in values.items()
+        limit_name: min(value, limit(limit_name)) for limit_name, value in limit_by_name.items()
     }
     limits_token = _GIVEN.set({**_GIVEN.get(), **lower_limits})
     spent_token = _SPENT.set(None)

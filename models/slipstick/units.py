@@ -129,9 +129,9 @@ def parse(text: str) -> tuple[float, Dimension]:
     >>> parse("50 %")
     (0.5, Dimension.of('1'))
     """
-    number, unit = _number_and_unit(text)
+    number_text, unit = _number_and_unit(text)
     factor, dimension = _factor_and_dimension(text, unit or "1")
-    return _value_in_base_units(text, number, factor), dimension
+    return _value_in_base_units(text, number_text, factor), dimension
 
 
 _RATE = Dimension.of("1/s")
@@ -155,16 +155,16 @@ def to_base(text: str, dimension: Dimension) -> float:
     Traceback (most recent call last):
     slipstick.errors.UnitError: '8 MB' is a quantity in B, but a quantity in s is wanted, such as '8 us'
     """
-    number, unit = _number_and_unit(text)
+    number_text, unit = _number_and_unit(text)
     if not unit and dimension != COUNT:
         raise UnitError(
-            f"{text!r} lacks its unit; write it, such as {_example_quantity(number, dimension)}"
+            f"{text!r} lacks its unit; write it, such as {_example_quantity(number_text, dimension)}"
         )
     factor, own_dimension = _factor_and_dimension(text, unit or "1")
     if own_dimension != dimension and not (dimension == _RATE and own_dimension in _COUNTED_RATES):
-        wanted = f"but {_dimension_in_words(dimension)} is wanted, such as {_example_quantity(number, dimension)}"
+        wanted = f"but {_dimension_in_words(dimension)} is wanted, such as {_example_quantity(number_text, dimension)}"
         raise UnitError(f"{text!r} is {_dimension_in_words(own_dimension)}, {wanted}")
-    return _value_in_base_units(text, number, factor)
+    return _value_in_base_units(text, number_text, factor)
 
 
 def scale(unit: str) -> tuple[Fraction, Dimension]:
@@ -209,12 +209,12 @@ def _factor_and_dimension(text: str, unit: str) -> tuple[Fraction, Dimension]:
         raise UnitError(f"{text!r}: {error}") from None
 
 
-def _value_in_base_units(text: str, number: str, factor: Fraction) -> float:
+def _value_in_base_units(text: str, number_text: str, factor: Fraction) -> float:
     """Multiply a number in decimal digits by an exact factor, and round once."""
     try:
         # As a fraction, so that the value is rounded once: 0.1 us by a product of doubles would be
         # rounded twice.
-        decimal_number = Decimal(number)
+        decimal_number = Decimal(number_text)
         # A number such as 1e-999999 would be written out with a million digits.
         numerator, denominator = (
             decimal_number.as_integer_ratio()
@@ -238,11 +238,11 @@ def _dimension_in_words(dimension: Dimension) -> str:
     return "a plain number" if dimension == COUNT else f"a quantity in {dimension}"
 
 
-def _example_quantity(number: str, expected_dimension: Dimension) -> str:
+def _example_quantity(number_text: str, expected_dimension: Dimension) -> str:
     unit = {"s": "us", "B": "MB", "s/B": "ns/B", "B/s": "MB/s", "cycle/s": "GHz"}.get(
         str(expected_dimension), str(expected_dimension)
     )
-    return repr(f"{number} {unit.removeprefix('1')}".rstrip())
+    return repr(f"{number_text} {unit.removeprefix('1')}".rstrip())
 
 
 @lru_cache(maxsize=1024)

@@ -70,6 +70,11 @@ def states(
     return {value_name: _state_of_value(model, answer, value_name) for value_name in value_names}
 
 
+def _undefined(reason: str) -> AskedValue:
+    """Return the state of a value that is not defined for a model."""
+    return AskedValue(NOT_DEFINED, why=reason)
+
+
 def _state_of_value(
     model: Model | QueueingNetwork | AddedModel | Law, answer: Answer, value_name: str
 ) -> AskedValue:
@@ -77,7 +82,7 @@ def _state_of_value(
     if _has_value(answer, value_name):
         return AskedValue(ANSWERED, answer.method)
     if value_name.startswith("amount[") and value_name in names_of(model, answer.method):
-        return AskedValue(NOT_DEFINED, why="a value that it follows from is not in this answer")
+        return _undefined("a value that it follows from is not in this answer")
     if isinstance(model, QueueingNetwork):
         return _state_in_network(model, answer, value_name)
     if isinstance(model, Model):
@@ -89,7 +94,7 @@ def _state_of_value(
             if answer.method == SIMULATION
             else AskedValue(OTHER_METHOD, SIMULATION, reason)
         )
-    return AskedValue(NOT_DEFINED, why="the law has no value here")
+    return _undefined("the law has no value here")
 
 
 def _has_value(answer: Answer, name: str) -> bool:
@@ -113,7 +118,7 @@ def _state_in_activity(model: Model, answer: Answer, value_name: str) -> AskedVa
     if is_transient(value_name):
         return AskedValue(NOT_DEFINED, why=_reason_missing(value_name, answer.notes))
     if value_kind in _REASON_BY_STUDY_VALUE:
-        return AskedValue(NOT_DEFINED, why=_REASON_BY_STUDY_VALUE[value_kind])
+        return _undefined(_REASON_BY_STUDY_VALUE[value_kind])
     if value_kind == "share":
         reason = (
             "a simulation computes as many shares as simulation.shares says"
@@ -122,16 +127,16 @@ def _state_in_activity(model: Model, answer: Answer, value_name: str) -> AskedVa
             if answer.method.startswith(BOUNDS)
             else "derivatives by that parameter are not computed by this method"
         )
-        return AskedValue(NOT_DEFINED, why=reason)
+        return _undefined(reason)
     resource = model.resources.get(value_name.partition("[")[2].removesuffix("]"))
     if resource is not None and value_kind in resource.undefined:
-        return AskedValue(NOT_DEFINED, why=resource.undefined[value_kind])
+        return _undefined(resource.undefined[value_kind])
     if value_kind == "fairness" and not _refers_to_lock(model, value_name):
-        return AskedValue(NOT_DEFINED, why="it is that of waits for locks, and there is none here")
+        return _undefined("it is that of waits for locks, and there is none here")
     if value_kind in _SIMULATED_KINDS:
         if answer.method != SIMULATION:
             return AskedValue(OTHER_METHOD, SIMULATION, f"{answer.method} has no {value_kind}")
-        return AskedValue(NOT_DEFINED, why="nothing waited for it in the run")
+        return _undefined("nothing waited for it in the run")
     if value_name not in names_of(model, answer.method):
         other_methods = [method for method in METHODS[ACTIVITY] if method != answer.method]
         method_with_value = next(
@@ -145,7 +150,7 @@ def _state_in_activity(model: Model, answer: Answer, value_name: str) -> AskedVa
                 else f"{answer.method} has no {value_kind}"
             )
             return AskedValue(OTHER_METHOD, method_with_value, reason)
-    return AskedValue(NOT_DEFINED, why="nothing is booked to it: 0 in this answer")
+    return _undefined("nothing is booked to it: 0 in this answer")
 
 
 def _refers_to_lock(model: Model, value_name: str) -> bool:
@@ -178,38 +183,32 @@ def _state_in_network(model: QueueingNetwork, answer: Answer, value_name: str) -
         reason = (
             f"a cycle is that of the chain: ask for {value_kind}[{chain_of_class},{station_name}]"
         )
-        return AskedValue(NOT_DEFINED, why=reason)
+        return _undefined(reason)
     if value_kind in (RESPONSE_QUANTILE, WITHIN_TARGET) and answer.method != SIMULATION:
         reason = "no formula has it for this network"
         return AskedValue(OTHER_METHOD, SIMULATION, reason)
     if value_kind == "loss_probability" and station is not None and station.capacity is None:
-        return AskedValue(
-            NOT_DEFINED, why=f"{station_name} has no capacity, so that no customer is lost"
-        )
+        return _undefined(f"{station_name} has no capacity, so that no customer is lost")
     if value_kind == "loss_probability" and station is not None and station.blocking != "loss":
-        return AskedValue(
-            NOT_DEFINED, why=f"{station_name} blocks when it is full, and loses no customer"
-        )
+        return _undefined(f"{station_name} blocks when it is full, and loses no customer")
     if value_kind == "abandonment":
-        return AskedValue(
-            NOT_DEFINED, why=f"{class_or_station_name} has no patience or timeout at {station_name}"
-        )
+        return _undefined(f"{class_or_station_name} has no patience or timeout at {station_name}")
     if value_kind == "account" and has_only_bounds:
         return AskedValue(OTHER_METHOD, BEST, "bounds have no account")
     if value_kind == "account" and class_or_station_name == THINK:
-        return AskedValue(NOT_DEFINED, why="no class thinks")
+        return _undefined("no class thinks")
     if value_kind == "account":
-        return AskedValue(NOT_DEFINED, why="nothing is booked to it: 0 in this answer")
+        return _undefined("nothing is booked to it: 0 in this answer")
     if (
         value_kind == "utilization"
         and station is not None
         and DISCIPLINES[station.discipline].delay
     ):
-        return AskedValue(NOT_DEFINED, why=NEVER_ALL_BUSY)
+        return _undefined(NEVER_ALL_BUSY)
     if value_kind == "saturation_population" and answer.method != BOUNDS:
         return AskedValue(OTHER_METHOD, BOUNDS, f"{answer.method} has no {value_kind}")
     if is_transient(value_name):
-        return AskedValue(NOT_DEFINED, why=_reason_missing(value_name, answer.notes))
+        return _undefined(_reason_missing(value_name, answer.notes))
     if value_kind == "probability":
         method = MARKOV_CHAIN if answer.method != MARKOV_CHAIN else EXACT
         return AskedValue(
@@ -217,7 +216,7 @@ def _state_in_network(model: QueueingNetwork, answer: Answer, value_name: str) -
         )
     if has_only_bounds:
         return AskedValue(OTHER_METHOD, BEST, "it has no bounds")
-    return AskedValue(NOT_DEFINED, why="it has no value here")
+    return _undefined("it has no value here")
 
 
 NO_VALUE = " has no value: "

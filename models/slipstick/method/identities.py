@@ -466,27 +466,13 @@ def _checks_of_intervals(solution: Solution) -> Iterator[IdentityCheck]:
     for value_name, lower_end in solution.low.items():
         if value_name.partition("[")[0] in _VALUES_WITHOUT_ORDER:
             continue
-        comparisons = [
-            (
-                f"the lower end of {value_name}",
-                lower_end,
-                "its upper end",
-                solution.high.get(value_name),
+        for larger_name, larger_value in (
+            ("its upper end", solution.high.get(value_name)),
+            ("its value", solution.values.get(value_name)),
+        ):
+            yield from _checks_of_order(
+                f"the lower end of {value_name}", lower_end, larger_name, larger_value
             )
-        ]
-        comparisons.append(
-            (
-                f"the lower end of {value_name}",
-                lower_end,
-                "its value",
-                solution.values.get(value_name),
-            )
-        )
-        yield from (
-            identity_check
-            for comparison in comparisons
-            for identity_check in _checks_of_order(*comparison)
-        )
     for value_name, upper_end in solution.high.items():
         value_column = solution.values.get(value_name)
         if value_column is not None and value_name.partition("[")[0] not in _VALUES_WITHOUT_ORDER:

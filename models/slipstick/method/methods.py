@@ -454,11 +454,11 @@ def _steady_state_answers(
     smooth: bool,
 ) -> tuple[Answer, ...]:
     """Return the answers in steady state, with a note on groups where there are several."""
+    answers = _answers_without_note(model, parameters, method, simulation, smooth)
     names_of_groups = group_names(model)
     if len(names_of_groups) > 1:
-        answers = _answers_without_note(model, parameters, method, simulation, smooth)
         return tuple(_with_groups(answer, names_of_groups) for answer in answers)
-    return _answers_without_note(model, parameters, method, simulation, smooth)
+    return answers
 
 
 def _answers_without_note(

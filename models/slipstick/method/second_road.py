@@ -142,7 +142,7 @@ def _with_simulated_answers(
     rejected_indexes = [
         point_index for point_index, verdict in verdict_by_point.items() if verdict.word == REPLACED
     ]
-    replaced_pieces = []
+    simulated_solutions = []
     new_verdicts = dict(verdict_by_point)
     for point_index in rejected_indexes:
         simulated_answer = simulate(_values_at_point(values, point_index))
@@ -154,16 +154,18 @@ def _with_simulated_answers(
         verdict = _verdict_by_simulation(verdict_by_point[point_index], simulated_answer)
         new_verdicts[point_index] = verdict
         if verdict.word == REPLACED:
-            replaced_pieces.append((point_index, replace(simulated_answer, checks={0: verdict})))
+            simulated_solutions.append(
+                (point_index, replace(simulated_answer, checks={0: verdict}))
+            )
     solution = replace(solution, checks=new_verdicts)
-    if not replaced_pieces:
+    if not simulated_solutions:
         return solution
     if solution.count == 1:
-        return replaced_pieces[0][1]
+        return simulated_solutions[0][1]
     accepted_indexes = [
         point_index
         for point_index in range(solution.count)
-        if point_index not in dict(replaced_pieces)
+        if point_index not in dict(simulated_solutions)
     ]
     accepted_pieces = [
         ([point_index], _solution_at_point(solution, point_index))
@@ -174,7 +176,7 @@ def _with_simulated_answers(
             *accepted_pieces,
             *(
                 ([point_index], simulated_solution)
-                for point_index, simulated_solution in replaced_pieces
+                for point_index, simulated_solution in simulated_solutions
             ),
         ]
     )

@@ -528,6 +528,12 @@ class Result(ReplicationResult):
             # Replications of a program are independent; successive batches of one run are not.
             in_one_run=not self.plan.once,
         )
+        return self._with_trusted_interval(estimate)
+
+    def _with_trusted_interval(self, estimate: Estimate) -> Estimate:
+        """Return an estimate without an interval that cannot be trusted; of width 0 where nothing is
+        random.
+        """
         if self.stopped == "complete":
             return Estimate(estimate.mean, estimate.mean, estimate.mean)
         return estimate if self.trusted else Estimate(estimate.mean)
@@ -583,17 +589,13 @@ class Result(ReplicationResult):
         estimate = self.quantiles[group_index].share_within(
             time, dropped_cycles, self.settings.level
         )
-        if self.stopped == "complete":
-            return Estimate(estimate.mean, estimate.mean, estimate.mean)
-        return estimate if self.trusted else Estimate(estimate.mean)
+        return self._with_trusted_interval(estimate)
 
     def time_quantile(self, p: float, group_index: int = 0) -> Estimate:
         """Estimate a quantile of the time of a cycle [s]."""
         dropped_cycles = 0 if self.pooled else dropped_of(self, self.layout, group_index)
         estimate = self.quantiles[group_index].estimate(p, dropped_cycles, self.settings.level)
-        if self.stopped == "complete":
-            return Estimate(estimate.mean, estimate.mean, estimate.mean)
-        return estimate if self.trusted else Estimate(estimate.mean)
+        return self._with_trusted_interval(estimate)
 
 
 def weights_of_time(plan: Plan, sums: Array, group_index: int) -> Array:

@@ -678,38 +678,28 @@ class Measures:
             self._network_layout.model.stations.items()
         ):
             for class_name in station.visitors():
-                class_index = self._classes.index(class_name)
+                place_index = (slice(None), self._classes.index(class_name), station_index)
                 name_in_brackets = f"[{class_name},{station_name}]"
-                columns[f"queue_length{name_in_brackets}"] = self._queue_lengths[
-                    :, class_index, station_index
-                ]
-                columns[f"residence_time{name_in_brackets}"] = residence[
-                    :, class_index, station_index
-                ]
-                columns[f"time_per_visit{name_in_brackets}"] = time_of_visit[
-                    :, class_index, station_index
-                ]
+                columns[f"queue_length{name_in_brackets}"] = self._queue_lengths[place_index]
+                columns[f"residence_time{name_in_brackets}"] = residence[place_index]
+                columns[f"time_per_visit{name_in_brackets}"] = time_of_visit[place_index]
                 if network_points.network.rates[station_index] is None:
-                    served_share = 1 - self._abandoned_share[:, class_index, station_index]
+                    served_share = 1 - self._abandoned_share[place_index]
                     waiting_time = _difference(
-                        time_of_visit[:, class_index, station_index],
-                        network_points.service[:, class_index, station_index] * served_share,
+                        time_of_visit[place_index],
+                        network_points.service[place_index] * served_share,
                     )
                     columns[f"waiting_time{name_in_brackets}"] = np.where(
-                        residence[:, class_index, station_index] != 0, waiting_time, 0.0
+                        residence[place_index] != 0, waiting_time, 0.0
                     )
                 if not DISCIPLINES[station.discipline].delay:
-                    columns[f"utilization{name_in_brackets}"] = self._utilization[
-                        :, class_index, station_index
-                    ]
+                    columns[f"utilization{name_in_brackets}"] = self._utilization[place_index]
                 if self._loss_probability is not None and station.capacity:
                     columns[f"loss_probability{name_in_brackets}"] = self._loss_probability[
-                        :, class_index, station_index
+                        place_index
                     ]
                 if class_name in station.patience:
-                    columns[f"abandonment{name_in_brackets}"] = self._abandoned_share[
-                        :, class_index, station_index
-                    ]
+                    columns[f"abandonment{name_in_brackets}"] = self._abandoned_share[place_index]
         return columns
 
     def _columns_by_station(self) -> dict[str, Array]:
