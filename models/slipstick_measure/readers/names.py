@@ -374,11 +374,7 @@ _GLUED = re.compile(
 _CLOCK = re.compile(r"[dhms]+(?:[-:][hms]+)+")
 _CAPITAL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z]{2})")
 _FUNCTIONS = {"t": "time", "s": "speedup", "e": "efficiency"}
-_RATE_IN_WORDS = re.compile(
-    rf"(?P<rate>{'|'.join(sorted(RATES, key=len)[::-1])})?(?(rate)(?: |$)|)"
-    r"(?P<work>.*?) ?\bper (?P<time>[a-z]+)",
-    re.IGNORECASE,
-)
+_RATE_IN_WORDS = re.compile(r"(?P<work>.*?) ?\bper (?P<time>[a-z]+)", re.IGNORECASE)
 _TAIL = re.compile(
     r"(?P<name>.*?[^ ,])[ ,]++(?:in )?(?P<unit>[a-zµ%]++(?: ?/ ?[a-z]++)*+)", re.IGNORECASE
 )
@@ -409,8 +405,13 @@ def rate_heading(text: str) -> tuple[str, str] | None:
     match = _RATE_IN_WORDS.fullmatch(bare)
     if match is None or time_unit(match["time"]) not in _SECONDS:
         return None
-    unit = f"{match['work'] or 1} per {match['time']}"
-    return plain_words(match["rate"] or bare), unit
+    rate = max(
+        (word for word in RATES if f"{match['work']} ".casefold().startswith(f"{word} ")),
+        key=len,
+        default="",
+    )
+    unit = f"{match['work'][len(rate) :].strip() or 1} per {match['time']}"
+    return plain_words(rate or bare), unit
 
 
 def parted_words(text: str) -> str:
