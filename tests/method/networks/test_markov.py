@@ -234,10 +234,12 @@ def test_an_open_station_that_is_not_visited_changes_nothing() -> None:
     assert times[0] == pytest.approx(times[1], rel=1e-12)
 
 
-@pytest.mark.parametrize("service", [0.1234567, 0.03, 7e-7])
-def test_a_customer_alone_waits_for_nobody(service: float) -> None:
-    """Subtracting its service from its time at a station left rounding, such as -9e-16 s."""
-    stations = {"a": station(service={"jobs": service}), "b": station(service={"jobs": 0.02})}
-    model = network({"jobs": closed_class(1, think_time=1.0)}, stations)
+@pytest.mark.parametrize(
+    ("first", "second", "think"), [(0.135, 0.848, 3.82), (0.763, 0.003, 2.23), (0.723, 0.23, 4.73)]
+)
+def test_a_customer_alone_waits_for_nobody(first: float, second: float, think: float) -> None:
+    """Subtracting its service from its time at a station left rounding, such as -1.1e-16 s."""
+    stations = {"a": station(service={"jobs": first}), "b": station(service={"jobs": second})}
+    model = network({"jobs": closed_class(1, think_time=think)}, stations)
     answer = solve(model, method="markov-chain")
-    assert answer["waiting_time[jobs,a]"] == 0
+    assert (answer["waiting_time[jobs,a]"], answer["waiting_time[jobs,b]"]) == (0, 0)
