@@ -178,3 +178,11 @@ def test_more_customers_of_the_first_rank_than_servers_are_approximated() -> Non
     )
     answer = solve(network({"first": first, "second": second}, {"disk": disk}), method=LINEARIZER)
     assert not answer.exact
+
+
+def test_a_queue_that_repairs_overload_is_saturated() -> None:
+    """0.9 of the time is asked for, and the disk is there for 0.8 of it."""
+    queue = network({"jobs": open_class(0.9)}, {"disk": station(service={"jobs": 1.0})})
+    model = network_with_breakdowns(queue, breakdown())
+    with pytest.raises(NoAnswerError, match=r"the network is saturated: 0.9 jobs arrive"):
+        solve(model, method="simulation", simulation=Simulation(seed=1, events=200_000))

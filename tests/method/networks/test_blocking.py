@@ -126,7 +126,7 @@ def test_a_line_that_is_held_up_too_often_is_saturated() -> None:
         solve(network({"jobs": open_class(0.9)}, line), method="simulation", simulation=SHORT)
     assert re.fullmatch(
         r"the network is saturated: 0\.9 jobs arrive in a second, and 0\.6\d* leave in the simulation,"
-        " because stations are held up or regions are full; lower the arrivals, or raise a capacity",
+        " because stations are held up or under repair, or regions are full; lower the arrivals, or raise a capacity",
         str(caught.value),
     )
     answer = solve(network({"jobs": open_class(0.3)}, line), method="simulation", simulation=RUN)

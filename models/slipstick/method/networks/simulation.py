@@ -128,7 +128,7 @@ def _check_throughputs(estimates: _NetworkEstimates) -> None:
             raise NoAnswerError(
                 f"the network {SATURATED}: {arrivals / elapsed:.4g} {chain_name} arrive in a second,"
                 f" and {departures / elapsed:.4g} leave in the simulation, because stations are held"
-                " up or regions are full; lower the arrivals, or raise a capacity"
+                " up or under repair, or regions are full; lower the arrivals, or raise a capacity"
             )
 
 
