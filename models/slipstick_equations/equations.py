@@ -29,6 +29,7 @@ from slipstick.expression.symbolic import latex
 from slipstick.law import network
 from slipstick.law.law import Law
 from slipstick.law.pipeline import FLOW_LINE
+from slipstick.method.networks.arrays import NetworkLayout
 from slipstick.model.activity import Pipeline
 from slipstick.model.added import AddedModel
 from slipstick.model.network import ClosedClass, NetworkStation, QueueingNetwork
@@ -41,7 +42,7 @@ from slipstick.model.system import (
     SuperstepPopulation,
 )
 from slipstick.report.formatting import NOTHING, Notes, ascii_only, plain_table, quantity, wrapped
-from slipstick.vocabulary import DISCIPLINES
+from slipstick.vocabulary import DISCIPLINES, LOSS
 
 if TYPE_CHECKING:
     from slipstick.schema.kinds.quantity import DescribedValue
@@ -311,7 +312,7 @@ def _network_parts(model: QueueingNetwork, explanation: Explanation) -> list[str
     """List the parts of the explanation of a network on the terminal: equations, demands, symbols,
     stations.
     """
-    lines = [_line(words) for words, _ in _laws(model)]
+    lines = [_line(words) for words, _ in _laws_that_hold(model)]
     lines += [
         "",
         *(_line(f"{equation.name} = {text(equation.right)}") for equation in _defined(model)),
@@ -347,6 +348,52 @@ def _laws(model: QueueingNetwork) -> Iterator[tuple[str, str]]:
     if model.regions:  # of queues inside a region no equation is known
         wanted_laws |= dict.fromkeys(("closed", "queue", "several", "open"), False)
     yield from (_LAWS[key] for key, is_wanted in wanted_laws.items() if is_wanted)
+
+
+def _laws_that_hold(model: QueueingNetwork) -> Iterator[tuple[str, str]]:
+    """Yield the laws of a network at its own values: without a product form only those that every
+    network obeys, and why there are no others.
+    """
+    reasons = _reasons_without_formula(model)
+    if not reasons:
+        yield from _laws(model)
+        return
+    loses_customers = any(
+        (station.capacity is not None and station.blocking == LOSS)
+        or station.patience
+        or station.timeout
+        for station in model.stations.values()
+    )
+    laws = list(_laws(model))
+    for key in ("little", "regions") if loses_customers else ("closed", "little", "regions"):
+        if _LAWS[key] in laws:
+            yield _LAWS[key]
+    words = (
+        f"{'; '.join(reasons)}: residence times have no formula here; they are approximated,"
+        " computed by a Markov chain, or simulated"
+    )
+    yield words, f"&{spelt(words)}"
+
+
+def _reasons_without_formula(model: QueueingNetwork) -> list[str]:
+    """List why a network has no product form, by station and class; none where it has one."""
+    if model.regions:
+        return []  # their laws leave out what a region changes
+    layout = NetworkLayout(model)
+    if any(parameter.value is None for parameter in layout.tape.parameters.values()):
+        return []
+    network = layout.arrays(layout.columns({})).network
+    reasons = [
+        f"{name} {reason}"
+        for name, reason in zip(network.stations, network.without_product_form, strict=True)
+        if reason
+    ]
+    for name, station in model.stations.items():
+        if station.capacity is not None:
+            reasons.append(f"{name} has a capacity")
+        if station.patience or station.timeout:
+            reasons.append(f"customers abandon the queue of {name}")
+    return [*reasons, *(["arrivals are no Poisson streams"] if network.not_poisson else [])]
 
 
 def _plain(station: NetworkStation) -> bool:
@@ -420,8 +467,11 @@ def network_equations(model: QueueingNetwork) -> list[str]:
     """List the equations of every network of such stations and classes, and this one's demands, as
     lines of ``align*``.
     """
-    defined = [f"{equation.latex} &= {latex(equation.right, {})}" for equation in _defined(model)]
-    return [*(on_paper for _, on_paper in _laws(model)), *defined]
+    return [*(on_paper for _, on_paper in _laws(model)), *_definitions(model)]
+
+
+def _definitions(model: QueueingNetwork) -> list[str]:
+    return [f"{equation.latex} &= {latex(equation.right, {})}" for equation in _defined(model)]
 
 
 def explain_latex(explanation: Explanation) -> str:
@@ -439,7 +489,8 @@ def explain_latex(explanation: Explanation) -> str:
         named: Iterable[Parameter] = ()
         lines = []
         if isinstance(subject, QueueingNetwork):
-            lines = network_equations(subject)
+            lines = [on_paper for _, on_paper in _laws_that_hold(subject)]
+            lines += _definitions(subject)
             lines += [on_paper for _, on_paper in explanation.solved]
             named = _written_in(subject)
         elif isinstance(subject, AddedModel):

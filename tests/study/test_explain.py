@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -83,3 +84,24 @@ def test_the_central_server_is_explained_without_its_formula(
 ) -> None:
     assert main(["explain", "central-server"]) == 0
     assert "X[jobs] =" not in capsys.readouterr().out
+
+
+def test_a_network_without_a_formula_says_why(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "line.yaml"
+    path.write_text(
+        "queueing-network: 1\ntitle: A line\nclasses: {parts: {population: 4}}\nstations:\n"
+        "  saw: {service: {parts: 50 s}, scv: {parts: 0.25}}\n"
+        "  drill: {service: {parts: 55 s}, capacity: 2, blocking: after-service}\n"
+    )
+    assert main(["explain", str(path)]) == 0
+    printed = " ".join(capsys.readouterr().out.split())
+    assert (
+        "saw is first come first served and its scv is not 1; drill has a capacity: residence times"
+        " have no formula here; they are approximated, computed by a Markov chain, or simulated"
+    ) in printed
+    assert "X[r] = N[r] / (Z[r] + R[r])" in printed
+    assert "less one of r" not in printed
+    assert main(["explain", str(path), "--latex"]) == 0
+    assert "residence times have no formula here" in capsys.readouterr().out
