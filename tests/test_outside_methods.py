@@ -91,7 +91,7 @@ from slipstick.structure.times import time
 class Alone(CompiledModel):
     def __init__(self, model):
         self.model = model
-        self.tape = Tape([time(model.bodies[0], model, booked=False)])
+        self.tape = Tape([time(model.bodies[0], model, books_labels=False)])
         self.parameters = tuple(self.tape.parameters)
 
     def solution(self, values):

@@ -294,7 +294,7 @@ def chain_from_start(
     >>> from slipstick.model.activity import delay, service
     >>> from slipstick.model.system import closed_model
     >>> cycle = delay(9.0, scv=1.0) >> service("bus", 1.0, scv=1.0)
-    >>> chain_from_start(closed_model(cycle, processors=2), {})[1]["bus"].max()
+    >>> float(chain_from_start(closed_model(cycle, processors=2), {})[1]["bus"].max())
     2.0
     """
     population = model.population

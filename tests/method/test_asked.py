@@ -275,17 +275,18 @@ stations:
 """
 
 
-def test_a_network_that_blocks_is_not_led_to_a_simulation_that_refuses_it(
+def test_a_quantile_of_a_network_that_blocks_is_simulated(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "n.yaml").write_text(BLOCKING)
     name = "response_time_quantile[c,0.5]"
     assert main(["solve", str(tmp_path / "n.yaml"), "--value", name]) == 0
     printed = " ".join(capsys.readouterr().out.split())
-    assert f"{name}: not defined here: no formula has it for this network, and no" in printed
+    assert f"by simulation, because {name} was asked for" in printed
     (tmp_path / "s.yaml").write_text(
         f"study: 1\ntitle: t\nbase: {{model: {tmp_path / 'n.yaml'}, method: markov-chain}}\n"
         f"choose: {{vary: {{stations.b.servers: [1, 2]}}, minimize: stations.b.servers,"
         f' where: "{name} < 3 s"}}\n'
     )
-    assert main(["check", str(tmp_path / "s.yaml")]) == 0
+    assert main(["check", str(tmp_path / "s.yaml")]) == 2
+    assert "write method: simulation in the base" in capsys.readouterr().err

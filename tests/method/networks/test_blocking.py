@@ -167,15 +167,15 @@ REFUSED = [
     (
         ring("repeat", discipline="ps"),
         (
-            "customers are blocked at first; a simulation blocks servers of first come first served"
-            " without rates, and infinite servers: use markov-chain"
+            "a simulation has no rule for first, where customers are blocked: it holds up servers of"
+            " first come first served without rates, and infinite servers"
         ),
     ),
     (
         ring("before-service", scv={"jobs": 0.5}),
         (
-            "jobs at first is blocked before its service; a simulation has a rule for exponential"
-            " services with one destination: use 'repeat' or 'after-service'"
+            "a simulation has no rule for jobs at first, which is blocked before its service, where"
+            " that is not exponential or has several destinations: use 'repeat' or 'after-service'"
         ),
     ),
     (
@@ -197,8 +197,8 @@ REFUSED = [
             },
         ),
         (
-            "customers are blocked at first, whose queue jobs abandons; a simulation has no rule for"
-            " both: leave one of them out"
+            "a simulation has no rule for first, where customers are blocked and whose queue jobs"
+            " abandons: leave one of them out"
         ),
     ),
 ]

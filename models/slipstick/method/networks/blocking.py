@@ -178,13 +178,13 @@ class BlockedNetwork(FlatNetwork):
             discipline = DISCIPLINES[station.discipline]
             if not discipline.delay and (station.discipline != "fcfs" or station.rates):
                 raise ModelError(
-                    f"customers are blocked at {place[1]}; a simulation blocks servers of first come"
-                    " first served without rates, and infinite servers: use markov-chain"
+                    f"a simulation has no rule for {place[1]}, where customers are blocked: it holds up"
+                    " servers of first come first served without rates, and infinite servers"
                 )
             if self._time_limit_in_queue(place):
                 raise ModelError(
-                    f"customers are blocked at {place[1]}, whose queue {place[0]} abandons; a"
-                    " simulation has no rule for both: leave one of them out"
+                    f"a simulation has no rule for {place[1]}, where customers are blocked and whose queue"
+                    f" {place[0]} abandons: leave one of them out"
                 )
             stops_service = any(
                 self._blocks(place, move)
@@ -194,8 +194,9 @@ class BlockedNetwork(FlatNetwork):
             )
             if stops_service and (len(moves) > 1 or not self._is_exponential(place)):
                 raise ModelError(
-                    f"{place[0]} at {place[1]} is blocked before its service; a simulation has a rule"
-                    " for exponential services with one destination: use 'repeat' or 'after-service'"
+                    f"a simulation has no rule for {place[0]} at {place[1]}, which is blocked before its"
+                    " service, where that is not exponential or has several destinations: use 'repeat'"
+                    " or 'after-service'"
                 )
 
     def _is_exponential(self, place: Place) -> bool:

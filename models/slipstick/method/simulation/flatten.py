@@ -378,7 +378,7 @@ class Writer:
         numbers_in_words = (
             f"a simulation of {self.model.name} follows {branches_at_once:.3g} branches and items at once,"
             f" each with the account of {len(self.model.steps)}"
-            f" steps{f', and {queue_count:,} queue_count of tasks' if queue_count else ''}"
+            f" steps{f', and {queue_count:,} queues of tasks' if queue_count else ''}"
         )
         numbers_held = (
             branches_at_once * (BRANCH_NUMBERS + 2 * len(self.model.steps))
