@@ -298,3 +298,9 @@ def test_a_distribution_has_no_scv_beside_it(tmp_path: Path) -> None:
         path.write_text(text, "utf-8")
         with pytest.raises(SpecError, match="a distribution has its own scv; leave scv out"):
             load(str(path))
+
+
+def test_the_scv_of_a_uniform_time_is_that_of_its_ends() -> None:
+    """A variance of (high - low)^2 / 12 over the square of the mean."""
+    assert uniform(1.0, 3.0).distribution.scv == pytest.approx(4 / 12 / 4)
+    assert uniform(0.0, 10.0).distribution.scv == pytest.approx(100 / 12 / 25)

@@ -11,7 +11,8 @@ from slipstick.answer import ANSWERED, HELD, Answer, AskedValue, Limit, Takeover
 from slipstick.expression.nodes import TIME
 from slipstick.model.system import grouped_model
 from slipstick.report.answer import answer_text, answers_text
-from slipstick.report.formatting import WIDTH, plain_table, telling
+from slipstick.report.formatting import WIDTH, plain_table, setting_amount, telling
+from slipstick.results.words import NO_WORDS
 from slipstick.schema.kinds.quantity import DescribedValue, Given
 from tests.report.made_up import BASE, BROKEN, FASTER
 
@@ -226,3 +227,8 @@ def test_the_account_of_several_groups_names_the_group_whose_time_it_divides() -
     assert "where the time of users goes: 74 % useful work, 26 % waiting for db" in answer_text(
         answer
     )
+
+
+@pytest.mark.parametrize(("value", "written"), [(123_456.0, "123456"), (1.234567, "1.235")])
+def test_a_whole_setting_keeps_its_digits_and_another_four(value: float, written: str) -> None:
+    assert setting_amount("parameters.n", value, "1", NO_WORDS) == written

@@ -48,3 +48,9 @@ def test_half_of_a_bin_is_below_a_quantile() -> None:
         seen.add(np.array([1.0] * ones + [next(rest) for _ in range(4 - ones)]))
     found = seen.estimate(0.5)
     assert (found.mean, found.low, found.high) == (1.0, 1.0, 2.0)
+
+
+def test_a_ratio_of_nothing_to_nothing_is_zero_and_of_something_has_no_mean() -> None:
+    nothing, something = np.zeros(3), np.array([0.0, 2.0, 0.0])
+    assert ratio(nothing, nothing).mean == 0
+    assert math.isnan(ratio(something, nothing).mean)

@@ -12,7 +12,7 @@ from scipy.linalg import expm
 
 from slipstick import QueueingNetwork, chain, network, open_class, route, solve, station, transient
 from slipstick.errors import ModelError, NoAnswerError
-from slipstick.sim.plan.distributions import BurstyTimes, Stream
+from slipstick.sim.plan.distributions import BatchTimes, BurstyTimes, Stream
 from slipstick.sim.settings import Simulation
 
 
@@ -213,3 +213,10 @@ def test_bursts_that_say_too_little_are_refused() -> None:
         solve(never, {"classes.web.quiet_time": 0.0})
     with pytest.raises(NoAnswerError, match="station cpu is saturated"):
         solve(queue(0.5, 9.0, 0.2, 0.3, 2.0))
+
+
+def test_a_period_of_bursts_has_its_arrivals_times_the_customers_of_each() -> None:
+    """9 s at 20 /s and 1 s at 150 /s, with one customer or four at each arrival."""
+    between = BurstyTimes((20.0, 150.0), (1 / 9, 1.0))
+    assert between.customers_of_period == pytest.approx(330)
+    assert BatchTimes(between, 4).customers_of_period == pytest.approx(1320)
