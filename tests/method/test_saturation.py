@@ -11,7 +11,17 @@ from slipstick.answer import Answer
 from slipstick.expression.nodes import Parameter
 from slipstick.method.closed_form import ClosedForm
 from slipstick.method.methods import answered, form_of
-from slipstick.model.activity import choose, delay, fork, hold, pipeline, repeat, serial, service
+from slipstick.model.activity import (
+    choose,
+    delay,
+    fork,
+    hold,
+    pick,
+    pipeline,
+    repeat,
+    serial,
+    service,
+)
 from slipstick.model.steps import Activity
 from slipstick.model.system import Model, Permits, Resource, Station, closed_model, open_model
 from slipstick.sim.settings import Simulation
@@ -123,3 +133,18 @@ def test_counts_and_probabilities_out_of_range_are_refused_where_they_come_out_s
     assert answers.answer(3).failed == (
         f"a probability comes out as 1.5, which {method} cannot take"
     )
+
+
+def test_a_stream_is_saturated_beside_parts_chosen_by_state() -> None:
+    """The first station alone is asked for 1.2 of its time, whatever branch each customer takes."""
+    branches = pick(service("left", 0.1, scv=1.0), service("right", 0.1, scv=1.0))
+    cycle = service("first", 1.0, scv=1.0) >> branches
+    assert "first is saturated" in str(told(open_model(cycle, 1.2), "simulation").failed)
+
+
+def test_a_stream_with_parts_chosen_by_state_is_answered_below_saturation() -> None:
+    """M/M/1 with 1 s and a load of 0.8 takes 5 s, and a branch 0.1 s with little waiting."""
+    branches = pick(service("left", 0.1, scv=1.0), service("right", 0.1, scv=1.0))
+    model = open_model(service("first", 1.0, scv=1.0) >> branches, 0.8)
+    (answer,) = answered(model, {}, "simulation", Simulation(precision=0.05))
+    assert answer["time"] == pytest.approx(5.1, rel=0.1)

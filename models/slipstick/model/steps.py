@@ -322,6 +322,16 @@ class Activity(ModelPart):
         return tuple(zip(known_executions, self.children, strict=True))
 
     @property
+    def weighted_by_state(self) -> tuple[tuple[Expr, Activity], ...]:
+        """The children, each with a lower bound on its mean number of executions: 0 where that
+        depends on the state.
+        """
+        lower_bounds = (
+            Number(0.0) if isinstance(number, ByState) else number for number in self.executions
+        )
+        return tuple(zip(lower_bounds, self.children, strict=True))
+
+    @property
     def beside(self) -> tuple[Activity, ...]:
         """The children that may be executed while the processor goes on behind the step."""
         return ()

@@ -381,7 +381,8 @@ class Saturation:
 
     A station is busy for the service that is asked of it. A lock or a number of permits is held for
     what is done while it is held, waits at other resources left out, so a model that is not
-    saturated here may be saturated all the same.
+    saturated here may be saturated all the same. So may one whose streams have parts that are
+    executed by the state of the system: these parts, and what such a stream holds, are left out.
 
     Parameters
     ----------
@@ -404,19 +405,18 @@ class Saturation:
         tape_exprs: list[Expr] = [
             model.resources[resource_name].full_speed for resource_name in self._resource_names
         ]
-        try:
-            for rate, cycle in self._streams:
+        for rate, cycle in self._streams:
+            try:
                 work_by_name = demands(cycle, model) | held_times(cycle, model)
-                tape_exprs += [
-                    rate,
-                    *(
-                        work_by_name.get(resource_name, zero(TIME))
-                        for resource_name in self._resource_names
-                    ),
-                ]
-        except NoAnswerError:  # what is asked depends on the state, so a queue may limit itself
-            self._resource_names = []
-            tape_exprs = []
+            except NoAnswerError:  # what is asked depends on the state: only the rest is sure
+                work_by_name = demands(cycle, model, least=True)
+            tape_exprs += [
+                rate,
+                *(
+                    work_by_name.get(resource_name, zero(TIME))
+                    for resource_name in self._resource_names
+                ),
+            ]
         self._tape = Tape(tape_exprs)
 
     def reasons(self, values: Values) -> dict[int, str]:

@@ -45,6 +45,8 @@ def total_work(
     activity: Activity,
     times_of_node: Callable[[Activity], dict[str, Expr]],
     work_by_node: dict[int, dict[str, Expr]] | None = None,
+    *,
+    least: bool = False,
 ) -> dict[str, Expr]:
     """Return the times of everything that one pass executes, added up by name, whether it runs side
     by side or not [s].
@@ -54,13 +56,14 @@ def total_work(
     activity : what is done
     times_of_node : the times that one execution of a node adds, without the nodes inside it
     work_by_node : sums of parts that trees share, by identity
+    least : whether parts that are executed by the state of the system are left out, for a lower bound
     """
     work_by_node = {} if work_by_node is None else work_by_node
     # By identity: trees share parts, and without it the work would grow with the number of paths.
     if id(activity) not in work_by_node:
         work_of_children = [
-            _scaled_work(executions, total_work(child, times_of_node, work_by_node))
-            for executions, child in activity.weighted
+            _scaled_work(executions, total_work(child, times_of_node, work_by_node, least=least))
+            for executions, child in (activity.weighted_by_state if least else activity.weighted)
         ]
         work_by_node[id(activity)] = _summed_by_name([times_of_node(activity), *work_of_children])
     return work_by_node[id(activity)]
@@ -90,9 +93,10 @@ def _scaled_work(factor: Expr, work_by_name: Mapping[str, Expr]) -> dict[str, Ex
     }
 
 
-def demands(activity: Activity, model: Model) -> dict[str, Expr]:
+def demands(activity: Activity, model: Model, *, least: bool = False) -> dict[str, Expr]:
     """Return the service time that one pass demands of each resource, added up over all branches;
-    accesses to a lock's word count at the station that holds the word [s].
+    accesses to a lock's word count at the station that holds the word [s]. With `least` it is a
+    lower bound: parts that are executed by the state of the system are left out.
     """
 
     def demands_of(node: Activity) -> dict[str, Expr]:
@@ -106,7 +110,7 @@ def demands(activity: Activity, model: Model) -> dict[str, Expr]:
             if lock.word is not None
         }
 
-    return total_work(activity, demands_of)
+    return total_work(activity, demands_of, least=least)
 
 
 def held_times(activity: Activity, model: Model) -> dict[str, Expr]:
