@@ -188,6 +188,22 @@ def test_cases_of_the_same_work_are_compared_by_their_titles(tmp_path: Path) -> 
     assert [row[0] for row in table.rows] == ["today", "without rest", "more work"]
 
 
+def test_a_title_that_asks_what_if_is_answered_by_each_case(tmp_path: Path) -> None:
+    """More work as well: what each case takes is told, and not that one is faster."""
+    head, _ = study_of(
+        tmp_path,
+        "title: What if the threads rest less, or do more?\n"
+        "base: {title: today, model: program.yaml}\n"
+        "cases:\n  less-rest: {title: without rest, parameters.wait: 0 ms}\n"
+        "  more-work: {title: twice the work, parameters.work: 20 ms}\n",
+    )
+    assert head[:2] == [
+        "Without rest: time 10 ms in the place of 12 ms, 16.7 % less.",
+        "Twice the work: time 22 ms in the place of 12 ms, 83.3 % more.",
+    ]
+    assert head[2].startswith("Today: time 12 ms;")
+
+
 def test_a_title_that_is_no_text_is_refused_at_its_place(tmp_path: Path) -> None:
     with pytest.raises(SpecError, match="write a title, a few words for the report") as refused:
         study_of(tmp_path, "base: {title: [a], model: program.yaml}\n")

@@ -61,7 +61,8 @@ def head_lines(results: Results, value_names: Sequence[str]) -> list[str]:
     are_cases_comparable = len(results.cases) <= 1 + _FEW_CASES and not any(
         question.own_cases for question in results.questions.values()
     )
-    comparison_lines = list(_comparison_lines(results, value_names)) if are_cases_comparable else []
+    compare_cases = _what_if_lines if _WHAT_IF.match(results.title) else _comparison_lines
+    comparison_lines = list(compare_cases(results, value_names)) if are_cases_comparable else []
     answer_lines = (
         [*comparison_lines, *question_lines]
         if results.cases_first
@@ -184,6 +185,9 @@ def _recommendation_lines(results: Results, value_names: Sequence[str]) -> Itera
 
 _WHICH = re.compile(r"which\b", re.IGNORECASE)
 """How a title begins that asks for one of the cases."""
+
+_WHAT_IF = re.compile(r"what (?:happens )?(?:if|when)\b", re.IGNORECASE)
+"""How a title begins that asks what the first case becomes in the others."""
 
 _HOW_MUCH = re.compile(r"how (?:long|fast|much|well)\b", re.IGNORECASE)
 """How a title begins that asks for the value of the first case."""
@@ -333,6 +337,32 @@ def _comparison_lines(results: Results, value_names: Sequence[str]) -> Iterator[
         if case != base
     ]
     yield f"compared with {words.case(base)}: {joined(ratio_clauses)}"
+
+
+def _what_if_lines(results: Results, value_names: Sequence[str]) -> Iterator[str]:
+    """Yield a sentence on each further case: its value in the place of the first case's, whether or
+    not it does the same work.
+    """
+    (_, base_answer), *further_cases = results.cases.items()
+    value_name = _first_name(base_answer, value_names)
+    base_value = base_answer.find(value_name)
+    if base_value is None or base_answer.failed:
+        return
+    words = results.words
+    for case, case_answer in further_cases:
+        case_value = case_answer.find(value_name)
+        if case_value is None or case_answer.failed:
+            yield f"{words.case(case)}: no answer"
+            continue
+        line = (
+            f"{words.case(case)}: {words.measured(value_name, _value_text(case_answer, value_name))}"
+            f" in the place of {_value_text(base_answer, value_name)}"
+        )
+        doubt = _order_doubt(base_answer, case_answer, value_name)
+        if base_value and not doubt:
+            change = case_value / base_value - 1
+            line += f", {percent(abs(change))} {'more' if change > 0 else 'less'}"
+        yield f"{line}{doubt}"
 
 
 def _order_doubt(first_answer: Answer, second_answer: Answer, value_name: str) -> str:
