@@ -184,5 +184,5 @@ def test_a_queue_that_repairs_overload_is_saturated() -> None:
     """0.9 of the time is asked for, and the disk is there for 0.8 of it."""
     queue = network({"jobs": open_class(0.9)}, {"disk": station(service={"jobs": 1.0})})
     model = network_with_breakdowns(queue, breakdown())
-    with pytest.raises(NoAnswerError, match=r"the network is saturated: 0.9 jobs arrive"):
+    with pytest.raises(NoAnswerError, match=r"jobs arrive faster than they leave: 0.9 in a second"):
         solve(model, method="simulation", simulation=Simulation(seed=1, events=200_000))

@@ -148,3 +148,11 @@ def test_a_stream_with_parts_chosen_by_state_is_answered_below_saturation() -> N
     model = open_model(service("first", 1.0, scv=1.0) >> branches, 0.8)
     (answer,) = answered(model, {}, "simulation", Simulation(precision=0.05))
     assert answer["time"] == pytest.approx(5.1, rel=0.1)
+
+
+def test_a_stream_that_only_picks_between_saturated_stations_is_refused() -> None:
+    """Two servers of 2.5 s do 0.8 a second, and 1 arrives; no load is known before the run."""
+    branches = pick(service("left", 2.5, scv=1.0), service("right", 2.5, scv=1.0))
+    model = open_model(branches, 1.0)
+    (answer,) = answered(model, {}, "simulation", Simulation(events=100_000))
+    assert str(answer.failed).startswith("customers arrive faster than they leave: 1 in a second")

@@ -7,7 +7,6 @@ from dataclasses import replace
 from functools import cached_property
 
 from slipstick.answer import Value, unit_of
-from slipstick.errors import SATURATED, NoAnswerError
 from slipstick.late import Array, np
 from slipstick.method.answers import ROUNDING, Gradient, Remarks, Solution
 from slipstick.method.names import QUANTILES, THINK
@@ -28,6 +27,7 @@ from slipstick.method.simulation.form import (
     CompiledSimulation,
     Differences,
     as_value,
+    check_departures,
     notes_of,
     one_point,
 )
@@ -79,7 +79,8 @@ def _solution(
     result = simulate(planned_network.plan, simulation) if planned_network.groups else None
     estimates = _NetworkEstimates(network_layout, planned_network, result)
     estimated_values = estimates.values()
-    _check_throughputs(estimates)
+    if result is not None:
+        check_departures(result, planned_network.counting_places)
     remarks = estimates.remarks()
     gradient = None
     first_time = estimated_values.get(f"response_time[{next(iter(network_layout.chains))}]")
@@ -95,45 +96,6 @@ def _solution(
         one_point(network_layout.model.name, estimated_values, remarks, gradient, account),
         exact=np.array([is_exact]),
     )
-
-
-_LEAST_GAP, _GAP_OF_ONE = 0.02, 8.0
-"""By which part of the arrivals the departures of a run that has not reached its precision must be
-fewer to call a network saturated: the first, and the second over the root of the departures, which
-is eight standard deviations of a Poisson number."""
-
-
-def _check_throughputs(estimates: _NetworkEstimates) -> None:
-    """Raise if fewer customers leave than arrive, and none is lost: only a run tells how much work
-    stations do that are held up by others, or that a region lets in.
-    """
-    result, planned_network = estimates.result, estimates.planned_network
-    if result is None or result.converged:
-        return
-    column_sums = result.batches.sum(axis=0)
-    elapsed = float(column_sums @ estimates.elapsed_weights)
-    for chain_index, (chain_name, chain) in enumerate(estimates.network_layout.chains.items()):
-        members = chain.members
-        if (
-            not isinstance(members, OpenClass)
-            or chain_name in planned_network.counting_places
-            # In bursts and along traces the arrivals of a run may be far from their rate.
-            or members.bursty
-            or members.trace
-        ):
-            continue
-        departures = float(column_sums @ estimates.weights_of_cycles(chain_name))
-        arrivals = elapsed * float(
-            planned_network.network_points.network.arrivals[0, chain_index].real
-        )
-        if departures and departures < arrivals * (
-            1 - max(_LEAST_GAP, _GAP_OF_ONE * (members.batch / departures) ** 0.5)
-        ):
-            raise NoAnswerError(
-                f"the network {SATURATED}: {arrivals / elapsed:.4g} {chain_name} arrive in a second,"
-                f" and {departures / elapsed:.4g} leave in the simulation, because stations are held"
-                " up or under repair, or regions are full; lower the arrivals, or raise a capacity"
-            )
 
 
 class _NetworkEstimates:

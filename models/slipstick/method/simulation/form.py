@@ -8,7 +8,7 @@ activities and queueing networks.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from slipstick.answer import Value, labelled_name, unit_of
@@ -41,6 +41,7 @@ from slipstick.sim.estimate import (
     weights_of_time,
 )
 from slipstick.sim.plan.builder import ACCESSES, GIVEN_UP, TRIES
+from slipstick.sim.plan.distributions import BurstyTimes, TracedTimes
 from slipstick.sim.plan.plan import COUNTER
 from slipstick.sim.run import simulate
 from slipstick.sim.settings import Simulation
@@ -66,6 +67,57 @@ def as_value(estimate: Estimate, unit: str) -> Value:
     # A wait or a use cannot be below nothing, however wide its interval.
     low = None if estimate.low is None else min(max(estimate.low, 0.0), estimate.mean)
     return Value(estimate.mean, unit, low, estimate.high)
+
+
+_LEAST_GAP, _GAP_OF_ONE = 0.02, 8.0
+"""By which part of the arrivals the departures of a run that has not reached its precision must be
+fewer for the run to be refused: the first, and the second over the root of the departures, which is
+eight standard deviations of a Poisson number."""
+
+
+def check_departures(result: Result, lossy_groups: Container[str] = ()) -> None:
+    """Raise if fewer customers of a stream leave than arrive, in a run that has not reached its
+    precision: in the long run both are equal.
+
+    Only a run tells how much work resources do that are held up by others, or that customers choose
+    by their state. Streams in bursts and along traces are left out: their arrivals in a run may be
+    far from their rate.
+
+    Parameters
+    ----------
+    result : of a simulation
+    lossy_groups : names of groups of which some customers are lost
+
+    Raises
+    ------
+    NoAnswerError : more customers arrive than leave
+    """
+    if result.converged or not len(result.batches):
+        return
+    column_sums = result.batches.sum(axis=0)
+    elapsed = float(column_sums[result.layout.time])
+    for group_index, group in enumerate(result.plan.groups):
+        if group.kind != "open" or group.name in lossy_groups:
+            continue
+        times = result.plan.draws[group.arrivals].distribution
+        if isinstance(times, BurstyTimes | TracedTimes) or getattr(
+            times, "customers_of_period", False
+        ):
+            continue
+        departures = float(column_sums[result.layout.cycles[group_index]])
+        arrivals = elapsed / times.mean
+        variance_factor = max(1.0, float(getattr(times, "scv", 1.0)))
+        variance_factor *= float(getattr(times, "size", 1.0))
+        gap = max(_LEAST_GAP, _GAP_OF_ONE * (variance_factor / max(departures, 1.0)) ** 0.5)
+        customers = group.name.removeprefix(ALL) or "customers"
+        if 0 < departures < arrivals * (1 - gap):
+            raise NoAnswerError(
+                f"{customers} arrive faster than they leave: {arrivals / elapsed:.4g}"
+                f" in a second, and {departures / elapsed:.4g} leave in the {elapsed:.4g} s that were"
+                " simulated; a resource is asked for more than it can do (for one that is held up,"
+                " under repair, in a full region or chosen by its state no load is known before), or"
+                " customers stay longer than the run: lower the arrivals, or simulate longer"
+            )
 
 
 def notes_of(result: Result) -> tuple[str, ...]:
@@ -308,6 +360,7 @@ def _solution(
     """Simulate an activity at one point, and return the values estimated from the run."""
     flat_model = flatten(model, parameter_values)
     result = simulate(flat_model.plan, simulation)
+    check_departures(result)
     simulated_account = _SimulatedAccount(model, result)
     estimates = {
         **_time_estimates(model, flat_model, result),
