@@ -19,7 +19,13 @@ from slipstick.model.network import QueueingNetwork, closed_class, network, open
 from slipstick.model.system import Model
 from slipstick.schema.kinds.activity import activity_data
 from slipstick.schema.kinds.queueing import network_data
-from slipstick.sim.plan.distributions import DistributedTime, Stream
+from slipstick.sim.plan.distributions import (
+    BatchTimes,
+    BurstyTimes,
+    DistributedTime,
+    ServiceTime,
+    Stream,
+)
 from slipstick.time_distributions import (
     TimeDistribution,
     coxian,
@@ -304,3 +310,25 @@ def test_the_scv_of_a_uniform_time_is_that_of_its_ends() -> None:
     """A variance of (high - low)^2 / 12 over the square of the mean."""
     assert uniform(1.0, 3.0).distribution.scv == pytest.approx(4 / 12 / 4)
     assert uniform(0.0, 10.0).distribution.scv == pytest.approx(100 / 12 / 25)
+
+
+@pytest.mark.parametrize("scv", [0.25, 2.0])
+def test_gamma_times_of_the_simulator_have_their_mean_and_variance(scv: float) -> None:
+    blocks = ServiceTime("gamma", 3.0, scv).blocks(Stream(1, "bus"), [40_000])
+    times = next(iter(blocks))
+    assert times.mean() == pytest.approx(3.0, rel=0.03)
+    assert times.var() / 9.0 == pytest.approx(scv, rel=0.08)
+
+
+def test_batches_multiply_the_customers_of_a_period() -> None:
+    # A period of 9 s + 1 s at a mean of 33 / s has 330 arrivals.
+    bursty = BurstyTimes((20.0, 150.0), (1 / 9, 1.0))
+    assert bursty.customers_of_period == pytest.approx(330.0)
+    assert BatchTimes(bursty, 4).customers_of_period == pytest.approx(1320.0)
+    assert BatchTimes(ServiceTime("deterministic", 2.0, 0.0), 4).customers_of_period == 0.0
+
+
+@pytest.mark.parametrize(("low", "high"), [(0.0, 2.0), (1.0, 3.0), (5.0, 5.0)])
+def test_a_uniform_time_has_the_variance_of_its_width(low: float, high: float) -> None:
+    time = uniform(low, high)
+    assert time.distribution.scv == pytest.approx((high - low) ** 2 / 12 / time.mean**2)

@@ -515,3 +515,11 @@ def test_a_chosen_unit_is_one_that_can_be_read(values: list[float], dimension: D
 def test_one_value_is_shown_in_the_unit_chosen_for_it(value: float, dimension: Dimension) -> None:
     unit, _ = choose([value], dimension)
     assert show(value, dimension).endswith(unit.removeprefix("1"))
+
+
+@pytest.mark.parametrize(
+    ("count", "text"),
+    [(99_999.0, "99999"), (123_456.0, "123456"), (999_999_999.0, "999999999"), (1e9, "1e+09")],
+)
+def test_digits_before_the_point_are_kept_below_a_thousand_million(count: float, text: str) -> None:
+    assert (show(count, COUNT), show(-count, COUNT)) == (text, f"-{text}")

@@ -12,7 +12,7 @@ from slipstick.cli.main import main
 from slipstick.errors import SpecError
 from slipstick.results.words import Words
 from slipstick.study.check import check_file
-from slipstick_papers.statements import StatementsResult
+from slipstick_papers.statements import ComparedNumber, StatementsResult, _within
 from tests.questions import result_of, whole_report
 from tests.study.small_program import found, in_folder
 
@@ -323,3 +323,24 @@ def test_what_is_wrong_is_refused_at_its_line(text: str, words: str, folder: Pat
         check_file(Path("study.yaml"))
     (problem,) = caught.value.problems
     assert (problem.line, words in problem.message) == (5, True), problem
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "verdict"),
+    [
+        (1.1, 2.9, True),
+        (1.0, 2.0, None),
+        (2.0, 3.0, None),
+        (0.5, 1.0, False),
+        (3.0, 4.0, False),
+        (0.5, 2.0, None),
+        (2.0, 3.5, None),
+    ],
+)
+def test_a_value_within_limits_touches_neither(
+    low: float, high: float, verdict: bool | None
+) -> None:
+    value = ComparedNumber((low + high) / 2, low, high)
+    least, most = ComparedNumber(1.0, 1.0, 1.0), ComparedNumber(3.0, 3.0, 3.0)
+    assert _within(value, least, most) is verdict
+    assert _within(None, least, most) is None

@@ -469,3 +469,13 @@ def test_a_cell_that_is_too_long_is_no_value(tmp_path: Path) -> None:
     text = f"p,time [s]\n1,2\n2,{'1.' * 50_000}eeee\n"
     (problem,) = refused(tmp_path, text)
     assert problem == "x.csv:3:1: a cell of 100,004 characters; a table has at most 10,000"
+
+
+@pytest.mark.parametrize(
+    ("unit", "factor"),
+    [("flops", 1), ("kflops", 10**3), ("mflops", 10**6), ("gflops", 10**9), ("TFLOPS", 10**12)],
+)
+def test_a_prefix_of_operations_counts_in_small_letters_too(unit: str, factor: int) -> None:
+    parsed = rate_unit(unit)
+    assert parsed is not None
+    assert parsed.factor == factor
