@@ -296,6 +296,9 @@ def rate_unit(text: str) -> RateUnit | None:
     (Fraction(1, 86400), Fraction(1000000000, 1), None, None)
     """
     bare = _IN_ONE_WORD.get(text.strip().casefold(), text.strip())
+    flop = bare.casefold().find("flop/s")
+    if flop >= 0:  # as flops, whose prefix may be a small letter
+        bare = f"{bare[:flop]}flops{bare[flop + len('flop/s') :]}"
     if flops := _FLOPS.fullmatch(bare):
         return RateUnit(
             text.strip(), Fraction(_prefix(flops["prefix"])), "1/s", _is_processor(flops["one"])

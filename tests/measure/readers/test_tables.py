@@ -473,7 +473,10 @@ def test_a_cell_that_is_too_long_is_no_value(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("unit", "factor"),
-    [("flops", 1), ("kflops", 10**3), ("mflops", 10**6), ("gflops", 10**9), ("TFLOPS", 10**12)],
+    [
+        *[("flops", 1), ("kflops", 10**3), ("mflops", 10**6), ("gflops", 10**9)],
+        *[("TFLOPS", 10**12), ("flop/s", 1), ("mflop/s", 10**6), ("gflop/s", 10**9)],
+    ],
 )
 def test_a_prefix_of_operations_counts_in_small_letters_too(unit: str, factor: int) -> None:
     parsed = rate_unit(unit)
