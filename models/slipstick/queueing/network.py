@@ -12,7 +12,14 @@ from slipstick.late import NDArray, np
 from slipstick.phases import (
     PhaseType,
 )
-from slipstick.vocabulary import ANY_SERVICE, BLOCKING, DISCIPLINES, LOSS
+from slipstick.vocabulary import (
+    ANY_SERVICE,
+    BEFORE_SERVICE,
+    BLOCKING,
+    DISCIPLINES,
+    LOSS,
+    REPEAT,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -95,6 +102,13 @@ class NetworkArrays:
         phases (R, K); a Markov chain takes others as phases of the same mean and variation.
         """
         return known_phases(self.scv, self.phases, self.classes, self.stations)
+
+    @property
+    def draws_again(self) -> bool:
+        """Whether customers that find a station full draw their destination again, which changes the
+        numbers of visits.
+        """
+        return any(blocking in (BEFORE_SERVICE, REPEAT) for blocking in self.blocking)
 
     @cached_property
     def losses(self) -> str:

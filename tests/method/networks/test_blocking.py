@@ -75,6 +75,32 @@ ROUTED = network(
     ],
 )
 
+RETURNING = network(
+    {},
+    {"cpu": jobs(0.3), "disk": jobs(0.8, capacity=1, blocking="repeat")},
+    chains={"users": chain(["jobs"], open_class(0.5), ("jobs", "cpu"))},
+    routing=[
+        route(("jobs", "cpu"), ("jobs", "disk"), 0.5),
+        route(("jobs", "cpu"), None, 0.5),
+        route(("jobs", "disk"), ("jobs", "cpu"), 1.0),
+    ],
+)
+
+BOTH = {"first": 0.5, "second": 0.5}
+SWITCHING = network(
+    {},
+    {"cpu": station(service=BOTH), "disk": station(service=BOTH, capacity=1, blocking="repeat")},
+    chains={"users": chain(["first", "second"], closed_class(3), ("first", "cpu"))},
+    routing=[
+        route(("first", "cpu"), ("first", "disk"), 0.5),
+        route(("first", "cpu"), ("second", "cpu"), 0.5),
+        route(("first", "disk"), ("first", "cpu"), 1.0),
+        route(("second", "cpu"), ("second", "disk"), 0.4),
+        route(("second", "cpu"), ("first", "cpu"), 0.6),
+        route(("second", "disk"), ("second", "cpu"), 1.0),
+    ],
+)
+
 MODELS = {
     "a ring that repeats": ring("repeat"),
     "a ring that waits before service": ring("before-service"),
@@ -83,6 +109,8 @@ MODELS = {
     "thinking, before service": thinking("before-service"),
     "in the order written": IN_ORDER,
     "by routes": ROUTED,
+    "from outside, by routes that return": RETURNING,
+    "classes that change": SWITCHING,
     "from outside, repeated": tandem("repeat"),
     "from outside, after service": tandem("after-service"),
 }
@@ -251,6 +279,6 @@ def test_cycles_that_cannot_be_counted_are_refused_by_the_chain() -> None:
         solve(model, method="markov-chain")
     assert (
         "jobs visits no station just once in a cycle, and draws its destination again where a station"
-        " is full: its cycles cannot be counted; write them as chains with routing"
+        " is full: its cycles cannot be counted in a Markov chain; ask for simulation"
     ) in str(caught.value)
     assert solve(model).method == "simulation"

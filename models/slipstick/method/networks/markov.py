@@ -11,7 +11,7 @@ from slipstick.method.networks.arrays import NetworkPoints
 from slipstick.queueing.checks import EXACT, checked
 from slipstick.queueing.markov.build import Routing, routing_of_chains
 from slipstick.queueing.markov.chain import MarkovChain
-from slipstick.queueing.markov.solve import markov_chain, solve_markov_chain
+from slipstick.queueing.markov.solve import check_cycles, markov_chain, solve_markov_chain
 from slipstick.queueing.markov.state_space import StateSpace
 from slipstick.queueing.network import (
     Array,
@@ -54,6 +54,7 @@ def by_class(
         raise NoAnswerError(f"{error.size}; {alternatives}, {way_out('states')}") from None
     if network_points.routes is not None:
         solution = _with_cycle_rates(network_points, solution)
+        check_cycles(network_points.classes, solution)
     # A lost customer of a closed class returns without service, so the laws hold for admitted
     # customers only.
     if not network_points.network.losses:
@@ -198,6 +199,15 @@ def _with_cycle_rates(network_points: NetworkPoints, solution: MarkovSolution) -
             (begun_visits, visits_begun),
         ):
             values[:, list(class_indices)] = quotient(events_of_reference, stated_visits)[:, None]
+        if network.draws_again and not network.closed[chain_index] and (stated_visits != 1).any():
+            # An arriving customer that returns to its first place does so another number of times
+            # than stated; of a chain that loses nobody all that arrive leave.
+            loses_some = (solution.loss + solution.abandoned)[:, list(class_indices)].any(
+                axis=(1, 2)
+            )
+            cycle_rate = np.where(loses_some, np.nan, network.arrivals[:, chain_index])
+            for values in (throughput, begun_visits):
+                values[:, list(class_indices)] = cycle_rate[:, None]
     return replace(
         solution,
         throughput=throughput,

@@ -23,7 +23,7 @@ from slipstick.queueing.markov.chain import Array, Known, MarkovChain, refuse_si
 from slipstick.queueing.markov.state_space import StateSpace
 from slipstick.queueing.mixed_classes import highest_speed, offered_load, open_load
 from slipstick.queueing.network import ABANDONMENT, MarkovSolution, NetworkArrays, quotient
-from slipstick.vocabulary import AFTER_SERVICE, BEFORE_SERVICE, REPEAT
+from slipstick.vocabulary import AFTER_SERVICE
 
 ERROR = 1e-10
 """Part of the mean number of open customers that may lie beyond the truncation, by default."""
@@ -115,6 +115,8 @@ def solve_markov_chain(
         point = network_point(network.select(slice(point_index, point_index + 1)), point_routing)
         point_solutions.append(_solved_point(point, error, limit, method, solved_before))
     solution = _joined_solution(network, point_solutions, routing is None)
+    if routing is None:
+        check_cycles(network.classes, solution)
     if routing is None and not network.losses:
         checked(network, solution, max(EXACT, 10 * error))
     return solution
@@ -319,7 +321,8 @@ def _sums_by_number(group_numbers: NDArray[Any], weights: Array, least_length: i
 
 def _throughput(point: NetworkPoint, completion_rate: Array) -> Array:
     """Return the throughput in cycles: departures at the first station that a class visits; a class
-    that visits none thinks or passes through [1/s].
+    that visits none thinks or passes through [1/s]. It is NaN for a class whose cycles no station
+    counts.
     """
     network = point.network
     throughput = np.zeros(
@@ -330,7 +333,11 @@ def _throughput(point: NetworkPoint, completion_rate: Array) -> Array:
         visited_stations = np.flatnonzero((visits.real > 0) & point.visited()[class_index, :-1])
         if len(visited_stations):
             station = _counting_station(network, class_index, visited_stations)
-            throughput[class_index] = completion_rate[class_index, station] / visits[station]
+            throughput[class_index] = (
+                math.nan
+                if station is None
+                else completion_rate[class_index, station] / visits[station]
+            )
         elif not network.closed[class_index]:
             throughput[class_index] = network.arrivals[0, class_index]
         elif network.think[0, class_index] != 0:
@@ -342,22 +349,32 @@ def _throughput(point: NetworkPoint, completion_rate: Array) -> Array:
 
 def _counting_station(
     network: NetworkArrays, class_index: int, visited_stations: NDArray[np.int64]
-) -> int:
-    """Return the station at which the cycles of a class are counted: the first; where customers that
-    find a station full draw their destination again, which changes the number of visits, the first
-    that each cycle visits once.
+) -> int | None:
+    """Return the station at which the cycles of a class are counted: the first; where customers draw
+    their destination again, the first that each cycle visits once, or None.
     """
-    draws_again = any(blocking in (BEFORE_SERVICE, REPEAT) for blocking in network.blocking)
+    first_station = int(visited_stations[0])
     visited_once = visited_stations[network.visits[0, class_index, visited_stations].real == 1]
-    if not draws_again or (len(visited_once) and visited_once[0] == visited_stations[0]):
-        return int(visited_stations[0])
-    if not len(visited_once):
+    if not network.draws_again or first_station in visited_once:
+        return first_station
+    return int(visited_once[0]) if len(visited_once) else None
+
+
+def check_cycles(classes: Sequence[str], solution: MarkovSolution) -> None:
+    """Raise a ModelError for a class whose cycles no station counts.
+
+    Parameters
+    ----------
+    classes : their names
+    solution : with their throughput in cycles, NaN where it is not known
+    """
+    uncounted = np.flatnonzero(np.isnan(solution.throughput).any(axis=0))
+    if len(uncounted):
         raise ModelError(
-            f"{network.classes[class_index]} visits no station just once in a cycle, and draws its"
-            " destination again where a station is full: its cycles cannot be counted; write them as"
-            " chains with routing"
+            f"{classes[uncounted[0]]} visits no station just once in a cycle, and draws its"
+            " destination again where a station is full: its cycles cannot be counted in a Markov"
+            " chain; ask for simulation"
         )
-    return int(visited_once[0])
 
 
 def _utilization(
