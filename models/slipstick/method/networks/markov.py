@@ -201,7 +201,7 @@ def _with_cycle_rates(network_points: NetworkPoints, solution: MarkovSolution) -
             values[:, list(class_indices)] = quotient(events_of_reference, stated_visits)[:, None]
         if network.draws_again and not network.closed[chain_index] and (stated_visits != 1).any():
             # An arriving customer that returns to its first place does so another number of times
-            # than stated; of a chain that loses nobody all that arrive leave.
+            # than stated; all that arrive leave a chain that loses none.
             loses_some = (solution.loss + solution.abandoned)[:, list(class_indices)].any(
                 axis=(1, 2)
             )
