@@ -145,7 +145,7 @@ def test_a_package_adds_by_its_entry_points(tmp_path: Path) -> None:
         "which case is the",
     ):
         assert words in done.stdout
-    assert "No such command 'helo'." in done.stderr
+    assert "No such command 'helo'. Did you mean 'hello'?" in done.stderr
     assert (
         "misspelt.yaml:5:18: fastest.value: no case has the value tme; did you mean 'time'?"
         in done.stderr

@@ -34,7 +34,7 @@ def typed(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]:
 
 def test_the_command_alone_shows_its_help(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([]) == 0
-    assert "slipstick [OPTIONS] " in capsys.readouterr().out
+    assert "slipstick [OPTIONS] [COMMAND]" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("kind", KINDS)
