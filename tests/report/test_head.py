@@ -198,8 +198,8 @@ def test_a_title_that_asks_what_if_is_answered_by_each_case(tmp_path: Path) -> N
         "  more-work: {title: twice the work, parameters.work: 20 ms}\n",
     )
     assert head[:2] == [
-        "Without rest: time 10 ms in the place of 12 ms, 16.7 % less.",
-        "Twice the work: time 22 ms in the place of 12 ms, 83.3 % more.",
+        "Without rest: time 10 ms instead of 12 ms, 16.7 % less.",
+        "Twice the work: time 22 ms instead of 12 ms, 83.3 % more.",
     ]
     assert head[2].startswith("Today: time 12 ms;")
 

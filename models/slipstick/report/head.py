@@ -340,8 +340,8 @@ def _comparison_lines(results: Results, value_names: Sequence[str]) -> Iterator[
 
 
 def _what_if_lines(results: Results, value_names: Sequence[str]) -> Iterator[str]:
-    """Yield a sentence on each further case: its value in the place of the first case's, whether or
-    not it does the same work.
+    """Yield a sentence on each further case: its value and the first case's, whether or not it
+    does the same work.
     """
     (_, base_answer), *further_cases = results.cases.items()
     value_name = _first_name(base_answer, value_names)
@@ -356,7 +356,7 @@ def _what_if_lines(results: Results, value_names: Sequence[str]) -> Iterator[str
             continue
         line = (
             f"{words.case(case)}: {words.measured(value_name, _value_text(case_answer, value_name))}"
-            f" in the place of {_value_text(base_answer, value_name)}"
+            f" instead of {_value_text(base_answer, value_name)}"
         )
         doubt = _order_doubt(base_answer, case_answer, value_name)
         if base_value and not doubt:

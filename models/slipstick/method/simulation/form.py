@@ -114,9 +114,8 @@ def check_departures(result: Result, lossy_groups: Container[str] = ()) -> None:
             raise NoAnswerError(
                 f"{customers} arrive faster than they leave: {arrivals / elapsed:.4g}"
                 f" in a second, and {departures / elapsed:.4g} leave in the {elapsed:.4g} s that were"
-                " simulated; a resource is asked for more than it can do (for one that is held up,"
-                " under repair, in a full region or chosen by its state no load is known before), or"
-                " customers stay longer than the run: lower the arrivals, or simulate longer"
+                " simulated; a resource is asked for more than it can do, or customers stay longer"
+                " than the run: lower the arrivals, or simulate longer"
             )
 
 
