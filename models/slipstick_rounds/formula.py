@@ -76,8 +76,10 @@ that the first visit of a customer waits for half of the others.
 Assumptions: n is constant while a first phase lasts; numbers of customers and of first phases in a
 round are independent; lengths of second phases count by their means; customers do not stay in step.
 Errors beside simulation, by `benchmarks/rounds.py`, stand in benchmarks/README.md: of a stream up to
-load 0.8 at most 10 % in the mean of the first phase and 15 % in its 95 of 100, and up to 30 % in the
-time of a unit of second phases that are short beside first phases. Quantiles of the time of a unit
+load 0.8 in which nearly no customer waits for a place at most 10 % in the mean of the first phase and
+15 % in its 95 of 100, and up to 30 % in the time of a unit of second phases that are short beside first
+phases. Where customers wait for a place, first phases were up to a third too short and their 95 of 100
+up to two thirds (`--places`). Quantiles of the time of a unit
 mostly within 8 %; of such short second phases, where they were up to 60 % too short, there are none.
 Where customers wait for a place, the formula refuses beyond a load of 0.8. Of a closed population
 mostly within 6 % in the mean of the first phase, up to 15 % too short or too long; where second phases
@@ -163,8 +165,8 @@ computed (a guard: 0.02 and 0.1 move nothing up to that load)."""
 
 LIGHT, SELDOM, LEAST_FED = 0.5, 1e-3, 0.5
 """Load beyond which, and probability of a wait from which, that for memory that holds few customers is
-not known: with 16,607 and 569 units of the phases, first phases were 19 % too short at 0.79. Few are
-less than the last as a part of the customers that full rounds bring to the second phase; their wait
+not known. Fitted: chosen on a case of 16,607 and 569 units of the phases, whose first phases were 19 %
+too short at 0.79. Few, fitted on the seeds 20261128, 71128 and 828411 of `benchmarks/rounds.py`, are less than the last as a part of the customers that full rounds bring to the second phase; their wait
 for a place comes before the first phase and does not make its rounds longer: with the wait in both,
 `llm-serving` with 4 places and 1,500 rounds of the second phase had first phases 163 % too long at a
 load of 0.5."""
