@@ -312,7 +312,8 @@ def _network_parts(model: QueueingNetwork, explanation: Explanation) -> list[str
     """List the parts of the explanation of a network on the terminal: equations, demands, symbols,
     stations.
     """
-    lines = [_line(words) for words, _ in _laws_that_hold(model)]
+    laws = [words for words, _ in _laws_that_hold(model)]
+    lines = [_line(words) for words in filter(None, [*laws, _lack_of_formula(model)])]
     lines += [
         "",
         *(_line(f"{equation.name} = {text(equation.right)}") for equation in _defined(model)),
@@ -352,10 +353,9 @@ def _laws(model: QueueingNetwork) -> Iterator[tuple[str, str]]:
 
 def _laws_that_hold(model: QueueingNetwork) -> Iterator[tuple[str, str]]:
     """Yield the laws of a network at its own values: without a product form only those that every
-    network obeys, and why there are no others.
+    network obeys.
     """
-    reasons = _reasons_without_formula(model)
-    if not reasons:
+    if not _reasons_without_formula(model):
         yield from _laws(model)
         return
     loses_customers = any(
@@ -368,11 +368,17 @@ def _laws_that_hold(model: QueueingNetwork) -> Iterator[tuple[str, str]]:
     for key in ("little", "regions") if loses_customers else ("closed", "little", "regions"):
         if _LAWS[key] in laws:
             yield _LAWS[key]
-    words = (
+
+
+def _lack_of_formula(model: QueueingNetwork) -> str:
+    """Return the sentence on why residence times have no formula; empty where they have one."""
+    reasons = _reasons_without_formula(model)
+    return (
         f"{'; '.join(reasons)}: residence times have no formula here; they are approximated,"
         " computed by a Markov chain, or simulated"
+        if reasons
+        else ""
     )
-    yield words, f"&{spelt(words)}"
 
 
 def _reasons_without_formula(model: QueueingNetwork) -> list[str]:
@@ -503,7 +509,8 @@ def explain_latex(explanation: Explanation) -> str:
             named = equations.parameters
         rows = _symbols(named, explanation.entries, Notes())
         symbols = [(spelt(path), value, meaning) for path, value, meaning, _ in rows]
-    comment_lines = (f"{explanation.name}: {explanation.title}", explanation.source)
+    lack = _lack_of_formula(subject) if isinstance(subject, QueueingNetwork) else ""
+    comment_lines = (f"{explanation.name}: {explanation.title}", explanation.source, lack)
     comments = [f"% {' '.join(line.split())}" for line in comment_lines if line.strip()]
     aligned = [r"\begin{align*}", " \\\\\n".join(lines), r"\end{align*}"] if lines else []
     return ascii_only("\n".join([*comments, *aligned, *_tabular(symbols)]) + "\n")

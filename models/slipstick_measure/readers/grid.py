@@ -272,7 +272,10 @@ def _with_run_in_row(reading: Reading, grid: CellGrid) -> CellGrid:
         reading.refuse(grid.line, "", why)
     counts = [_COUNT.fullmatch(text.strip()) for text in grid.heading[1:]]
     crossed = {plain_words(count["name"] or count["noun"]) for count in counts if count}
-    if not all(counts) or not crossed <= {*(PROCESSORS if own is SIZES else SIZES)}:
+    if len(crossed) != 1 or not all(counts):
+        return grid
+    (counted,) = crossed
+    if counted not in (PROCESSORS if own is SIZES else SIZES):
         return grid
     rows = [
         (line, [size, count["count"] or count["of"], cell])
@@ -280,7 +283,7 @@ def _with_run_in_row(reading: Reading, grid: CellGrid) -> CellGrid:
         for count, cell in zip(counts, cells, strict=True)
         if count
     ]
-    return grid._replace(heading=[grid.heading[0], max(crossed), "measured"], rows=rows)
+    return grid._replace(heading=[grid.heading[0], counted, "measured"], rows=rows)
 
 
 _COUNT = re.compile(

@@ -393,8 +393,8 @@ def flat_network(network_layout: NetworkLayout, values: Mapping[str, float]) -> 
         without_load(network_points, lossy_stations) if lossy_stations else network_points
     ):
         raise NoAnswerError(reason_by_point[0])
-    kind = BlockedNetwork if network_layout.model.blocks else FlatNetwork
-    planned_network = kind(network_layout, columns, network_points)
+    plan_writer = BlockedNetwork if network_layout.model.blocks else FlatNetwork
+    planned_network = plan_writer(network_layout, columns, network_points)
     for region_name, region in regions.items():
         if not region.loses:
             check_places_of_region(region_name, region, planned_network)
