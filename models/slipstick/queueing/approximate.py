@@ -706,9 +706,9 @@ def _by_product_form(network: NetworkArrays, method_name: str, scheme: Scheme) -
     )
     demand = closed_network.demand / closed_network.last_speed[:, None]
 
-    def fixed_point(population: Array, queue_shift: Shift | None) -> tuple[Array, Array, int]:
+    def fixed_point(population: Array, shift: Shift | None) -> tuple[Array, Array, int]:
         variants_per_point = len(population) // len(demand)
-        queue_change = 0.0 if queue_shift is None else queue_shift[0].sum(axis=2)
+        queue_change = 0.0 if shift is None else shift[0].sum(axis=2)
         repeated_demand = np.repeat(demand, variants_per_point, axis=0)
         repeated_delay = np.repeat(closed_network.delay, variants_per_point, axis=0)
         return _by_newton(repeated_demand, repeated_delay, population, queue_change)
