@@ -101,9 +101,8 @@ def killed_folders(kills: int, moments: random.Random) -> int:
         cost = (time.perf_counter() - start) / 20
         stays = sorted(os.listdir(target)) != sorted([*OLD, INPUTS])
     print(
-        f"{kills} kills: {wrong} folders that are not recognized as a report in part;"
-        f" {recognized} were recognized; {'something' if stays else 'nothing'} else stays after the"
-        " next run"
+        f"{kills} kills: {wrong} folders that are not recognized as a report in part; {recognized}"
+        f" were recognized; {'something' if stays else 'nothing'} else stays after the next run"
     )
     print(f"one replacement of a report of four files: {cost * 1e3:.1f} ms")
     return wrong + stays

@@ -80,8 +80,7 @@ def main() -> None:
                 ]
                 print(
                     f"{'open' if is_open else 'closed'}, ranges of a factor of {factor:g}: ends"
-                    " move"
-                    f" by {median(errors):.1%} in the median, {max(errors):.0%} at most",
+                    f" move by {median(errors):.1%} in the median, {max(errors):.0%} at most",
                     flush=True,
                 )
 

@@ -201,7 +201,9 @@ def _same(one: str, other: str) -> bool:
     if one == other:
         return True
     try:
-        return math.isclose(float(one.strip("'")), float(other.strip("'")), rel_tol=BETWEEN_PROCESSORS)
+        return math.isclose(
+            float(one.strip("'")), float(other.strip("'")), rel_tol=BETWEEN_PROCESSORS
+        )
     except ValueError:
         return False
 

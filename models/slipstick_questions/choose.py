@@ -717,8 +717,7 @@ def _no_choice(choice: ChosenPoints, words: Words) -> str:
     surely = "surely " if choice.undecided else ""
     return (
         f"no combination {surely}keeps all limits;"
-        f" {_point_words(choice, choice.nearest, words, True)}"
-        f" comes nearest: {reached}"
+        f" {_point_words(choice, choice.nearest, words, True)} comes nearest: {reached}"
     )
 
 

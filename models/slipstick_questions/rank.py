@@ -312,8 +312,7 @@ def _case_ranking(
     if case.inputs.kind == "law" and case.unit(case.form.quantity) != "s":
         why = (
             f"{case.case} gives {case.form.quantity} [{case.unit(case.form.quantity)}], and a"
-            " ranking"
-            " is by the time that a change saves; rank a model or a law that gives a time"
+            " ranking is by the time that a change saves; rank a model or a law that gives a time"
         )
         problems.append(study.problem(("rank",), why))
     if problems:

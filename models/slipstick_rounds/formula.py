@@ -358,9 +358,8 @@ def _unknown(point: PointNumbers) -> str:
         return "the formula knows rounds one after the other; ask for simulation"
     if _in_step(point):
         return (
-            "customers of equal work without think time stay in step, which the formula does"
-            " not know; give a think time or a least work below the largest, or ask for"
-            " simulation"
+            "customers of equal work without think time stay in step, which the formula does not"
+            " know; give a think time or a least work below the largest, or ask for simulation"
         )
     second = point.phases[1]
     if (steps := max(second.mean / second.piece, 1.0)) < LEAST_STEPS:

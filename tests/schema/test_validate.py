@@ -467,9 +467,8 @@ STUDIES = [
         [
             (
                 "3:38: pictures.0.kind: write 'bands', 'bars', 'changes', 'comparison', 'fits',"
-                " 'growth', 'histogram', 'lines', 'map', 'projection', 'rates',"
-                " 'scalability', 'search', 'shares', 'timeline' or 'trace'; got"
-                " 'bar'; did you mean 'bars'?"
+                " 'growth', 'histogram', 'lines', 'map', 'projection', 'rates', 'scalability',"
+                " 'search', 'shares', 'timeline' or 'trace'; got 'bar'; did you mean 'bars'?"
             )
         ],
     ),

@@ -74,9 +74,8 @@ def test_too_many_points_are_refused(tmp_path: Path) -> None:
     assert refused(tmp_path, text) == [
         (
             "x.yaml:4:3: vary: 25,000,000 points; the limit is 2,000,000: write them to a file with"
-            " slipstick points STUDY --out points.parquet, or allow more with --limit points=2.6e+07"
-            " (limits: in a study,"
-            " limits= in Python)"
+            " slipstick points STUDY --out points.parquet, or allow more with --limit"
+            " points=2.6e+07 (limits: in a study, limits= in Python)"
         )
     ]
     assert len(refused(tmp_path, text + "limits: {points: 1e6}\n")) == 1

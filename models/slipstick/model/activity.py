@@ -999,9 +999,8 @@ def _check_scv(mean: Expr, scv: Expr) -> None:
     least_scv = fraction_part * (1 - fraction_part) / known_mean**2
     if known_scv < least_scv - ROUNDING:
         raise ModelError(
-            f"the scv of a count with mean {known_mean:g} is at least {least_scv:.4g}, that of"
-            " the whole"
-            f" numbers next to it, got {known_scv:g}"
+            f"the scv of a count with mean {known_mean:g} is at least {least_scv:.4g}, that of the"
+            f" whole numbers next to it, got {known_scv:g}"
         )
 
 
@@ -1386,9 +1385,8 @@ def as_time(value: Like, name: str) -> Expr:
     for expr_node in walk(value):
         if isinstance(expr_node, Number) and expr_node.dimension.time_power and expr_node.value:
             raise ModelError(
-                f"the time of {name} holds a constant of {expr_node}; make it a parameter, so"
-                " that its"
-                " share can be computed"
+                f"the time of {name} holds a constant of {expr_node}; make it a parameter, so that"
+                " its share can be computed"
             )
     return _with_dimension(value, TIME, f"the time of {name}")
 

@@ -847,9 +847,8 @@ class _Inspection:
                 else ()
             ):
                 message = (
-                    f"{impatient_class} abandons the queue and {patient_classes_of_chain[0]} of"
-                    " its chain does not; give all of"
-                    " them a patience"
+                    f"{impatient_class} abandons the queue and {patient_classes_of_chain[0]} of its"
+                    " chain does not; give all of them a patience"
                 )
                 yield Fault(("stations", station_name), message, key=True)
 
@@ -878,8 +877,7 @@ class _Inspection:
             )
             message = (
                 f"{station_in_words} has no queue that customers abandon before their service;"
-                " leave"
-                f" {key} out"
+                f" leave {key} out"
             )
             yield Fault(patience_path, message, key=True)
         elif _known_value(mean_time) == 0:
@@ -908,9 +906,8 @@ class _Inspection:
             for index, class_name in enumerate(chain.classes):
                 if class_name in self._network.classes:
                     message = (
-                        f"{class_name} has customers of its own in classes; in a chain, the"
-                        " chain has"
-                        " them"
+                        f"{class_name} has customers of its own in classes; in a chain, the chain"
+                        " has them"
                     )
                     yield Fault((*path, "classes", index), message)
                 elif (
@@ -985,9 +982,8 @@ class _Inspection:
             ]
             if blocking_stations:
                 message = (
-                    f"{blocking_stations[0]} blocks when it is full, which no method covers"
-                    " inside a region;"
-                    " leave one of them out"
+                    f"{blocking_stations[0]} blocks when it is full, which no method covers inside"
+                    " a region; leave one of them out"
                 )
                 yield Fault((*path, "stations"), message)
         for index, route in enumerate(self._network.routing):
@@ -1003,8 +999,7 @@ class _Inspection:
             ):
                 message = (
                     f"a cycle of {self._chain_by_class[route.source[0]]} would end inside the"
-                    " region"
-                    f" {source_region}; choose a reference outside of it"
+                    f" region {source_region}; choose a reference outside of it"
                 )
                 yield Fault(("routing", index, "to"), message)
 

@@ -315,9 +315,8 @@ class Activity(ModelPart):
         known_executions = [number for number in self.executions if not isinstance(number, ByState)]
         if len(known_executions) < len(self.executions):
             raise NoAnswerError(
-                f"how often steps of the kind {self.kind} execute their parts depends on the"
-                " state of the"
-                " system, which only markov-chain and simulation follow"
+                f"how often steps of the kind {self.kind} execute their parts depends on the state"
+                " of the system, which only markov-chain and simulation follow"
             )
         return tuple(zip(known_executions, self.children, strict=True))
 

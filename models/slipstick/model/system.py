@@ -165,9 +165,8 @@ class ResourceKind:
         ]
         if missing_names and not abstract:
             raise TypeError(
-                f"the kind of resource {cls.__name__} does not say its"
-                f" {', '.join(missing_names)}; see"
-                f" {__name__}.ResourceKind"
+                f"the kind of resource {cls.__name__} does not say its {', '.join(missing_names)};"
+                f" see {__name__}.ResourceKind"
             )
 
     @property
@@ -855,8 +854,7 @@ class PopulationKind(ModelPart):
         if missing_names:
             raise TypeError(
                 f"the kind of population {cls.__name__} does not say its"
-                f" {', '.join(missing_names)}; see"
-                f" {__name__}.PopulationKind"
+                f" {', '.join(missing_names)}; see {__name__}.PopulationKind"
             )
 
     @property
@@ -1613,9 +1611,8 @@ class Model:
         station = self.resources.get(step.resource or "")
         if not (isinstance(station, Station) and DISCIPLINES[station.discipline].shared):
             raise ModelError(
-                f"step {step.name} has a weight, but {step.resource or 'a delay'} does not"
-                " share its"
-                " server; give a station the discipline ps"
+                f"step {step.name} has a weight, but {step.resource or 'a delay'} does not share"
+                " its server; give a station the discipline ps"
             )
         if station.servers > 1:
             raise ModelError(f"step {step.name} has a weight, but {several_shared(step.resource)}")
@@ -1821,9 +1818,8 @@ def _check_reply(node: EarlyReply, enclosing: tuple[Activity, ...]) -> None:
         if begun_beside or (isinstance(node_between, Hold) and replies_to(node_between)):
             raise ModelError(
                 f"a reply to {node.resource} cannot stand inside a {node_between.kind} that may"
-                " execute"
-                " it several times, or goes on beside its processor; put it directly into the"
-                " body of the hold, a choice, or a fork that waits for all branches"
+                " execute it several times, or goes on beside its processor; put it directly into"
+                " the body of the hold, a choice, or a fork that waits for all branches"
             )
 
 
@@ -1990,9 +1986,8 @@ def need_model(value: object, user: str) -> Model:
     if not isinstance(value, Model):
         type_name = type(value).__name__
         raise ModelError(
-            f"{user} takes a model, not a {type_name}; wrap an activity with closed_model(...),"
-            " or load"
-            " one by name"
+            f"{user} takes a model, not a {type_name}; wrap an activity with closed_model(...), or"
+            " load one by name"
         )
     return value
 

@@ -172,9 +172,8 @@ class Program:
             if program_input.data and program_input.name not in checked_values
         ]:
             raise ModelError(
-                f"{self.name} needs {missing_data[0].name}: {missing_data[0].data} of a"
-                " program, derived or"
-                " measured"
+                f"{self.name} needs {missing_data[0].name}: {missing_data[0].data} of a program,"
+                " derived or measured"
             )
         inputs_by_default = [
             program_input

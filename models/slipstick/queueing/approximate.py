@@ -586,9 +586,8 @@ def untrusted(network: NetworkArrays) -> str:
         error = MEASURED[construct][True][3]
         if error > TRUSTED:
             return (
-                f"the approximation has {construct} at {station_name} with an error of the"
-                " response time up"
-                f" to {error:g} % (95 of 100)"
+                f"the approximation has {construct} at {station_name} with an error of the response"
+                f" time up to {error:g} % (95 of 100)"
             )
         if network.without_product_form[station] and not network.single[station]:
             return (
@@ -747,9 +746,8 @@ def _refuse_overtaking(network: NetworkArrays) -> None:
         several_closed = visitors.sum() > 1 and (visitors & network.closed).any()
         if reason and several_closed and network.discipline[station] in OVERTAKING_DISCIPLINES:
             raise ModelError(
-                f"{station_name} {reason}; approximate methods take that for one class only;"
-                " ask for"
-                " markov-chain or simulation"
+                f"{station_name} {reason}; approximate methods take that for one class only; ask"
+                " for markov-chain or simulation"
             )
 
 
@@ -877,8 +875,7 @@ def _within_capacity(
     np.put_along_axis(residence, worst_station, worst_time + added_cycle[:, :, None], axis=2)
     notes = (
         f"{name} came out busy for {utilization.real[:, station].max():.6g} of the time;"
-        " throughputs were"
-        " lowered to its capacity"
+        " throughputs were lowered to its capacity"
         for station, name in enumerate(station_names)
         if is_over[:, station].any()
     )

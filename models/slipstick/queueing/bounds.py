@@ -208,18 +208,16 @@ def _one_class_demands(
         )
     for station in np.flatnonzero(~network.single & ~network.delays):
         raise ModelError(
-            f"{network.stations[station]} is not a single server of one speed, which"
-            f" {bounds_name} bounds"
-            " need; asymptotic bounds take any"
+            f"{network.stations[station]} is not a single server of one speed, which {bounds_name}"
+            " bounds need; asymptotic bounds take any"
         )
     for station_name, reason in zip(network.stations, network.without_product_form, strict=True):
         if (
             reason
         ):  # with scv 9 the throughput of two stations lies 16 % below the balanced job bound
             raise ModelError(
-                f"{station_name} {reason}, so there is no product form, which {bounds_name}"
-                " bounds need; asymptotic"
-                " bounds take any"
+                f"{station_name} {reason}, so there is no product form, which {bounds_name} bounds"
+                " need; asymptotic bounds take any"
             )
     demand = network.demand[:, 0].real
     queueing_demand = demand[:, ~network.delays]

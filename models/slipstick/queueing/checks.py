@@ -189,8 +189,7 @@ class _SolutionCheck:
             raise NoAnswerError(
                 f"{self.method}: throughput of {self._class_names(is_closed)[value_index[1]]} is"
                 f" {throughput[value_index]:.12g}, outside its asymptotic bounds"
-                f" {lower_bound[value_index]:.12g} and"
-                f" {upper_bound[value_index]:.12g}"
+                f" {lower_bound[value_index]:.12g} and {upper_bound[value_index]:.12g}"
             )
 
     def _closed_columns(self, values: Array) -> Array:

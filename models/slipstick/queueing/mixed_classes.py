@@ -124,8 +124,7 @@ def check_product_form(network: NetworkArrays) -> None:
         if reason:
             raise ModelError(
                 f"{station_name} {reason}, so there is no product form; ask for schweitzer,"
-                " linearizer,"
-                " markov-chain or simulation"
+                " linearizer, markov-chain or simulation"
             )
 
 
@@ -169,8 +168,7 @@ def closed_part(network: NetworkArrays) -> ClosedPart:
             term_count = len(load) * speed.shape[1] * min(most_customers + 2, speed.shape[1])
             cost_text = (
                 f"{network.stations[station]} takes {term_count:,} terms of sums over what open"
-                " classes"
-                " leave of its speeds"
+                " classes leave of its speeds"
             )
             check_cost(
                 "terms",

@@ -711,9 +711,8 @@ def _limit_lines(limit: Limit) -> list[str]:
         f"{limit.pipeline} is limited by {limit.stage} (one item: {stages_text})", _INDENT
     )
     further_lines = [
-        f"{_INDENT}{takeover.path}, {quantity(takeover.now, takeover.unit)} now:"
-        f" {takeover.stage} from"
-        f" {quantity(takeover.value, takeover.unit)} on"
+        f"{_INDENT}{takeover.path}, {quantity(takeover.now, takeover.unit)} now: {takeover.stage}"
+        f" from {quantity(takeover.value, takeover.unit)} on"
         for takeover in limit.takeovers
     ]
     return [first_line, *(wrapped(line, 2 * _INDENT) for line in further_lines)]
@@ -771,8 +770,7 @@ def catalogue_text(lines: Sequence[CatalogueLine], in_full: bool = True) -> str:
         blocks.append(
             wrapped(
                 f"and {hidden_count} more: --all lists them, --search TEXT what has TEXT in its"
-                " name or"
-                " title"
+                " name or title"
             )
         )
     return ascii_only("\n\n".join(blocks))

@@ -148,8 +148,7 @@ def check_folder(folder: Path, names: Collection[str], force: bool = False) -> N
         )
         raise InputError(
             f"{folder} has {names_in_words}{other_count}, which no report of slipstick wrote;"
-            " choose another"
-            " folder with --out, or write over it with --force"
+            " choose another folder with --out, or write over it with --force"
         )
 
 

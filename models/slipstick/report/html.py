@@ -160,8 +160,7 @@ def _content_policy(script: str) -> str:
     script_source = _hash_source(script) if script else "'none'"
     return (
         f"default-src 'none'; img-src data:; style-src {_hash_source(_STYLE)}; script-src"
-        f" {script_source};"
-        " base-uri 'none'; form-action 'none'"
+        f" {script_source}; base-uri 'none'; form-action 'none'"
     )
 
 

@@ -91,8 +91,7 @@ def _outside_text(sweep: Sweep) -> str:
     count_text = with_noun(len(bound_by_row), "point lies", "points lie")
     return escape(
         f"{count_text} outside of the bounds, the first at"
-        f" {_point_text(sweep, sweep.axes, first_row)}:"
-        f" {bound_by_row[first_row]}."
+        f" {_point_text(sweep, sweep.axes, first_row)}: {bound_by_row[first_row]}."
     )
 
 
@@ -443,9 +442,8 @@ def _limits_section(results: Results) -> str:
         return ""
     if len(cases_and_limits) > _MOST_PIPELINES:
         return (
-            f"## What limits\n\n{len(cases_and_limits)} pipelines; `slipstick solve --json`"
-            " says what limits"
-            " each of them."
+            f"## What limits\n\n{len(cases_and_limits)} pipelines; `slipstick solve --json` says"
+            " what limits each of them."
         )
     stage_texts = [
         ", ".join(f"{escape(name)} {quantity(time, 's')}" for name, time in limit.stages.items())
@@ -478,9 +476,8 @@ def _limits_section(results: Results) -> str:
 
 def _takeover_text(takeover: Takeover) -> str:
     return (
-        f"{code(takeover.path)} from {quantity(takeover.now, takeover.unit)}"
-        f" to {quantity(takeover.value, takeover.unit)}:"
-        f" {escape(takeover.stage)}"
+        f"{code(takeover.path)} from {quantity(takeover.now, takeover.unit)} to"
+        f" {quantity(takeover.value, takeover.unit)}: {escape(takeover.stage)}"
     )
 
 

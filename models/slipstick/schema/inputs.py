@@ -495,9 +495,8 @@ def _refuse_partial_parameters(tree: Table, value_settings: Settings) -> None:
         raise input_problem(
             new_parameters,
             _PARAMETERS,
-            f"this replaces all parameters of the model, and {len(missing_names)} of them are"
-            " not among"
-            f" these, such as {missing_names[0]}; to change single ones write"
+            f"this replaces all parameters of the model, and {len(missing_names)} of them are not"
+            f" among these, such as {missing_names[0]}; to change single ones write"
             f" {_PARAMETERS}.{example_name}: VALUE",
         )
 
@@ -964,8 +963,7 @@ def _notes_of_distributions(model: Subject) -> Iterator[str]:
     if phase_kinds:
         yield (
             f"simulation and Markov chains take {' and '.join(phase_kinds)} times as they are,"
-            " other"
-            " methods their mean and scv"
+            " other methods their mean and scv"
         )
     if shaped_kinds:
         yield (

@@ -801,8 +801,7 @@ def starter(spec_kind: str, name: str = "") -> str:
         f"# yaml-language-server: $schema={spec_kind}.schema.json",
         (
             f"# `slipstick schema {spec_kind}` prints the schema by which editors complete and"
-            " check"
-            " this file."
+            " check this file."
         ),
         (
             f"# Made from {spec_kind}/{file_path.stem}; change what differs, then:"

@@ -85,9 +85,8 @@ def _refuse_unfit_machine(program: Program, reference: Node, machine: Node) -> N
             needed_kind, machine_kind = machine_kind, needed_kind
         fitting_names_text = ", ".join(machines_for(program))
         message = (
-            f"{program.name} runs on a machine with {needed_kind}, and this one has"
-            f" {machine_kind}; name one of"
-            f" {fitting_names_text}"
+            f"{program.name} runs on a machine with {needed_kind}, and this one has {machine_kind};"
+            f" name one of {fitting_names_text}"
         )
         raise input_problem(reference, "machine", message)
 

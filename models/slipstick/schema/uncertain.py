@@ -231,8 +231,7 @@ def _named_owners(settings: Mapping[str, Node], spec: FittedSpec) -> dict[str, s
         if owner not in owners_by_column[column]:
             raise node.mark.error(
                 f"the fit has seen no {column} {owner!r}; it has"
-                f" {', '.join(owners_by_column[column])}; leave"
-                f" {path} out for a new one",
+                f" {', '.join(owners_by_column[column])}; leave {path} out for a new one",
                 path,
             )
         owner_by_column[column] = owner

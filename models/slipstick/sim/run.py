@@ -328,10 +328,9 @@ def _refuse_growing_branches(kernel: AnyKernel) -> None:
     if kernel.unended_branches > FEW_UNENDED + PART_UNENDED * kernel.unawaited_branches:
         raise NoAnswerError(
             f"of {kernel.unawaited_branches:,} branches that continued without their processors,"
-            f" {kernel.unended_branches:,} have not ended after {kernel.now:.4g} s: they are begun faster"
-            " than"
-            " their resources serve them, or last longer than the run; begin fewer, shorten them, or"
-            " simulate longer"
+            f" {kernel.unended_branches:,} have not ended after {kernel.now:.4g} s: they are begun"
+            " faster than their resources serve them, or last longer than the run; begin fewer,"
+            " shorten them, or simulate longer"
         )
 
 

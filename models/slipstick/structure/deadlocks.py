@@ -107,9 +107,8 @@ def lock_cycle(model: Model) -> tuple[str, int]:
     *earlier_locks, last_lock = locks
     order_in_words = "in a cycle" if len(earlier_locks) > 1 else "in both orders"
     sentence = (
-        f"locks {', '.join(earlier_locks)} and {last_lock} are taken {order_in_words}: their holders may"
-        " wait for each"
-        " other without end"
+        f"locks {', '.join(earlier_locks)} and {last_lock} are taken {order_in_words}: their"
+        " holders may wait for each other without end"
     )
     return f"{sentence}; take them in one order", 1 if taken_in_branches else len(locks)
 

@@ -343,9 +343,8 @@ def _refuse_barriers(bodies: Sequence[Activity], kind_of_part: str) -> None:
     barrier_names = (resource_name for node in barrier_nodes for resource_name in node.uses)
     for barrier_name in barrier_names:
         raise NoAnswerError(
-            f"barrier {barrier_name} stands inside a {kind_of_part}, where not every processor comes"
-            " to it in"
-            " turn; mean-value has no answer for that, simulation may"
+            f"barrier {barrier_name} stands inside a {kind_of_part}, where not every processor"
+            " comes to it in turn; mean-value has no answer for that, simulation may"
         )
 
 

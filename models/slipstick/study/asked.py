@@ -115,9 +115,8 @@ def values_without_method(study: StudyContext, cases: Mapping[str, Evaluator]) -
                     sorted({str(case.built.options.method) for case in cases_with_value})
                 )
                 message = (
-                    f"{split_name(name)[0]} has no formula here, and the method is"
-                    f" {methods_text}; write"
-                    f" method: {SIMULATION} in the base, or leave the method out"
+                    f"{split_name(name)[0]} has no formula here, and the method is {methods_text};"
+                    f" write method: {SIMULATION} in the base, or leave the method out"
                 )
                 problems.append(text_node.mark.problem(message, path))
     return problems

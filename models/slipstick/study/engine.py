@@ -154,9 +154,8 @@ class Engine:
             )
         if self.limits.memory is not None and not Path(_MEMORY_FILE).exists():
             raise InputError(
-                f"this system does not say what memory a process has ({_MEMORY_FILE}); leave"
-                " out the"
-                " limit of memory"
+                f"this system does not say what memory a process has ({_MEMORY_FILE}); leave out"
+                " the limit of memory"
             )
 
     def __enter__(self) -> Self:

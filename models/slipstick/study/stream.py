@@ -137,9 +137,8 @@ def streamed(
         first_values, *_ = _solve_points(case_points, names, first_point)
         if absent := [name for name in names if name not in first_values]:
             raise ModelError(
-                f"{absent[0]} is no value that {first_values['method'][0]} computes for arrays"
-                " of points;"
-                " leave it out, or run the study with fewer points"
+                f"{absent[0]} is no value that {first_values['method'][0]} computes for arrays of"
+                " points; leave it out, or run the study with fewer points"
             )
         answers = case_points.solvable.form.points(_values_at_points(case_points, first_point))
         notes[case_points.case] = answers.answer(0).notes
@@ -228,9 +227,8 @@ def _refuse_uncomputable(case_points: StreamedPoints) -> None:
     paths = (*case_points.axes, *case_points.fixed)
     if unknown_paths := [path for path in paths if path not in form.parameters]:
         raise ModelError(
-            f"{unknown_paths[0]} is no number that time is computed from, so it cannot be"
-            " varied within"
-            " one file of points; write a file for each of its values"
+            f"{unknown_paths[0]} is no number that time is computed from, so it cannot be varied"
+            " within one file of points; write a file for each of its values"
         )
 
 

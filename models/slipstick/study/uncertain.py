@@ -437,11 +437,10 @@ def _range_notes(
     if case.form.estimated and 2 * len(uncertain_values.paths) + 1 < POINTS:
         run_count = 2 * len(uncertain_values.paths) + 1
         yield (
-            f"by {run_count} simulations and {len(PROBABILITIES_NEAR_ENDS)} near the ends;"
-            " where those are over"
-            f" {NO_CORRECTION:.0%} off a quadratic in each range, {CORRECTING_DRAWS} more"
-            " correct it;"
-            " ends move by about a percent, by up to 17 % with ranges of a factor of 3"
+            f"by {run_count} simulations and {len(PROBABILITIES_NEAR_ENDS)} near the ends; where"
+            f" those are over {NO_CORRECTION:.0%} off a quadratic in each range, {CORRECTING_DRAWS}"
+            " more correct it; ends move by about a percent, by up to 17 % with ranges of a factor"
+            " of 3"
         )
     if uncertain_values.source:
         yield f"values {uncertain_values.source}; other paths keep theirs"

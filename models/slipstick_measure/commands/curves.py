@@ -166,9 +166,8 @@ def _text(
         ]
         lines.append(
             f"Known up to {last:g} and predicted at {target:g} by their siblings,"
-            f" {len(errors_of_curves)} curves"
-            f" have a median error of {percent(median(errors), 2)}; intervals of 90 % hold"
-            f" {percent(sum(held) / len(held), 2)}, high over low"
+            f" {len(errors_of_curves)} curves have a median error of {percent(median(errors), 2)};"
+            f" intervals of 90 % hold {percent(sum(held) / len(held), 2)}, high over low"
             f" {median(prediction.high / prediction.low for prediction in errors_of_curves):.2f}."
         )
     rows = [

@@ -50,12 +50,11 @@ _DATA_OPTIONS = (
         help=(
             "csv, extra-p, extra-p-json, extra-p-lines, hyperfine, hyperfine-text,"
             " google-benchmark, google-benchmark-text, pytest-benchmark, wrk, ab, hey, vegeta,"
-            " vegeta-json, bombardier, bombardier-json, gatling, k6, k6-json, k6-points,"
-            " sysbench, pgbench, fio, fio-text, locust, locust-text, locust-history, jtl, jmeter,"
-            " load-table, perf-stat, perf-lock, likwid, osu, imb, perftest, nccl, hpl, npb, hpcg, stream,"
-            " netgauge, pop, profile, or of a trace: chrome, paraver, perf-mem, nsys, nsys-sqlite, timehist, records,"
-            " otf2."
-            " [told from the content]"
+            " vegeta-json, bombardier, bombardier-json, gatling, k6, k6-json, k6-points, sysbench,"
+            " pgbench, fio, fio-text, locust, locust-text, locust-history, jtl, jmeter, load-table,"
+            " perf-stat, perf-lock, likwid, osu, imb, perftest, nccl, hpl, npb, hpcg, stream,"
+            " netgauge, pop, profile, or of a trace: chrome, paraver, perf-mem, nsys, nsys-sqlite,"
+            " timehist, records, otf2. [told from the content]"
         ),
     ),
     click.option(

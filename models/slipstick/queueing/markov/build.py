@@ -91,8 +91,7 @@ def routing_in_order(visits: Array) -> Routing:
         "routing",
         (class_count * station_count) ** 2,
         f"{class_count} classes at {station_count:,} stations take"
-        f" {(class_count * station_count) ** 2:,} routing"
-        " probabilities of a Markov chain",
+        f" {(class_count * station_count) ** 2:,} routing probabilities of a Markov chain",
         "ask for schweitzer, linearizer or simulation",
     )
     visit_probability = np.where(visits.real > 1, 1.0, visits)
@@ -272,8 +271,7 @@ def network_point(network: NetworkArrays, routing: Routing | None = None) -> Net
         if not network.service[0, class_index, station].real > 0:
             raise ModelError(
                 f"{network.classes[class_index]} at {network.stations[station]}: routing leads"
-                " there, but service"
-                " takes no time"
+                " there, but service takes no time"
             )
     if (point.routing.groups() & (network.closed[:, None] != network.closed[None, :])).any():
         raise ModelError("routing turns an open class into a closed one; keep them apart")
@@ -289,9 +287,8 @@ def network_point(network: NetworkArrays, routing: Routing | None = None) -> Net
     if network.timeouts is not None and network.timeouts.any():
         station_name = network.stations[int(np.flatnonzero(network.timeouts.any(axis=0))[0])]
         raise ModelError(
-            f"the time-out at {station_name} is constant, which a Markov chain does not cover;"
-            " ask for"
-            " simulation"
+            f"the time-out at {station_name} is constant, which a Markov chain does not cover; ask"
+            " for simulation"
         )
     for station_name, discipline, is_abandoned in zip(
         network.stations, network.discipline, _abandonment_by_station(network), strict=True
@@ -594,12 +591,9 @@ def _check_cycle_starts(point: NetworkPoint, start_stations: Sequence[Sequence[i
         ]
         if lossy_starts and lossy_stations:
             raise ModelError(
-                f"{network.classes[class_index]} is lost at"
-                f" {network.stations[lossy_stations[0]]} and"
-                " begins its cycle"
-                f" again at {network.stations[lossy_starts[0]]}, which may be full; give a"
-                " think time or"
-                " another blocking"
+                f"{network.classes[class_index]} is lost at {network.stations[lossy_stations[0]]}"
+                f" and begins its cycle again at {network.stations[lossy_starts[0]]}, which may be"
+                " full; give a think time or another blocking"
             )
 
 

@@ -339,9 +339,8 @@ def _solved_by_method(
             pi, solve = _solved_with_fixed(real_generator, method, start_probability)
         except RuntimeError as error:  # rates so far apart that a factor is singular
             raise NoAnswerError(
-                f"the steady state of {len(start_probability):,} states was not found: {error};"
-                " try another"
-                f" method: {', '.join(METHODS)}"
+                f"the steady state of {len(start_probability):,} states was not found: {error}; try"
+                f" another method: {', '.join(METHODS)}"
             ) from error
         _check_distribution(real_generator, pi)
         solved_by_size[len(start_probability)] = real_generator, pi, solve
@@ -470,8 +469,7 @@ def _check_distribution(generator: csr_array, pi: NDArray[np.float64]) -> None:
         raise NoAnswerError(
             f"the steady state of {len(pi):,} states was not found: pi Q is {residual:.1e} of the"
             f" largest rate (at most {MOST_RESIDUAL:g}) and the least probability"
-            f" {least_probability:.1e}; try"
-            f" another method: {', '.join(METHODS)}"
+            f" {least_probability:.1e}; try another method: {', '.join(METHODS)}"
         )
     # What is below 0 here is rounding, by the check above.
     pi[pi < 0] = 0.0

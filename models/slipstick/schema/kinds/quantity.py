@@ -1035,9 +1035,8 @@ class QuantityReader:
         try:
             if not self._machine_parameters and (machine_path := _OF_MACHINE.search(formula.text)):
                 message = (
-                    f"{machine_path[0]} needs a machine; write machine: NAME in the file, or"
-                    " give one with"
-                    " --machine"
+                    f"{machine_path[0]} needs a machine; write machine: NAME in the file, or give"
+                    " one with --machine"
                 )
                 raise SpecError([problem(self._tree, loc, message)])
             return read_formula(self._tree, loc, formula, expr_by_name, dimension, answers=answers)
@@ -1142,9 +1141,8 @@ class QuantityWriter:
             for parameter in parameters(amount):
                 if is_answer_value(parameter.name) and parameter.name not in name_by_parameter:
                     raise ModelError(
-                        f"the amount {name} is computed from"
-                        f" {parameter.name.partition('.')[2]}, which"
-                        " no file can name; leave it out"
+                        f"the amount {name} is computed from {parameter.name.partition('.')[2]},"
+                        " which no file can name; leave it out"
                     )
                 if parameter.name not in name_by_parameter:
                     new_parameters[parameter.name] = replace(

@@ -181,9 +181,8 @@ def changes_of(
     for path, node in _machine_values(technology_tree).items():
         if at(tree, path) is None and path not in costless_paths:
             message = (
-                f"{technology_name} sets {path}, which {model} does not have here; choose"
-                " another technology"
-                " or machine"
+                f"{technology_name} sets {path}, which {model} does not have here; choose another"
+                " technology or machine"
             )
             raise reference.mark.error(message, TECHNOLOGY)
         if path not in costless_paths:
