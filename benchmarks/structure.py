@@ -89,7 +89,13 @@ KINDS = {
         ]
     ),
     "population": frozenset(
-        ["ClosedPopulation", "OpenPopulation", "PhasedPopulation", "SuperstepPopulation"]
+        [
+            "ClosedPopulation",
+            "OpenPopulation",
+            "StreamsPopulation",
+            "PhasedPopulation",
+            "SuperstepPopulation",
+        ]
     ),
     "resource": frozenset(
         [

@@ -69,10 +69,12 @@ from slipstick.model.steps import BY_STATE, NEVER, NOTHING, Activity, Combinatio
 from slipstick.model.system import (
     ArrivalPattern,
     Barrier,
+    Group,
     Lock,
     Model,
     Permits,
     Station,
+    StreamsPopulation,
     closed_model,
     grouped_model,
     open_model,
@@ -787,9 +789,14 @@ PATTERNS = [
         "arrivals follow one pattern: arrivals of another spread or traces of arrivals, not both",
     ),
     bad(
-        lambda: grouped_model({"calls": (RATES, A, ArrivalPattern())}),
-        "answers are about the first group, which must be closed, but calls arrives; write a group"
-        " with processors first, or without `groups` a `population` of arrivals and a `cycle`",
+        lambda: StreamsPopulation((Group("clerks", Number(2.0), A),)),
+        "group clerks does not arrive; a population of processors and arrivals is a"
+        " ClosedPopulation",
+    ),
+    bad(
+        lambda: grouped_model({"calls": (RATES, A, ArrivalPattern()), "clerks": (2, A)}),
+        "beside groups of processors, the first group must be one of them, but calls arrives;"
+        " write a group with processors first",
     ),
     bad(
         lambda: closed_model(service("desk", 1.0, rank=2), 2),

@@ -39,6 +39,7 @@ from slipstick.model.system import (
     Group,
     Model,
     OpenPopulation,
+    StreamsPopulation,
     SuperstepPopulation,
 )
 from slipstick.report.formatting import NOTHING, Notes, ascii_only, plain_table, quantity, wrapped
@@ -611,6 +612,9 @@ def _population(model: Model) -> str:
                 for group in groups
             )
             words = f"groups of processors; the equations are of the first: {sizes}"
+        case StreamsPopulation(groups):
+            rates = ", ".join(f"{group.name} ({group.rate})" for group in groups)
+            words = f"streams of customers; the equations are of the first: {rates}"
         case OpenPopulation(rate):
             words = f"customers arrive at a rate of {rate}, execute the steps once and leave"
         case SuperstepPopulation(supersteps):

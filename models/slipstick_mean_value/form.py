@@ -42,6 +42,7 @@ from slipstick.model.system import (
     Station,
     SuperstepPopulation,
     is_processor,
+    no_population,
 )
 from slipstick.phases import (
     LEAST_SCV,
@@ -177,6 +178,8 @@ def _solver(model: Model) -> Callable[[Model, Numbers, bool], ActivityTable]:
             return solve_phases
         case SuperstepPopulation():
             return solve_supersteps
+        case _:
+            raise no_population(MEAN_VALUE, model.population)
 
 
 STATIONS, SEVERAL, BACKING_OFF, SUPERSTEPS = 0.02, 0.1, 0.5, 0.05

@@ -28,11 +28,11 @@ from tests.schema.kinds.test_queueing import NETWORKS
 
 REFUSED = {
     "bolch-10-19": "one has a capacity",
-    "lazowska-open-classes": "it has several streams and no closed class",
     "schwetman-switching": "customers change their class (users)",
 }
-MIXED = ("bolch-8-6", "lazowska-mixed", "schwetman-mixed")
-"""Streams beside closed classes, which only simulation solves as an activity."""
+MIXED = ("bolch-8-6", "lazowska-mixed", "lazowska-open-classes", "schwetman-mixed")
+"""Several streams, or streams beside closed classes, which only simulation solves as an
+activity."""
 
 SHIPPED = [name.removeprefix("queueing/").removesuffix(".yaml") for name in NETWORKS]
 LOWERED = [name for name in SHIPPED if name not in REFUSED]

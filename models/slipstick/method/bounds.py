@@ -226,7 +226,7 @@ def _at_constant_speed(model: Model, choose_rate: Callable[..., Expr]) -> Model:
 def _lower_bounds(model: Model) -> dict[str, Expr]:
     """Return the lower bounds on the time, by cause."""
     population = model.population
-    if population.groups:
+    if population.groups and not population.open:
         first_group = population.groups[0]
         bound_by_cause = _lower_bounds_of_cycle(model, first_group.cycle, first_group.processors)
         # The cycle of one group does not say what the others ask of its processors.

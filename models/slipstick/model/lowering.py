@@ -23,13 +23,12 @@ from slipstick.model.network import (
 from slipstick.model.steps import ONCE, Activity
 from slipstick.model.system import (
     ArrivalPattern,
-    ClosedPopulation,
     Group,
     Model,
-    OpenPopulation,
     Permits,
     Resource,
     Station,
+    population_of_groups,
 )
 from slipstick.vocabulary import DISCIPLINES, SAME_EXPONENTIAL
 
@@ -76,16 +75,7 @@ def lowered(network: QueueingNetwork) -> Model:
         for name, customer_class in class_by_name.items()
     ]
     groups.sort(key=lambda group: group.arrivals is not None)  # answers begin with the first
-    return Model(network.name, _population_of_groups(groups), resources, left_out=network.left_out)
-
-
-def _population_of_groups(groups: Sequence[Group]) -> ClosedPopulation | OpenPopulation:
-    first_group = groups[0]
-    if first_group.arrivals is None:
-        return ClosedPopulation(tuple(groups))
-    return OpenPopulation(
-        first_group.arrivals, first_group.cycle, first_group.pattern, first_group.target_time
-    )
+    return Model(network.name, population_of_groups(groups), resources, left_out=network.left_out)
 
 
 def _traits_without_activity(network: QueueingNetwork) -> Iterator[str]:
@@ -103,13 +93,6 @@ def _traits_without_activity(network: QueueingNetwork) -> Iterator[str]:
     for name, region in network.regions.items():
         if region.loses:
             yield f"region {name} loses customers"
-    streams = [
-        customer_class
-        for customer_class in network.classes.values()
-        if isinstance(customer_class, OpenClass)
-    ]
-    if len(streams) == len(network.classes) > 1:
-        yield "it has several streams and no closed class"
 
 
 def _group_of_class(class_name: str, customer_class: CustomerClass, cycle: Activity) -> Group:

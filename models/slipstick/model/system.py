@@ -883,15 +883,15 @@ class PopulationKind(ModelPart):
 
     @property
     def groups(self) -> tuple[Group, ...]:
-        """The groups of processors that each repeat a cycle: one group without a name if all repeat
-        the same cycle; none for other kinds of populations.
+        """The groups of processors that each repeat a cycle, one without a name if all repeat the
+        same cycle, and of customers that arrive; none for other kinds of populations.
         """
         return ()
 
     @property
     def group_names(self) -> list[str]:
-        """The names of the groups by which values are given; none for open streams."""
-        return [] if self.open else [group.name for group in self.groups if group.name]
+        """The names of the groups by which values are given."""
+        return [group.name for group in self.groups if group.name]
 
     @property
     def targets(self) -> dict[str, Expr]:
@@ -903,7 +903,7 @@ class PopulationKind(ModelPart):
     @property
     def streams(self) -> tuple[tuple[Expr, Activity], ...]:
         """The mean rate [1/s] of each stream of arrivals, with the activity of its customers."""
-        return ()
+        return tuple((group.rate, group.cycle) for group in self.groups if group.rate is not None)
 
     @property
     def constructs(self) -> frozenset[str]:
@@ -1069,9 +1069,8 @@ class ClosedPopulation(PopulationKind):
             raise ModelError("give at least one group of processors")
         if self.first.arrivals is not None:
             raise ModelError(
-                "answers are about the first group, which must be closed, but"
-                f" {self.first.name} arrives; write a group with processors first,"
-                " or without `groups` a `population` of arrivals and a `cycle`"
+                "beside groups of processors, the first group must be one of them, but"
+                f" {self.first.name} arrives; write a group with processors first"
             )
         for index, group in enumerate(self.groups):
             if group.name and group.arrivals is None:
@@ -1092,10 +1091,6 @@ class ClosedPopulation(PopulationKind):
     def present(self) -> Expr:
         # Any number of customers of a stream may be present.
         return Number(MANY) if self.streams else total(self.counts)
-
-    @property
-    def streams(self) -> tuple[tuple[Expr, Activity], ...]:
-        return tuple((group.rate, group.cycle) for group in self.groups if group.rate is not None)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -1129,6 +1124,64 @@ class OpenPopulation(PopulationKind):
     @property
     def streams(self) -> tuple[tuple[Expr, Activity], ...]:
         return ((self.size, self.cycle),)
+
+
+@dataclass(frozen=True, slots=True)
+class StreamsPopulation(PopulationKind):
+    """Several streams of customers, each with an activity that its customers execute once before
+    they leave: the classes of an open population.
+
+    The account, the shares and the gradient are those of the stream written first; values such as
+    ``response_time[stream]`` tell of each.
+    """
+
+    groups: tuple[Group, ...]
+
+    made_of = ("groups",)
+    open = True
+    finite = False
+    variation = NEVER
+    present = Number(MANY)
+
+    def __post_init__(self) -> None:
+        for group in self.groups:
+            if group.arrivals is None:
+                raise ModelError(
+                    f"group {group.name} does not arrive; a population of processors and arrivals"
+                    " is a ClosedPopulation"
+                )
+
+    @property
+    def counts(self) -> tuple[Expr, ...]:
+        return ()
+
+    @property
+    def size(self) -> Expr:
+        return self.streams[0][0]
+
+
+def population_of_groups(
+    groups: Sequence[Group],
+) -> ClosedPopulation | OpenPopulation | StreamsPopulation:
+    """Return the population of groups: closed with processors in any of them, and open if all
+    arrive. A single stream needs no name in answers.
+
+    Parameters
+    ----------
+    groups : in the order written, with names unless there is one
+
+    Raises
+    ------
+    ModelError : there is no group, or the first of a closed population arrives
+    """
+    arrival_rates = [group.arrivals for group in groups]
+    if not groups or None in arrival_rates:
+        return ClosedPopulation(tuple(groups))
+    (stream, *further_streams) = groups
+    if further_streams:
+        return StreamsPopulation(tuple(groups))
+    assert stream.arrivals is not None
+    return OpenPopulation(stream.arrivals, stream.cycle, stream.pattern, stream.target_time)
 
 
 @dataclass(frozen=True, slots=True)
@@ -1267,7 +1320,9 @@ def no_population(method: str, population: PopulationKind) -> NoAnswerError:
     )
 
 
-Population = ClosedPopulation | OpenPopulation | PhasedPopulation | SuperstepPopulation
+Population = (
+    ClosedPopulation | OpenPopulation | StreamsPopulation | PhasedPopulation | SuperstepPopulation
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -2049,8 +2104,8 @@ def grouped_model(
     useful: tuple[str, ...] = ("busy",),
     amounts: Mapping[str, Expr] | None = None,
 ) -> Model:
-    """Build a model of several groups of processors, each with a cycle of its own; answers are
-    about the group written first.
+    """Build a model of several groups of processors or streams of customers, each with an activity
+    of its own; where some are processors, the first is, and the account is that of the first.
 
     Parameters
     ----------
@@ -2068,7 +2123,7 @@ def grouped_model(
     built_groups = tuple(_group(group_name, *group) for group_name, group in groups.items())
     return Model(
         name,
-        ClosedPopulation(built_groups),
+        population_of_groups(built_groups),
         _with_default_resources([group.cycle for group in built_groups], resources),
         useful,
         amounts=amounts or {},

@@ -12,7 +12,7 @@ from contextlib import suppress
 from slipstick.answer import Answer
 from slipstick.errors import UnitError
 from slipstick.model.network import QueueingNetwork
-from slipstick.model.system import Model, OpenPopulation
+from slipstick.model.system import Model
 from slipstick.results.sweep import Axis
 from slipstick.results.words import KNOWN_KEYS, NO_WORDS, Words, singular, spelt
 from slipstick.schema.kinds.study import LinesSpec, StudySpec, SweepSpec
@@ -163,9 +163,7 @@ def _population_nouns(study: StudyContext) -> tuple[str, dict[str, str]]:
     noun_node = at(case_evaluator.inputs.tree, ["population", "called"])
     if isinstance(noun_node, Scalar):
         return noun_node.text, noun_by_resource
-    return "request" if isinstance(
-        model.population, OpenPopulation
-    ) else "processor", noun_by_resource
+    return "request" if model.population.open else "processor", noun_by_resource
 
 
 def _conditions_in(spec: StudySpec) -> Iterator[str]:

@@ -6,9 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from slipstick import dump, load
-from slipstick.errors import SpecError
-from slipstick.model.system import ClosedPopulation, Model, OpenPopulation
+from slipstick import dump, load, service, solve
+from slipstick.errors import NoAnswerError, SpecError
+from slipstick.expression.nodes import RATE, Parameter
+from slipstick.model.system import (
+    ClosedPopulation,
+    Model,
+    OpenPopulation,
+    StreamsPopulation,
+    grouped_model,
+)
 from slipstick.vocabulary import BATCHES, BURSTS, RENEWALS, STREAMS, TRACES
 
 USERS = "users: {processors: 2, cycle: [{service: disk, time: 1 s}]}"
@@ -53,6 +60,65 @@ def test_a_pattern_is_read_and_written(tmp_path: Path, keys: str, constructs: se
         assert dump(reread) == dump(model)
 
 
+SHOP = (
+    "groups: {readers: {arrivals: 20 /s, cycle: [{service: disk, time: 10 ms, scv: 1}]},"
+    " buyers: {arrivals: 4 /s, target_time: 60 ms, cycle: [{service: disk, time: 30 ms, scv: 2}]}}"
+)
+
+
+def test_several_streams_need_no_processors(tmp_path: Path) -> None:
+    model = read(tmp_path, SHOP)
+    assert isinstance(model.population, StreamsPopulation)
+    again = tmp_path / "again.yaml"
+    again.write_text(dump(model))
+    reread = load(str(again))
+    assert isinstance(reread, Model)
+    assert dump(reread) == dump(model)
+    answer = solve(model)
+    assert answer.method == "simulation"
+    # Pollaczek and Khinchine: the residual service of both streams over the share of idle time.
+    wait = (20 * 2 * 0.01**2 + 4 * 3 * 0.03**2) / 2 / (1 - 20 * 0.01 - 4 * 0.03)
+    for stream, service_time, rate in (("readers", 0.01, 20.0), ("buyers", 0.03, 4.0)):
+        for name, expected in (
+            (f"response_time[{stream}]", wait + service_time),
+            (f"throughput[{stream}]", rate),
+        ):
+            value = answer.values[name]
+            assert value.value is not None
+            assert value.low is not None
+            assert abs(value.value - expected) < 4 * (value.value - value.low), name
+    share_within_target = answer["within_target[buyers]"]
+    assert share_within_target is not None
+    assert 0 < share_within_target < 1
+
+
+def test_one_stream_is_the_same_as_a_population_of_arrivals(tmp_path: Path) -> None:
+    keys = "arrivals: 20 /s, target_time: 60 ms"
+    cycle = "cycle: [{service: disk, time: 10 ms, scv: 1}]"
+    grouped = read(tmp_path, f"groups: {{readers: {{{keys}, {cycle}}}}}")
+    alone = read(tmp_path, f"population: {{{keys}}}\n{cycle}")
+    assert isinstance(grouped.population, OpenPopulation)
+    assert solve(grouped)["time"] == solve(alone)["time"]
+
+
+def test_streams_are_built_in_python() -> None:
+    rate = Parameter("calls", RATE, 2.0)
+    visit = service("desk", 0.1)
+    model = grouped_model({"calls": (rate, visit), "letters": (rate / 2, visit)})
+    assert isinstance(model.population, StreamsPopulation)
+    assert [str(stream_rate) for stream_rate, _ in model.population.streams] == [
+        "calls",
+        "calls / 2",
+    ]
+    assert solve(model)["throughput[letters]"] == pytest.approx(1.0, rel=0.1)
+    with pytest.raises(NoAnswerError) as caught:
+        solve(model, set={"calls": 0.0})
+    assert str(caught.value).startswith(
+        "no customers of calls arrive, whose account the answer would hold; write a group of which"
+        " some arrive first"
+    )
+
+
 def test_a_trace_is_read_from_the_folder_of_the_file(tmp_path: Path) -> None:
     (tmp_path / "log.txt").write_text("time [s]\n0\n1\n4\n")
     model = read(tmp_path, f"population: {{trace: {{file: log.txt}}}}\n{CYCLE}")
@@ -67,9 +133,8 @@ def test_a_trace_is_read_from_the_folder_of_the_file(tmp_path: Path) -> None:
         (
             f"groups: {{jobs: {{arrivals: 0.3 /s, {CYCLE}}}, {USERS}}}",
             (
-                "3:16: groups.jobs: answers are about the first group, which must be closed,"
-                " but jobs arrives; write a group with processors first,"
-                " or without `groups` a `population` of arrivals and a `cycle`"
+                "3:16: groups.jobs: beside groups of processors, the first group must be one of"
+                " them, but jobs arrives; write a group with processors first"
             ),
         ),
         (

@@ -50,6 +50,7 @@ from slipstick.model.system import (
     ReaderWriterLock,
     Semaphores,
     Station,
+    StreamsPopulation,
     Superstep,
     SuperstepPopulation,
     TaskPool,
@@ -153,7 +154,7 @@ def flatten(model: Model, values: Mapping[str, float] | None = None) -> Flat:
     }
     writer = Writer(model, value_by_expr)
     match model.population:
-        case ClosedPopulation(groups):
+        case ClosedPopulation(groups) | StreamsPopulation(groups):
             _refuse_saturation(model, values or {})
             return _write_groups(groups, writer, value_by_expr)
         case OpenPopulation(rate, cycle, pattern):
@@ -180,14 +181,18 @@ def _write_groups(groups: Sequence[Group], writer: Writer, value_by_expr: Number
     """Write the instructions of the cycle of each group of customers; a group without processors and
     arrivals has none.
     """
-    # Answers are about the first group, so that it has a member; others may be empty.
+    # The account is that of the first group, so that it has a member; others may be empty.
+    (first_group, *_) = groups
     group_sizes = [
         _whole_number(
-            value_by_expr[group.processors], "the population", least_number=int(group is groups[0])
+            value_by_expr[group.processors],
+            "the population",
+            least_number=int(group is first_group and group.arrivals is None),
         )
         for group in groups
     ]
     writer.add_resources(sum(group_sizes))
+    population = float(group_sizes[0])
     for group, group_size in zip(groups, group_sizes, strict=True):
         first_instruction = writer.builder.next_instruction
         if group_size:
@@ -199,7 +204,13 @@ def _write_groups(groups: Sequence[Group], writer: Writer, value_by_expr: Number
             if times_between is not None:
                 writer.write(group.cycle, {})
                 writer.builder.open(group.name, times_between, first_instruction)
-    return writer.finished_plan(float(group_sizes[0]))
+                population = population or 1 / times_between.mean
+            elif group is first_group:
+                raise NoAnswerError(
+                    f"no customers of {group.name} arrive, whose account the answer would hold;"
+                    " write a group of which some arrive first"
+                )
+    return writer.finished_plan(population)
 
 
 def _times_between_arrivals(

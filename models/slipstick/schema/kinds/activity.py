@@ -1970,7 +1970,7 @@ class ActivityReader:
                 self._build_group(name, group_spec) for name, group_spec in spec.groups.items()
             ]
             try:
-                return system.ClosedPopulation(tuple(groups))
+                return system.population_of_groups(groups)
             except ModelError as error:
                 self.values.refuse(("groups", groups[0].name), str(error))
                 return self._model_without_steps.population
@@ -2144,7 +2144,7 @@ class ActivityWriter:
                     "population": processor_data | self._target_data(target),
                     "cycle": self.body(cycle),
                 }
-            case system.ClosedPopulation(groups):
+            case system.ClosedPopulation(groups) | system.StreamsPopulation(groups):
                 return {"groups": {group.name: self._write_group(group) for group in groups}}
             case system.OpenPopulation(rate, cycle, pattern, target):
                 arrival_data = _pattern_data(pattern, self.values) | self._target_data(target)
