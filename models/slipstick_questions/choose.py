@@ -23,6 +23,7 @@ from slipstick.errors import SATURATED, did_you_mean
 from slipstick.expression.nodes import parameters
 from slipstick.late import Array, NDArray, np
 from slipstick.limits import check_cost
+from slipstick.method.asked import needs_simulation
 from slipstick.report.formatting import (
     capital,
     escape,
@@ -51,6 +52,7 @@ from slipstick.study.evaluator import Evaluator, evaluator
 from slipstick.study.questions import BaseAnswers, Question
 from slipstick.study.sweep import axis_of
 from slipstick.study.uncertain import BAND_DRAWS, LOW_PROBABILITY, bands, drawn_columns
+from slipstick.vocabulary import SIMULATION
 from slipstick_questions.conditions import LIMIT, Condition, ConditionSides, condition_of
 from slipstick_questions.sign_changes import decided
 from slipstick_questions.specs import ChooseQuestionSpec
@@ -88,6 +90,7 @@ class ChosenPoints:
         conditions
     rivals : points whose objective may be less, because its interval overlaps that of the best
     unanswered : how many points that were solved have no answer though nothing is saturated there
+    reason : why the first point without the values of all conditions has none of them
     contradicted : a point that meets the conditions, and one with no less of anything that breaks
         one, where points were left out as if there were none
     ranges : settings have ranges, the same at all points
@@ -107,6 +110,7 @@ class ChosenPoints:
     undecided: tuple[Answer, ...] = ()
     rivals: tuple[Answer, ...] = ()
     unanswered: int = 0
+    reason: str = ""
     contradicted: tuple[Answer, Answer] | None = None
     ranges: bool = False
     nearest: Answer | None = None
@@ -397,6 +401,7 @@ class _Enumeration:
     broke: list[tuple[Rows, Answer]] = field(default_factory=list)
     solved: int = 0
     unanswered: int = 0
+    reason: str = ""
 
     def solve(self, rows: Rows) -> None:
         """Solve points, extending runs until each is decided, and sort them into those that meet
@@ -431,13 +436,34 @@ class _Enumeration:
                     self.failed.append((float(margins[worst, 0, index]), worst, answer))
                     self.broken.append(open_[index])
                     self.broke.append((open_[index], answer))
-                elif SATURATED in table.failed.get(index, ""):
-                    self.broken.append(open_[index])
                 else:
-                    # Less of everything may have an answer: nothing is concluded from this point.
-                    self.unanswered += 1
+                    reason = table.failed.get(index, "")
+                    self.reason = self.reason or reason or self._values_missing(table)
+                    if SATURATED in reason:
+                        self.broken.append(open_[index])
+                    else:
+                        # Less of everything may have an answer, so nothing follows for it.
+                        self.unanswered += 1
             open_ = open_[again]
             longer = 4.0 * longer
+
+    def _values_missing(self, table: PointTable) -> str:
+        """Return which values of the conditions and the objective a method has nowhere, and the
+        method that has them.
+        """
+        case = self.asked.case
+        wanted_names = self.asked.condition.wanted | self.asked.objective.wanted
+        names = sorted(
+            name
+            for name in wanted_names
+            if not np.isfinite(table.columns.get(name, np.full(1, np.nan))).any()
+        )
+        method = table.provenance.methods[0]
+        are_simulated = bool(names) and all(
+            needs_simulation(case.built.model, name, method) for name in names
+        )
+        way_out = f"; write method: {SIMULATION} in base" if are_simulated else ""
+        return f"{method} has no {', '.join(names) or 'finite values there'}{way_out}"
 
     def probe(self, allowed: Rows, top: Rows) -> None:
         """Solve points that test the assumption that larger values break no condition.
@@ -625,6 +651,7 @@ def _choice(
         rivals=_rivals(choosing, enumeration.found, best_found[0][1]) if best_found else (),
         ranges=bool(choosing.case.built.uncertain.paths),
         unanswered=enumeration.unanswered,
+        reason=enumeration.reason,
         contradicted=enumeration.contradiction() if choosing.spec.monotone else None,
     )
 
@@ -798,10 +825,7 @@ def _nothing(choice: ChosenPoints) -> str:
     if not solvable_count:
         return f"none of {with_noun(total, 'point')} meets the conditions on what is varied"
     if choice.nearest is None:
-        no_values = (
-            "no point has the values of all conditions; they may be known with method: simulation"
-            " in base"
-        )
+        no_values = f"no point has the values of all conditions: {choice.reason}"
         return "no point surely meets all conditions" if choice.undecided else no_values
     value = choice.nearest.find(f"value[{choice.worst + 1}]") or 0.0
     slack = choice.nearest.find(f"slack[{choice.worst + 1}]") or 0.0

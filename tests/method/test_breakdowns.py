@@ -10,6 +10,7 @@ from slipstick import Answer, Simulation, dump, load, solve
 from slipstick.errors import NoAnswerError, SpecError
 from slipstick.expression.nodes import TIME, Parameter
 from slipstick.law import LAWS
+from slipstick.method.names import names_of
 from slipstick.model.activity import delay, service
 from slipstick.model.network import QueueingNetwork, closed_class, network, open_class, station
 from slipstick.model.system import Model, Station, closed_model
@@ -186,3 +187,13 @@ def test_a_queue_that_repairs_overload_is_saturated() -> None:
     model = network_with_breakdowns(queue, breakdown())
     with pytest.raises(NoAnswerError, match=r"jobs arrive faster than they leave: 0.9 in a second"):
         solve(model, method="simulation", simulation=Simulation(seed=1, events=200_000))
+
+
+@pytest.mark.parametrize("method", ["best", "bounds"])
+def test_failures_are_no_population_that_saturates(method: str) -> None:
+    broken = network_with_breakdowns(closed(), breakdown())
+    populations = [
+        name for name in solve(broken, method=method).values if name.startswith("saturation")
+    ]
+    assert populations == ["saturation_population[jobs]"]
+    assert f"saturation_population[{FAILURES}]" not in names_of(broken, method)

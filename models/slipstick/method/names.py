@@ -275,18 +275,8 @@ def first_quantity(
 
 def _names_in_network(model: QueueingNetwork, only_bounds: bool) -> Iterator[str]:
     """List the names of a network's answers; those of bounds are fewer."""
-    from slipstick.model.network import ClosedClass
-
     chain_names = {**dict.fromkeys(model.classes), **dict.fromkeys(model.chains)}
-    population_by_name = {
-        **model.classes,
-        **{chain_name: chain.members for chain_name, chain in model.chains.items()},
-    }
-    yield from (
-        f"saturation_population[{chain_name}]"
-        for chain_name, population in population_by_name.items()
-        if isinstance(population, ClosedClass)
-    )
+    yield from (f"saturation_population[{chain_name}]" for chain_name in model.closed_chains)
     if only_bounds:
         yield from (
             f"{value_kind}[{chain_name}]"
@@ -297,8 +287,8 @@ def _names_in_network(model: QueueingNetwork, only_bounds: bool) -> Iterator[str
     for chain_name in dict.fromkeys([*chain_names, *model.class_names]):
         yield from (f"throughput[{chain_name}]", f"response_time[{chain_name}]")
         yield from (f"response_time_quantile[{chain_name},{level:g}]" for level in QUANTILES)
-    for chain_name, population in population_by_name.items():
-        if population.target_time != zero(TIME):
+    for chain_name, members in model.members_by_chain.items():
+        if members.target_time != zero(TIME):
             yield f"within_target[{chain_name}]"
     for station_name, station in model.stations.items():
         for class_name in station.visitors():

@@ -296,6 +296,40 @@ class QueueingNetwork:
             raise ModelFaultsError(network_faults)
 
     @property
+    def members_by_chain(self) -> dict[str, CustomerClass]:
+        """The customers of each chain, classes that keep their class among them."""
+        members_of_chains = {name: chain.members for name, chain in self.chains.items()}
+        return {**self.classes, **members_of_chains}
+
+    @property
+    def closed_chains(self) -> tuple[str, ...]:
+        """Names of the chains whose customers stay in the network, without those that never wait
+        because they interrupt all others, such as failures: no number of these saturates anything.
+        """
+        return tuple(
+            name
+            for name, members in self.members_by_chain.items()
+            if isinstance(members, ClosedClass) and not self._interrupts_all(name, members)
+        )
+
+    def _interrupts_all(self, name: str, members: ClosedClass) -> bool:
+        """Return whether each member of a class finds a server at once wherever it comes."""
+        visited_stations = [
+            station for station in self.stations.values() if name in station.visitors()
+        ]
+        member_count = getattr(members.population, "value", None)
+        return member_count is not None and all(
+            station.discipline == "priority-preemptive"
+            and member_count <= float(station.servers)
+            and all(
+                station.priority[name] < station.priority[visitor]
+                for visitor in station.visitors()
+                if visitor != name
+            )
+            for station in visited_stations
+        )
+
+    @property
     def class_names(self) -> tuple[str, ...]:
         """Every class, in the order written: those that keep their class, then those of chains."""
         return tuple(

@@ -219,6 +219,8 @@ def b(path: str) -> Activity:
         ),
         (["{barrier: meet}"], barrier("meet")),
         (["{barrier: meet, parties: 1}"], barrier("meet", parties=1)),
+        # The number of processors is known of the whole file only.
+        (["{barrier: meet, parties: 2}"], barrier("meet", parties=2)),
     ],
 )
 def test_a_construct_is_that_of_python(tmp_path: Path, items: list[str], made: Activity) -> None:

@@ -200,6 +200,24 @@ def test_where_nothing_meets_the_conditions_the_nearest_is_named(folder: Path) -
     )
 
 
+def test_where_every_point_is_saturated_the_choice_says_so(folder: Path) -> None:
+    Path("one.yaml").write_text(
+        "queueing-network: 1\nclasses: {jobs: {arrivals: 3 /s}}\nstations: {web: {service: {jobs:"
+        " 1 s}}}\n"
+    )
+    Path("study.yaml").write_text(
+        'study: 1\nbase: {model: one.yaml}\nanswer: ["response_time[jobs]"]\nchoose:\n  vary:'
+        " {stations.web.servers: [1, 2, 3]}\n  minimize: stations.web.servers\n  where:"
+        ' "response_time[jobs] <= 2 s"\n'
+    )
+    (line,) = result_of(run(prepare("study.yaml")), ChooseResult).sentences()
+    assert (
+        line == "base: no point has the values of all conditions: station web is saturated:"
+        " arrivals ask it for 3 s of service a second, and it gives less than 1; lower the"
+        " arrivals, shorten the demand, or add servers; 3 of 3 points were solved"
+    )
+
+
 def test_a_limit_that_noise_hides_leaves_a_cheaper_point_undecided(folder: Path) -> None:
     Path("one.yaml").write_text(
         "queueing-network: 1\nclasses: {jobs: {arrivals: 8 /s}}\nstations: {web: {servers: 10,"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from slipstick.answer import Answer
@@ -79,7 +79,9 @@ def network_bounds(model: QueueingNetwork) -> tuple[Answer, ...]:
                 remarks=lambda _, bound_kind=bound_kind, further_notes=() if kind_index else missing_reasons: (
                     Remarks(notes=(KINDS[bound_kind][1], *further_notes))
                 ),  # type: ignore[misc]
-                **_values_and_bounds(network_points, low_throughputs, high_throughputs),
+                **_values_and_bounds(
+                    network_points, low_throughputs, high_throughputs, model.closed_chains
+                ),
             )
         ).answer(0)
         for kind_index, (bound_kind, (low_throughputs, high_throughputs)) in enumerate(
@@ -178,7 +180,11 @@ class CompiledNetworkBounds(CompiledModel):
                 notes=(f"the tightest of these bounds: {', '.join(bounds_by_kind)}",),
             ),
             **_values_and_bounds(
-                network_points, low_throughputs, high_throughputs, list(reason_by_point)
+                network_points,
+                low_throughputs,
+                high_throughputs,
+                self.model.closed_chains,
+                list(reason_by_point),
             ),
         )
 
@@ -187,6 +193,7 @@ def _values_and_bounds(
     network_points: NetworkPoints,
     low_throughputs: Array,
     high_throughputs: Array,
+    closed_chains: Collection[str],
     unanswered_points: Sequence[int] = (),
 ) -> dict[str, Any]:
     """Return the values and bounds that follow from bounds on the throughputs (points, classes);
@@ -230,9 +237,10 @@ def _values_and_bounds(
             throughput_name: high_throughputs[:, class_index],
             time_name: longest_response,
         }
-        columns_by_table["values"][f"saturation_population[{class_name}]"] = saturation_populations[
-            :, class_index
-        ]
+        if class_name in closed_chains:
+            columns_by_table["values"][f"saturation_population[{class_name}]"] = (
+                saturation_populations[:, class_index]
+            )
     for column_by_name in columns_by_table.values():
         for value_name, column in column_by_name.items():
             finite_column = np.where(np.isfinite(column), column, np.nan)

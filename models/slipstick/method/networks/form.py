@@ -8,7 +8,7 @@ response time where they have a closed form.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from functools import partial
 
@@ -137,7 +137,9 @@ def _time_by_component(
     }
 
 
-def _saturation_populations(network: NetworkArrays) -> dict[str, float]:
+def _saturation_populations(
+    network: NetworkArrays, closed_chains: Collection[str]
+) -> dict[str, float]:
     """Return the population at which each closed chain would saturate its slowest station, by name."""
     if not network.closed.any():
         return {}
@@ -150,7 +152,7 @@ def _saturation_populations(network: NetworkArrays) -> dict[str, float]:
     return {
         f"saturation_population[{chain_name}]": float(population_by_class[class_index])
         for class_index, chain_name in enumerate(network.classes)
-        if network.closed[class_index]
+        if chain_name in closed_chains
     }
 
 
@@ -890,7 +892,8 @@ class CompiledNetwork(CompiledModel):
             for parameter_name, parameter in network_layout.tape.parameters.items()
         }
         distribution_values |= shares_within_target(network_layout, network, point_values)
-        shown_measures |= _saturation_populations(network) | distribution_values
+        shown_measures |= _saturation_populations(network, self.model.closed_chains)
+        shown_measures |= distribution_values
         return Solution(
             model=self.model.name,
             method=piece.solver,

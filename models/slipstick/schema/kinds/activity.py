@@ -1683,9 +1683,11 @@ class ActivityReader:
     @cached_property
     def _model_without_steps(self) -> system.Model:
         """A model with the resources of the file and no steps, to check single items."""
+        # How many processors there are is known of the whole model only.
+        unknown_count = Parameter("processors", COUNT)
         return system.Model(
             self._name,
-            system.ClosedPopulation((system.Group("", Number(1.0), then()),)),
+            system.ClosedPopulation((system.Group("", unknown_count, then()),)),
             self._resources,
         )
 
