@@ -329,7 +329,11 @@ def _answer_lines(answer: Answer) -> Iterator[str]:
         name for name, asked_value in answer.asked.items() if asked_value.state == ANSWERED
     ]
     ranked_names = sorted(answer.named_values, key=_importance)
-    usual_names = [name for name in ranked_names if name.partition("[")[0] in _USUAL_VALUES]
+    usual_names = [
+        name
+        for name in ranked_names
+        if name.partition("[")[0] in _USUAL_VALUES and not _is_response_time(answer, name)
+    ]
     values_in_words = [
         words.measured(name, value_amount(name, value.value, value.unit, value.ends))
         # The answer to the question comes first; without a question the usual values, else any.
@@ -348,6 +352,16 @@ def _answer_lines(answer: Answer) -> Iterator[str]:
     if len(answer.account) > 1 and parts_in_words:
         whose_time = f"the time of {answer.groups[0]}" if answer.groups else "the time"
         yield wrapped(f"where {whose_time} goes: {', '.join(parts_in_words)}", _INDENT)
+
+
+def _is_response_time(answer: Answer, name: str) -> bool:
+    """Return whether a value is the time of a group whose response time is the same, because its
+    customers do not think.
+    """
+    kind, bracket, group_name = name.partition("[")
+    response_name = f"response_time[{group_name}"
+    is_named_time = kind == "time" and bool(bracket)
+    return is_named_time and answer.find(response_name) == answer.find(name)
 
 
 def _interval_remark(answer: Answer) -> str:
