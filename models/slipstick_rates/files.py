@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import math
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from io import StringIO
 from itertools import pairwise
 from pathlib import Path
@@ -459,12 +459,15 @@ def points_in(text: str, file: str) -> dict[str, tuple[Listing, str]]:
     Parameters
     ----------
     text, file : of the table, with a line of names; year and value are needed. The names are
-        separated by commas, tabs, bars or semicolons, with which a comma is a decimal one.
+        separated by commas, tabs, bars or semicolons, with which a comma is a decimal one. The
+        unit may stand behind the name value, in brackets.
     """
     text = text.removeprefix("\ufeff")
+    if not text.strip():
+        raise Mark(file, 1, 1).error("is empty; its first line names the columns", "")
     delimiter = max(",;\t|", key=text.partition("\n")[0].count)
-    rows = csv.reader(StringIO(text), delimiter=delimiter)
-    head = [name.strip() for name in next(rows, [])]
+    rows = csv.reader(StringIO(text), delimiter=delimiter, skipinitialspace=True)
+    head, unit_of_all = _names(next(rows))
     for heading in ("year", "value"):
         if heading not in head:
             why = (
@@ -481,7 +484,7 @@ def points_in(text: str, file: str) -> dict[str, tuple[Listing, str]]:
         name = row.get("series", "")
         mark = Mark(file, number, 1)
         items.setdefault(name, []).append(_point(row, mark))
-        unit = row.get("unit", "")
+        unit = row.get("unit", unit_of_all)
         if units.setdefault(name, unit) != unit:
             why = (
                 f"series {name or file} is in {units[name]!r}, and here in {unit!r}; write one unit"
@@ -493,6 +496,21 @@ def points_in(text: str, file: str) -> dict[str, tuple[Listing, str]]:
         name: (Listing(tuple(listed), listed[0].mark), units[name])
         for name, listed in items.items()
     }
+
+
+_WITH_UNIT = re.compile(r"[Vv]alue ?[(\[]([^()\[\]]+)[)\]]")
+
+
+def _names(cells: Iterable[str]) -> tuple[list[str], str]:
+    """Return the names of the columns in small letters, and the unit behind value if it has one."""
+    names = []
+    unit = ""
+    for cell in cells:
+        name = " ".join(cell.split())
+        with_unit = _WITH_UNIT.fullmatch(name)
+        names.append("value" if with_unit else name.casefold())
+        unit = with_unit[1].strip() if with_unit else unit
+    return names, unit
 
 
 def _numbered(rows: Any) -> Iterator[tuple[int, list[str]]]:

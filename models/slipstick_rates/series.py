@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from math import isfinite, log, sqrt
+from typing import NamedTuple
 
 from slipstick.errors import ModelError
 from slipstick.late import Array, np
@@ -30,7 +31,6 @@ FEW_POINTS = 8
 FEWEST_POINTS, SHORTEST_SPAN = 4, 4.0
 """A series is fitted to at least so many points over so many years."""
 
-_LEVEL_VARIANCE = 100.0  # the level of the first year may be anything
 _SCATTERS = (0.03, 0.05, 0.07, 0.1, 0.13, 0.17, 0.22, 0.3, 0.4, 0.6)
 
 
@@ -187,8 +187,20 @@ def fitted(series: PointSeries, growth: RateModel | None = None) -> FittedSeries
     growth = growth or RateModel()
     candidates = [FittedSeries(series, growth, scatter) for scatter in _SCATTERS]
     years = candidates[0].years
-    levels = candidates[0].covariance(years, years)  # the same for every scatter
+    levels = candidates[0].covariance(years, years, float(years[0]))  # the same for every scatter
     return max(candidates, key=lambda candidate: candidate.log_posterior(levels))
+
+
+class _Solved(NamedTuple):
+    """The Cholesky factor of the covariance of the points; ones and residuals, divided by it; the
+    level that the points have in common; and the inverse of its variance.
+    """
+
+    factor: Array
+    ones: Array
+    residuals: Array
+    level: float
+    precision: float
 
 
 @dataclass(frozen=True)
@@ -234,11 +246,17 @@ class FittedSeries:
         # Announced points share one error of the plans, so that it stands off the diagonal as well.
         return np.asarray(np.diag(single) + np.outer(plans, plans))
 
-    def covariance(self, first_years: Array, second_years: Array) -> Array:
-        """Return the covariance of levels before any point is known [first, second]."""
-        start = min(self.years[0], *first_years, *second_years)
+    def covariance(self, first_years: Array, second_years: Array, start: float) -> Array:
+        """Return the covariance of levels before any point is known, less the level of the first
+        year, which may be anything [first, second].
+
+        Parameters
+        ----------
+        first_years, second_years : of the levels
+        start : the first year, the same in all covariances that are combined
+        """
         starts = [-np.inf, *self.series.breaks, np.inf]
-        total = np.full((len(first_years), len(second_years)), _LEVEL_VARIANCE)
+        total = np.zeros((len(first_years), len(second_years)))
         # The rate of each period between breaks is independent of the others, so that their
         # covariances add up.
         for begin, end in pairwise(starts):
@@ -251,15 +269,25 @@ class FittedSeries:
         return np.asarray(total)
 
     @cached_property
-    def _solved(self) -> tuple[Array, Array]:
-        return self._factored(self.covariance(self.years, self.years))
+    def _solved(self) -> _Solved:
+        return self._since(float(self.years[0]))
 
-    def _factored(self, levels: Array) -> tuple[Array, Array]:
-        """Return the Cholesky factor of the covariance of the points, and their weights."""
-        matrix = levels + self._noise
-        factor = np.linalg.cholesky(matrix)
-        weights = np.linalg.solve(matrix, self.logs - self.logs[0])
-        return np.asarray(factor, dtype=float), np.asarray(weights, dtype=float)
+    def _since(self, start: float) -> _Solved:
+        return self._factored(self.covariance(self.years, self.years, start))
+
+    def _factored(self, levels: Array) -> _Solved:
+        """Return what follows from the points where the level of the first year may be anything:
+        its prior variance is infinite, as a limit in closed form.
+
+        A large variance instead, such as 100, would be subtracted from itself and leave 14 digits
+        less those of 100 over the variance of what is left.
+        """
+        factor = np.linalg.cholesky(levels + self._noise)
+        ones = np.linalg.solve(factor, np.ones(len(self.logs)))
+        logs = np.linalg.solve(factor, self.logs - self.logs[0])
+        precision = float(ones @ ones)
+        level = float(ones @ logs) / precision
+        return _Solved(np.asarray(factor, dtype=float), ones, logs - level * ones, level, precision)
 
     def log_posterior(self, levels: Array) -> float:
         """Return the logarithm of the posterior: the likelihood of the points times the prior of
@@ -269,23 +297,28 @@ class FittedSeries:
         ----------
         levels : covariance of the levels of the points before any is known
         """
-        factor, weights = self._factored(levels)
+        solved = self._factored(levels)
         # The logarithm of a normal density, without its constant: the determinant is the square of
-        # the factor's diagonal.
-        likelihood = -0.5 * (self.logs - self.logs[0]) @ weights - np.log(np.diag(factor)).sum()
+        # the factor's diagonal; the level of the first year is integrated out.
+        likelihood = -0.5 * solved.residuals @ solved.residuals
+        likelihood -= np.log(np.diag(solved.factor)).sum() + 0.5 * log(solved.precision)
         # The prior of the scatter is lognormal about the usual one.
         unusual = log(self.scatter / self.growth.scatter) / self.growth.scatter_spread
         return float(likelihood - 0.5 * unusual**2)
 
     def levels(self, years: Array) -> tuple[Array, Array]:
         """Return mean [years] and covariance [years, years] of the level, given the points."""
-        factor, weights = self._solved
         years = np.asarray(years, dtype=float)
-        # Mean and covariance of normal levels, given the points (Gaussian process regression).
-        across = self.covariance(years, self.years)
-        half = np.linalg.solve(factor, across.T)
-        mean = np.asarray(self.logs[0] + across @ weights, dtype=float)
-        return mean, np.asarray(self.covariance(years, years) - half.T @ half)
+        start = float(min(self.years[0], *years))
+        # The rate of years before the first point was damped until then as any other.
+        solved = self._solved if start == self.years[0] else self._since(start)
+        # Mean and covariance of normal levels, given the points (Gaussian process regression), with
+        # a constant of which nothing is known (universal kriging).
+        half = np.linalg.solve(solved.factor, self.covariance(years, self.years, start).T)
+        mean = np.asarray(self.logs[0] + solved.level + half.T @ solved.residuals, dtype=float)
+        untold = 1.0 - half.T @ solved.ones
+        of_level = np.outer(untold, untold) / solved.precision
+        return mean, np.asarray(self.covariance(years, years, start) - half.T @ half + of_level)
 
     def log_gain(self, base: float, years: Array) -> tuple[Array, Array]:
         """Return mean [years] and covariance [years, years] of the change of the level from the

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from slipstick.cli.main import main
+from slipstick_rates.files import points_in
 from slipstick_rates.series import STARTS, WIDEST, RateModel, back_test, chosen
 from slipstick_trends.fit_tables import HORIZONS, back_test_text
 from tests.model.test_series import shipped_series
@@ -128,3 +129,39 @@ def test_the_choice_is_the_best_of_what_is_tried(monkeypatch: pytest.MonkeyPatch
     text = back_test_text(series, choose=True, markdown=False)
     assert "chosen on" in text
     assert "2010 and 2015" in text
+
+
+@pytest.mark.parametrize(
+    "heading", ["Year, Value (GB/s)", 'year,"value [GB/s]"', "YEAR,value(GB/s)"]
+)
+def test_the_unit_of_points_may_stand_behind_their_name(
+    heading: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    points = [(2012, 20), (2014, 31), (2017, 64), (2019, 80)]
+    Path("named.csv").write_text(
+        "\n".join([heading, *(f"{year}, {value}" for year, value in points)])
+    )
+    Path("column.csv").write_text(
+        "\n".join(["year,value,unit", *(f"{year},{value},GB/s" for year, value in points)])
+    )
+    _, named, _ = run(capsys, "fit", "named.csv", "--json")
+    _, column, _ = run(capsys, "fit", "column.csv", "--json")
+    assert named.replace("named", "column") == column
+    (_, unit) = points_in(Path("named.csv").read_text(), "named.csv")[""]
+    assert unit == "GB/s"
+
+
+def test_an_empty_table_of_points_is_called_empty(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("nothing.csv").write_text("\n")
+    assert run(capsys, "fit", "nothing.csv") == (
+        2,
+        "",
+        "error: nothing.csv:1:1: is empty; its first line names the columns\n",
+    )
