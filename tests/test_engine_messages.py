@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import math
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -64,7 +65,7 @@ from slipstick.model.activity import (
     service,
 )
 from slipstick.model.lowering import lowered
-from slipstick.model.network import closed_class, network, open_class, region, station
+from slipstick.model.network import closed_class, network, open_class, region, route, station
 from slipstick.model.steps import BY_STATE, NEVER, NOTHING, Activity, Combination
 from slipstick.model.system import (
     ArrivalPattern,
@@ -135,6 +136,10 @@ class Case(NamedTuple):
 
 def bad(does: Callable[[], Any], text: str, error: type[SlipstickError] = ModelError) -> Case:
     return Case(does, error, text)
+
+
+def _picked_by_work(option: Activity, resources: dict[str, Any]) -> Model:
+    return closed_model(pick(service("desk", 1.0), option, by="least-work"), resources=resources)
 
 
 PLAIN_TIME = "; write the plain number with a unit of [s], or divide the [s] by one"
@@ -744,12 +749,36 @@ PATTERNS = [
     ),
     bad(
         lambda: pick(service("desk", 1.0), A, by="chance"),
-        "a pick cannot choose by 'chance'; known: shortest, shorter-of-two, in-turn",
+        "a pick cannot choose by 'chance'; known: shortest, shorter-of-two, in-turn, least-work",
     ),
     bad(lambda: pick(A), "a pick needs at least two bodies to choose from"),
     bad(
+        lambda: route(("a", "b"), ("a", "c"), by="least-wok"),
+        "a route cannot be selected by 'least-wok'; did you mean 'least-work'?",
+    ),
+    bad(
         lambda: closed_model(pick(service("desk", 1.0), A)),
         "each part of a pick begins with a step at a station, or a hold of a fifo lock or of permits; one begins at nothing",
+    ),
+    *(
+        bad(
+            partial(_picked_by_work, option, resource),
+            "a pick by least-work needs stations whose servers have one speed, where the work of a visit is known when it begins; "
+            + words,
+        )
+        for resource, option, words in (
+            ({"room": Permits(2)}, hold("room", A), "room is permits"),
+            (
+                {"fast": Station(1, "ps", (1.0, 2.0))},
+                service("fast", 1.0),
+                "fast is a station with rates",
+            ),
+            (
+                {"wide": Station(1, "is")},
+                service("wide", 1.0),
+                "wide is a station where none waits",
+            ),
+        )
     ),
     bad(
         lambda: closed_model(A >> delay(1.0, name="rest", think=True), 2),

@@ -309,10 +309,12 @@ MOST_HOLDERS = 1_000_000
 SHORTEST = "shortest"
 SHORTER_OF_TWO = "shorter-of-two"
 IN_TURN = "in-turn"
+LEAST_WORK = "least-work"
 ROUTES = {
     SHORTEST: "the one with the fewest present, in service included; of several at random",
     SHORTER_OF_TWO: "of two at random the one with the fewer present",
     IN_TURN: "one after the other, in the order written, for all processors together",
+    LEAST_WORK: "the station with the least work left for each server; of several at random",
 }
 """Which of several a step takes, by what its first resource shows."""
 
@@ -480,14 +482,26 @@ goes on to the next method. A construct that is added to a model later is thereb
 method, also of other packages, until that method declares it.
 """
 
-KNOWN_OF_NETWORKS: Mapping[str, frozenset[str]] = dict.fromkeys(
-    (BEST, MARKOV_CHAIN), frozenset({WEIGHTS})
-)
-"""The constructs that solvers of networks know; the others know none."""
+KNOWN_OF_NETWORKS: Mapping[str, frozenset[str]] = {
+    **dict.fromkeys((BEST, MARKOV_CHAIN), frozenset({WEIGHTS})),
+    SIMULATION: KNOWN[SIMULATION],
+}
+"""The constructs that methods for networks know; the others know none."""
 
 
-def refuse_unknown(constructs: Collection[str], method: str, known: Collection[str]) -> None:
+def refuse_unknown(
+    constructs: Collection[str],
+    method: str,
+    known: Collection[str],
+    known_by_method: Mapping[str, Collection[str]] = KNOWN,
+) -> None:
     """Raise NoAnswerError if a model has a construct that a method does not support.
+
+    Parameters
+    ----------
+    constructs : of the model
+    method, known : the method, and the constructs that it supports
+    known_by_method : those that the methods for models of this kind support
 
     >>> refuse_unknown([GEOMETRIC_COUNT], "quick", ())
     Traceback (most recent call last):
@@ -495,7 +509,9 @@ def refuse_unknown(constructs: Collection[str], method: str, known: Collection[s
     slipstick.errors.NoAnswerError: quick has no rule for geometric counts (a repetition whose number of rounds is geometric); markov-chain, simulation have
     """
     for construct in sorted(set(constructs) - set(known)):
-        knowing_methods = [name for name in (MARKOV_CHAIN, SIMULATION) if construct in KNOWN[name]]
+        knowing_methods = [
+            name for name in (MARKOV_CHAIN, SIMULATION) if construct in known_by_method[name]
+        ]
         raise NoAnswerError(
             f"{method} has no rule for {construct} ({CONSTRUCTS.get(construct, construct)});"
             f" {', '.join(knowing_methods)} {'have' if len(knowing_methods) > 1 else 'has'}"

@@ -71,6 +71,7 @@ from slipstick.vocabulary import (
     DISCIPLINES,
     IN_TURN,
     KNOWN,
+    LEAST_WORK,
     LOCKS,
     MARKOV_CHAIN,
     MEAN_VALUE,
@@ -237,6 +238,8 @@ def _unfit(model: Model, numbers: Mapping[Expr, Array]) -> Iterator[str]:
             )
         elif isinstance(node, act.Pick) and node.by == IN_TURN:
             yield "no turns, whose next depends on all that was before: ask for"
+        elif isinstance(node, act.Pick) and node.by == LEAST_WORK:
+            yield "choices by numbers of customers, not by the work that they have left: ask for"
         elif type(node) not in (act.Then, act.Repeat, act.Choice, act.Attempt, *_WAITING):
             yield f"no steps of the kind {node.kind}, for which it has no rule: ask for"
         elif node.uses and lock is None:

@@ -294,7 +294,8 @@ def with_transient(
 def _arrays(
     model: QueueingNetwork, values: Mapping[str, float] | None
 ) -> tuple[NetworkLayout, NetworkPoints]:
-    refuse_unknown(model.constructs, MARKOV_CHAIN, KNOWN_OF_NETWORKS[MARKOV_CHAIN])
+    known = KNOWN_OF_NETWORKS[MARKOV_CHAIN]
+    refuse_unknown(model.constructs, MARKOV_CHAIN, known, KNOWN_OF_NETWORKS)
     compiled = NetworkLayout(model)
     _check_parameters(model, values or {}, compiled)
     arrays = compiled.arrays(compiled.columns(values or {}))

@@ -364,6 +364,8 @@ def abandon(s: State, token: int, now: float) -> None:
         if r.servers > 1:
             s.stats[r.waits + 1] += now - t.since_request
         grant_waiting(s, r, now)
+    else:
+        r.asked -= t.work
     t.label = t.wait
     t.pc = t.elsewhere
     t.patience = -1.0
@@ -374,6 +376,10 @@ def abandon(s: State, token: int, now: float) -> None:
 def enter(s: State, r: Row, token: int, work: float, now: float) -> None:
     """Begin a visit to a station: begin service, or queue."""
     accumulate(s, r, now)
+    if r.present == 0:
+        r.asked = 0.0
+        r.use_before = r.use
+    r.asked += work
     t = s.token[token]
     if r.kind == StationKind.FCFS:
         r.present += 1
@@ -754,9 +760,20 @@ def branch(s: State, token: int, code: Row, op: int, value: float) -> bool:
 
 
 @inlined
-def pick(s: State, token: int, code: Row, value: float) -> bool:
-    """Execute PICK: choose one of several alternatives in turn, by the shortest queue, or by the
-    shorter of two queues drawn at random.
+def load(r: Row, rule: int, now: float) -> float:
+    """Return the number present at a resource, or the work left there for each server [s]."""
+    if rule != PickRule.LEAST_WORK:
+        return float(r.present)
+    if r.present == 0:
+        return 0.0
+    left: float = (r.asked - (r.use + r.busy * (now - r.changed) - r.use_before)) / r.servers
+    return left
+
+
+@inlined
+def pick(s: State, token: int, code: Row, value: float, now: float) -> bool:
+    """Execute PICK: choose one of several alternatives in turn, by the shortest queue or the least
+    work, or by the shorter of two queues drawn at random.
     """
     tally = s.run[0].tallies + 2 * code[2]
     first = code[4]
@@ -765,18 +782,19 @@ def pick(s: State, token: int, code: Row, value: float) -> bool:
     chosen = 0
     if code[3] == PickRule.IN_TURN:
         chosen = int(s.stats[tally]) % count
-    elif code[3] == PickRule.SHORTEST:
-        least = s.resource[s.targets[places]].present
+    elif code[3] != PickRule.SHORTER_OF_TWO:
+        least = most = load(s.resource[s.targets[places]], code[3], now)
+        for at in range(1, count):
+            here = load(s.resource[s.targets[places + at]], code[3], now)
+            least = min(least, here)
+            most = max(most, here)
+        equal = least + NEVER_WAITED * most
         ties = 0
         for at in range(count):
-            present = s.resource[s.targets[places + at]].present
-            if present < least:
-                least = present
-                ties = 0
-            ties += present == least
+            ties += load(s.resource[s.targets[places + at]], code[3], now) <= equal
         left = int(value * ties)
         for at in range(count):
-            if s.resource[s.targets[places + at]].present == least:
+            if load(s.resource[s.targets[places + at]], code[3], now) <= equal:
                 if left == 0:
                     chosen = at
                 left -= 1
@@ -1439,7 +1457,7 @@ def step(s: State, token: int, now: float) -> bool:
         free_token(s, token)
         return False
     if op == Op.PICK:
-        return pick(s, token, code, value)
+        return pick(s, token, code, value, now)
     if op == Op.REPLY:
         return reply(s, token, code, now)
     return counter(s, token, code, now) if op < Op.ENTER_POOL else pool(s, token, code, now)

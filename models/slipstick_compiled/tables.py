@@ -49,7 +49,7 @@ TOKEN = _columns(
 RESOURCE = _columns(
     "servers kind last_first preempts present busy done queue serving spinning arrived ticket"
     " rates_from rates in_turn holders_from at_random exclusive stats waits",
-    "changed area use progress weight",
+    "changed area use progress weight asked use_before",
 )
 
 POOL = _columns("tasks monitor queues last_first problems first_queue first_problem open problem")

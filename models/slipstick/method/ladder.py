@@ -30,7 +30,13 @@ from slipstick.model.added import AddedModel
 from slipstick.model.network import QueueingNetwork
 from slipstick.model.system import Model
 from slipstick.sim.settings import NOTHING_TO_ESTIMATE, Simulation
-from slipstick.vocabulary import CHECK_OFF, SIMULATION, refuse_unknown
+from slipstick.vocabulary import (
+    CHECK_OFF,
+    KNOWN,
+    KNOWN_OF_NETWORKS,
+    SIMULATION,
+    refuse_unknown,
+)
 
 Subject = Model | QueueingNetwork | AddedModel | Law
 """What a method answers for."""
@@ -88,7 +94,8 @@ class Method:
     def check(self, model: Subject) -> None:
         """Raise a NoAnswerError for a model with a construct that the method does not know."""
         if isinstance(model, Model | QueueingNetwork):
-            refuse_unknown(model.constructs, self.name, self.knows)
+            known_by_method = KNOWN if isinstance(model, Model) else KNOWN_OF_NETWORKS
+            refuse_unknown(model.constructs, self.name, self.knows, known_by_method)
 
     def compiled(
         self, model: Subject, parameters: Parameters, simulation: Simulation

@@ -41,9 +41,12 @@ from slipstick.time_distributions import TimeDistribution
 from slipstick.vocabulary import (
     BLOCKING,
     DISCIPLINES,
+    LEAST_WORK,
     LOSS,
     REGION_BLOCKING,
     REGIONS,
+    ROUTES,
+    ROUTES_BY_STATE,
     WAIT,
     WEIGHTS,
     contradicted_keys,
@@ -230,13 +233,27 @@ class Chain:
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """The probability that a customer of a class moves from a station to another place; a target of
-    None leaves the network.
+    """A way of the customers of a class from a station to another place; a target of None leaves
+    the network.
+
+    Parameters
+    ----------
+    source, target : class and station before and after
+    probability : part of the departures that takes this route; 1 where the state selects it [1]
+    by : one of `ROUTES`, the same for all routes out of a place: the rule that selects one of them
+        by the state of their stations; empty where they are selected at random
     """
 
     source: Place
     target: Place | None
     probability: Expr
+    by: str = ""
+
+    def __post_init__(self) -> None:
+        if self.by and self.by not in ROUTES:
+            raise ModelError(
+                f"a route cannot be selected by {self.by!r}{did_you_mean(self.by, tuple(ROUTES))}"
+            )
 
 
 _CLASS_KIND = instance((ClosedClass, OpenClass), "a class, such as closed_class(4)")
@@ -345,7 +362,11 @@ class QueueingNetwork:
     def constructs(self) -> frozenset[str]:
         """The constructs of the network, which a method must declare to know."""
         has_weights = any(station.weight for station in self.stations.values())
-        is_used_by_construct = {REGIONS: bool(self.regions), WEIGHTS: has_weights}
+        is_used_by_construct = {
+            REGIONS: bool(self.regions),
+            WEIGHTS: has_weights,
+            ROUTES_BY_STATE: any(route.by for route in self.routing),
+        }
         return frozenset(
             construct for construct in is_used_by_construct if is_used_by_construct[construct]
         )
@@ -611,16 +632,18 @@ def region(stations: Sequence[str], capacity: int, blocking: str = WAIT) -> Regi
     return Region(tuple(stations), capacity, blocking)
 
 
-@checked(source=_PLACE_KIND, target=optional(_PLACE_KIND), probability=LIKE)
-def route(source: Place, target: Place | None, probability: Like) -> Route:
+@checked(source=_PLACE_KIND, target=optional(_PLACE_KIND), probability=LIKE, by=TEXT)
+def route(source: Place, target: Place | None, probability: Like = 1.0, *, by: str = "") -> Route:
     """Make a route: where customers of a class go from a station; None leaves the network.
 
     Parameters
     ----------
-    source, target : class and station before and after
-    probability : part of the departures that takes this route [1]
+    source, target, probability, by : see `Route`
+
+    >>> route(("jobs", "entry"), ("jobs", "left"), by="shortest").by
+    'shortest'
     """
-    return Route(source, target, _as_number(probability, COUNT, "a probability of routing"))
+    return Route(source, target, _as_number(probability, COUNT, "a probability of routing"), by)
 
 
 def _as_number(value: Like, dimension: Dimension, amount_in_words: str) -> Expr:
@@ -657,11 +680,11 @@ def _with_changed_numbers(network_part: Any, path: str, change: Callable[[str, E
     if not is_dataclass(network_part) or isinstance(network_part, type):
         return network_part
     # What is said of the members of a chain stands under the chain itself.
-    absent_keys = (
-        ("burst_arrivals",)
-        if isinstance(network_part, OpenClass) and not network_part.bursty
-        else ()
-    )
+    absent_keys: tuple[str, ...] = ()
+    if isinstance(network_part, OpenClass) and not network_part.bursty:
+        absent_keys = ("burst_arrivals",)
+    elif isinstance(network_part, Route) and network_part.by:
+        absent_keys = ("probability",)
     keys = (field.name for field in fields(network_part) if field.name not in absent_keys)
     path_by_key = {key: path if key == "members" else f"{path}.{key}" for key in keys}
     return replace(
@@ -982,6 +1005,7 @@ class _Inspection:
                 )
             earlier_routes.add((route.source, route.target))
         if all_exist and self._network.routing:
+            yield from self._state_route_faults()
             yield from self._probability_faults()
             yield from self._reachability_faults()
 
@@ -1099,6 +1123,8 @@ class _Inspection:
         """
         routes_by_source: dict[Place, list[tuple[int, float | None]]] = {}
         for index, route in enumerate(self._network.routing):
+            if route.by:
+                continue
             routes_by_source.setdefault(route.source, []).append(
                 (index, _known_value(route.probability))
             )
@@ -1114,6 +1140,39 @@ class _Inspection:
                     f" {math.fsum(known_values):g}"
                 )
                 yield Fault(("routing", indices_and_values[-1][0], "probability"), message)
+
+    def _state_route_faults(self) -> Iterator[Fault]:
+        """Check that all routes out of a place are selected by one rule, which can compare their
+        targets.
+        """
+        first_route_by_source: dict[Place, Route] = {}
+        for index, route in enumerate(self._network.routing):
+            first_route = first_route_by_source.setdefault(route.source, route)
+            path = ("routing", index)
+            source_in_words = f"{route.source[1]} as {route.source[0]}"
+            if route.by != first_route.by:
+                rules = " and ".join(rule or "probability" for rule in (first_route.by, route.by))
+                message = f"the routes out of {source_in_words} are selected by {rules}; give one"
+                yield Fault(path, message)
+            elif route.by and _known_value(route.probability) != 1:
+                message = f"a route by {route.by} has no probability; leave it out"
+                yield Fault((*path, "probability"), message)
+            elif route.by and (reason := self._not_comparable(route)):
+                message = f"a route by {route.by} out of {source_in_words} {reason}"
+                yield Fault((*path, "to"), message)
+
+    def _not_comparable(self, route: Route) -> str:
+        """Return why a rule cannot compare the target of a route with others; empty if it can."""
+        if route.target is None:
+            return "leads to a station, not out"
+        target = self._network.stations[route.target[1]]
+        if DISCIPLINES[target.discipline].delay:
+            return f"compares numbers of customers, and at {route.target[1]} none waits"
+        if route.by == LEAST_WORK and target.rates:
+            return f"needs servers of one speed, and {route.target[1]} has rates"
+        if self._network.blocks:
+            return "is not covered in a network with stations that block"
+        return ""
 
     def _reachability_faults(self) -> Iterator[Fault]:
         """Check that every place can be reached from the reference, and that every customer returns

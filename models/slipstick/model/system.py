@@ -99,6 +99,7 @@ from slipstick.vocabulary import (
     BURSTS,
     DISCIPLINES,
     INTERRUPTIONS,
+    LEAST_WORK,
     LOCKS,
     MOST_HOLDERS,
     RANKS,
@@ -1684,6 +1685,21 @@ class Model:
                     "each part of a pick begins with a step at a station, or a hold of a fifo lock or"
                     f" of permits; one begins at {beginning}"
                 )
+            if node.by == LEAST_WORK:
+                self._check_known_work(resource_name)
+
+    def _check_known_work(self, resource_name: str) -> None:
+        """Raise if the work that is left at a resource is not known, or not done at one speed."""
+        resource = self.resources[resource_name]
+        resource_in_words = resource.noun
+        if isinstance(resource, Station):
+            if not (resource.rates or DISCIPLINES[resource.discipline].delay):
+                return
+            resource_in_words += " with rates" if resource.rates else " where none waits"
+        raise ModelError(
+            f"a pick by {LEAST_WORK} needs stations whose servers have one speed, where the work of a"
+            f" visit is known when it begins; {resource_name} is {resource_in_words}"
+        )
 
     def _check_attempt(self, node: Attempt) -> None:
         """Raise if an attempt visits a resource whose queue cannot be abandoned."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -247,9 +248,15 @@ class NetworkLayout:
                 for source_and_target in sources_and_targets
             ]
         )
+        by_state = Counter(route.source for route in self.model.routing if route.by)
+        # How often the state selects each route, only a run finds: equal shares tell which places
+        # can be reached.
+        point_count = max(len(column) for column in columns.values())
         probabilities = [
-            columns[f"routing.{route_index}.probability"]
-            for route_index in range(len(sources_and_targets))
+            np.full(point_count, 1 / by_state[route.source])
+            if route.by
+            else columns[f"routing.{route_index}.probability"]
+            for route_index, route in enumerate(self.model.routing)
         ]
         return Routes(place_indices[:, 0], place_indices[:, 1], np.stack(probabilities, axis=1))
 

@@ -383,14 +383,20 @@ def flat_network(network_layout: NetworkLayout, values: Mapping[str, float]) -> 
     columns = network_layout.columns(values)
     network_points = network_layout.arrays(columns)
     regions = network_layout.model.regions
-    lossy_stations = [
+    # Only the run finds how many customers come to these stations.
+    unknown_load = [
         station_name
         for region in regions.values()
         if region.loses
         for station_name in region.stations
     ]
+    unknown_load += [
+        route.target[1]
+        for route in network_layout.model.routing
+        if route.by and route.target is not None
+    ]
     if reason_by_point := unsolvable(
-        without_load(network_points, lossy_stations) if lossy_stations else network_points
+        without_load(network_points, unknown_load) if unknown_load else network_points
     ):
         raise NoAnswerError(reason_by_point[0])
     plan_writer = BlockedNetwork if network_layout.model.blocks else FlatNetwork

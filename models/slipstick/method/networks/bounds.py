@@ -23,7 +23,7 @@ from slipstick.queueing.bounds import (
     saturation_population,
 )
 from slipstick.queueing.network import NetworkArrays
-from slipstick.vocabulary import BOUNDS, refuse_unknown
+from slipstick.vocabulary import BOUNDS, KNOWN_OF_NETWORKS, refuse_unknown
 
 KINDS: dict[str, tuple[Callable[[NetworkArrays], Bounds], str]] = {
     "asymptotic": (
@@ -146,7 +146,7 @@ class CompiledNetworkBounds(CompiledModel):
 
     def __init__(self, model: QueueingNetwork) -> None:
         self.model = model
-        refuse_unknown(model.constructs, BOUNDS, ())
+        refuse_unknown(model.constructs, BOUNDS, (), KNOWN_OF_NETWORKS)
         self.network_layout = NetworkLayout(model)
         self.parameters = tuple(self.network_layout.tape.parameters)
         self.quantity = f"low[throughput[{next(iter(self.network_layout.chains))}]]"

@@ -72,11 +72,12 @@ class FlatNetwork:
     stated_visits : the same as the network states them, where a demand is one visit however it is
         split [1]
     service : mean time of a visit [s]
+    lossy_chains : chains that may lose customers
     held_stations : stations whose servers may be kept by customers that are blocked
     entrance_tallies : of each chain whose beginning cycles are counted, the tallies that do so; it is
         empty where no station blocks
     counting_places : where the passages of a chain with tallies are counted, and visits there in a
-        cycle
+        cycle: chains that may lose customers, or whose routes the state selects
 
     Raises
     ------
@@ -100,6 +101,7 @@ class FlatNetwork:
         self.service: dict[Place, float] = {}
         self.groups: dict[str, int] = {}
         self.counting_places: dict[str, dict[Place, float]] = {}
+        self.lossy_chains: frozenset[str] = frozenset()
         self.held_stations: frozenset[str] = frozenset()
         self.entrance_tallies: dict[str, list[str]] = {}
         network = network_points.network
@@ -239,8 +241,11 @@ class FlatNetwork:
         network = self.network_points.network
         builder = self.builder
         self.groups[chain_name] = len(self.groups)
-        # Some of its customers may be lost.
-        if any(self._may_lose(chain, place) for place in self._places(chain)):
+        # Some of its customers may be lost, or their visits follow from the state.
+        places = self._places(chain)
+        if any(self._may_lose(chain, place) for place in places):
+            self.lossy_chains |= {chain_name}
+        if chain_name in self.lossy_chains or any(map(self._rule_at, places)):
             self._record_counting(chain_index, chain_name, chain)
         first_instruction = self._write_cycle(chain_index, chain_name, chain)
         for place in self._places(chain):
@@ -524,10 +529,7 @@ class FlatNetwork:
                 self._write_entrance(chain_name, place, region_name)
             builder.mark(service_label(place))
             self._write_visit(chain_name, place)
-            builder.go(
-                list(self._targets_onward(chain_name, chain, place)),
-                f"{service_label(place)} onward",
-            )
+            self._write_way_onward(chain_name, chain, place)
             for _, target_mark in (
                 self._targets_onward(chain_name, chain, place) if region_name else ()
             ):
@@ -539,6 +541,27 @@ class FlatNetwork:
         builder.finish()
         return first_instruction
 
+    def _write_way_onward(self, chain_name: str, chain: Chain, place: Place) -> None:
+        """Write where a customer goes on from a place."""
+        targets = list(self._targets_onward(chain_name, chain, place))
+        way_label = f"{service_label(place)} onward"
+        rule_name = self._rule_at(place)
+        if not rule_name:
+            self.builder.go(targets, way_label)
+            return
+        target_stations = [
+            route.target[1]
+            for route in self.model.routing
+            if route.source == place and route.target
+        ]
+        jumps = [partial(self.builder.jump, target_mark) for _, target_mark in targets]
+        options = list(zip(target_stations, jumps, strict=True))
+        self.builder.pick(options, rule_name, way_label)
+
+    def _rule_at(self, place: Place) -> str:
+        """Return the rule by which the state selects the way on from a place; empty without one."""
+        return next((route.by for route in self.model.routing if route.source == place), "")
+
     def _ends_at(self, chain: Chain, place: Place | None) -> bool:
         return isinstance(chain.members, ClosedClass) and place == chain.reference
 
@@ -547,7 +570,8 @@ class FlatNetwork:
     ) -> Iterator[tuple[float, str]]:
         """Yield the probability and the mark of each place that a customer may go to from a place."""
         for route_index, route in enumerate(self.model.routing):
-            probability = self._number_at(f"routing.{route_index}.probability")
+            path = f"routing.{route_index}.probability"
+            probability = 1.0 if route.by else self._number_at(path)
             if route.source == place and probability > 0:
                 region_left = self.model.region_of(place[1])
                 target_mark = (

@@ -752,7 +752,8 @@ class CompiledNetwork(CompiledModel):
     """
 
     def __init__(self, model: QueueingNetwork, method: str) -> None:
-        refuse_unknown(model.constructs, method, KNOWN_OF_NETWORKS.get(method, ()))
+        known = KNOWN_OF_NETWORKS.get(method, ())
+        refuse_unknown(model.constructs, method, known, KNOWN_OF_NETWORKS)
         self.model = model
         self.method = method
         self.network_layout = NetworkLayout(model)

@@ -80,7 +80,7 @@ def _solution(
     estimates = _NetworkEstimates(network_layout, planned_network, result)
     estimated_values = estimates.values()
     if result is not None:
-        check_departures(result, planned_network.counting_places)
+        check_departures(result, planned_network.lossy_chains)
     remarks = estimates.remarks()
     gradient = None
     first_time = estimated_values.get(f"response_time[{next(iter(network_layout.chains))}]")

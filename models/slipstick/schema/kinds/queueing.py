@@ -11,7 +11,7 @@ from typing import Annotated, Any, ClassVar, Literal, cast
 from pydantic import Discriminator, Field, Tag
 
 from slipstick.errors import Fault, ModelError, ModelFaultsError, SpecError
-from slipstick.expression.nodes import COUNT, Expr
+from slipstick.expression.nodes import COUNT, Expr, Number
 from slipstick.extensions import FUNCTIONS
 from slipstick.method.names import means_of
 from slipstick.model import network as networks
@@ -57,6 +57,7 @@ from slipstick.vocabulary import (
     BLOCKING,
     DISCIPLINES,
     REGION_BLOCKING,
+    ROUTES,
     STATION_DISCIPLINES,
     WAIT,
 )
@@ -236,7 +237,19 @@ class RouteSpec(Spec):
 
     source: Pair = Field(alias="from", description="class and station that are left")
     to: Target = Field(description="class and station that come next; out leaves the network")
-    probability: Probability = Field(description="share of the departures that take this route")
+    probability: Probability | None = Field(
+        None, description="share of the departures that take this route"
+    )
+    by: Annotated[str, one_of(ROUTES)] | None = Field(
+        None,
+        description="in the place of probabilities, for all routes out of a place: which of them is"
+        " taken, by the state of the stations that they lead to; "
+        + "; ".join(f"{name}: {title}" for name, title in ROUTES.items()),
+    )
+
+    def check_rules(self) -> None:
+        if (self.probability is None) == (self.by is None):
+            raise broken_rule("give a route its probability, or by: a rule", "probability")
 
 
 class QueueingNetworkSpec(ModelFileSpec):
@@ -382,8 +395,12 @@ def _build_customers(
 
 def _build_route(spec: RouteSpec, quantity_reader: QuantityReader, loc: Loc) -> networks.Route:
     target = None if isinstance(spec.to, str) else _class_and_station(spec.to)
+    source = _class_and_station(spec.source)
+    if spec.by is not None:
+        return networks.Route(source, target, Number(1.0), spec.by)
+    assert spec.probability is not None
     probability = quantity_reader.expr(spec.probability, (*loc, "probability"), COUNT)
-    return networks.Route(_class_and_station(spec.source), target, probability)
+    return networks.Route(source, target, probability)
 
 
 def _class_and_station(pair: list[str]) -> networks.Place:
@@ -494,7 +511,11 @@ def network_data(network: networks.QueueingNetwork) -> dict[str, Any]:
             {
                 "from": list(route.source),
                 "to": networks.OUT if route.target is None else list(route.target),
-                "probability": quantity_writer.written(route.probability),
+                **(
+                    {"by": route.by}
+                    if route.by
+                    else {"probability": quantity_writer.written(route.probability)}
+                ),
             }
             for route in network.routing
         ],

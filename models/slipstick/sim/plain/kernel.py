@@ -26,6 +26,7 @@ from slipstick.sim.deadlock import Wait
 from slipstick.sim.estimate import Layout, cycles_per_row
 from slipstick.sim.plain.event_loop import Action, EventLoop, LogTime, ObserveResource, Token
 from slipstick.sim.plain.stations import (
+    NEVER_WAITED,
     QueueStatistics,
     SimulatedLock,
     SimulatedPool,
@@ -328,26 +329,30 @@ class Kernel(EventLoop):
         now: float,
     ) -> bool:
         """Jump to one of several instructions, chosen in turn or by the number of customers present
-        at the resource of each.
+        at the resource of each, or by the work left there.
         """
         random_number = next(draw)
         jump_targets = self.plan.targets
-        present_by_option = [
-            self.resources[resource_number].present
-            for resource_number in jump_targets[
-                first_target + option_count : first_target + 2 * option_count
-            ]
+        resource_numbers = jump_targets[
+            first_target + option_count : first_target + 2 * option_count
+        ]
+        load_by_option: list[float] = [
+            self.stations[resource_number].work_per_server(now)
+            if rule == PickRule.LEAST_WORK
+            else self.resources[resource_number].present
+            for resource_number in resource_numbers
         ]
         if rule == PickRule.IN_TURN:
             option = self.tried[tally] % option_count
-        elif rule == PickRule.SHORTEST:
-            fewest = min(present_by_option)
-            tie_number = int(random_number * present_by_option.count(fewest))
-            option = [
+        elif rule in (PickRule.SHORTEST, PickRule.LEAST_WORK):
+            # Sums of times that differ by rounding are equal.
+            equal_load = min(load_by_option) + NEVER_WAITED * max(load_by_option)
+            least_loaded = [
                 option_index
-                for option_index, present_number in enumerate(present_by_option)
-                if present_number == fewest
-            ][tie_number]
+                for option_index, load in enumerate(load_by_option)
+                if load <= equal_load
+            ]
+            option = least_loaded[int(random_number * len(least_loaded))]
         else:
             # One random number selects one of the n (n - 1) ordered pairs of different resources.
             option, second_option = divmod(
@@ -355,9 +360,7 @@ class Kernel(EventLoop):
             )
             second_option += second_option >= option
             option = (
-                second_option
-                if present_by_option[second_option] < present_by_option[option]
-                else option
+                second_option if load_by_option[second_option] < load_by_option[option] else option
             )
         self.tried[tally] += 1
         token.pc = jump_targets[first_target + option]

@@ -87,14 +87,35 @@ class PatientQueue(QueueStatistics):
 
 
 class SimulatedStation(PatientQueue):
-    """Servers with a queue."""
+    """Servers with a queue.
 
-    __slots__ = ("beyond", "servers")
+    Attributes
+    ----------
+    work_asked, use_before : service asked for since the station was empty, and `use` at that
+        moment [s]
+    """
+
+    __slots__ = ("beyond", "servers", "use_before", "work_asked")
 
     def __init__(self, event_loop: EventLoop, plan: StationPlan) -> None:
         super().__init__(event_loop, plan.name)
         self.servers = plan.servers
-        self.beyond = 0.0
+        self.beyond = self.use_before = self.work_asked = 0.0
+
+    def add_work(self, work: float, now: float) -> None:
+        """Bring the integrals up to date, and count the work of a visit that begins."""
+        self.accumulate(now)
+        if not self.present:
+            self.work_asked = 0.0
+            self.use_before = self.use
+        self.work_asked += work
+
+    def work_per_server(self, now: float) -> float:
+        """Return the work of those present that is left, for each server [s]."""
+        if not self.present:
+            return 0.0
+        work_done = self.use + self.busy * (now - self.last) - self.use_before
+        return (self.work_asked - work_done) / self.servers
 
     def enter(self, token: Token, work: float, now: float) -> None:
         """Begin a visit that needs `work` seconds of a server."""
@@ -113,7 +134,7 @@ class Fcfs(SimulatedStation):
 
     def enter(self, token: Token, work: float, now: float) -> None:
         """Begin service, or queue."""
-        self.accumulate(now)
+        self.add_work(work, now)
         self.present += 1
         if self.busy < self.servers:
             self.busy += 1
@@ -130,6 +151,7 @@ class Fcfs(SimulatedStation):
 
     def leave_queue(self, token: Token, now: float) -> None:
         """Take a customer out of the queue."""
+        self.work_asked -= token.work
         self.queue.remove(token)
 
     def leave(self, token: Token, now: float) -> bool:
@@ -175,7 +197,7 @@ class Ordered(SimulatedStation):
         """Begin service, interrupting a customer that is served later where the discipline
         preempts, or queue.
         """
-        self.accumulate(now)
+        self.add_work(work, now)
         self.present += 1
         self.arrived += 1
         token.order = self.arrived
@@ -201,6 +223,7 @@ class Ordered(SimulatedStation):
 
     def leave_queue(self, token: Token, now: float) -> None:
         """Take a customer out of the queue."""
+        self.work_asked -= token.work
         self.queue.remove((token.key, token.order, token))
 
     def _begin_service(self, token: Token, now: float) -> None:
@@ -395,7 +418,7 @@ class Sharing(SimulatedStation):
 
     def enter(self, token: Token, work: float, now: float) -> None:
         """Add a customer to those that share the servers."""
-        self.accumulate(now)
+        self.add_work(work, now)
         # Only differences of the progress count: from 0 again they keep their digits.
         if not self.present_tokens:
             self.progress = self.weight = 0.0  # sums of weights carry roundings along

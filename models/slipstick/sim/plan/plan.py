@@ -123,6 +123,7 @@ class PickRule(IntEnum):
     SHORTEST = 0
     SHORTER_OF_TWO = 1
     IN_TURN = 2
+    LEAST_WORK = 3
 
 
 class Where(IntEnum):
