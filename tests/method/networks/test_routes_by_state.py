@@ -4,11 +4,13 @@ a small simulation of its own.
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from slipstick import Answer, Simulation, load, solve
-from slipstick.errors import ModelFaultsError, NoAnswerError
+from slipstick.errors import ModelFaultsError, NoAnswerError, SpecError
 from slipstick.expression.nodes import RATE, Parameter
 from slipstick.model.activity import attempt, pick, service
 from slipstick.model.network import (
@@ -235,24 +237,33 @@ def test_mistakes_are_named() -> None:
     )
 
 
-def test_files_say_it_by_one_word(tmp_path: object) -> None:
-    from pathlib import Path
+FILE = (
+    "queueing-network: 1\n"
+    "chains: {users: {classes: [jobs], arrivals: 1.4 /s, reference: [jobs, entry]}}\n"
+    "stations:\n"
+    "  entry: {discipline: is, service: {jobs: 0 s}}\n"
+    "  left: {service: {jobs: 1 s}}\n"
+    "  right: {service: {jobs: 1 s}}\n"
+    "routing:\n"
+    "- {from: [jobs, entry], to: [jobs, left], by: least-work}\n"
+    "- {from: [jobs, entry], to: [jobs, right], by: least-work}\n"
+    "- {from: [jobs, left], to: out, probability: 1}\n"
+    "- {from: [jobs, right], to: out, probability: 1}\n"
+)
 
-    file = Path(str(tmp_path)) / "routed.yaml"
-    file.write_text(
-        "queueing-network: 1\n"
-        "chains: {users: {classes: [jobs], arrivals: 1.4 /s, reference: [jobs, entry]}}\n"
-        "stations:\n"
-        "  entry: {discipline: is, service: {jobs: 0 s}}\n"
-        "  left: {service: {jobs: 1 s}}\n"
-        "  right: {service: {jobs: 1 s}}\n"
-        "routing:\n"
-        "- {from: [jobs, entry], to: [jobs, left], by: least-work}\n"
-        "- {from: [jobs, entry], to: [jobs, right], by: least-work}\n"
-        "- {from: [jobs, left], to: out, probability: 1}\n"
-        "- {from: [jobs, right], to: out, probability: 1}\n"
-    )
+
+def test_files_say_it_by_one_word(tmp_path: Path) -> None:
+    file = tmp_path / "routed.yaml"
+    file.write_text(FILE)
     model = load(str(file))
     assert isinstance(model, QueueingNetwork)
     assert [each.by for each in model.routing] == [LEAST_WORK, LEAST_WORK, "", ""]
     assert holds(time_of(simulated(model)), 1 / (1 - 0.49))
+
+
+@pytest.mark.parametrize("key", ["", ", probability: 0.5, by: shortest"])
+def test_files_say_one_of_probability_and_rule(tmp_path: Path, key: str) -> None:
+    file = tmp_path / "routed.yaml"
+    file.write_text(FILE.replace(", by: least-work", key))
+    with pytest.raises(SpecError, match="give a route its probability, or by: a rule"):
+        load(str(file))
