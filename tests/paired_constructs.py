@@ -48,6 +48,7 @@ from slipstick.vocabulary import (
     GEOMETRIC_COUNT,
     INTERRUPTIONS,
     KNOWN,
+    LEAST_WORK,
     MARKOV_CHAIN,
     RANKS,
     RATES,
@@ -111,6 +112,11 @@ def _turned_away(body: Activity, form: str) -> Activity:
 
 def _shorter(body: Activity, form: str) -> Activity:
     return pick(hold("left", body), hold("right", body))
+
+
+def _least_work(body: Activity, form: str) -> Activity:
+    first, second = (service(name, 0.4, scv=1.0) for name in ("one", "two"))
+    return pick(first >> body, second >> body, by=LEAST_WORK)
 
 
 def _several(body: Activity, form: str) -> Activity:
@@ -186,7 +192,9 @@ USES: Mapping[str, Use] = {
     ),
     "rates": Use(RATES, _with_rates, _rates),
     "weights": Use(WEIGHTS, _weighted, lambda form: {"shared": Station(1, "ps")}),
+    "weights at servers": Use(WEIGHTS, _weighted, lambda form: {"shared": Station(2, "ps")}),
     "shortest": Use(ROUTES_BY_STATE, _shorter, limited=False),
+    "least work": Use(ROUTES_BY_STATE, _least_work, limited=False),
     "several permits": Use(SEVERAL_PERMITS, _several, lambda form: {"units": Permits(3)}),
     "first of two": Use(EARLY_JOINS, _early),
     "send": Use(

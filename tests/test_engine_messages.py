@@ -410,10 +410,6 @@ SYSTEMS = [
         "step cpu has a weight, but cpu does not share its server; give a station the discipline ps",
     ),
     bad(
-        lambda: closed_model(service("cpu", 1.0, weight=2), 2, resources={"cpu": Station(2, "ps")}),
-        "step cpu has a weight, but cpu has several servers, of which a customer uses one at most; write rates by the number present in the place of servers",
-    ),
-    bad(
         lambda: Lock("spin"), "there is no lock 'spin'; known: fifo, tas, ttas, ticket, array, mcs"
     ),
     bad(

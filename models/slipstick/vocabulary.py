@@ -205,19 +205,6 @@ def contradicted_keys(discipline: str, is_written: Mapping[str, bool]) -> Iterat
         yield "servers", "rates say how fast the station is; leave servers out"
 
 
-def several_shared(station: str | None) -> str:
-    """Return why a station of several servers is not shared by weight.
-
-    Parameters
-    ----------
-    station : its name
-    """
-    return (
-        f"{station} has several servers, of which a customer uses one at most; write rates by the"
-        " number present in the place of servers"
-    )
-
-
 OVERTAKING_DISCIPLINES = DisciplineNames(lambda kind: kind.blind and kind.order != ARRIVAL)
 """Those by which customers overtake each other in the queue without regard to class.
 

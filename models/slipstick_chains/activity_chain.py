@@ -270,6 +270,11 @@ def _interrupts(station: Station) -> bool:
     return DISCIPLINES[station.discipline].preemptive
 
 
+def _limits_weights(station: Station) -> bool:
+    """Return whether a customer uses one of several servers at most, however large its weight."""
+    return station.capacity > 1 and not station.rates
+
+
 def _shares(station: Station) -> bool:
     return DISCIPLINES[station.discipline].shared
 
@@ -518,7 +523,18 @@ def _counts(states: _States, positions: Array) -> Iterator[tuple[tuple[str, str]
             station, served, weight = shared
             present = columns["present", station, None][positions].sum(axis=1)
             speed = states.speeds(station, kind)[present.astype(int)]
-            if weights := _weights(columns, station):
+            weights = _weights(columns, station)
+            resource = states.model.resources[station]
+            if isinstance(resource, Station) and _limits_weights(resource) and len(weights) > 1:
+                from slipstick.queueing.weighted_sharing import weighted_speeds
+
+                distinct_weights = [share for share, _ in weights]
+                counts = np.stack([number[positions].sum(axis=1) for _, number in weights])
+                speeds = weighted_speeds(
+                    np.array(distinct_weights)[:, None], counts, resource.capacity
+                )
+                speed = speeds[distinct_weights.index(weight)]
+            elif weights:
                 total_weight = sum(
                     share * number[positions].sum(axis=1) for share, number in weights
                 )
@@ -745,9 +761,7 @@ class _States:
         speed = 1.0
         if name:
             together = [step for step in serving if step.resource == name]
-            speed = self._speed(positions, name, len(together))
-            weights = sum(map(self._weight, together))
-            speed *= self._weight(self._nodes[number]) * len(together) / weights
+            speed = self._speed_of_service(positions, self._nodes[number], together)
         rate = (
             positions.count(positions[processor])
             * speed
@@ -762,6 +776,20 @@ class _States:
             ended = "leave" if word == "serve" else "go"
             next_positions.append((ends, ((ended, number, 0), remaining)))
         return rate, _in_place(positions, processor, next_positions)
+
+    def _speed_of_service(
+        self, positions: Sequence[Position], step: act.Step, together: Sequence[act.Step]
+    ) -> Any:
+        """Return the speed of a service that is under way together with others [1] [points]."""
+        weights = [self._weight(served) for served in together]
+        station = self._resources[step.resource]
+        if _limits_weights(station) and any(served.weight is not None for served in together):
+            from slipstick.queueing.weighted_sharing import weighted_speeds
+
+            speeds = weighted_speeds(np.stack(np.broadcast_arrays(*weights)), 1.0, station.capacity)
+            return speeds[together.index(step)]
+        speed = self._speed(positions, step.resource or "", len(together))
+        return speed * self._weight(step) * len(together) / sum(weights)
 
     def _speed(self, positions: Sequence[Position], name: str, serving: int) -> Any:
         """Return the speed of each of the services that are under way at a station [1]."""

@@ -307,6 +307,8 @@ def _resources(plan: Plan, layout: Layout) -> Rows:
             if station.rates
             else kinds.get(discipline.order, StationKind.ORDERED)
         )
+        if station.weighted:
+            row.kind = StationKind.WEIGHTED
         row.in_turn = bool(station.rates) and discipline.order == ARRIVAL
         row.last_first = discipline.order == REVERSE
         row.at_random = discipline.order == RANDOM

@@ -11,6 +11,7 @@ only at the file of the outermost function when it decides whether cached code i
 from __future__ import annotations
 
 import hashlib
+import math
 import os
 from collections.abc import Callable
 from importlib import import_module
@@ -285,11 +286,64 @@ def accumulate(s: State, r: Row, now: float) -> None:
     if r.kind != StationKind.FCFS:  # locks and most stations need one look at the kind
         if r.kind == StationKind.SHARED:
             r.progress += passed * rate(s, r)
+        elif r.kind == StationKind.WEIGHTED:
+            token = s.queue[r.queue, 0]
+            while token >= 0:
+                s.token[token].work -= passed * s.token[token].speed
+                token = s.token[token].next
         elif r.rates > 0 and s.queue[r.serving, 0] >= 0:
             s.token[s.queue[r.serving, 0]].work -= passed * pace(s, r)
     r.changed = now
     r.area += r.present * passed
     r.use += r.busy * passed
+
+
+@inlined
+def weigh_anew(s: State, r: Row, now: float) -> None:
+    """Compute the speeds of the customers of servers that are shared by weights, find which of them
+    leaves next, and plan when.
+    """
+    r.busy = min(r.present, r.servers)
+    if r.ticket >= 0:
+        s.token[r.ticket].event = -1
+    r.ticket = -1
+    servers_left = float(r.servers)
+    weight_left = 0.0
+    token = s.queue[r.queue, 0]
+    while token >= 0:
+        weight_left += s.token[token].weight
+        token = s.token[token].next
+    soonest = math.inf
+    token = s.queue[r.queue, 0]
+    while token >= 0:
+        t = s.token[token]
+        speed = servers_left * t.weight / weight_left
+        if speed >= 1.0:
+            servers_left -= 1.0
+            weight_left -= t.weight
+        t.speed = min(speed, 1.0)
+        time_left = max(t.work, 0.0) / t.speed
+        if time_left < soonest:
+            soonest = time_left
+            r.ticket = token
+        token = t.next
+    if r.ticket >= 0:
+        begin(s, r, r.ticket, now + soonest)
+
+
+@inlined
+def enter_weighted(s: State, r: Row, token: int, work: float, now: float) -> None:
+    """Add a customer to servers that are shared by weights, behind those of at least its weight."""
+    t = s.token[token]
+    t.work = t.requested = work
+    before = -1
+    current = s.queue[r.queue, 0]
+    while current >= 0 and s.token[current].weight >= t.weight:
+        before = current
+        current = s.token[current].next
+    put_between(s, r.queue, token, before, current)
+    r.present += 1
+    weigh_anew(s, r, now)
 
 
 @inlined
@@ -412,6 +466,8 @@ def enter(s: State, r: Row, token: int, work: float, now: float) -> None:
             s.queue[r.queue, 0] = merged(s, s.queue[r.queue, 0], token)
         r.present += 1
         share_anew(s, r, now)
+    elif r.kind == StationKind.WEIGHTED:
+        enter_weighted(s, r, token, work, now)
     else:
         enter_ordered(s, r, token, work, now)
         if r.rates > 0:
@@ -542,6 +598,12 @@ def leave(s: State, token: int, now: float) -> None:
             s.stats[r.waits] += t.waited
         else:
             t.waited = time_beyond_service(t, now)
+    elif r.kind == StationKind.WEIGHTED:
+        take_out(s, r.queue, token)
+        r.ticket = -1
+        t.weight = 1.0
+        weigh_anew(s, r, now)
+        t.waited = time_beyond_service(t, now)
     else:
         take_out(s, r.serving, token)
         if s.queue[r.queue, 0] < 0:

@@ -14,7 +14,7 @@ READY = 0
 EventKind = IntEnum("EventKind", "DELAYING SERVED AGAIN ABANDONING", start=0)
 """The event that is planned for a token."""
 
-StationKind = IntEnum("StationKind", "FCFS SHARED ORDERED", start=0)
+StationKind = IntEnum("StationKind", "FCFS SHARED ORDERED WEIGHTED", start=0)
 """How a station serves."""
 
 GroupKind = IntEnum("GroupKind", "CLOSED OPEN ONCE", start=0)
@@ -43,7 +43,7 @@ TOKEN = _columns(
     "pc customer group parent index destination label wait rank left latest before after passed"
     " turn next key order event event_kind station delayed child sibling subheap excludes permits"
     " elsewhere",
-    "since begun waited work requested finish last since_request place patience weight",
+    "since begun waited work requested finish last since_request place patience weight speed",
 )
 
 RESOURCE = _columns(

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from slipstick import Answer, Simulation, dump, load, solve
@@ -25,6 +26,7 @@ from slipstick.model.network import (
 )
 from slipstick.model.system import Model, Station, closed_model
 from slipstick.vocabulary import BOUNDS, EXACT, LINEARIZER, MARKOV_CHAIN, SIMULATION
+from slipstick_compiled.kernel import AVAILABLE
 
 WEIGHTS = {"gold": 4.0, "plain": 0.5}
 SERVICE = {"gold": 0.7, "plain": 0.4}
@@ -43,7 +45,14 @@ def shares(weights: dict[str, Any], rates: tuple[float, ...] = (), **keys: Any) 
 
 
 @pytest.mark.parametrize(
-    ("rates", "keys"), [((), {}), ((1.0, 1.6), {}), ((), {"scv": {"gold": 0.5, "plain": 3.0}})]
+    ("rates", "keys"),
+    [
+        ((), {}),
+        ((1.0, 1.6), {}),
+        ((), {"scv": {"gold": 0.5, "plain": 3.0}}),
+        ((), {"servers": 2}),
+        ((), {"servers": 3}),
+    ],
 )
 def test_the_chains_of_a_network_and_of_its_activity_are_the_same(
     rates: tuple[float, ...], keys: dict[str, Any]
@@ -197,11 +206,90 @@ def test_a_file_says_weights_by_parameters(tmp_path: Path) -> None:
     assert first == second
 
 
+def chain_by_hand(weights: tuple[float, float]) -> tuple[float, float]:
+    """Return the mean numbers at two shared servers of two processors of each of two groups, by
+    the balance of nine states: think 1 s, service as in `SERVICE`.
+
+    With three or four there, the heavier ones use a server each where their part would exceed it.
+    """
+    states = [(gold, plain) for gold in range(3) for plain in range(3)]
+    rates = np.zeros((9, 9))
+    for number, (gold, plain) in enumerate(states):
+        heavy, light = weights[0] * gold, weights[1] * plain
+        parts = (
+            [2 * weights[0] / (heavy + light), 2 * weights[1] / (heavy + light)]
+            if heavy + light
+            else [0, 0]
+        )
+        if gold + plain <= 2:
+            parts = [1.0, 1.0]
+        elif parts[0] >= 1:  # those of gold have a server each, and the plain ones the rest
+            parts = [1.0, (2 - gold) / plain if plain else 0.0]
+        speed = dict(zip(WEIGHTS, parts, strict=True))
+        for place, name, present in ((0, "gold", gold), (1, "plain", plain)):
+            for change, rate in ((1, 2.0 - present), (-1, present * speed[name] / SERVICE[name])):
+                after = (gold + change, plain) if place == 0 else (gold, plain + change)
+                if after in states:
+                    rates[number, states.index(after)] += rate
+    balance = rates.T - np.diag(rates.sum(axis=1))
+    balance[0] = 1.0
+    chances = np.linalg.solve(balance, np.eye(9)[0])
+    gold, plain = (float(chances @ np.array(states)[:, place]) for place in (0, 1))
+    return gold, plain
+
+
+def two_servers(weights: dict[str, Any], servers: int = 2) -> QueueingNetwork:
+    users = {name: closed_class(2, think_time=1.0) for name in WEIGHTS}
+    cpu = station(discipline="ps", service=SERVICE, weight=weights, servers=servers)
+    return network(users, {"cpu": cpu})
+
+
+@pytest.mark.parametrize("weights", [(4.0, 0.5), (1.5, 1.0), (3.0, 1.0)])
+def test_two_servers_are_shared_as_the_balance_by_hand_says(weights: tuple[float, float]) -> None:
+    model = two_servers(dict(zip(WEIGHTS, weights, strict=True)))
+    truth = chain_by_hand(weights)
+    settings = Simulation(seed=3, cycles=200_000 if AVAILABLE else 10_000, level=0.999)
+    for form in (model, lowered(model)):
+        found = solve(form, method=MARKOV_CHAIN)
+        assert value_of(found, "queue_length[cpu]") == pytest.approx(sum(truth), rel=1e-9)
+        drawn = solve(form, method=SIMULATION, simulation=settings).values["queue_length[cpu]"]
+        assert drawn.low is not None
+        assert drawn.high is not None
+        assert drawn.low <= sum(truth) <= drawn.high
+    by_class = solve(model, method=MARKOV_CHAIN)
+    for name, mean in zip(WEIGHTS, truth, strict=True):
+        assert value_of(by_class, f"queue_length[{name},cpu]") == pytest.approx(mean, rel=1e-9)
+
+
+def test_equal_weights_at_several_servers_are_none_and_enough_servers_make_no_difference() -> None:
+    equal, none = (
+        solve(two_servers(weights), method=MARKOV_CHAIN)
+        for weights in (dict.fromkeys(WEIGHTS, 3.0), {})
+    )
+    far, alone = (solve(two_servers(weights, 4), method=MARKOV_CHAIN) for weights in (WEIGHTS, {}))
+    for value in none.values:
+        assert equal[value] == pytest.approx(none[value], rel=1e-9)
+        assert far[value] == pytest.approx(alone[value], rel=1e-9)
+
+
+def test_both_kernels_share_several_servers_alike() -> None:
+    settings = (Simulation(seed=4, events=8_000, kernel=name) for name in ("plain", "compiled"))
+    plain, compiled = (
+        solve(two_servers(WEIGHTS), method=SIMULATION, simulation=each).values for each in settings
+    )
+    assert plain == compiled
+
+
+def test_slopes_at_several_weighted_servers_are_differences() -> None:
+    share = Parameter("share", COUNT, 1.5)
+    model = lowered(two_servers({"gold": share, "plain": 1.0}))
+    up, down = (solve(model, {"share": 1.5 + step}, method=MARKOV_CHAIN) for step in (1e-5, -1e-5))
+    middle = solve(model, method=MARKOV_CHAIN)
+    time = "time[plain]"
+    assert value_of(up, time) > value_of(middle, time) > value_of(down, time)
+
+
 WRONG: list[tuple[Callable[[], object], str]] = [
-    (
-        lambda: shares(WEIGHTS, servers=2),
-        "weights need one server: cpu has several servers, of which a customer uses one at most; write rates by the number present in the place of servers",
-    ),
     (lambda: shares({"gold": 0.0}), "the weight of gold at cpu must be above 0"),
     (lambda: shares({"silver": 2.0}), "there is no class 'silver'"),
     (

@@ -50,7 +50,6 @@ from slipstick.vocabulary import (
     WAIT,
     WEIGHTS,
     contradicted_keys,
-    several_shared,
 )
 
 OUT = "out"
@@ -145,8 +144,8 @@ class NetworkStation:
     timeout : constant time after which a customer whose service has not begun abandons the queue
         [s]
     distribution : of the service time, whose scv is then that of the class
-    weight : at a shared server: with several present each is served at a speed in proportion to its
-        weight; 1 by default [1]
+    weight : at shared servers: with more present than servers each is served at a speed in
+        proportion to its weight, up to that of one server; 1 by default [1]
     """
 
     discipline: str = "fcfs"
@@ -863,15 +862,13 @@ class _Inspection:
             yield from self._weight_faults(station_name, station)
 
     def _weight_faults(self, station_name: str, station: NetworkStation) -> Iterator[Fault]:
-        """Check that a station with weights is one shared server, and that they are above 0."""
+        """Check that a station with weights shares its servers, and that they are above 0."""
         path = ("stations", station_name, "weight")
         if not DISCIPLINES[station.discipline].shared:
             message = (
                 f"weights hold where the discipline is ps; {station_name} is {station.discipline}"
             )
             yield Fault(path, message, key=True)
-        elif station.servers > 1:
-            yield Fault(path, f"weights need one server: {several_shared(station_name)}", key=True)
         for class_name, weight in station.weight.items():
             if class_name in self._class_names and class_name not in station.visitors():
                 message = f"{class_name} has no service at {station_name}; leave its weight out"

@@ -112,7 +112,6 @@ from slipstick.vocabulary import (
     TRACES,
     UNLIMITED,
     contradicted_keys,
-    several_shared,
 )
 
 if TYPE_CHECKING:
@@ -1663,15 +1662,13 @@ class Model:
             )
 
     def _check_weight(self, step: Step) -> None:
-        """Raise if a weight is given where no single server is shared."""
+        """Raise if a weight is given where no server is shared."""
         station = self.resources.get(step.resource or "")
         if not (isinstance(station, Station) and DISCIPLINES[station.discipline].shared):
             raise ModelError(
                 f"step {step.name} has a weight, but {step.resource or 'a delay'} does not share"
                 " its server; give a station the discipline ps"
             )
-        if station.servers > 1:
-            raise ModelError(f"step {step.name} has a weight, but {several_shared(step.resource)}")
 
     def _check_pick(self, node: Pick) -> None:
         """Raise if an option of a pick does not begin at a resource with a queue."""

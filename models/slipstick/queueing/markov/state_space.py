@@ -742,6 +742,7 @@ class SharedServers(ServedByPhase):
     ranks : rank of each class, all different, the lowest served first with preemption; None where
         all share
     weights : of each class; None where all share alike [1]
+    servers : of which a customer uses one at most, where weights hold; None with rates [1]
     """
 
     def __init__(
@@ -751,17 +752,23 @@ class SharedServers(ServedByPhase):
         speed: Array | None,
         ranks: Mapping[int, int] | None = None,
         weights: Mapping[int, complex] | None = None,
+        servers: int | None = None,
     ) -> None:
         super().__init__(times, classes, speed)
         self.ranks = ranks
         self.weights = weights
+        self.servers = servers
 
     def _work_by_column(self, rows: Rows) -> Array:
         customer_counts = rows.sum(axis=1, dtype=np.int64)
         if self.weights is not None:
-            weight_by_column: Array = rows * np.array(
-                [self.weights[class_index] for class_index, _ in self.class_phases]
-            )
+            weights = np.array([self.weights[class_index] for class_index, _ in self.class_phases])
+            if self.servers is not None and self.servers > 1:
+                from slipstick.queueing.weighted_sharing import weighted_speeds
+
+                speeds = weighted_speeds(weights[:, None], rows.T, self.servers)
+                return np.asarray(rows * speeds.T)
+            weight_by_column: Array = rows * weights
             weight_sum = np.where(customer_counts == 0, 1.0, weight_by_column.sum(axis=1))
             return (self.total_speed(customer_counts) / weight_sum)[:, None] * weight_by_column
         if self.ranks is None:
@@ -1112,7 +1119,8 @@ def station_state(
     servers = min(servers, most_present)
     speed = np.arange(servers + 1.0) if rates is None else np.concatenate([[0.0], rates])
     if discipline.shared:
-        return SharedServers(times, classes, speed, weights=weights)
+        servers_of_weights = servers if rates is None else None
+        return SharedServers(times, classes, speed, weights=weights, servers=servers_of_weights)
     # Of one class in one phase the number present does not depend on who is served.
     if sum(time.phases for time in times.values()) <= 1 and not impatient:
         return SharedServers(times, classes, speed)

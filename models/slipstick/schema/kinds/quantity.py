@@ -433,8 +433,8 @@ RATES_IN_WORDS = (
 )
 Weight = Annotated[Given | Formula, Quantity(COUNT, least=None, above=0.0, formula=True)]
 WEIGHT_IN_WORDS = (
-    "at a station with the discipline ps: with several present each is served at a speed in"
-    " proportion to its weight; 1 by default"
+    "at a station with the discipline ps: with more present than servers each is served at a speed"
+    " in proportion to its weight, up to that of one server; 1 by default"
 )
 TimeOrFormula = Annotated[Given | Formula, Quantity(TIME, formula=True)]
 CountFormula = Annotated[Given | Formula, Quantity(COUNT, formula=True)]

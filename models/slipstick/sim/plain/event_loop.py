@@ -35,7 +35,7 @@ class Token:
         and the planned end
     patience, elsewhere : at a station, how long a queue is waited in (-1: without a limit) [s], and
         the instruction after that
-    weight : at a shared station [1]
+    weight, speed : at a shared station; the speed only where each customer has its own [1]
     cause : the customer that ended the wait
     since_request, excludes, permits : at a lock, time of the request [s], whether no other may hold
         it at the same time, and how many permits are taken
@@ -70,6 +70,7 @@ class Token:
     event_cell: list[Token | None] = field(default_factory=list)
     patience: float = -1.0
     weight: float = 1.0
+    speed: float = 1.0
     elsewhere: int = 0
     cause: int | None = None
     since_request: float = 0.0

@@ -6,6 +6,7 @@ holds exactly on the sample path: mean number present = rate of departures x mea
 
 from __future__ import annotations
 
+import math
 from bisect import insort
 from collections import deque
 from heapq import heappop, heappush
@@ -469,6 +470,86 @@ class Sharing(SimulatedStation):
         return self.event_loop.served(token, now)
 
 
+class WeightedServers(SimulatedStation):
+    """Several servers that are shared by weights, of which each customer uses one at most.
+
+    Each customer has its own part of the service, so that the work left of all is brought up to
+    date at each arrival and departure. `present_tokens` has the largest weight first, and of equal
+    ones the one that came first.
+    """
+
+    __slots__ = ("event_cell", "present_tokens")
+
+    def __init__(self, event_loop: EventLoop, plan: StationPlan) -> None:
+        super().__init__(event_loop, plan)
+        self.present_tokens: list[Token] = []
+        self.event_cell: list[Token | None] = [None]
+
+    def accumulate(self, now: float) -> None:
+        """Bring the integrals and the work left up to date."""
+        elapsed = now - self.last
+        for token in self.present_tokens:
+            token.work -= elapsed * token.speed
+        super().accumulate(now)
+
+    def _set_speeds(self) -> None:
+        """Compute the speed of each customer: its part by weight of the servers that those with
+        larger weights leave, up to one server.
+        """
+        servers_left = float(self.servers)
+        weight_left = 0.0
+        for token in self.present_tokens:
+            weight_left += token.weight
+        for token in self.present_tokens:
+            speed = servers_left * token.weight / weight_left
+            if speed >= 1:
+                servers_left -= 1
+                weight_left -= token.weight
+            token.speed = min(speed, 1.0)
+
+    def enter(self, token: Token, work: float, now: float) -> None:
+        """Add a customer to those that share the servers."""
+        self.add_work(work, now)
+        token.work = token.requested = work
+        place = len(self.present_tokens)
+        while place and self.present_tokens[place - 1].weight < token.weight:
+            place -= 1
+        self.present_tokens.insert(place, token)
+        self._plan_departure(now)
+
+    def _plan_departure(self, now: float) -> None:
+        """Plan the next departure again after the customers present have changed."""
+        self.present = len(self.present_tokens)
+        self.busy = min(self.present, self.servers)
+        self.event_cell[0] = None
+        self._set_speeds()
+        next_time, next_to_leave = math.inf, None
+        for token in self.present_tokens:
+            time_left = max(token.work, 0.0) / token.speed
+            if time_left < next_time:
+                next_time, next_to_leave = time_left, token
+        if next_to_leave is not None:
+            self.event_cell = [next_to_leave]
+            heappush(
+                self.event_loop.heap,
+                (now + next_time, self.event_loop.order(), self._end, self.event_cell),
+            )
+
+    def _end(self, event_cell: list[Token | None], now: float) -> bool:
+        """End the visit of the customer that is done first, unless its departure was planned anew."""
+        token = event_cell[0]
+        if token is None:
+            return False
+        self.accumulate(now)
+        self.done += 1
+        self.present_tokens.remove(token)
+        token.cause = None
+        token.weight = 1.0
+        self._plan_departure(now)
+        token.waited = time_beyond_service(token, now)
+        return self.event_loop.served(token, now)
+
+
 def time_beyond_service(token: Token, now: float) -> float:
     """Return the waiting time: the time present beyond the service requested [s]."""
     time_present = now - token.since
@@ -481,6 +562,8 @@ def make_station(event_loop: EventLoop, plan: StationPlan) -> SimulatedStation:
     order = DISCIPLINES[plan.discipline].order
     # Where the speed depends on the number present, services change their pace also in order of
     # arrival.
+    if plan.weighted:
+        return WeightedServers(event_loop, plan)
     if plan.rates:
         return (Sharing if order in (ARRIVAL, SHARED) else Paced)(event_loop, plan)
     station_types: dict[str, type[SimulatedStation]] = {

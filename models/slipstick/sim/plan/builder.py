@@ -297,6 +297,12 @@ class Builder:
                 " all of the server, give the station the discipline priority-preemptive"
             )
 
+    def _with_weights(self, station: StationPlan) -> StationPlan:
+        """Return the plan of a station that says whether weights share its servers."""
+        least_weight, greatest_weight = self._weights.get(station.name, (1.0, 1.0))
+        is_weighted = station.servers > 1 and least_weight < greatest_weight
+        return replace(station, weighted=True) if is_weighted else station
+
     def draw_destination(self, customers: int, stream: str) -> None:
         """Write the instruction that chooses another customer at random as the destination of the
         requests that follow.
@@ -924,7 +930,7 @@ class Builder:
             code=tuple(map(tuple, self._code)),
             groups=tuple(self._groups),
             draws=draws,
-            stations=tuple(self._stations),
+            stations=tuple(map(self._with_weights, self._stations)),
             locks=locks,
             pools=tuple(self._pools.values()),
             barriers=tuple(self._barriers),

@@ -158,12 +158,14 @@ class StationPlan:
     discipline : one of `slipstick.vocabulary.SIMULATED_DISCIPLINES`
     rates : total speed of service with 1, 2, 3 ... customers present, the last for more; empty with
         servers of speed 1 [1]
+    weighted : several servers are shared by weights, of which each customer uses one at most
     """
 
     name: str
     servers: int = 1
     discipline: str = "fcfs"
     rates: tuple[float, ...] = ()
+    weighted: bool = False
 
     def __post_init__(self) -> None:
         if self.discipline not in SIMULATED_DISCIPLINES:
