@@ -782,11 +782,13 @@ class _States:
     ) -> Any:
         """Return the speed of a service that is under way together with others [1] [points]."""
         weights = [self._weight(served) for served in together]
-        station = self._resources[step.resource]
+        station = self._resources[step.resource or ""]
         if _limits_weights(station) and any(served.weight is not None for served in together):
             from slipstick.queueing.weighted_sharing import weighted_speeds
 
-            speeds = weighted_speeds(np.stack(np.broadcast_arrays(*weights)), 1.0, station.capacity)
+            each_weight = np.stack(np.broadcast_arrays(*weights))
+            ones = np.ones_like(each_weight)
+            speeds = weighted_speeds(each_weight, ones, station.capacity)
             return speeds[together.index(step)]
         speed = self._speed(positions, step.resource or "", len(together))
         return speed * self._weight(step) * len(together) / sum(weights)

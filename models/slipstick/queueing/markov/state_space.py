@@ -766,7 +766,7 @@ class SharedServers(ServedByPhase):
             if self.servers is not None and self.servers > 1:
                 from slipstick.queueing.weighted_sharing import weighted_speeds
 
-                speeds = weighted_speeds(weights[:, None], rows.T, self.servers)
+                speeds = weighted_speeds(weights[:, None], rows.T.astype(float), self.servers)
                 return np.asarray(rows * speeds.T)
             weight_by_column: Array = rows * weights
             weight_sum = np.where(customer_counts == 0, 1.0, weight_by_column.sum(axis=1))
