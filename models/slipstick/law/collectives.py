@@ -18,7 +18,7 @@ Thakur, Rabenseifner and Gropp, International Journal of High Performance Comput
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
 
@@ -49,6 +49,15 @@ SWITCH = (
     " multiprocessor collectives, ISCA 2020; Graham and others, SHARP, COMHPC 2016"
 )
 
+NEAR_FIRST, PARTS, RING, SHIFT = "near-first", "parts", "ring", "shift"
+"""In which order a rank meets the others, where ranks fill one node after the other.
+
+near-first: at distances 1, 2, 4 and so on, first those of its node, with all that these alone would
+move; parts: the same, with the parts of the ranks of its node only; ring: its two neighbours, of
+which one rank of a node has one in another node; shift: ranks at all distances in turn, of both
+kinds in each round.
+"""
+
 Figures = Callable[[Expr, Expr], tuple[Like, Expr, Expr]]
 """From ranks [1] and size [B]: rounds [1], bytes moved [B] and bytes combined [B]."""
 
@@ -77,6 +86,7 @@ class CollectiveAlgorithm:
     operation, name : what it does, and how it is called
     figures : rounds, bytes moved and bytes combined, from ranks and size
     in_switch : the switch combines the parts and moves bytes at a rate of its own
+    order : in which a rank meets the others, one of `NEAR_FIRST`, `PARTS`, `RING` and `SHIFT`
     check : time of 6 ranks, 6 MB, 1 us a message, 1 ns to move and 0.1 ns to combine a byte, by
         hand [s]
     check_of_eight : the same of 8 ranks, where the algorithm differs for powers of 2 [s]
@@ -87,6 +97,7 @@ class CollectiveAlgorithm:
     figures: Figures
     check: float
     in_switch: bool = False
+    order: str = ""
     check_of_eight: float | None = None
 
     @property
@@ -236,13 +247,19 @@ ALGORITHMS = (
     CollectiveAlgorithm("reduce", "rabenseifner", partial(_figures_by_rabenseifner, 1), 0.017105),
     CollectiveAlgorithm("allreduce", "tree", partial(_figures_by_tree, 2), 0.037806),
     CollectiveAlgorithm(
-        "allreduce", "recursive-doubling", _figures_by_doubling, 0.025804, check_of_eight=0.019803
+        "allreduce",
+        "recursive-doubling",
+        _figures_by_doubling,
+        0.025804,
+        order=NEAR_FIRST,
+        check_of_eight=0.019803,
     ),
     CollectiveAlgorithm(
         "allreduce",
         "rabenseifner",
         partial(_figures_by_rabenseifner, 2),
         0.023106,
+        order=NEAR_FIRST,
         check_of_eight=0.011031,
     ),
     CollectiveAlgorithm(
@@ -250,16 +267,21 @@ ALGORITHMS = (
         "ring",
         partial(_figures_by_parts, lambda p: 2 * _rounds_of_ring(p), 2),
         0.01051,
+        order=RING,
     ),
     CollectiveAlgorithm("allreduce", "in-switch", _figures_by_switch, 0.007002, in_switch=True),
     CollectiveAlgorithm(
         "allreduce", "switch-tree", _figures_by_switch_tree, 0.006002, in_switch=True
     ),
     CollectiveAlgorithm(
-        "allgather", "recursive-doubling", partial(_figures_by_parts, _rounds, 1), 0.005003
+        "allgather",
+        "recursive-doubling",
+        partial(_figures_by_parts, _rounds, 1),
+        0.005003,
+        order=PARTS,
     ),
     CollectiveAlgorithm(
-        "allgather", "ring", partial(_figures_by_parts, _rounds_of_ring, 1), 0.005005
+        "allgather", "ring", partial(_figures_by_parts, _rounds_of_ring, 1), 0.005005, order=RING
     ),
     CollectiveAlgorithm(
         "reduce-scatter", "recursive-halving", partial(_figures_by_parts, _rounds, 1), 0.005503
@@ -268,10 +290,18 @@ ALGORITHMS = (
         "reduce-scatter", "ring", partial(_figures_by_parts, _rounds_of_ring, 1), 0.005505
     ),
     CollectiveAlgorithm(
-        "alltoall", "bruck", lambda p, n: (_rounds(p), _rounds(p) * (n / 2), n), 0.009003
+        "alltoall",
+        "bruck",
+        lambda p, n: (_rounds(p), _rounds(p) * (n / 2), n),
+        0.009003,
+        order=NEAR_FIRST,
     ),
     CollectiveAlgorithm(
-        "alltoall", "pairwise", partial(_figures_by_parts, _rounds_of_ring, 1), 0.005005
+        "alltoall",
+        "pairwise",
+        partial(_figures_by_parts, _rounds_of_ring, 1),
+        0.005005,
+        order=PARTS,
     ),
     CollectiveAlgorithm("barrier", "dissemination", lambda p, n: (_rounds(p), 0 * n, n), 3e-6),
 )
@@ -284,3 +314,49 @@ COLLECTIVE_LAWS = tuple(
     algorithm.law for algorithm in ALGORITHMS if algorithm.operation != "barrier"
 )
 """Their laws; that of the barrier is `slipstick_laws.synchronization.DISSEMINATION_BARRIER`."""
+
+
+@dataclass(frozen=True)
+class LibraryRule:
+    """The algorithm that a library takes for messages up to a size.
+
+    Parameters
+    ----------
+    up_to : the largest size: of all-reduce the vector, of all-gather the vector of all ranks, of
+        all-to-all what a rank sends to another [B]; None: of any size
+    algorithm : its name
+    order : how ranks meet, where it differs from the algorithm's own
+    """
+
+    up_to: int | None
+    algorithm: str
+    order: str = ""
+
+
+LIBRARIES: Mapping[str, Mapping[str, tuple[LibraryRule, ...]]] = {
+    "open-mpi": {
+        "allreduce": (LibraryRule(9999, "recursive-doubling"), LibraryRule(None, "ring")),
+        # Beyond 50 kB even numbers of ranks exchange with two neighbours, which moves what a ring
+        # moves in half of the messages; it is taken as a ring.
+        "allgather": (LibraryRule(49_999, "recursive-doubling"), LibraryRule(None, "ring")),
+        # Up to 3,000 B all messages are started at once, beyond that one partner after the other
+        # at growing distance: both cost a rank the same software and bytes.
+        "alltoall": (LibraryRule(199, "bruck"), LibraryRule(None, "pairwise", SHIFT)),
+    },
+    "mpich": {
+        "allreduce": (LibraryRule(2048, "recursive-doubling"), LibraryRule(None, "rabenseifner")),
+        "allgather": (LibraryRule(524_287, "recursive-doubling"), LibraryRule(None, "ring")),
+        # Up to 32 KiB all messages are started at once; beyond that partners differ in one pattern
+        # of bits, so that all ranks of a node have theirs inside, or all outside.
+        "alltoall": (
+            LibraryRule(256, "bruck"),
+            LibraryRule(32_768, "pairwise", SHIFT),
+            LibraryRule(None, "pairwise"),
+        ),
+    },
+}
+"""The algorithms that libraries choose by size, as they come, for many ranks, a power of two.
+
+Sources: Open MPI 4.0, coll_tuned_decision_fixed.c; MPICH 3.3, defaults of the control variables of
+src/mpi/coll.
+"""

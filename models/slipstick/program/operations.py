@@ -20,6 +20,7 @@ from dataclasses import dataclass, replace
 
 from slipstick.errors import ModelError, did_you_mean
 from slipstick.expression.nodes import (
+    BYTES,
     TIME,
     Expr,
     Like,
@@ -31,7 +32,15 @@ from slipstick.expression.nodes import (
     select,
     total,
 )
-from slipstick.law.collectives import ALGORITHMS, CollectiveAlgorithm
+from slipstick.law.collectives import (
+    ALGORITHMS,
+    LIBRARIES,
+    PARTS,
+    RING,
+    SHIFT,
+    CollectiveAlgorithm,
+    LibraryRule,
+)
 from slipstick.law.network import ADAPTER_LATENCY, PROTOCOL_TIME, SWITCH_LATENCY, WIRE_TIME
 from slipstick.model.activity import Step, choose, delay, fork, repeat, service, then
 from slipstick.model.machine import LinearCost, Machine, Network, Node
@@ -242,6 +251,9 @@ class MachineOperations:
         """
         if task.algorithm == LEVELS:
             return self._in_levels(task, node)[0]
+        library_rules = LIBRARIES.get(node.collectives, {}).get(task.operation)
+        if task.algorithm == BEST and library_rules:
+            return self._chosen_by_library(task, node, library_rules)
         # An algorithm that ignores nodes makes all ranks of a node send through its adapters in
         # every round.
         messages_at_once = maximum(1, _messages_of_adapter(node, task.ranks))
@@ -258,6 +270,88 @@ class MachineOperations:
         return choose(
             (adapter_for_each, fastest), (1 - adapter_for_each, _fastest(flat_algorithms)[0])
         )
+
+    def _chosen_by_library(
+        self, task: Collective, node: Node, rules: tuple[LibraryRule, ...]
+    ) -> Activity:
+        """Return a collective operation by the algorithm that a library takes for its size."""
+        size = task.size / task.ranks if task.operation == "alltoall" else task.size
+        *shorter_rules, last_rule = rules
+        activity = self._in_nodes(task, node, last_rule)
+        for rule in reversed(shorter_rules):
+            assert rule.up_to is not None
+            is_short = select(size, Number(float(rule.up_to), BYTES), 1, 0)
+            activity = choose(
+                (is_short, self._in_nodes(task, node, rule)), (1 - is_short, activity)
+            )
+        return activity
+
+    def _in_nodes(self, task: Collective, node: Node, rule: LibraryRule) -> Activity:
+        """Return an algorithm over ranks that fill one node after the other, by the order in which
+        a rank meets the others.
+        """
+        algorithm = next(
+            candidate
+            for candidate in _algorithms_of(task.operation)
+            if candidate.name == rule.algorithm
+        )
+        operations = self._renamed(f"{rule.algorithm}-{rule.up_to or 'long'}")
+        figures = algorithm.figures(task.ranks, task.size)
+        rounds, combined_bytes = as_expr(figures[0]), figures[2]
+        message_size = figures[1] / maximum(1, rounds)
+        order = rule.order or algorithm.order
+        if order == SHIFT:
+            crossing_messages = maximum(1, _messages_of_adapter(node, task.ranks))
+            message_steps = operations._message_steps(message_size, "network", crossing_messages)
+            activity = repeat(rounds, then(*message_steps))
+        elif order == RING:
+            activity = repeat(rounds, operations._round_of_ring(message_size, node))
+        else:
+            activity = operations._inside_first(algorithm, task, node, order)
+        if task.combine is None or not algorithm.combines:
+            return activity
+        return activity >> operations._delay_step(
+            "combine", combined_bytes * task.combine, "application"
+        )
+
+    def _inside_first(
+        self, algorithm: CollectiveAlgorithm, task: Collective, node: Node, order: str
+    ) -> Activity:
+        """Return the rounds inside a node, whose messages share its memory, and those between
+        nodes, whose messages share its adapters.
+
+        Bruck's rounds at distances below the size of a node are taken as inside, though some of
+        their messages cross: an approximation for short messages, which the study collectives
+        shows.
+        """
+        all_rounds, all_bytes, _ = algorithm.figures(task.ranks, task.size)
+        inside_size = task.size * (node.processors / task.ranks) if order == PARTS else task.size
+        inside_figures = algorithm.figures(node.processors, inside_size)
+        inside_rounds, inside_bytes = as_expr(inside_figures[0]), inside_figures[1]
+        # Ranks beyond a power of two may cost a node more rounds than they cost all.
+        between_rounds = maximum(0, as_expr(all_rounds) - inside_rounds)
+        between_bytes = maximum(0 * all_bytes, all_bytes - inside_bytes)
+        inside_steps = self._renamed("inside")._message_steps(
+            inside_bytes / maximum(1, inside_rounds), "node", _messages_inside(node)
+        )
+        between_steps = self._renamed("between")._message_steps(
+            between_bytes / maximum(1, between_rounds),
+            "network",
+            node.processors / minimum(node.processors, node.adapters),
+        )
+        inside_activity = repeat(inside_rounds, then(*inside_steps))
+        return inside_activity >> repeat(between_rounds, then(*between_steps))
+
+    def _round_of_ring(self, size: Expr, node: Node) -> Activity:
+        """Return a round of a ring: all messages but one of a node are inside it, one crosses an
+        adapter at the same time, and the longer decides.
+        """
+        inside_steps = self._renamed("inside")._message_steps(size, "node", _messages_inside(node))
+        between_steps = self._renamed("between")._message_steps(size, "network")
+        inside_time, between_time = (
+            total((step.time for step in steps), TIME) for steps in (inside_steps, between_steps)
+        )
+        return _longest((then(*inside_steps), inside_time), (then(*between_steps), between_time))[0]
 
     def _in_levels(self, task: Collective, node: Node) -> tuple[Activity, Expr]:
         """Return a collective operation that works inside nodes and between them at the same time,
@@ -502,6 +596,11 @@ def _messages_of_adapter(node: Node, ranks: Expr) -> Expr:
     """
     outside_probability = maximum(0, ranks - node.processors) / maximum(1, ranks - 1)
     return node.processors * outside_probability / minimum(node.processors, node.adapters)
+
+
+def _messages_inside(node: Node) -> Expr | None:
+    """Return the number of messages that share the memory of a node in a round, if they do."""
+    return node.processors if node.network.medium == "shared" else None
 
 
 def _algorithms_of(operation: str) -> list[CollectiveAlgorithm]:

@@ -1002,7 +1002,8 @@ def _notes_of_machine(
             f"{node_processors:g} processors of a node share {node_adapters:g} {adapter_noun}"
             " (machine.node.adapters): a"
             " collective operation pairs ranks in no order of nodes, and their messages cross the"
-            " adapter one after the other; one that knows the nodes is algorithm: levels"
+            " adapter one after the other, unless collectives: of the node names levels or a"
+            " library, or the operation algorithm: levels"
         )
 
 

@@ -288,6 +288,50 @@ def test_a_library_that_knows_nodes_is_said_of_the_machine_or_the_operation(
     assert times["named"] == pytest.approx(2 * 31 / 32 * 64e6 / 20e9, rel=0.05)
 
 
+@pytest.mark.parametrize(
+    ("library", "item", "expected"),
+    [
+        (
+            "open-mpi",
+            "{collective: allreduce, size: 8 kB}",
+            5 * (0.5e-6 + 32 * 8e3 / 20e9) + 1e-6 + 32 * 8e3 / 10e9,
+        ),
+        ("open-mpi", "{collective: allreduce, size: 64 MB}", 126 * (0.5e-6 + 32 * 1e6 / 20e9)),
+        (
+            "mpich",
+            "{collective: allreduce, size: 64 MB}",
+            10 * 0.5e-6 + 32 * 2 * 62e6 / 20e9 + 2e-6 + 32 * 2 * 1e6 / 10e9,
+        ),
+        (
+            "mpich",
+            "{collective: allgather, size: 64 kB}",
+            5 * 0.5e-6 + 32 * 31e3 / 20e9 + 1e-6 + 32 * 32e3 / 10e9,
+        ),
+        (
+            "mpich",
+            "{collective: alltoall, size: 64 MB}",
+            31 * (0.5e-6 + 32 * 1e6 / 20e9) + 32 * (1e-6 + 32 * 1e6 / 10e9),
+        ),
+        (
+            "mpich",
+            "{collective: alltoall, size: 6400 B}",
+            5 * (0.5e-6 + 32 * 3200 / 20e9) + 1e-6 + 32 * 3200 / 10e9,
+        ),
+        ("open-mpi", "{collective: alltoall, size: 64 MB}", 63e-6 + 32 * 32e6 / 10e9),
+    ],
+)
+def test_a_library_chooses_by_size_and_its_ranks_fill_nodes(
+    tmp_path: Path, library: str, item: str, expected: float
+) -> None:
+    shared = SHARED.rstrip().removesuffix("}") + ", medium: shared}\n"
+    machine = tmp_path / "library.yaml"
+    machine.write_text(f"{shared}  collectives: {library}\n")
+    head = f"activity: 1\nmachine: {machine}\npopulation: {{processors: 64}}\ncycle:\n"
+    answer = solve(activity(tmp_path, item, head=head))
+    assert answer["time"] == pytest.approx(expected, rel=1e-9)
+    assert any(f"the algorithm that {library} takes for its size" in note for note in answer.notes)
+
+
 def test_arithmetic_takes_the_longer_of_computing_and_memory_traffic(tmp_path: Path) -> None:
     item = "{flops: 794.5e9, bytes: moved}"
     head = HEAD.replace("cycle:", "parameters: {moved: 1 GB}\ncycle:")

@@ -31,7 +31,7 @@ from slipstick.expression.nodes import (
     zero,
 )
 from slipstick.extensions import FUNCTIONS, Registry
-from slipstick.law.collectives import ALGORITHMS, OPERATIONS
+from slipstick.law.collectives import ALGORITHMS, LIBRARIES, OPERATIONS
 from slipstick.method.names import means_of
 from slipstick.model import activity as activities
 from slipstick.model import system
@@ -1025,11 +1025,15 @@ class CollectiveSpec(OperationSpec):
         if ranks is None:
             raise ModelError(f"{self.collective} needs its ranks here; write ranks: N")
         # Ranks that fill node after node mix two networks, for which no closed form is exact.
-        if "placement" not in values and operations.machine.node is not None:
-            reader.estimates[
-                "a collective operation over nodes is estimated: inside and between nodes overlap"
-                " wholly, and ranks that share an adapter are paired in no order of nodes"
-            ] = None
+        node = operations.machine.node
+        if "placement" not in values and node is not None:
+            assumption = (
+                f"by the algorithm that {node.collectives} takes for its size, as it comes"
+                if node.collectives in LIBRARIES
+                else "inside and between nodes overlap wholly, and ranks that share an adapter are"
+                " paired in no order of nodes"
+            )
+            reader.estimates[f"a collective operation over nodes is estimated: {assumption}"] = None
         collective_options = (values["algorithm"], values.get("placement"), values.get("combine"))
         return operations.collective(
             self.collective, values.get("size", zero(BYTES)), ranks, *collective_options

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from slipstick.expression.nodes import BYTES, TIME, TIME_PER_BYTE, Dimension, Parameter
-from slipstick.law.collectives import ALGORITHMS
+from slipstick.law.collectives import ALGORITHMS, LIBRARIES
 from slipstick.model import machine as hardware
 from slipstick.schema.kinds.constraints import Name, Note, broken_rule, one_of
 from slipstick.schema.kinds.quantity import (
@@ -316,12 +316,14 @@ class NodeSpec(Spec):
         description="the network between them: its name in the catalogue, a file, or in place",
         json_schema_extra=_allow_network_name,
     )
-    collectives: Annotated[str, one_of((FLAT, LEVELS))] | None = Field(
+    collectives: Annotated[str, one_of((FLAT, LEVELS, *LIBRARIES))] | None = Field(
         None,
         description=(
             "what the library of collective operations knows of nodes: flat, nothing, ranks are"
             " paired in no order of nodes; levels, it works inside nodes and between them at the"
-            " same time; by default levels where each processor has an adapter, else flat"
+            " same time; open-mpi or mpich, the algorithms that this library takes for the size, with"
+            " ranks that fill one node after the other; by default levels where each processor has"
+            " an adapter, else flat"
         ),
     )
 
