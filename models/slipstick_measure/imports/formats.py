@@ -52,7 +52,12 @@ IMPORTS: Mapping[str, ImportFormat] = Registry(
             _has("^(Final|GFLOP/s|Machine) Summary::|^HPCG-Benchmark-[0-9.]+:|^final = [0-9.]+ GF"),
             hpcg_spec,
         ),
-        "mlc": ImportFormat(_has("^Measuring (idle latencies|Loaded Latencies)"), mlc_spec),
+        "mlc": ImportFormat(
+            _has(
+                r"(?:^|.*)(?:Memory Latency Checker - v|^Measuring (?:idle latencies|Loaded Latencies))"
+            ),
+            mlc_spec,
+        ),
         "perf-stat": ImportFormat(perf.is_perf_stat, lambda reading, base: counters_spec(reading)),
         "jsim": ImportFormat(_has(r"<sim\b"), lambda reading, base: jsim_spec(reading)),
         "jmva": ImportFormat(

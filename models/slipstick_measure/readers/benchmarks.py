@@ -257,6 +257,10 @@ def _read_functions(
     counter = next(
         (name for name in ("items_per_second", "bytes_per_second") if _all_have(rows, name)), ""
     )
+    if counter and any(_by_processor_time(row) for row in rows):
+        counter = ""
+        why = "rates count the processor time of all threads, so the times are read"
+        reading.odd(1, "process_time", why)
     repetitions: dict[Coordinates, int] = {}
     multiplied = False
     # Threads that the function starts itself are an argument; the library then counts one.
@@ -284,7 +288,8 @@ def _read_functions(
             work = "items/s" if counter == "items_per_second" else "B/s"
             reading.add(line, coordinates, "throughput", str(row[counter]), work)
         elif wall or where.p == 1:
-            reading.add(line, coordinates, "cycle", str(row.get("real_time", "")), unit)
+            metric = "cycle" if threaded else "time"
+            reading.add(line, coordinates, metric, str(row.get("real_time", "")), unit)
         else:
             time = reading.number(line, "real_time", str(row.get("real_time", "")))
             if time:
@@ -298,6 +303,14 @@ def _read_functions(
             " those of a version before 1.9, and multiplied by the number of threads",
         )
     return reading.finished()
+
+
+def _by_processor_time(row: Mapping[str, Any]) -> bool:
+    """Return whether a function measures the processor time of all threads, by which the library
+    divides what was done unless it is told to take the time on the clock.
+    """
+    segments = str(row.get("run_name") or row.get("name", "")).split("/")
+    return "process_time" in segments and not {"real_time", "manual_time"} & set(segments)
 
 
 def _single_rows(

@@ -38,6 +38,10 @@ _FAILED = re.compile(
     r"(?:oom|out of memory|time ?out|timed out|failed|crash(?:ed)?|dnf)\b", re.IGNORECASE
 )
 _SCALED = re.compile(rf"({_NUMBER})\s*+([kKMGT])(?:\s++([^\W\d_]++(?:\s*+/\s*+[^\W\d_]++)++))?")
+_EXPONENTS = {"²": 2, "³": 3}
+_RAISED = re.compile(r"([0-9]{1,12})([²³])")
+_WORDS = re.compile(rf"({_NUMBER})\s*+(thousand|million|billion|mio|mln|bn)s?", re.IGNORECASE)
+_WORD_FACTORS = {"th": 1e3, "mi": 1e6, "ml": 1e6, "bi": 1e9, "bn": 1e9}
 _POWER = re.compile(r"([0-9]+)\s*(?:\^|\*\*)\s*([0-9]{1,2})")
 _PREFIXED = re.compile(rf"({_NUMBER})\s*+([kKMGT]i?)")
 
@@ -146,14 +150,15 @@ def product(text: str) -> str:
     """Return one number for a size written as a product, a power, with a prefix, or as a tuple of
     lengths.
 
-    >>> product("512^3"), product("1024 x 1024"), product("64k"), product("1e6"), product("big")
-    ('134217728', '1048576', '64000', '1e6', 'big')
-    >>> product("(8192, 512)"), product("(4,)")
-    ('4194304', '4')
+    >>> product("512^3"), product("1024 x 1024"), product("64k"), product("1e6"), product("2 million")
+    ('134217728', '1048576', '64000', '1e6', '2000000')
+    >>> product("(8192, 512)"), product("(4,)"), product("64³"), product("64² x 8")
+    ('4194304', '4', '262144', '32768')
     """
     bare = bare_cell(text)
     if sides := _TUPLE.fullmatch(bare):
         bare = " x ".join(sides[1].split(","))
+    bare = _RAISED.sub(lambda power: str(int(power[1]) ** _EXPONENTS[power[2]]), bare)
     if NUMBER.fullmatch(bare):
         return bare
     if power := _POWER.fullmatch(bare):
@@ -161,6 +166,8 @@ def product(text: str) -> str:
     if _PRODUCT.fullmatch(bare):
         value = prod(float(factor) for factor in re.findall(_NUMBER, bare))
         return f"{value:.0f}" if isfinite(value) and value == int(value) else repr(value)
+    if words := _WORDS.fullmatch(bare):
+        return repr(float(words[1]) * _WORD_FACTORS[words[2][:2].lower()]).removesuffix(".0")
     if prefixed := _PREFIXED.fullmatch(bare):
         base = 2**10 if prefixed[2].endswith("i") else 10**3
         power_of = "KMGT".index(prefixed[2][0].upper()) + 1

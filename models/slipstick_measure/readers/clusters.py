@@ -25,11 +25,12 @@ from dataclasses import dataclass, field, replace
 from slipstick_measure.measurements import Measurements
 from slipstick_measure.readers.reading import Coordinates, FileFormat, Reading
 
-_NCCL_HEAD = re.compile(r"#\s+size\s+count\s+type\b.*\balgbw\s+busbw\b")
-_RANK = re.compile(r"#\s+Rank\s+([0-9]+)\b.*")
+_NCCL_HEAD = re.compile(r"#?\s+size\s+count\s+type\b.*\balgbw\s+busbw\b")
+_RANK = re.compile(r"(?:#\s+Rank\s+|\s*Rank\s+(?=[0-9]+\s+(?:Pid|Group)\b))([0-9]+)\b.*")
 _OPERATION = re.compile(r"#\s*Collective test starting:\s*(\w+?)(?:_perf)?\s*")
-_SETTINGS = re.compile(r"#\s*nThread\s+([0-9]{1,6})\s+nGpus\s+([0-9]{1,6})\b")
+_SETTINGS = re.compile(r"#?\s*nThread\s+([0-9]{1,6})\s+nGpus\s+([0-9]{1,6})\b")
 _NCCL_ROW = re.compile(r"\s*[0-9]+\s+[0-9]+\s+\w+\s.*")
+_NCCL_TYPE = re.compile(r"\s*[0-9]+\s+[0-9]+\s+(?:u?int\d+|float|double|half|bfloat16|fp8\w*)\s.*")
 _HPL_HEAD = re.compile(r"\s*T/V\s+N\s+NB\s+P\s+Q\s+Time\s+Gflops(?:\s+\(\s*per GPU\s*\))?\s*")
 _HPL_ROW = re.compile(
     r"\s*(W[RC]\w+)\s+(\d+)\s+(\d+)\s+(\d+)\s+(\d+)\s+(\S+)\s+(\S+)(?:\s+\([^)]*\))?\s*"
@@ -47,6 +48,7 @@ def _read_nccl(reading: Reading) -> Measurements:
     """
     tests = list[_NcclTest]()
     test = _NcclTest()
+    headless = list[int]()
     for line, text in enumerate(reading.lines, 1):
         settings = _SETTINGS.match(text)
         operation = _OPERATION.fullmatch(text)
@@ -70,6 +72,11 @@ def _read_nccl(reading: Reading) -> Measurements:
                     line, "", "the ranks are not listed in it; say how many with --processors"
                 )
             _read_nccl_row(reading, line, text.split(), test, str(len(tests) - 1))
+        elif not test.columns and _NCCL_TYPE.fullmatch(text):
+            headless.append(line)
+    if headless:
+        why = f"{len(headless)} rows have no heading above them, and are left out"
+        reading.odd(headless[0], "", why)
     measurements = reading.finished()
     names = [test.operation or _operation(test.shares, test.count or 0) for test in tests]
     records = [replace(run, region=names[int(run.region)]) for run in measurements.records]

@@ -79,6 +79,8 @@ class TableColumn:
     @property
     def rate(self) -> names.RateUnit | None:
         """The unit of a rate, from the brackets of the heading or from the heading itself."""
+        if not self.unit and self.words in names.TIMES:
+            return None
         return names.rate_unit(self.unit if self.unit else self.text)
 
     @property

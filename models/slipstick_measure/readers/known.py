@@ -71,7 +71,11 @@ _TABLE: tuple[tuple[str, str, str], ...] = (
         "output of HPCG without a valid rating",
         "the line 'HPCG result is VALID with a GFLOP/s rating of' is missing; run it again",
     ),
-    (r"(?m)^Measuring idle latencies", "output of Intel MLC", _IMPORT),
+    (
+        r"(?m)^Measuring idle latencies|Memory Latency Checker - v[0-9]",
+        "output of Intel MLC",
+        _IMPORT,
+    ),
     (
         r"<(lqn-model|sim|listation)\b",
         "a model of another tool",
@@ -134,7 +138,7 @@ _TABLE: tuple[tuple[str, str, str], ...] = (
     (
         (
             r"(?m)^\s*Per-node (numastat|process memory usage|system memory usage)|^\s+node0\s+node1"
-            r"|^numa_hit [0-9]+$"
+            r"|^numa_hit\s+[0-9]+\s*$"
         ),
         "output of numastat",
         f"it counts pages, not accesses, which perf mem record samples; {_SAMPLES}",

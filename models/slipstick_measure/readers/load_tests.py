@@ -130,6 +130,7 @@ def read_load_table(reading: Reading) -> LoadTest:
     """
     grid = with_points_noted(reading, grid_of(reading))
     held = _load_columns(grid)
+    _check_one_test(reading, grid, held)
     rows = []
     for line, cells in grid.rows:
         if len(cells) != len(grid.heading):
@@ -144,7 +145,6 @@ def read_load_table(reading: Reading) -> LoadTest:
         for index, column in held.items()
     )
     left_out = [text for index, text in enumerate(grid.heading) if index not in held]
-    _check_one_test(reading, grid, held)
     rest = f"; left out: {', '.join(left_out)}" if left_out else ""
     reading.odd(grid.line, "columns", f"read as a load test: {names}{rest}")
     return _finished(reading, rows)
@@ -228,9 +228,9 @@ def _seconds(reading: Reading, line: int, name: str, value: float, unit: str | N
     unit_text = unit or reading.hints.unit
     base_unit = time_of_unit(unit_text)[0] if unit_text else ""
     if base_unit not in _SECONDS:
-        reading.wrong(
-            line, name, "there is no unit of time; write one, as in 'mean [ms]', or give --unit ms"
-        )
+        why = "there is no unit of time; write one, as in 'mean [ms]', or give --unit ms"
+        if all(problem.message != why for problem in reading.problems):  # once for the table
+            reading.wrong(line, name, why)
         return 0.0
     return value * _SECONDS[base_unit]
 
@@ -330,16 +330,16 @@ _HEY_WORKERS = 50.0
 
 
 def _read_hey(reading: Reading) -> LoadRow:
-    """Read the output of hey or oha; the number of workers is only in the command line, if the file
+    """Read the output of hey, oha or ghz; the number of workers is only in the command line, if the file
     contains it.
     """
     text = reading.text
     average = _found(r"^[ \t]*Average:\s+([0-9.]+ ?[a-zµ]+)", text)
-    command = _found(r"^.*\b(?:hey|oha) +(\S.*)$", text)
+    command = _found(r"^.*\b(?:hey|oha|ghz) +(\S.*)$", text)
     workers = re.search(r"-c[ =]*([0-9]+)", command[1]) if command else None
     if command and not workers and reading.hints.processors is None:
         why = f"its command has no -c: {_HEY_WORKERS:g} workers are taken, as hey does by itself"
-        why = why.replace("hey", "oha") if "Success rate:" in text else why
+        why = why.replace("hey", _name_of_hey(text))
         reading.odd(1, "", why)
     return LoadRow(
         1,
@@ -348,6 +348,15 @@ def _read_hey(reading: Reading) -> LoadRow:
         response=_time(average[1]) if average else None,
         quantiles=_quantiles(text, r"^[ \t]*([0-9.]+)%+ in ([0-9.]+ ?[a-zµ]+)"),
     )
+
+
+def _name_of_hey(text: str) -> str:
+    """Return which program printed a summary in the form of hey's: oha counts successes, ghz
+    requests, and both take 50 workers by themselves as hey does.
+    """
+    if "Success rate:" in text:
+        return "oha"
+    return "ghz" if re.search(r"^[ \t]*Count:\s+[0-9]+\s*$", text, re.MULTILINE) else "hey"
 
 
 def _read_sysbench(reading: Reading) -> LoadRow:
@@ -397,12 +406,23 @@ def _read_sysbench(reading: Reading) -> LoadRow:
 
 def _read_pgbench(reading: Reading) -> LoadRow:
     """Read pgbench; the time to connect is no part of its latency, nor of the throughput without
-    it.
+    it. An interrupted run has only its lines of progress.
     """
     text = reading.text
     limited = _found(r"^rate limit schedule lag", text)
     without = _found(r"^tps = ([0-9.]+) \(excluding connections", text)
     throughput = _number(without or _found(r"^tps = ([0-9.]+)", text))
+    progress = re.findall(
+        r"^progress: [0-9.]+ s, ([0-9.]+) tps, lat ([0-9.]+) ms", text, re.MULTILINE
+    )
+    response = _number(_found(r"^latency average(?: =|:) ([0-9.]+) ms", text), 1e-3)
+    if throughput is None:
+        rates = [float(rate) for rate, _ in progress]
+        throughput = sum(rates) / len(rates) if rates else None
+        weighted_latency = sum(float(rate) * float(latency) for rate, latency in progress)
+        response = weighted_latency / sum(rates) * 1e-3 if sum(rates) else None
+        why = f"the end of the output is missing: {len(rates)} intervals give the throughput"
+        reading.odd(1, "", why)
     if limited:
         reading.odd(1, "", "pgbench sent at a rate that it does not print: its throughput is taken")
     return LoadRow(
@@ -410,7 +430,7 @@ def _read_pgbench(reading: Reading) -> LoadRow:
         users=None if limited else _number(_found(r"^number of clients: ([0-9]+)", text)),
         rate=throughput if limited else None,
         throughput=throughput,
-        response=_number(_found(r"^latency average(?: =|:) ([0-9.]+) ms", text), 1e-3),
+        response=response,
     )
 
 
@@ -662,6 +682,7 @@ class LoadFormat(NamedTuple):
     begin: re.Pattern[str] | None = None
     failures: re.Pattern[str] | None = None
     header: re.Pattern[str] | None = None
+    ends: re.Pattern[str] | None = None
 
 
 def _lines(pattern: str) -> re.Pattern[str]:
@@ -673,6 +694,7 @@ GENERATORS: Mapping[str, LoadFormat] = {
         _lines(r"[0-9]+ threads and [0-9]+ connections"),
         _read_wrk,
         failures=_lines(r"(?:Socket errors:.*[1-9]|Non-2xx or 3xx responses: [1-9]).*"),
+        ends=_lines("Requests/sec:"),
     ),
     "ab": LoadFormat(
         _lines("Concurrency Level:"),
@@ -681,10 +703,11 @@ GENERATORS: Mapping[str, LoadFormat] = {
         _lines(r"(?:Failed requests|Non-2xx responses):\s+[1-9].*"),
     ),
     "hey": LoadFormat(
-        _lines(r"Summary:\s*\n\s*(?:Success rate:.*\n\s*)?Total:\s+[0-9.]+ [a-z]+"),
+        _lines(r"Summary:\s*\n\s*(?:(?:Success rate|Name|Count):.*\n\s*)*+Total:\s+[0-9.]+ [a-z]+"),
         _read_hey,
         _lines(
-            r"(?:.*\bhey +\S.*\n\s*)?Summary:\s*\n\s*(?:Success rate:.*\n\s*)?Total:\s+[0-9.]+ [a-z]+"
+            r"(?:.*\b(?:hey|ghz) +\S.*\n\s*)?Summary:\s*\n\s*"
+            r"(?:(?:Success rate|Name|Count):.*\n\s*)*+Total:\s+[0-9.]+ [a-z]+"
         ),
         _lines(r"(?:Error distribution:\s*\n.*|\[[1345][0-9][0-9]\]\s+[0-9]+ responses)"),
     ),
@@ -720,7 +743,7 @@ GENERATORS: Mapping[str, LoadFormat] = {
         _lines(r"ignored errors:\s+[1-9].*"),
     ),
     "pgbench": LoadFormat(
-        _lines(r"tps = [0-9.]+"),
+        _lines(r"(?:tps = [0-9.]+|progress: [0-9.]+ s, [0-9.]+ tps, lat )"),
         _read_pgbench,
         _lines("transaction type:"),
         _lines("number of failed transactions: [1-9].*"),
@@ -760,16 +783,22 @@ def load_format(reading: Reading) -> str:
         return ""
     if _is_locust(reading):
         return "locust"
-    if _LOCUST_HISTORY.match(reading.text.lstrip("\ufeff")):
+    if _LOCUST_HISTORY.match(_first_line(reading)):
         return "locust-history"
     if JTL_HEAD.match(reading.text):
         return "jtl"
     return "load-table" if is_load_table(reading) else ""
 
 
+def _first_line(reading: Reading) -> str:
+    """Return the first line, of a table with bars as one with commas."""
+    line = reading.text.lstrip("\ufeff \n").partition("\n")[0]
+    return re.sub(r"[ \t]*+\|[ \t]*+", ",", line.strip().strip("|").strip())
+
+
 def _is_locust(reading: Reading) -> bool:
     return bool(
-        re.match(r'"?Type"?,"?Name"?,"?Request Count"?,', reading.text.lstrip("\ufeff"))
+        re.match(r'"?Type"?,"?Name"?,"?(?:Request Count|# requests)"?,', _first_line(reading))
     ) or (reading.text.startswith("Label,# Samples,Average,"))
 
 
@@ -785,12 +814,13 @@ def _read_totals(reading: Reading) -> LoadRow:
         grid.rows[-1],
     )
     row = dict(zip(grid.heading, cells, strict=False))
-    failed = row.get("Failure Count") or row.get("Error %") or "0"
+    failed = row.get("Failure Count") or row.get("# failures") or row.get("Error %") or "0"
     if re.search("[1-9]", failed):
         why = f"requests failed ({failed}), and are counted in the throughput and the times"
         reading.odd(line, "", why)
     rate = row.get("Requests/s") or row.get("Throughput", "")
-    mean = row.get("Average Response Time") or row.get("Average", "")
+    means = ("Average Response Time", "Average response time", "Average")
+    mean = next((row[name] for name in means if row.get(name)), "")
     quantiles = {
         float(match[1]) / 100: float(cell) / 1e3
         for name, cell in row.items()
@@ -878,6 +908,10 @@ def _rows_of_parts(reading: Reading, name: str) -> list[LoadRow]:
         if len(starts) > 1 and not generator.pattern.search(part.text):
             reading.odd(line, "", "the run that begins here has no summary, so it is left out")
             continue
+        ends = len(generator.ends.findall(part.text)) if generator.ends else 1
+        if ends > 1:
+            why = f"{ends} results follow this head, and the first is read; give each run its head"
+            reading.odd(line, "", why)
         rows_found = generator.read(part)
         for note in part.notes:
             reading.odd(line + note.line - 1, note.path, note.message)
@@ -935,7 +969,7 @@ def read_load(reading: Reading, name: str) -> LoadTest:
         rows = [replace(rows[0], users=float(users), unsteady=reason)]
     if any(row.users is None and row.rate is None for row in rows):
         option = f", as {_USERS_OPTION[name]} did" if name in _USERS_OPTION else ""
-        generator_name = "oha" if name == "hey" and "Success rate:" in reading.text else name
+        generator_name = _name_of_hey(reading.text) if name == "hey" else name
         why = f"{generator_name} does not print how many users there were; say --processors N"
         reading.refuse(1, "", f"{why}{option}")
     return LoadTest(reading.file, tuple(rows), notes=tuple(dict.fromkeys(reading.notes)))

@@ -457,6 +457,8 @@ def heading(cell: str) -> tuple[str, str | None]:
     )
     if is_unit and (len(head) > 2 or head != bare):
         return "time", head
+    if "/" in bare and plain_words(head) in TIMES:  # wall/step
+        return plain_words(head), None
     tail = _TAIL.fullmatch(re.sub(r"[*`_]", " ", bare).strip())
     if tail is None or tail["unit"] in ("m", "d") or name in (*TIMES, *RATES):
         return name, None
