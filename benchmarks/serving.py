@@ -10,7 +10,9 @@ The load is as published. Llama-70B: closed clients, 10 requests each, all at on
 lengths uniform from 0.8 to 1 of the nominal, as many requests at once as clients, 8192 tokens a
 round, 0.9 of the memory. The others: fixed lengths, 10 requests a client, clients + prompt + 500
 tokens a round (which of two rules made the rows is not recorded). The cache of TensorRT-LLM with
-weights of 8 bits has 8 bits (not recorded), other caches have 16.
+weights of 8 bits has 8 bits (not recorded), other caches have 16. The delay of a request before the
+server is exponential: with a constant one, customers of equal lengths come back in step, and first
+tokens jump by a third where the delay passes the time of a round.
 
 A prediction is a simulation of such a run. The fit is by the formula, times the ratio of simulation
 to formula at the constants of the step before: the ratio hardly depends on them, so three steps
@@ -161,7 +163,10 @@ def server(row: Row, constants: Mapping[str, float], apart: bool = False) -> Bat
     model = load("llm-serving", set=values)
     assert isinstance(model, BatchServer)
     customers = ClosedCustomers(
-        Number(float(row.clients)), visits=Number(float(REQUESTS)), delay=model.customers.delay
+        Number(float(row.clients)),
+        visits=Number(float(REQUESTS)),
+        delay=model.customers.delay,
+        delay_scv=model.customers.delay_scv,
     )
     return replace(model, customers=customers)
 

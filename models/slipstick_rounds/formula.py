@@ -317,7 +317,11 @@ class BatchServerFormula(BatchServerForm):
             first_phase: first,
             f"phase_time[{names[1]}]": response_time,
             f"time_per_unit[{names[1]}]": (response_time - first) / answer.mean,
-            **{quantile_name(first_phase, part): times.delay + time for part, time in quantiles},
+            **{
+                quantile_name(first_phase, part): times.delay + time
+                for part, time in quantiles
+                if not (point.delay and point.delay_scv)
+            },
             **{
                 quantile_name(f"time_per_unit[{names[1]}]", part): time / answer.mean
                 for part, time in zip(QUANTILES, computed.second_quantiles, strict=False)
@@ -356,6 +360,8 @@ def _unknown(point: PointNumbers) -> str:
         return "the formula knows customers of two phases; ask for simulation"
     if point.server.batching_delay or point.server.interval:
         return "the formula knows rounds one after the other; ask for simulation"
+    if point.server.earlier_first:
+        return "the formula knows budgets that go to later phases first; ask for simulation"
     if _in_step(point):
         return (
             "customers of equal work without think time stay in step, which the formula does not"
@@ -419,13 +425,12 @@ class _MeanRounds:
         self.rate = _column(point.rate for point in points)
         self.delay = _column(point.delay for point in points)
         self.units = _column(phase.mean for phase in firsts)
-        self.half_spread = _column((phase.work - phase.least) / 2 for phase in firsts)
-        self.first_variation = self.half_spread**2 / 3 / self.units**2
+        self._firsts = firsts
+        self.first_variation = _column(phase.variance for phase in firsts) / self.units**2
         self.piece = _column(min(phase.piece, phase.mean) for phase in seconds)
         second = _column(phase.mean for phase in seconds)
         self.steps = second / self.piece
-        spread = _column(phase.work - phase.least for phase in seconds)
-        self.variation = spread**2 / 12 / second**2
+        self.variation = _column(phase.variance for phase in seconds) / second**2
         self._held = self.units + second / 2
         self._budget = _column(server.budget for server in servers)
         largest = self.units + second
@@ -460,13 +465,11 @@ class _MeanRounds:
         return _MeanRounds([self._points[row] for row in rows.tolist()])
 
     def first_work(self) -> list[Array]:
-        """Return works of a first phase that are equally probable, uniform between the least and the
-        largest [points, 1; units].
-        """
-        if not self.half_spread.any():
+        """Return works of a first phase that are equally probable [points, 1; units]."""
+        if not self.first_variation.any():
             return [self.units]
-        middles = (np.arange(LENGTHS) + 0.5) / LENGTHS * 2 - 1
-        return [self.units + self.half_spread * middle for middle in middles]
+        works = np.array([phase.groups(LENGTHS) for phase in self._firsts])
+        return [*works.T[:, :, None]]
 
     def parts(self, present: Array | float, units: Array | float) -> Array:
         """Return the parts of F(n, q), the time of a round with customers in the second phase and

@@ -39,13 +39,15 @@ class ClosedCustomers:
     population : how many there are [1]
     think_time : mean time between the end of a visit and the next arrival, exponential [s]
     visits : of each customer, in a finite run that all begin at once; None: without end [1]
-    delay : time of each visit outside of the server, before it arrives there [s]
+    delay : time of each visit outside of the server, before it arrives there, in the mean [s]
+    delay_scv : its squared coefficient of variation, of a gamma distribution; 0: constant [1]
     """
 
     population: Expr
     think_time: Expr = field(default_factory=lambda: zero(TIME))
     visits: Expr | None = None
     delay: Expr = field(default_factory=lambda: zero(TIME))
+    delay_scv: Expr = field(default_factory=lambda: zero(COUNT))
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,11 +57,12 @@ class OpenCustomers:
     Parameters
     ----------
     arrivals : rate [1/s]
-    delay : as of closed customers [s]
+    delay, delay_scv : as of closed customers [s, 1]
     """
 
     arrivals: Expr
     delay: Expr = field(default_factory=lambda: zero(TIME))
+    delay_scv: Expr = field(default_factory=lambda: zero(COUNT))
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,11 +75,14 @@ class RoundPhase:
     least : the work is a whole number from `least` to `work`, all equally likely; None: constant
         [1]
     piece : units that one round does for a customer at most; None: as many as the budget allows [1]
+    samples : the work is one of these numbers, all equally likely, the largest of which is `work` and
+        the smallest `least`; none: constant, or uniform [1]
     """
 
     work: Expr
     least: Expr | None = None
     piece: Expr | None = None
+    samples: tuple[float, ...] = ()
 
 
 STATE = ("served", "units", "products")
@@ -141,6 +147,8 @@ class BatchServer(AddedModel):
         fits, and the last one is put back where memory runs full
     batching_delay : time that the server waits for more customers before each round [s]
     interval : rounds begin at multiples of it; zero: one after the other [s]
+    earlier_first : the budget goes to customers in the first phase first, and else to those in
+        later phases
     amounts : what follows from the means of an answer, such as a cost, by name; expressions of
         parameters and of `mean_parameters` [1]
     left_out : losses of an import by name, and what each changes
@@ -176,6 +184,7 @@ class BatchServer(AddedModel):
     reserved: bool = True
     batching_delay: Expr = field(default_factory=lambda: zero(TIME))
     interval: Expr = field(default_factory=lambda: zero(TIME))
+    earlier_first: bool = False
     amounts: Mapping[str, Expr] = field(default_factory=dict)
     left_out: Mapping[str, str] = field(default_factory=dict)
 
@@ -205,7 +214,7 @@ class BatchServer(AddedModel):
         else:
             yield from (customers.population, customers.think_time)
             yield from () if customers.visits is None else (customers.visits,)
-        yield customers.delay
+        yield from (customers.delay, customers.delay_scv)
         for phase in self.phases.values():
             yield phase.work
             yield from (part for part in (phase.least, phase.piece) if part is not None)

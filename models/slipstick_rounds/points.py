@@ -39,16 +39,41 @@ class PhaseNumbers:
     work : largest number of units [1]
     least : smallest number of units; `work` where it is constant [1]
     piece : units in one round at most [1]
+    samples : numbers of units that are equally likely; none: all from least to work are [1]
     """
 
     work: float
     least: float
     piece: float
+    samples: tuple[float, ...] = ()
 
     @property
     def mean(self) -> float:
         """Mean number of units."""
+        return math.fsum(self.samples) / len(self.samples) if self.samples else self._middle
+
+    @property
+    def _middle(self) -> float:
         return (self.work + self.least) / 2
+
+    @property
+    def variance(self) -> float:
+        """Variance of the number of units, uniform ones taken as continuous."""
+        return float(np.var(self.samples)) if self.samples else (self.work - self.least) ** 2 / 12
+
+    def groups(self, count: int) -> Array:
+        """Return the means of so many groups of customers with equal numbers, in the order of their
+        units.
+
+        >>> PhaseNumbers(4.0, 1.0, 1.0, (1.0, 2.0, 4.0)).groups(2).tolist()
+        [1.3333333333333333, 3.333333333333333]
+        """
+        if not self.samples:
+            middles = (np.arange(count) + 0.5) / count
+            return np.asarray(self.least + (self.work - self.least) * middles)
+        sums = np.cumsum([0.0, *sorted(self.samples)]) / len(self.samples)
+        ends = np.linspace(0, 1, count + 1)
+        return np.diff(np.interp(ends, np.linspace(0, 1, len(sums)), sums)) * count
 
 
 @dataclass(frozen=True)
@@ -62,7 +87,8 @@ class PointNumbers:
     rate : of arrivals; 0 for a closed population [1/s]
     population, think_time : of a closed population [1, s]
     visits : of each customer in a finite run; 0: without end [1]
-    delay : of each visit before it arrives at the server [s]
+    delay, delay_scv : of each visit before it arrives at the server: mean, and squared coefficient
+        of variation [s, 1]
     wrong : why the numbers make no server, so that no method has an answer
     own : parameters that differ from the model's own
     """
@@ -74,6 +100,7 @@ class PointNumbers:
     think_time: float = 0.0
     visits: int = 0
     delay: float = 0.0
+    delay_scv: float = 0.0
     wrong: str = ""
     own: Mapping[str, float] = field(default_factory=dict)
 
@@ -315,14 +342,16 @@ class BatchServerForm(CompiledModel):
 
     def _point(self, numbers: Mapping[str, float], own: Mapping[str, float]) -> PointNumbers:
         model = self.model
-        if wrong := _problem(numbers, tuple(model.phases)):
+        uniform = {name for name, phase in model.phases.items() if not phase.samples}
+        if wrong := _problem(numbers, tuple(model.phases), uniform):
             return PointNumbers(RoundServer(self._duration(own)), (), wrong=wrong)
         phases = tuple(
             PhaseNumbers(
-                *_range(numbers, name, self.whole),
+                *_range(numbers, name, self.whole and not phase.samples),
                 numbers.get(f"{name}.piece", math.inf),
+                phase.samples,
             )
-            for name in model.phases
+            for name, phase in model.phases.items()
         )
         limits = {key: numbers.get(key, math.inf) for key in ("budget", "places", "memory")}
         server = RoundServer(
@@ -332,27 +361,26 @@ class BatchServerForm(CompiledModel):
             reserved=model.reserved,
             batching_delay=numbers["batching_delay"],
             interval=numbers["interval"],
+            earlier_first=model.earlier_first,
         )
         if isinstance(model.customers, OpenCustomers):
-            return PointNumbers(
-                server, phases, rate=numbers["arrivals"], delay=numbers["delay"], own=own
+            arriving = PointNumbers(server, phases, rate=numbers["arrivals"])
+        else:
+            arriving = PointNumbers(
+                server,
+                phases,
+                population=int(numbers["population"]),
+                think_time=numbers["think_time"],
+                visits=int(numbers.get("visits", 0)),
             )
-        return PointNumbers(
-            server,
-            phases,
-            population=int(numbers["population"]),
-            think_time=numbers["think_time"],
-            visits=int(numbers.get("visits", 0)),
-            delay=numbers["delay"],
-            own=own,
-        )
+        return replace(arriving, delay=numbers["delay"], delay_scv=numbers["delay_scv"], own=own)
 
-    def _duration(self, own: Mapping[str, float]) -> _RoundTime:
-        return _RoundTime(self._round_time, own, tuple(self.model.phases))
+    def _duration(self, own: Mapping[str, float]) -> RoundTime:
+        return RoundTime(self._round_time, own, tuple(self.model.phases))
 
 
 @dataclass(frozen=True)
-class _RoundTime:
+class RoundTime:
     """The time of rounds as a function of what is in them: the expressions of a model at a point.
 
     Parameters
@@ -420,7 +448,7 @@ def round_time_at(points: Sequence[PointNumbers]) -> Duration:
     other.
     """
     duration = points[0].server.duration
-    assert isinstance(duration, _RoundTime)
+    assert isinstance(duration, RoundTime)
     return replace(duration, own=own_columns(points))
 
 
@@ -441,6 +469,7 @@ _RULES = {
     "piece": ("the piece of a round", _ABOVE),
     "think_time": ("the think time", _LEAST),
     "delay": ("the delay of a visit", _LEAST),
+    "delay_scv": ("the squared coefficient of variation of the delay", _LEAST),
     "batching_delay": ("the batching delay", _LEAST),
     "interval": ("the interval of rounds", _LEAST),
 }
@@ -453,7 +482,9 @@ def _fits(number: float, rule: str) -> bool:
     return number > 0 or (rule == _LEAST and number == 0)
 
 
-def _problem(numbers: Mapping[str, float], phases: Collection[str]) -> str:
+def _problem(
+    numbers: Mapping[str, float], phases: Collection[str], uniform: Collection[str]
+) -> str:
     """Return why numbers describe no server, with the way to correct them; empty if they do."""
     for name, number in numbers.items():
         phase, _, key = name.rpartition(".")
@@ -461,7 +492,7 @@ def _problem(numbers: Mapping[str, float], phases: Collection[str]) -> str:
         if not (math.isfinite(number) and _fits(number, rule)):
             of = f" of phase {phase}" if phase else ""
             return f"{words}{of} is {number:,.6g}: give {rule}"
-    for phase in phases:
+    for phase in uniform:
         work = numbers[f"{phase}.work"]
         least = numbers.get(f"{phase}.least")
         if least is not None and least != work and math.ceil(least) > math.floor(work):
@@ -511,7 +542,7 @@ def _expressions(model: BatchServer) -> dict[str, Expr]:
             f"{name}.piece": phase.piece,
         }
     customers = model.customers
-    found["delay"] = customers.delay
+    found |= {"delay": customers.delay, "delay_scv": customers.delay_scv}
     if isinstance(customers, OpenCustomers):
         found["arrivals"] = customers.arrivals
     else:

@@ -65,6 +65,8 @@ class RoundServer:
         begin anew with what it has got so far
     batching_delay : time that the server waits before each round for more customers [s]
     interval : rounds begin at multiples of it; 0: one begins when the last one has ended [s]
+    earlier_first : the budget goes to customers in the first phase first, those that are admitted
+        included; else to those in later phases
     """
 
     duration: Duration
@@ -75,6 +77,7 @@ class RoundServer:
     reserved: bool = True
     batching_delay: float = 0.0
     interval: float = 0.0
+    earlier_first: bool = False
 
 
 @dataclass(frozen=True)
@@ -156,7 +159,7 @@ def open_run(
     >>> run.ends[:, 0].tolist(), run.rounds
     ([2.0, 5.0, 5.0], 2)
     """
-    return _RoundByRound(server, work, arrivals).run(until, events)
+    return RoundByRound(server, work, arrivals).run(until, events)
 
 
 def closed_run(
@@ -175,7 +178,8 @@ def closed_run(
     server : see `RoundServer`
     work : in each phase of each visit, in the order of arrivals [visits, phases]
     customers : how many there are
-    think : time between the end of each visit and the next arrival [visits; s]
+    think : time between the end of a visit and the next arrival, by the visit that arrives; not
+        used of those that arrive at first [visits; s]
     until, events : as for `open_run`
 
     >>> server = RoundServer(lambda rounds: np.array([[1.0 + rounds.customers[0]]]))
@@ -184,10 +188,10 @@ def closed_run(
     [3.0, 3.0, 6.5, 6.5]
     """
     at_first = np.zeros(min(customers, len(work)))
-    return _RoundByRound(server, work, at_first, think).run(until, events)
+    return RoundByRound(server, work, at_first, think).run(until, events)
 
 
-class _RoundByRound:
+class RoundByRound:
     """One run: customers that wait, those that are present, and the clock."""
 
     def __init__(
@@ -221,7 +225,8 @@ class _RoundByRound:
             self._wait_for_a_round()
             shares = self._shares()
             given += len(shares)
-            pace.check(self.ended, most, f"the simulation follows {most:,} visits")
+            done = max(self.ended, most * given / events)
+            pace.check(done, most, f"the simulation follows {most:,} visits")
             self._work(shares, self._alike(shares))
             counts = [self.now, self.rounds, self.busy, self.served, self.ended, self.put_back]
             self.log.append(np.append(counts, self.booked))
@@ -252,11 +257,33 @@ class _RoundByRound:
     def _shares(self) -> list[tuple[_Customer, float]]:
         """Divide the budget of a round among the customers, and admit those that fit."""
         left = self.server.budget
-        shares = []
-        for customer in sorted(self.present, key=lambda customer: -customer.phase):
-            share = min(self.server.pieces[customer.phase], customer.left, left)
-            left -= share
-            shares.append((customer, share))
+        shares: list[tuple[_Customer, float]] = []
+        if self.server.earlier_first:
+            left = self._admit(shares, self._share_phase(shares, 0, left))
+            for phase in range(1, self.phases):
+                left = self._share_phase(shares, phase, left)
+            return shares
+        for phase in reversed(range(self.phases)):
+            left = self._share_phase(shares, phase, left)
+        self._admit(shares, left)
+        return shares
+
+    def _share_phase(self, shares: list[tuple[_Customer, float]], phase: int, left: float) -> float:
+        """Give what is left of the budget to the customers in a phase; return the rest."""
+        for customer in self.present:
+            if customer.phase == phase:
+                left -= self._give(shares, customer, left)
+        return left
+
+    def _give(
+        self, shares: list[tuple[_Customer, float]], customer: _Customer, left: float
+    ) -> float:
+        share = min(self.server.pieces[customer.phase], customer.left, left)
+        shares.append((customer, share))
+        return share
+
+    def _admit(self, shares: list[tuple[_Customer, float]], left: float) -> float:
+        """Admit customers that wait while the budget has a rest, which is returned."""
         while self.waiting and left > 0 and len(self.present) < self.server.places:
             customer = self.waiting[0]
             claim = self._claim(customer)
@@ -266,10 +293,8 @@ class _RoundByRound:
             self.waiting.popleft()
             self.present.append(customer)
             self.used += claim
-            share = min(self.server.pieces[customer.phase], customer.left, left)
-            left -= share
-            shares.append((customer, share))
-        return shares
+            left -= self._give(shares, customer, left)
+        return left
 
     def _claim(self, customer: _Customer) -> float:
         """Return the memory that an admission takes."""
@@ -293,14 +318,16 @@ class _RoundByRound:
     def _work(self, shares: list[tuple[_Customer, float]], count: int) -> None:
         """Do some rounds with the same customers, or fewer where one arrives in between."""
         parts = self._durations(shares, count)
-        ends = self.now + np.cumsum(parts.sum(axis=0))
+        # Sums one after the other, as the compiled kernel forms them: `sum` adds in pairs.
+        ends = self.now + np.cumsum(np.cumsum(parts, axis=0)[-1])
         blocked = bool(self.waiting) or len(self.present) >= self.server.places
         if self.due and count > 1 and not blocked:
             count = min(count, int(np.searchsorted(ends, self.due[0][0])) + 1)
         self.rounds += count
         self.served += count * len(shares)
         present = np.bincount([customer.phase for customer, _ in shares], minlength=self.phases)
-        self.booked = self.booked + np.outer(present, parts[:, :count].sum(axis=1)).ravel()
+        times = np.cumsum(parts[:, :count], axis=1)[:, -1]
+        self.booked = self.booked + np.outer(present, times).ravel()
         self.busy += float(ends[count - 1]) - self.now
         self.now = float(ends[count - 1])
         for customer, share in shares:
@@ -348,7 +375,7 @@ class _RoundByRound:
         self.used -= customer.held
         self.ended += 1
         if self.think is not None and self.coming < len(self.work):
-            time = self.now + float(self.think[customer.number])
+            time = self.now + float(self.think[self.coming])
             heappush(self.due, (time, self.coming))
             self.coming += 1
 

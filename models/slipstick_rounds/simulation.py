@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from itertools import pairwise
 
-from slipstick.errors import NoAnswerError
+from slipstick.errors import MissingExtraError, NoAnswerError
 from slipstick.late import Array, np
 from slipstick.method.answers import Remarks
 from slipstick.sim.estimate import (
@@ -20,12 +22,12 @@ from slipstick.sim.estimate import (
     ratio,
     warm_up,
 )
-from slipstick.sim.settings import Simulation
+from slipstick.sim.settings import KERNELS, Simulation
 from slipstick.vocabulary import SIMULATION
 from slipstick_rounds.formula import load_of, loads_of, saturated
 from slipstick_rounds.model import DELAY, LOAD, QUANTILES, WAIT, BatchServer, quantile_name
-from slipstick_rounds.points import BatchServerForm, PointAnswer, PointNumbers
-from slipstick_rounds.round_run import RoundRun, closed_run, open_run
+from slipstick_rounds.points import BatchServerForm, PhaseNumbers, PointAnswer, PointNumbers
+from slipstick_rounds.round_run import RoundByRound, RoundRun, RoundServer
 
 MOST_RUNS = 256
 """Replications of a finite run at most."""
@@ -46,6 +48,13 @@ VISITS_EACH = 40
 FEWEST_IDLE = 20
 """Idle periods of a run from which on utilization has an interval. With fewer most batches have none,
 and an interval of their means holds far too seldom: 67 instead of 95 of 100."""
+
+AUTO, PLAIN, COMPILED = KERNELS
+
+AVAILABLE = find_spec("numba") is not None
+
+PLAIN_EVENTS = 100_000
+"""Events that the plain run is given before the compiled one takes over from the start."""
 
 STRETCHES = 512
 """Stretches of a run in which its warm-up is looked for."""
@@ -104,14 +113,14 @@ class BatchServerSimulation(BatchServerForm):
         visits = point.population * point.visits
         _check_visits(visits)
         random = point.think_time > 0 or any(phase.least < phase.work for phase in point.phases)
+        random |= point.delay > 0 and point.delay_scv > 0
         most = min(MOST_RUNS, MORE_VISITS * MOST_VISITS // visits) if random else 1
         enough = self._settings.cycles or FEWEST_REPLICATIONS
         precise = not random
         while not parts or (not precise and len(parts) < most):
-            run, work = self._run(point, len(parts), visits)
-            _check_ended(run, visits, self._settings)
-            log = np.vstack([np.zeros(run.log.shape[1]), run.log[-1]])
-            parts.append(_RunSample(self._of_visits(run, work, point.delay), log[1] - log[0]))
+            sample = self._run(point, len(parts), visits)
+            _check_ended(sample.run, visits, self._settings)
+            parts.append(_RunSample(self._of_visits(sample), sample.run.log[-1]))
             if random and len(parts) >= enough:
                 estimates = self._estimates(parts, successive=False)
                 precise = self._precise(estimates["response_time"])
@@ -136,9 +145,10 @@ class BatchServerSimulation(BatchServerForm):
         visits = settings.cycles or max(settings.least, VISITS_EACH * point.population)
         _check_visits(visits)
         while True:
-            run, work = self._run(point, 0, visits)
+            sample = self._run(point, 0, visits)
+            run = sample.run
             _check_ended(run, 1, settings)
-            parts, dropped, settled = self._batches(run, work, point.delay)
+            parts, dropped, settled = self._batches(sample)
             estimates = self._estimates(parts, successive=True)
             settled = settled and not self._drifts(parts)
             precise = settled and self._precise(estimates["response_time"])
@@ -164,7 +174,7 @@ class BatchServerSimulation(BatchServerForm):
             notes.append(f"the server was idle {times} only: utilization has no interval")
         return estimates, precise, tuple(notes)
 
-    def _run(self, point: PointNumbers, replication: int, visits: int) -> tuple[RoundRun, Array]:
+    def _run(self, point: PointNumbers, replication: int, visits: int) -> _Sample:
         """Run with random numbers of a stream for each kind of number."""
 
         def stream(name: str) -> np.random.Generator:
@@ -173,28 +183,33 @@ class BatchServerSimulation(BatchServerForm):
         # Customers that are under way when a run without end is stopped have to be there.
         supplied = visits if point.visits else visits + max(point.population, 1000)
         columns = [
-            stream(f"work {index}").integers(math.ceil(phase.least), int(phase.work) + 1, supplied)
-            if phase.least < phase.work
-            else np.full(supplied, phase.work)
+            _drawn_work(stream(f"work {index}"), phase, supplied)
             for index, phase in enumerate(point.phases)
         ]
         work = np.stack(columns, axis=1).astype(np.float64)
+        delays = np.full(supplied, point.delay)
+        if point.delay and point.delay_scv:
+            shape = 1 / point.delay_scv
+            delays = stream("delay").gamma(shape, point.delay / shape, supplied)
+        settings = self._settings
         if point.rate:
             arrivals = np.cumsum(stream("arrivals").exponential(1 / point.rate, supplied))
-            return open_run(point.server, work, arrivals, visits, self._settings.events), work
-        think = stream("think").exponential(1.0, supplied) * point.think_time + point.delay
-        events = self._settings.events
-        run = closed_run(point.server, work, point.population, think, visits, events)
-        return run, work
+            run = run_rounds(settings, point.server, work, arrivals, None, visits)
+            return _Sample(run, work, delays)
+        # Customers begin together, and arrive after their delays.
+        begun = delays[: point.population]
+        begun.sort()
+        think = stream("think").exponential(1.0, supplied) * point.think_time + delays
+        run = run_rounds(settings, point.server, work, begun, think, visits)
+        return _Sample(run, work, delays)
 
-    def _batches(
-        self, run: RoundRun, work: Array, delay: float
-    ) -> tuple[list[_RunSample], int, bool]:
+    def _batches(self, sample: _Sample) -> tuple[list[_RunSample], int, bool]:
         """Divide a run without end, after its warm-up, into batches of successive rounds; also
         return the visits of the warm-up, and whether the run is longer than twice that.
         """
-        visits = self._of_visits(run, work, delay)
-        log = np.vstack([np.zeros(run.log.shape[1]), run.log])
+        visits = self._of_visits(sample)
+        rounds = sample.run.log
+        log = np.vstack([np.zeros(rounds.shape[1]), rounds])
         ends = np.linspace(0, log[-1, 4], STRETCHES + 1)
         rows = np.unique(np.searchsorted(log[:, 4], ends))
         counts = log[rows, 4].astype(int)
@@ -225,11 +240,12 @@ class BatchServerSimulation(BatchServerForm):
         means = np.array([part.visits["response_time"].mean() for part in parts])
         return correlated(means, self._settings.precision * NEGLIGIBLE)
 
-    def _of_visits(self, run: RoundRun, work: Array, delay: float) -> dict[str, Array]:
+    def _of_visits(self, sample: _Sample) -> dict[str, Array]:
         """Return what each visit that ended took, in the order of ends."""
+        run, work = sample.run, sample.work
         order = np.flatnonzero(run.ended)
         order = order[np.argsort(run.ends[order, -1], kind="stable")]
-        arrived = run.arrived[order] - delay
+        arrived = run.arrived[order] - sample.delays[order]
         ends = run.ends[order]
         columns = {"response_time": ends[:, -1] - arrived}
         for index, phase in enumerate(self.model.phases):
@@ -290,12 +306,73 @@ class BatchServerSimulation(BatchServerForm):
         return precise_enough(estimate, self._settings.precision)
 
 
+def _drawn_work(stream: np.random.Generator, phase: PhaseNumbers, visits: int) -> Array:
+    """Draw the work of visits in a phase [visits; units]."""
+    if phase.samples:
+        return np.asarray(stream.choice(np.array(phase.samples), visits))
+    if phase.least < phase.work:
+        return np.asarray(stream.integers(math.ceil(phase.least), int(phase.work) + 1, visits))
+    return np.full(visits, phase.work)
+
+
+def run_rounds(
+    settings: Simulation,
+    server: RoundServer,
+    work: Array,
+    arrivals: Array,
+    think: Array | None,
+    visits: int,
+) -> RoundRun:
+    """Run by a suitable kernel; both give the same numbers, so a run that turns out long is started
+    again with the compiled one.
+
+    Raises
+    ------
+    MissingExtraError : the compiled kernel is asked for and numba is not installed
+    """
+    plain = RoundByRound(server, work, arrivals, think)
+    if settings.kernel == COMPILED and not AVAILABLE:
+        raise MissingExtraError("numba", "the compiled kernel of rounds", "fast")
+    if settings.kernel == PLAIN or not AVAILABLE:
+        return plain.run(visits, settings.events)
+    if settings.kernel == AUTO and not _is_loaded():
+        run = plain.run(visits, min(settings.events, PLAIN_EVENTS))
+        if int(run.log[-1, 4]) >= visits or settings.events <= PLAIN_EVENTS:
+            return run
+    from slipstick_rounds.compiled_run import CompiledRounds, unknown_operators
+
+    if settings.kernel == AUTO and unknown_operators(server):
+        return RoundByRound(server, work, arrivals, think).run(visits, settings.events)
+    return CompiledRounds(server, work, arrivals, think).run(visits, settings.events)
+
+
+def _is_loaded() -> bool:
+    """Return whether the compiled loop is imported already; then every run uses it."""
+    return "slipstick_rounds.compiled_run" in sys.modules
+
+
 _UNITS = "units of "
 """Begins the names of columns of the work of visits, from which rates are computed."""
 
 
 NEGLIGIBLE = 0.01
 """Batches that differ by less than this part of the wished precision may be alike."""
+
+
+@dataclass(frozen=True)
+class _Sample:
+    """A run with what was drawn for its visits.
+
+    Parameters
+    ----------
+    run : what happened
+    work : in each phase [visits, phases]
+    delays : before the arrival of each [visits; s]
+    """
+
+    run: RoundRun
+    work: Array
+    delays: Array
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from slipstick.errors import ModelFaultsError, SpecError
-from slipstick.expression.nodes import COUNT, RATE, TIME, Dimension, Expr, zero
+from slipstick.expression.nodes import COUNT, RATE, TIME, Dimension, Expr, Number, zero
 from slipstick.schema.kinds.activity import Word
 from slipstick.schema.kinds.constraints import Name, broken_rule
 from slipstick.schema.kinds.quantity import (
@@ -48,7 +48,15 @@ class CustomersSpec(Spec):
     arrivals: ArrivalRate | None = Field(None, description="rate of a Poisson stream of customers")
 
     delay: TimeOrFormula | None = Field(
-        None, description="time of each visit outside of the server, before it arrives there"
+        None,
+        description="time of each visit outside of the server, before it arrives there, in the mean",
+    )
+    delay_scv: UnitsFormula | None = Field(
+        None,
+        description=(
+            "squared coefficient of variation of the delay, which is then a gamma variable; without"
+            " it the delay is constant"
+        ),
     )
 
     def check_rules(self) -> None:
@@ -64,8 +72,8 @@ class CustomersSpec(Spec):
 class RoundPhaseSpec(Spec):
     """One phase of every customer."""
 
-    work: UnitsFormula = Field(
-        description="units of work of a customer; with least the largest number of them"
+    work: UnitsFormula | None = Field(
+        None, description="units of work of a customer; with least the largest number of them"
     )
     least: UnitsFormula | None = Field(
         None,
@@ -74,10 +82,21 @@ class RoundPhaseSpec(Spec):
             " equally likely"
         ),
     )
+    samples: list[Annotated[float, Field(gt=0, allow_inf_nan=False)]] = Field(
+        [],
+        description=(
+            "units of work of customers, such as measured lengths, in place of work and least; all"
+            " are equally likely, whatever the work of the other phases"
+        ),
+    )
     piece: UnitsFormula | None = Field(
         None,
         description="units that one round does for a customer at most; as many as the budget allows",
     )
+
+    def check_rules(self) -> None:
+        if self.work is None and not self.samples:
+            raise broken_rule("give work, or samples of it", "work")
 
 
 class BatchServerSpec(ModelFileSpec):
@@ -98,6 +117,13 @@ class BatchServerSpec(ModelFileSpec):
         min_length=1,
     )
     budget: UnitsFormula | None = Field(None, description="units of work in one round at most")
+    order: Literal["later-phases", "earlier-phases"] = Field(
+        "later-phases",
+        description=(
+            "who gets the budget of a round first, in the order of admission: customers in later"
+            " phases, or those in earlier ones, with customers that are admitted"
+        ),
+    )
     places: WholeCount | None = Field(None, description="customers present at most; others wait")
     memory: UnitsFormula | None = Field(
         None, description="units that all customers present hold at most; others wait"
@@ -134,14 +160,18 @@ class BatchServerSpec(ModelFileSpec):
         def read(value: Given | Formula | None, loc: Loc, dimension: Dimension) -> Expr | None:
             return None if value is None else values.expr(value, loc, dimension)
 
-        phases = {
-            label: rounds.RoundPhase(
-                values.expr(spec.work, ("phases", label, "work"), COUNT),
-                read(spec.least, ("phases", label, "least"), COUNT),
-                read(spec.piece, ("phases", label, "piece"), COUNT),
+        def phase(label: str, spec: RoundPhaseSpec) -> rounds.RoundPhase:
+            piece = read(spec.piece, ("phases", label, "piece"), COUNT)
+            if spec.samples:
+                ends = Number(max(spec.samples)), Number(min(spec.samples))
+                return rounds.RoundPhase(*ends, piece, tuple(spec.samples))
+            assert spec.work is not None
+            work = values.expr(spec.work, ("phases", label, "work"), COUNT)
+            return rounds.RoundPhase(
+                work, read(spec.least, ("phases", label, "least"), COUNT), piece
             )
-            for label, spec in self.phases.items()
-        }
+
+        phases = {label: phase(label, spec) for label, spec in self.phases.items()}
         customers = self._customers(values)
         limits = [read(getattr(self, key), (key,), COUNT) for key in ("budget", "places", "memory")]
         budget, places, memory = limits
@@ -171,6 +201,7 @@ class BatchServerSpec(ModelFileSpec):
                 reserved=self.admission == "reserve",
                 batching_delay=batching_delay,
                 interval=interval,
+                earlier_first=self.order == "earlier-phases",
                 amounts=amounts,
                 left_out=self.losses,
             )

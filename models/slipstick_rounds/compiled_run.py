@@ -1,0 +1,625 @@
+"""The compiled kernel of servers that work in rounds: the runs of `slipstick_rounds.round_run`, to
+the last bit but for powers and logarithms in the time of a round, by a loop compiled with numba.
+
+The functions correspond to the methods of the plain run, which say what they mean. The loop returns
+when its run is done and when its log is full, and continues where it was. All functions stand in
+this file, because numba looks only at the file of the outermost one when it decides whether cached
+code is valid.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from slipstick.errors import NoAnswerError
+from slipstick.expression.operators import OPERATORS
+from slipstick.late import Array
+from slipstick.limits import WorkPace
+from slipstick_rounds.model import HELD, STATE
+from slipstick_rounds.points import RoundTime
+from slipstick_rounds.round_run import MOST_ALIKE, RoundContents, RoundRun, RoundServer
+
+F = TypeVar("F", bound=Callable[..., Any])
+Ints = NDArray[np.int64]
+Rows = Any
+"""A table of rows with named columns."""
+
+LOGGED = 8192
+"""Rows of the log between two returns to Python."""
+
+KNOWN = (
+    *("sum", "difference", "product", "quotient", "max", "min", "ceil", "floor"),
+    *("log2", "sqrt", "power", "select", "exp", "log", "pow", "booked"),
+)
+"""Operators of the time of a round that the loop computes; their number is their place here. What
+does not depend on the round is computed once, by any operator."""
+
+SUM, DIFFERENCE, PRODUCT, QUOTIENT, MAX, MIN, CEIL, FLOOR = range(8)
+LOG2, SQRT, POWER, SELECT, EXP, LOG, POW = range(8, 15)
+
+DONE, FULL, REFUSED = range(3)
+"""Why the loop returns."""
+
+
+def _columns(**kinds: str) -> np.dtype[Any]:
+    """Name the columns of a table, by the kind of number."""
+    columns = [(name, kind) for kind, names in kinds.items() for name in names.split()]
+    return np.dtype(columns, align=True)
+
+
+CUSTOMER = _columns(int64="phase goes_on", float64="left held left_later")
+"""A visit; `goes_on` is the phase to go on with after what was lost is computed anew, or -1, and
+`left_later` the work left in it."""
+
+RUN = _columns(
+    int64="coming due present waiting_from waiting ended rounds put_back served shares logged most",
+    float64="now used busy given events budget places memory batching_delay interval",
+    bool_="reserved thinks earlier_first",
+)
+
+
+class Tables(NamedTuple):
+    """The tables of a run."""
+
+    run: Rows
+    customer: Rows  # by visit
+    work: Array  # by visit and phase
+    think: Array  # by visit [s]
+    arrived: Array
+    ends: Array
+    due_times: Array  # a heap of arrivals to come, with the visits that they begin
+    due_visits: Ints
+    present: Ints  # visits, in the order of admission
+    waiting: Ints  # visits, from `waiting_from` on, around the end
+    shared: Ints  # visits that the round serves, and the work that it does for each
+    shares: Array
+    pieces: Array  # by phase
+    code: Ints  # by instruction: operator, register, first operand, number of operands
+    operands: Ints
+    registers: Array
+    inputs: Ints  # registers of the contents of a round, or -1
+    outputs: Ints  # registers of the parts of its time
+    contents: Array  # of a round: by phase customers, units and products, then what is held
+    growth: Array  # by phase, of the products from one round to the next
+    parts: Array  # of the time of a group of rounds, booked by part [s]
+    booked: Array  # by phase and part [s]
+    log: Array
+
+
+class CompiledRounds:
+    """One run by the compiled loop; see `slipstick_rounds.round_run` for its meaning.
+
+    Parameters
+    ----------
+    server : whose time of a round is a `RoundTime`
+    work : of each visit in each phase [visits, phases]
+    arrivals : of the first visits, ascending [s]
+    think : time before each visit, after the end of another; None where visits come by themselves
+        [s]
+
+    Raises
+    ------
+    NoAnswerError : the loop does not compute an operator of the time of a round
+    """
+
+    def __init__(
+        self, server: RoundServer, work: Array, arrivals: Array, think: Array | None = None
+    ) -> None:
+        assert isinstance(server.duration, RoundTime)
+        if unknown := unknown_operators(server):
+            raise NoAnswerError(
+                f"the compiled kernel of rounds does not compute {unknown[0]} of what is in a round;"
+                " ask for the kernel plain"
+            )
+        visits, phases = work.shape
+        self._server = server
+        run = np.zeros(1, RUN).view(np.recarray)
+        run.coming = run.due = len(arrivals)
+        run.reserved, run.thinks = server.reserved, think is not None
+        run.earlier_first = server.earlier_first
+        for name in ("budget", "places", "memory", "batching_delay", "interval"):
+            run[name] = getattr(server, name)
+        customers = np.zeros(visits, CUSTOMER)
+        customers["goes_on"] = -1
+        code = _code_of(server.duration, phases)
+        parts = len(code["outputs"])
+        self._tables = Tables(
+            run=run,
+            customer=customers,
+            work=np.ascontiguousarray(work, dtype=np.float64),
+            think=np.zeros(1) if think is None else np.ascontiguousarray(think, dtype=np.float64),
+            arrived=np.zeros(visits),
+            ends=np.zeros(work.shape),
+            due_times=np.array(arrivals, dtype=np.float64),
+            due_visits=np.arange(len(arrivals)),
+            present=np.zeros(visits, dtype=np.int64),
+            waiting=np.zeros(visits, dtype=np.int64),
+            shared=np.zeros(visits, dtype=np.int64),
+            shares=np.zeros(visits),
+            pieces=np.array(server.pieces, dtype=np.float64),
+            **code,
+            contents=np.zeros(len(STATE) * phases + 1),
+            growth=np.zeros(phases),
+            parts=np.zeros(parts),
+            booked=np.zeros(phases * parts),
+            log=np.zeros((LOGGED, 6 + phases * parts)),
+        )
+
+    def run(self, until: int | None, events: float) -> RoundRun:
+        """Go on until so many visits have ended, or so many customers have been given work."""
+        tables = self._tables
+        run = tables.run[0]
+        most = len(tables.work) if until is None else until
+        run.most, run.events = most, events
+        pace = WorkPace()
+        logs = []
+        while True:
+            why = _go_on(tables)
+            logs.append(tables.log[: run.logged].copy())
+            run.logged = 0
+            if why == REFUSED:
+                self._refuse()
+            if why == DONE:
+                ended = tables.ends[:, -1] > 0
+                return RoundRun(tables.arrived, tables.ends, ended, np.concatenate(logs))
+            pace.check(int(run.ended), most, f"the simulation follows {most:,} visits")
+
+    def _refuse(self) -> None:
+        """Raise the error of the plain run on the time of the round under way.
+
+        Raises
+        ------
+        NoAnswerError : always
+        """
+        phases = len(self._tables.pieces)
+        customers, units, products = self._tables.contents[:-1].reshape(-1, phases).tolist()
+        self._server.duration(
+            RoundContents(customers, units, float(self._tables.contents[-1]), products)
+        )
+
+
+def _code_of(duration: RoundTime, phases: int) -> dict[str, Any]:
+    """Return the time of a round as tables of the loop; what does not depend on the round is
+    computed already.
+    """
+    listing = duration.tape.listing()
+    state = _state_names(duration)
+    registers = np.zeros(listing["size"])
+    for register, number in listing["numbers"]:
+        registers[register] = number
+    register_of = {name: register for register, name in listing["inputs"]}
+    for name, register in register_of.items():
+        if name not in state:
+            own = duration.own.get(name, duration.tape.parameters[name].value)
+            registers[register] = np.asarray(own).item()
+    varying = {register_of[name] for name in state if name in register_of}
+    code, operands = list[tuple[int, ...]](), list[int]()
+    with np.errstate(all="ignore"):
+        for operator, out, *arguments in listing["code"]:
+            if varying.isdisjoint(arguments):
+                registers[out] = _computed(operator, registers, arguments)
+                continue
+            varying.add(out)
+            code.append((KNOWN.index(operator), out, len(operands), len(arguments)))
+            operands += arguments
+    return {
+        "code": np.array(code, dtype=np.int64).reshape(-1, 4),
+        "operands": np.array([*operands, 0], dtype=np.int64),
+        "registers": registers,
+        "inputs": np.array([register_of.get(name, -1) for name in state], dtype=np.int64),
+        "outputs": np.array(listing["outputs"], dtype=np.int64),
+    }
+
+
+def unknown_operators(server: RoundServer) -> list[str]:
+    """List the operators of what is in a round that the loop does not compute."""
+    assert isinstance(server.duration, RoundTime)
+    listing = server.duration.tape.listing()
+    names = _state_names(server.duration)
+    varying = {register for register, name in listing["inputs"] if name in names}
+    unknown = []
+    for operator, out, *arguments in listing["code"]:
+        if not varying.isdisjoint(arguments):
+            varying.add(out)
+            unknown += [operator] if operator not in KNOWN else []
+    return unknown
+
+
+def _state_names(duration: RoundTime) -> list[str]:
+    """List the names of the contents of a round, in the order of the tables."""
+    return [*(f"{kind}.{phase}" for kind in STATE for phase in duration.phases), HELD]
+
+
+def _computed(operator: str, registers: Array, arguments: Sequence[int]) -> float:
+    """Compute the result of an instruction that does not depend on the round."""
+    operands = [registers[[register]] for register in arguments]
+    if operator == "booked":
+        return float(operands[0][0])
+    result = np.empty(1)
+    OPERATORS[operator].evaluate(operands, result)
+    return float(result[0])
+
+
+def _compiler(**options: bool) -> Callable[[F], F]:
+    compiler: Callable[[F], F] = import_module("numba").njit(error_model="numpy", **options)
+    return compiler
+
+
+compiled = _compiler(no_cpython_wrapper=True, no_cfunc_wrapper=True)
+
+
+@compiled
+def _wait_for_a_round(s: Tables) -> None:
+    run = s.run[0]
+    _take_arrivals(s)
+    if not run.present and not run.waiting:
+        run.now = s.due_times[0]
+        _take_arrivals(s)
+    if run.interval:
+        run.now = run.interval * math.ceil(run.now / run.interval - 1e-9)
+        _take_arrivals(s)
+    if run.batching_delay:
+        run.now += run.batching_delay
+        _take_arrivals(s)
+
+
+@compiled
+def _take_arrivals(s: Tables) -> None:
+    run = s.run[0]
+    while run.due and s.due_times[0] <= run.now:
+        visit = s.due_visits[0]
+        s.arrived[visit] = s.due_times[0]
+        _pop_due(s)
+        s.customer[visit].left = s.work[visit, 0]
+        s.waiting[(run.waiting_from + run.waiting) % len(s.waiting)] = visit
+        run.waiting += 1
+
+
+@compiled
+def _pop_due(s: Tables) -> None:
+    """Remove the first of the heap."""
+    run = s.run[0]
+    run.due -= 1
+    last = run.due
+    time, visit = s.due_times[last], s.due_visits[last]
+    place = 0
+    while 2 * place + 1 < last:
+        child = 2 * place + 1
+        if child + 1 < last and _is_before(s, child + 1, s.due_times[child], s.due_visits[child]):
+            child += 1
+        if not _is_before(s, child, time, visit):
+            break
+        s.due_times[place], s.due_visits[place] = s.due_times[child], s.due_visits[child]
+        place = child
+    s.due_times[place], s.due_visits[place] = time, visit
+
+
+@compiled
+def _is_before(s: Tables, place: int, time: float, visit: int) -> bool:
+    if s.due_times[place] != time:
+        return bool(s.due_times[place] < time)
+    return bool(s.due_visits[place] < visit)
+
+
+@compiled
+def _push_due(s: Tables, time: float, visit: int) -> None:
+    """Add an arrival to the heap; of a closed population at most one of each customer is there."""
+    run = s.run[0]
+    place = run.due
+    run.due += 1
+    while place:
+        parent = (place - 1) // 2
+        if _is_before(s, parent, time, visit):
+            break
+        s.due_times[place], s.due_visits[place] = s.due_times[parent], s.due_visits[parent]
+        place = parent
+    s.due_times[place], s.due_visits[place] = time, visit
+
+
+@compiled
+def _share_out(s: Tables) -> None:
+    run = s.run[0]
+    run.shares = 0
+    left = run.budget
+    phases = len(s.pieces)
+    if run.earlier_first:
+        left = _admit(s, _share_phase(s, 0, left))
+        for phase in range(1, phases):
+            left = _share_phase(s, phase, left)
+    else:
+        for phase in range(phases - 1, -1, -1):
+            left = _share_phase(s, phase, left)
+        _admit(s, left)
+
+
+@compiled
+def _share_phase(s: Tables, phase: int, left: float) -> float:
+    run = s.run[0]
+    for place in range(run.present):
+        visit = s.present[place]
+        if s.customer[visit].phase == phase:
+            left -= _give(s, visit, left)
+    return left
+
+
+@compiled
+def _give(s: Tables, visit: int, left: float) -> float:
+    run = s.run[0]
+    customer = s.customer[visit]
+    share = min(s.pieces[customer.phase], customer.left, left)
+    s.shared[run.shares], s.shares[run.shares] = visit, share
+    run.shares += 1
+    return float(share)
+
+
+@compiled
+def _admit(s: Tables, left: float) -> float:
+    run = s.run[0]
+    while run.waiting and left > 0 and run.present < run.places:
+        visit = s.waiting[run.waiting_from]
+        claim = _claim(s, visit)
+        if run.present and run.used + claim > run.memory:
+            break
+        run.waiting_from = (run.waiting_from + 1) % len(s.waiting)
+        run.waiting -= 1
+        s.present[run.present] = visit
+        run.present += 1
+        run.used += claim
+        left -= _give(s, visit, left)
+    return float(left)
+
+
+@compiled
+def _claim(s: Tables, visit: int) -> float:
+    customer = s.customer[visit]
+    later = 0.0
+    if s.run[0].reserved:
+        for phase in range(customer.phase + 1, len(s.pieces)):
+            later += s.work[visit, phase]
+    return float(customer.left + later)
+
+
+@compiled
+def _alike(s: Tables) -> int:
+    run = s.run[0]
+    if run.batching_delay or run.interval:
+        return 1
+    count = MOST_ALIKE
+    growth = 0.0
+    for index in range(run.shares):
+        customer, share = s.customer[s.shared[index]], s.shares[index]
+        if share != s.pieces[customer.phase]:
+            return 1
+        count = min(count, int(customer.left / share))
+        if customer.phase:
+            growth += share
+    if not run.reserved and math.isfinite(run.memory) and growth:
+        count = min(count, int((run.memory - run.used) / growth))
+    return max(count, 1)
+
+
+@compiled
+def _work(s: Tables, count: int) -> bool:
+    """Do some rounds, or fewer where a customer arrives; return whether their times are valid."""
+    run = s.run[0]
+    phases = len(s.pieces)
+    units = _fill_contents(s)
+    held = s.contents[-1]
+    first_products = s.contents[2 * phases : 3 * phases].copy()
+    blocked = run.waiting > 0 or run.present >= run.places
+    stops = run.due > 0 and count > 1 and not blocked
+    s.parts[:] = 0.0
+    total = 0.0
+    done = 0
+    begun = run.now
+    while done < count:
+        s.contents[-1] = held + done * units
+        for phase in range(phases):
+            s.contents[2 * phases + phase] = first_products[phase] + done * s.growth[phase]
+        time = _time_of_round(s)
+        if not (time > 0 and math.isfinite(time)):
+            return False
+        total += time
+        done += 1
+        if stops and begun + total >= s.due_times[0]:
+            break
+    run.rounds += done
+    run.served += done * run.shares
+    parts = len(s.outputs)
+    for phase in range(phases):
+        present = 0
+        for index in range(run.shares):
+            present += s.customer[s.shared[index]].phase == phase
+        for part in range(parts):
+            s.booked[phase * parts + part] += present * s.parts[part]
+    end = begun + total
+    run.busy += end - begun
+    run.now = end
+    for index in range(run.shares):
+        _advance(s, s.shared[index], s.shares[index] * done)
+    _remove_ended(s)
+    _make_room(s)
+    return True
+
+
+@compiled
+def _fill_contents(s: Tables) -> float:
+    """Compute what the first round has; return the units that it does."""
+    run = s.run[0]
+    phases = len(s.pieces)
+    s.contents[:] = 0.0
+    s.growth[:] = 0.0
+    for index in range(run.shares):
+        customer, share = s.customer[s.shared[index]], s.shares[index]
+        phase = customer.phase
+        s.contents[phase] += share > 0
+        s.contents[phases + phase] += share
+        s.contents[2 * phases + phase] += share * (customer.held + share / 2)
+        s.contents[3 * phases] += customer.held
+        s.growth[phase] += share * share
+    units = 0.0
+    for phase in range(phases):
+        units += s.contents[phases + phase]
+    return float(units)
+
+
+@compiled
+def _time_of_round(s: Tables) -> float:
+    """Compute the time of a round, and book its parts."""
+    registers = s.registers
+    for index in range(len(s.inputs)):
+        if s.inputs[index] >= 0:
+            registers[s.inputs[index]] = s.contents[index]
+    for index in range(len(s.code)):
+        operator, out, first, number = s.code[index]
+        x = registers[s.operands[first]]
+        if number > 1:
+            x = _folded(s, operator, x, first, number)
+        elif operator == CEIL:
+            x = math.ceil(x)
+        elif operator == FLOOR:
+            x = math.floor(x)
+        elif operator == LOG2:
+            x = np.log2(x)
+        elif operator == SQRT:
+            x = np.sqrt(x)
+        elif operator == EXP:
+            x = np.exp(x)
+        elif operator == LOG:
+            x = np.log(x)
+        registers[out] = x
+    total = 0.0
+    for part in range(len(s.outputs)):
+        time = registers[s.outputs[part]]
+        s.parts[part] += time
+        total += time
+    return total
+
+
+@compiled
+def _folded(s: Tables, operator: int, x: float, first: int, number: int) -> float:
+    """Combine several operands from left to right."""
+    registers, operands = s.registers, s.operands
+    if operator == SELECT:
+        chosen = 2 if x <= registers[operands[first + 1]] else 3
+        return float(registers[operands[first + chosen]])
+    for place in range(first + 1, first + number):
+        y = registers[operands[place]]
+        if operator == SUM:
+            x += y
+        elif operator == DIFFERENCE:
+            x -= y
+        elif operator == PRODUCT:
+            x *= y
+        elif operator == QUOTIENT:
+            x /= y
+        elif operator == MAX:
+            x = np.maximum(x, y)
+        elif operator == MIN:
+            x = np.minimum(x, y)
+        elif operator == POW:
+            x = x**y
+        elif operator == POWER:
+            x = _whole_power(x, int(y))
+    return x
+
+
+@compiled
+def _whole_power(base: float, exponent: int) -> float:
+    power, result = base, 1.0
+    rest = abs(exponent)
+    while rest:
+        if rest % 2:
+            result = result * power
+        power = power * power
+        rest //= 2
+    return result if exponent >= 0 else 1.0 / result
+
+
+@compiled
+def _advance(s: Tables, visit: int, units: float) -> None:
+    run = s.run[0]
+    customer = s.customer[visit]
+    customer.left -= units
+    customer.held += units
+    if not run.reserved and customer.phase:
+        run.used += units
+    while customer.left <= 0:
+        if customer.goes_on >= 0:
+            customer.phase, customer.left = customer.goes_on, customer.left_later
+            customer.goes_on = -1
+            continue
+        s.ends[visit, customer.phase] = run.now
+        customer.phase += 1
+        if customer.phase == len(s.pieces):
+            _leave(s, visit)
+            return
+        customer.left = s.work[visit, customer.phase]
+
+
+@compiled
+def _leave(s: Tables, visit: int) -> None:
+    run = s.run[0]
+    run.used -= s.customer[visit].held
+    run.ended += 1
+    if run.thinks and run.coming < len(s.work):
+        _push_due(s, run.now + s.think[run.coming], run.coming)
+        run.coming += 1
+
+
+@compiled
+def _remove_ended(s: Tables) -> None:
+    """Keep those present that have not ended, in their order."""
+    run = s.run[0]
+    stay = 0
+    for place in range(run.present):
+        visit = s.present[place]
+        if s.customer[visit].phase < len(s.pieces):
+            s.present[stay] = visit
+            stay += 1
+    run.present = stay
+
+
+@compiled
+def _make_room(s: Tables) -> None:
+    run = s.run[0]
+    while not run.reserved and run.used > run.memory and run.present >= 2:
+        run.present -= 1
+        visit = s.present[run.present]
+        customer = s.customer[visit]
+        run.put_back += 1
+        run.used -= customer.held if customer.phase else customer.held + customer.left
+        if customer.phase and customer.left > 0:
+            customer.goes_on, customer.left_later = customer.phase, customer.left
+            customer.phase = 0
+            customer.left = 0.0
+        customer.left += customer.held
+        customer.held = 0.0
+        run.waiting_from = (run.waiting_from - 1) % len(s.waiting)
+        s.waiting[run.waiting_from] = visit
+        run.waiting += 1
+
+
+@_compiler(cache=True)
+def _go_on(s: Tables) -> int:
+    run = s.run[0]
+    while run.ended < run.most and run.given < run.events:
+        if run.logged == len(s.log):
+            return FULL
+        _wait_for_a_round(s)
+        _share_out(s)
+        run.given += run.shares
+        if not _work(s, _alike(s)):
+            return REFUSED
+        row = s.log[run.logged]
+        row[0], row[1], row[2] = run.now, run.rounds, run.busy
+        row[3], row[4], row[5] = run.served, run.ended, run.put_back
+        row[6:] = s.booked
+        run.logged += 1
+    return DONE
