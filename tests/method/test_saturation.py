@@ -150,6 +150,18 @@ def test_a_stream_with_parts_chosen_by_state_is_answered_below_saturation() -> N
     assert answer["time"] == pytest.approx(5.1, rel=0.1)
 
 
+@pytest.mark.parametrize("is_inside", [False, True])
+def test_what_a_stream_with_a_picked_part_holds_is_known(is_inside: bool) -> None:
+    branches = pick(service("left", 0.1, scv=1.0), service("right", 0.1, scv=1.0))
+    work = repeat(2, delay(0.5, name="work", scv=1.0))
+    cycle = hold("few", branches >> work) if is_inside else branches >> hold("few", work)
+    saturated = told(open_model(cycle, 3.0, resources={"few": Permits(2)}), "simulation")
+    assert (
+        saturated.failed
+        == f"permits few is saturated: 3/s arrive, fewer than 2/s can be served (load 1.5, {ENDS}"
+    )
+
+
 def test_a_stream_that_only_picks_between_saturated_stations_is_refused() -> None:
     """Two servers of 2.5 s do 0.8 a second, and 1 arrives; no load is known before the run."""
     branches = pick(service("left", 2.5, scv=1.0), service("right", 2.5, scv=1.0))

@@ -382,7 +382,7 @@ class Saturation:
     A station is busy for the service that is asked of it. A lock or a number of permits is held for
     what is done while it is held, waits at other resources left out, so a model that is not
     saturated here may be saturated all the same. So may one whose streams have parts that are
-    executed by the state of the system: these parts, and what such a stream holds, are left out.
+    executed by the state of the system: these parts are left out.
 
     Parameters
     ----------
@@ -409,7 +409,9 @@ class Saturation:
             try:
                 work_by_name = demands(cycle, model) | held_times(cycle, model)
             except NoAnswerError:  # what is asked depends on the state: only the rest is sure
-                work_by_name = demands(cycle, model, least=True)
+                work_by_name = demands(cycle, model, least=True) | held_times(
+                    cycle, model, least=True
+                )
             tape_exprs += [
                 rate,
                 *(

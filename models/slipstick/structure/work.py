@@ -16,7 +16,15 @@ from slipstick.expression.tape import Tape
 from slipstick.late import Array, np
 from slipstick.law.account import EFFICIENCY, SPEEDUP
 from slipstick.model.activity import WRITE, Hold, Pipeline, Step
-from slipstick.model.steps import BY_STATE, Activity, Combination, each_once, no_rule, side_by_side
+from slipstick.model.steps import (
+    BY_STATE,
+    Activity,
+    Combination,
+    each_once,
+    is_parallel,
+    no_rule,
+    side_by_side,
+)
 from slipstick.model.system import (
     Model,
     PhasedPopulation,
@@ -113,28 +121,52 @@ def demands(activity: Activity, model: Model, *, least: bool = False) -> dict[st
     return total_work(activity, demands_of, least=least)
 
 
-def held_times(activity: Activity, model: Model) -> dict[str, Expr]:
+def held_times(activity: Activity, model: Model, *, least: bool = False) -> dict[str, Expr]:
     """Return a lower bound on how long one pass holds each lock [s]. A writer holds all the places
-    that readers could hold.
+    that readers could hold. With `least` parts that are executed by the state of the system are
+    left out.
     """
 
     def held_by_node(node: Activity) -> dict[str, Expr]:
-        return {lock_name: _held_time(node, lock_name, model) for lock_name in node.held}
+        return {lock_name: _held_time(node, lock_name, model, least) for lock_name in node.held}
 
-    return total_work(activity, held_by_node)
+    return total_work(activity, held_by_node, least=least)
 
 
-def _held_time(node: Activity, lock_name: str, model: Model) -> Expr:
+def _held_time(node: Activity, lock_name: str, model: Model, least: bool) -> Expr:
     """Return how long one execution of a node holds a lock or permits, each permit counted [s]."""
     # It is held through the accesses to its word with which it is released.
     lock = model.held_resource(lock_name)
     child_times = (
-        executions * time(child, model, books_labels=False) for executions, child in node.weighted
+        [_least_time(node, model)]
+        if least
+        else [
+            executions * time(child, model, books_labels=False)
+            for executions, child in node.weighted
+        ]
     )
     held_time = total([*child_times, lock.accesses[1] * lock.access], TIME)
     if isinstance(node, Hold) and node.permits is not None:
         held_time = node.permits * held_time
     return lock.capacity * held_time if node.mode == WRITE else held_time
+
+
+def _least_time(node: Activity, model: Model) -> Expr:
+    """Return a lower bound on the time of the children of a node, without those that are executed
+    by the state of the system [s].
+    """
+    if is_parallel(node):  # the sum of branches is no lower bound
+        return zero(TIME)
+    times = []
+    for executions, child in node.weighted_by_state:
+        has_counts_by_state = any(BY_STATE in below.executions for below in each_once([child]))
+        child_time = (
+            _least_time(child, model)
+            if has_counts_by_state
+            else time(child, model, books_labels=False)
+        )
+        times.append(executions * child_time)
+    return total(times, TIME)
 
 
 def time_of(node: Activity, model: Model, name_of_step: StepKey) -> dict[str, Expr]:
