@@ -272,7 +272,14 @@ def calls(drawn: Drawn) -> dict[str, Callable[[], tuple[list[Any], dict[str, Any
         "closed_class": lambda: ([3, 1.0], {}),
         "open_class": lambda: (
             [2.0],
-            pick(({"batch": 2}, {"trace": [1.0, 2.0]}, {"burst_time": 1.0, "quiet_time": 2.0})),
+            pick(
+                (
+                    {"batch": 2},
+                    {"trace": [1.0, 2.0]},
+                    {"burst_time": 1.0, "quiet_time": 2.0},
+                    {"profile": [(1.0, 2.0), (2.0, 1.0)]},
+                )
+            ),
         ),
         "network": lambda: ([{"jobs": drawn.customers()}, {"cpu": drawn.station()}], {"name": "n"}),
         "QueueingNetwork": lambda: (

@@ -50,6 +50,7 @@ from slipstick.vocabulary import (
     KNOWN,
     LEAST_WORK,
     MARKOV_CHAIN,
+    PROFILES,
     RANKS,
     RATES,
     RENEWALS,
@@ -219,6 +220,11 @@ PATTERNS: Mapping[str, tuple[str, ArrivalPattern, ArrivalPattern | None]] = {
         ArrivalPattern(1.0, 1, _arrivals("in-bursts", 0.2), _BURST, _QUIET),
     ),
     "trace": (TRACES, ArrivalPattern(trace=(2.0, 8.0)), None),
+    "profile": (
+        PROFILES,
+        ArrivalPattern(profile=((20.0, 1.0), (10.0, 4.0))),
+        ArrivalPattern(profile=((20.0, 1.0), (10.0, 1.0))),
+    ),
 }
 """By name, the construct, the pattern, and that at its limit, which is Poisson; None without one."""
 

@@ -814,6 +814,22 @@ PATTERNS = [
         "arrivals follow one pattern: arrivals of another spread or traces of arrivals, not both",
     ),
     bad(
+        lambda: ArrivalPattern(profile=((1.0, 2.0), (0.0, 1.0))),
+        "a piece of a profile lasts longer than 0 s, got 0 s",
+    ),
+    bad(
+        lambda: ArrivalPattern(profile=((1.0, -2.0),)),
+        "the rate of a piece of a profile is at least 0 /s, got -2 /s",
+    ),
+    bad(
+        lambda: ArrivalPattern(profile=((1.0, 0.0),)),
+        "a profile needs a piece in which customers arrive",
+    ),
+    bad(
+        lambda: open_class(1.0, trace=[1.0], profile=[(1.0, 2.0)]),
+        "a profile says at which rate customers arrive; leave bursts and traces out",
+    ),
+    bad(
         lambda: StreamsPopulation((Group("clerks", Number(2.0), A),)),
         "group clerks does not arrive; a population of processors and arrivals is a"
         " ClosedPopulation",

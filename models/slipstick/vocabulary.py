@@ -349,6 +349,7 @@ RENEWALS = "arrivals of another spread"
 BATCHES = "batches"
 BURSTS = "bursts"
 TRACES = "traces of arrivals"
+PROFILES = "profiles of arrivals"
 SECOND_PHASES = "second phases"
 RANKS = "ranks"
 ATTEMPTS = "attempts with a limit"
@@ -370,6 +371,7 @@ CONSTRUCTS = {
     BATCHES: "customers that arrive several at a time",
     BURSTS: "arrivals with another rate during bursts",
     TRACES: "arrivals at given times",
+    PROFILES: "arrivals whose rate follows a profile over the day, again and again",
     SECOND_PHASES: "work under a hold that continues while its processor goes on",
     RANKS: "stations that serve the smaller rank first",
     ATTEMPTS: "visits that are abandoned after a time in the queue, and tried again",

@@ -58,6 +58,7 @@ from slipstick.vocabulary import (
     INTERRUPTIONS,
     KNOWN,
     MARKOV_CHAIN,
+    PROFILES,
     RANKS,
     RATES,
     REGIONS,
@@ -250,6 +251,10 @@ EXAMPLES: Mapping[str, Callable[[], Example]] = {
     ),
     WEIGHTS: lambda: Example(_weighted(0.25), _weighted(1.0), _weighted(None)),
     EARLY_JOINS: lambda: Example(_joined(2), _joined(3), _joined(None)),
+    PROFILES: lambda: _arriving(
+        ArrivalPattern(profile=((20.0, 1.0), (10.0, 4.0))),
+        ArrivalPattern(profile=((20.0, 2.0), (10.0, 2.0))),
+    ),
     TRACES: lambda: Example(
         open_model(served(), rate(0.5), pattern=ArrivalPattern(trace=(1.0, 3.0))),
         open_model(served(), rate(0.5), pattern=ArrivalPattern(trace=(1.0, 1.0))),

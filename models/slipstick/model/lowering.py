@@ -111,7 +111,11 @@ def _group_of_class(class_name: str, customer_class: CustomerClass, cycle: Activ
 
 def _arrival_pattern(customer_class: OpenClass) -> ArrivalPattern:
     if not customer_class.bursty:
-        return ArrivalPattern(batch=customer_class.batch, trace=customer_class.trace)
+        return ArrivalPattern(
+            batch=customer_class.batch,
+            trace=customer_class.trace,
+            profile=customer_class.profile,
+        )
     bursts = (customer_class.burst_arrivals, customer_class.burst_time, customer_class.quiet_time)
     return ArrivalPattern(1.0, customer_class.batch, *bursts)
 

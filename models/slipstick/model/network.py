@@ -37,6 +37,7 @@ from slipstick.expression.nodes import (
 )
 from slipstick.model.activity import check_model_name
 from slipstick.model.amounts import AMOUNTS, given_parameters
+from slipstick.profiles import Profile, check_profile
 from slipstick.time_distributions import TimeDistribution
 from slipstick.vocabulary import (
     BLOCKING,
@@ -80,7 +81,8 @@ class OpenClass:
     """An open class: customers arrive, pass through the network once and leave.
 
     Arrivals are a Poisson stream. With bursts its rate changes: a two-state Markov-modulated
-    Poisson process. With a trace they come at its times, again from the start at its end.
+    Poisson process. With a trace they come at its times, again from the start at its end. With a
+    profile the rate is that of one piece after the other, again from the first after the last.
 
     Parameters
     ----------
@@ -90,6 +92,8 @@ class OpenClass:
     quiet_time : mean time from the end of a burst to the next, exponential [s]
     batch : customers of one arrival [1]
     trace : times between arrivals, in proportion: they are scaled to the rate of arrivals [1]
+    profile : durations [s] and rates of the pieces of a period, such as a day; the rates are scaled
+        so that their mean is the rate of arrivals [1/s]
     target_time : target of response times, whose share within it is reported; 0: none [s]
     """
 
@@ -99,9 +103,11 @@ class OpenClass:
     quiet_time: Expr = field(default_factory=lambda: zero(TIME))
     batch: int = 1
     trace: tuple[float, ...] = ()
+    profile: Profile = ()
     target_time: Expr = field(default_factory=lambda: zero(TIME))
 
     def __post_init__(self) -> None:
+        check_profile(self.profile, bool(self.trace) or self.bursty)
         if self.trace and (self.bursty or self.batch > 1):
             raise ModelError("a trace says when customers arrive; leave bursts and batches out")
         if self.trace and not (min(self.trace) >= 0 and 0 < sum(self.trace) < math.inf):
@@ -491,6 +497,9 @@ def closed_class(population: Like, think_time: Like = 0.0, target_time: Like = 0
     return ClosedClass(customer_count, *think_and_target_time)
 
 
+PROFILE = listed(row(real(0), real(0), wanted="a pair of a duration in s and a rate in 1/s"))
+
+
 @checked(
     rate=LIKE,
     burst_arrivals=LIKE,
@@ -498,6 +507,7 @@ def closed_class(population: Like, think_time: Like = 0.0, target_time: Like = 0
     quiet_time=LIKE,
     batch=whole(1, 2**53),
     trace=listed(real(0)),
+    profile=PROFILE,
     target_time=LIKE,
 )
 def open_class(
@@ -508,14 +518,16 @@ def open_class(
     quiet_time: Like = 0.0,
     batch: int = 1,
     trace: Sequence[float] = (),
+    profile: Sequence[tuple[float, float]] = (),
     target_time: Like = 0.0,
 ) -> OpenClass:
     """Make a class of customers that arrive at a rate [1/s], pass through once and leave: as a
-    Poisson stream, with bursts, or by a trace.
+    Poisson stream, with bursts, by a trace, or by a profile over the day.
 
     Parameters
     ----------
-    rate, burst_arrivals, burst_time, quiet_time, batch, trace, target_time : see `OpenClass`
+    rate, burst_arrivals, burst_time, quiet_time, batch, trace, profile, target_time : see
+        `OpenClass`
 
     >>> open_class(20.0, burst_arrivals=150.0, burst_time=1.0, quiet_time=9.0).bursty
     True
@@ -527,6 +539,7 @@ def open_class(
         _as_number(quiet_time, TIME, "the time between bursts"),
         batch,
         tuple(map(float, trace)),
+        tuple((float(duration), float(piece_rate)) for duration, piece_rate in profile),
         _as_number(target_time, TIME, "a target"),
     )
 

@@ -92,6 +92,7 @@ from slipstick.model.steps import (
     steps,
 )
 from slipstick.model.tasks import Loop, ProblemTimes, Trees, problem_times
+from slipstick.profiles import Profile, check_profile
 from slipstick.vocabulary import (
     BACK_OFFS,
     BARRIERS,
@@ -102,6 +103,7 @@ from slipstick.vocabulary import (
     LEAST_WORK,
     LOCKS,
     MOST_HOLDERS,
+    PROFILES,
     RANKS,
     RATES,
     READER_WRITER_ORDERS,
@@ -937,7 +939,8 @@ class ArrivalPattern(ModelPart):
 
     With bursts the rate changes: a two-state Markov-modulated Poisson process, whose rate between
     bursts is the given one. With a trace they come at its times, again from the start at its end,
-    scaled to the rate.
+    scaled to the rate. With a profile they are a Poisson stream whose rate is that of one piece of
+    the period after the other.
 
     Parameters
     ----------
@@ -946,6 +949,8 @@ class ArrivalPattern(ModelPart):
     burst_arrivals : rate in a burst [1/s]
     burst_time, quiet_time : mean duration of a burst, and from its end to the next, exponential [s]
     trace : times between arrivals, in proportion [1]
+    profile : durations [s] and rates of the pieces of a period, scaled so that their mean is the
+        given rate [1/s]
     """
 
     arrivals_scv: float = 1.0
@@ -954,12 +959,14 @@ class ArrivalPattern(ModelPart):
     burst_time: Expr | None = None
     quiet_time: Expr | None = None
     trace: tuple[float, ...] = ()
+    profile: Profile = ()
 
     made_of = ("burst_arrivals", "burst_time", "quiet_time")
     special: ClassVar[Mapping[str, str]] = {
         "arrivals_scv": RENEWALS,
         "batch": BATCHES,
         "trace": TRACES,
+        "profile": PROFILES,
         **dict.fromkeys(made_of, BURSTS),
     }
 
@@ -974,6 +981,7 @@ class ArrivalPattern(ModelPart):
             self.burst_arrivals is not None and self.burst_time is None
         ):
             raise ModelError("bursts need both a burst_time and a quiet_time, or neither")
+        check_profile(self.profile, False)
         # Batches go with any pattern but a trace, whose times are of single customers.
         patterns = self.constructs - {BATCHES}
         if len(patterns) > 1 or (TRACES in patterns and self.batch > 1):

@@ -62,7 +62,8 @@ class NetworkArrays:
         which bursts begin and end [1/s], (P, R, 4), 0 where arrivals are Poisson; None where all
         are
     batch : customers of each class that arrive together; empty where all come one by one
-    traced : which classes arrive at the times of a trace; empty where none does
+    arrival_words : how each class arrives whose arrivals only a simulation follows, such as "at the
+        times of a trace"; empty where there is none
     patience : mean time after which a customer whose service has not begun abandons a queue [s],
         (P, R, K), 0 where it waits without a limit; None where all do
     timeouts : whether the patience of each class at each station is constant; else it is
@@ -90,7 +91,7 @@ class NetworkArrays:
     blocking: tuple[str, ...]
     bursts: Array | None = None
     batch: tuple[int, ...] = ()
-    traced: tuple[bool, ...] = ()
+    arrival_words: tuple[str, ...] = ()
     patience: Array | None = None
     timeouts: NDArray[np.bool_] | None = None
     phases: Mapping[tuple[str, str], PhaseType] = field(default_factory=dict)
@@ -138,12 +139,12 @@ class NetworkArrays:
 
     @cached_property
     def not_poisson(self) -> str:
-        """Why arrivals are no Poisson stream, by the first class that comes in bursts, in batches
-        or by a trace; empty where none does.
+        """Why arrivals are no Poisson stream, by the first class that comes in bursts, in batches,
+        by a trace or by a profile; empty where none does.
         """
         for class_index, class_name in enumerate(self.classes):
-            if self.traced and self.traced[class_index]:
-                return f"{class_name} arrive at the times of a trace"
+            if self.arrival_words and self.arrival_words[class_index]:
+                return f"{class_name} arrive {self.arrival_words[class_index]}"
             if self.batch and self.batch[class_index] > 1:
                 return f"{class_name} arrive in batches"
             if self.bursts is not None and self.bursts[:, class_index].any():

@@ -8,16 +8,17 @@ them, and not on a file that changes later.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from pathlib import Path
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
 from slipstick.errors import ModelError
-from slipstick.expression.nodes import RATE
+from slipstick.expression.nodes import RATE, TIME
 from slipstick.limits import check_cost
+from slipstick.profiles import Profile, mean_rate_of
 from slipstick.schema.columns import numbered_times_in
 from slipstick.schema.kinds.constraints import broken_rule
 from slipstick.schema.kinds.quantity import (
@@ -238,6 +239,17 @@ class ArrivalTraceSpec(Spec):
             raise ModelError(f"gaps of a trace are numbers with spaces between: {error}") from None
 
 
+class ProfilePieceSpec(Spec):
+    """A part of the day with its rate of arrivals."""
+
+    hints: ClassVar[Mapping[str, str]] = {"time": "write lasts", "arrivals": "write rate"}
+
+    lasts: Annotated[Given, Quantity(TIME, least=None, above=0.0)] = Field(
+        description="how long it lasts"
+    )
+    rate: Annotated[Given, Quantity(RATE)] = Field(description="rate of arrivals while it lasts")
+
+
 class StreamSpec(Spec):
     """Customers that arrive, pass through once and leave.
 
@@ -271,11 +283,34 @@ class StreamSpec(Spec):
         ),
     )
 
+    profile: list[ProfilePieceSpec] | None = Field(
+        None,
+        description=(
+            "parts of a day or of another period, one after the other and again from the first, each"
+            " with its rate of arrivals, for simulation; with arrivals the rates are scaled so that"
+            " their mean is that rate"
+        ),
+        min_length=1,
+    )
+
     target_time: TimeOrFormula | None = Field(
         None, description="response time: within_target is the share of the responses within it"
     )
 
     stream: ClassVar[str] = "a stream"
+
+    def model_post_init(self, context: object) -> None:
+        if self.profile is not None and self.arrivals is None:
+            mean_rate = mean_rate_of(self.pieces())
+            if not mean_rate > 0:
+                raise broken_rule("a profile needs a piece in which customers arrive", "profile")
+            # The profile gives the rate of arrivals where the file states none.
+            object.__setattr__(self, "arrivals", Given(mean_rate, RATE, f"{mean_rate!r} /s"))
+        super().model_post_init(context)
+
+    def pieces(self) -> Profile:
+        """Return the durations [s] and rates [1/s] of the profile."""
+        return tuple((piece.lasts.value, piece.rate.value) for piece in self.profile or ())
 
     def check_rules(self) -> None:
         burst_values = {
@@ -288,7 +323,22 @@ class StreamSpec(Spec):
             )
         if self.batch is not None and self.arrivals is None:
             raise broken_rule(f"a batch belongs to {self.stream}; give it arrivals", "batch")
+        if self.profile is not None and (burst_keys or self.trace is not None):
+            raise broken_rule(
+                "a profile says at which rate customers arrive; leave bursts and traces out",
+                "profile",
+            )
         if burst_keys and self.arrivals is None:
             raise broken_rule(f"bursts belong to {self.stream}; give it arrivals", burst_keys[0])
         if burst_keys and (self.burst_time is None or self.quiet_time is None):
             raise broken_rule("bursts need both a burst_time and a quiet_time", burst_keys[0])
+
+
+def pattern_data(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the keys of a stream with its trace and its profile as files state them."""
+    trace, profile = data.get("trace"), data.get("profile")
+    written_trace = {"trace": {"gaps": " ".join(map(repr, trace))}} if trace else {}
+    pieces = [
+        {"lasts": f"{duration!r} s", "rate": f"{rate!r} /s"} for duration, rate in profile or ()
+    ]
+    return {**data, **written_trace, **({"profile": pieces} if pieces else {})}

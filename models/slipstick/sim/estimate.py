@@ -172,6 +172,39 @@ def batch_sums(row_sums: Array, batch_count: int = BATCHES) -> Array:
     return sums_by_batch
 
 
+ROWS_OF_PERIODS = 8
+"""Rows that a batch of periods has at least: a row that covers the end of one period and the
+beginning of the next counts for the one in which it mostly lies."""
+
+
+def sums_of_periods(row_sums: Array, time_column: int, period: float) -> Array:
+    """Add rows up to whole periods, or to several where a period has less than `ROWS_OF_PERIODS`
+    rows; rows of a period that has not ended are left out, unless no period has.
+
+    Parameters
+    ----------
+    row_sums : the sums over each row [rows, columns]
+    time_column : the column of the time that a row lasts [s]
+    period : its duration [s]
+
+    >>> sums_of_periods(np.ones((35, 1)), 0, 16.0).ravel().tolist()
+    [16.0, 16.0]
+    """
+    row_ends = np.cumsum(row_sums[:, time_column])
+    if not len(row_ends) or row_ends[-1] < period:
+        return row_sums
+    periods_together = math.ceil(ROWS_OF_PERIODS * row_ends[-1] / period / len(row_ends))
+    row_middles = row_ends - row_sums[:, time_column] / 2
+    period_by_row = (row_middles // (periods_together * period)).astype(np.int64)
+    whole_count = int((row_ends[-1] + row_sums[-1, time_column] / 2) // (periods_together * period))
+    if not whole_count:
+        return row_sums
+    is_whole = period_by_row < whole_count
+    _, first_rows = np.unique(period_by_row[is_whole], return_index=True)
+    sums: Array = np.add.reduceat(row_sums[is_whole], first_rows, axis=0)
+    return sums
+
+
 def ratio(
     numerator: Array, denominator: Array, level: float = 0.95, in_one_run: bool = False
 ) -> Estimate:

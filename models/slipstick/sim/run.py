@@ -15,6 +15,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.util import find_spec
+from typing import Any
 
 import numpy as np
 
@@ -38,11 +39,12 @@ from slipstick.sim.estimate import (
     dropped_of,
     precise_enough,
     ratio,
+    sums_of_periods,
     warm_up,
     weights_of_time,
 )
 from slipstick.sim.plain.kernel import Kernel
-from slipstick.sim.plan.distributions import BatchTimes, BurstyTimes
+from slipstick.sim.plan.distributions import BatchTimes, BurstyTimes, ProfiledTimes
 from slipstick.sim.plan.plan import Plan
 from slipstick.sim.settings import NOTHING_TO_ESTIMATE, Simulation
 from slipstick.vocabulary import DISCIPLINES, REVERSE
@@ -78,6 +80,11 @@ BURSTS = 100
 """Bursts of arrivals that a run has at least, unless its events or cycles are limited. The rate that
 is seen then has a standard error of a few per cent; a run of 5,000 cycles that saw no burst stopped
 with an interval 15 % below the mean rate."""
+
+PERIODS, FEWEST_PERIODS = 16, 10
+"""Periods of a profile that a run has at least, unless its events or cycles are limited, and those
+that an interval is made of at least: a batch is a whole number of periods, because the hours of a day
+differ far more than days do."""
 
 _MOST_LEAST = 10**9
 _MOST_EVENTS_WITHOUT_ROW = 2_000_000
@@ -175,7 +182,7 @@ def simulate(plan: Plan, simulation: Simulation | None = None) -> Result:
         settings = replace(
             settings, least=min(settings.least, 4 * BATCHES * max(plan.population, 1))
         )
-    settings = replace(settings, least=max(settings.least, _customers_of_bursts(plan)))
+    settings = replace(settings, least=max(settings.least, _customers_of_periods(plan)))
     if plan.once:
         return _with_kernel(plan, settings, _run_programs)
     if settings.replications > 1 and plan.random:
@@ -189,19 +196,31 @@ def simulate(plan: Plan, simulation: Simulation | None = None) -> Result:
     )
 
 
-def _customers_of_bursts(plan: Plan) -> int:
+def _arrival_times(plan: Plan) -> list[Any]:
+    """List the distributions of the times between arrivals of all streams."""
+    return [plan.draws[group.arrivals].distribution for group in plan.groups if group.kind == OPEN]
+
+
+def _customers_of_periods(plan: Plan) -> int:
     """Return the number of customers that a run must have at least, so that it includes `BURSTS`
-    bursts of arrivals; a run between two bursts would look precise.
+    bursts of arrivals, and `PERIODS` periods of a profile; a run between two bursts would look
+    precise.
     """
-    arrival_times = [
-        plan.draws[group.arrivals].distribution for group in plan.groups if group.kind == OPEN
+    customers = [
+        arrival_times.customers_of_period
+        * (PERIODS if getattr(arrival_times, "period", 0.0) else BURSTS)
+        for arrival_times in _arrival_times(plan)
+        if isinstance(arrival_times, BurstyTimes | BatchTimes | ProfiledTimes)
     ]
-    customers_by_period = [
-        arrival_distribution.customers_of_period
-        for arrival_distribution in arrival_times
-        if isinstance(arrival_distribution, BurstyTimes | BatchTimes)
-    ]
-    return min(math.ceil(BURSTS * max(customers_by_period, default=0.0)), _MOST_LEAST)
+    return min(math.ceil(max(customers, default=0.0)), _MOST_LEAST)
+
+
+def longest_period(plan: Plan) -> float:
+    """Return the longest period of the profiles of arrivals; 0 where there is none [s]."""
+    return max(
+        (getattr(arrival_times, "period", 0.0) for arrival_times in _arrival_times(plan)),
+        default=0.0,
+    )
 
 
 def _with_kernel(
@@ -359,17 +378,25 @@ def _without_warm_up(record: Record, replications: int = 1, stopped: str = "") -
     """Return the rows of a replication without its warm-up, added up to the number of batches."""
     layout = record.layout
     row_sums = record.sums()
+    cycles_run = int(row_sums[:, layout.cycles].sum())
+    period = longest_period(record.plan)
+    batch_count = max(BATCHES // replications, 1)
+    fewest_rows = 2 * BATCHES
+    if period:
+        row_sums = sums_of_periods(row_sums, layout.time, period)
+        fewest_rows = FEWEST_PERIODS
+        if len(row_sums) < 2 * BATCHES or replications > 1:
+            batch_count = min(batch_count, FEWEST_PERIODS)
     cycles_by_row = row_sums[:, layout.cycles].sum(axis=1)
     dropped_rows = 0
-    is_trusted = len(row_sums) >= 2 * BATCHES
+    is_trusted = len(row_sums) >= fewest_rows
     if is_trusted:
         mean_times = row_sums[:, layout.cycle_time].sum(axis=1) / cycles_by_row
         dropped_rows = warm_up(mean_times)
         # A warm-up that reaches the middle of the run may be longer.
         is_trusted = (
-            len(row_sums) - dropped_rows >= 2 * BATCHES and dropped_rows < len(row_sums) // 2
+            len(row_sums) - dropped_rows >= fewest_rows and dropped_rows < len(row_sums) // 2
         )
-    batch_count = max(BATCHES // replications, 1)
     # Rows that fill no batch are dropped with the warm-up.
     kept_rows = (
         (len(row_sums) - dropped_rows) // batch_count * batch_count if is_trusted else len(row_sums)
@@ -380,7 +407,7 @@ def _without_warm_up(record: Record, replications: int = 1, stopped: str = "") -
         stopped=stopped,
         trusted=is_trusted,
         dropped=int(cycles_by_row[: len(row_sums) - kept_rows].sum()),
-        cycles=int(cycles_by_row.sum()),
+        cycles=cycles_run,
         events=int(record.last[layout.order]),
     )
 

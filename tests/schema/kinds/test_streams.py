@@ -16,9 +16,10 @@ from slipstick.model.system import (
     StreamsPopulation,
     grouped_model,
 )
-from slipstick.vocabulary import BATCHES, BURSTS, RENEWALS, STREAMS, TRACES
+from slipstick.vocabulary import BATCHES, BURSTS, PROFILES, RENEWALS, STREAMS, TRACES
 
 USERS = "users: {processors: 2, cycle: [{service: disk, time: 1 s}]}"
+DAY = "[{lasts: 16 h, rate: 0.1 /s}, {lasts: 8 h, rate: 0.4 /s}]"
 CYCLE = "cycle: [{name: serve, service: disk, time: 1 s}]"
 
 
@@ -42,6 +43,8 @@ def read(folder: Path, population: str) -> Model:
         ("arrivals: 0.3 /s, batch: 3", {BATCHES}),
         ("arrivals: 0.3 /s, burst_arrivals: 2 /s, burst_time: 3 s, quiet_time: 9 s", {BURSTS}),
         ("arrivals: 0.3 /s, trace: {gaps: 1 2 3}", {TRACES}),
+        (f"profile: {DAY}", {PROFILES}),
+        (f"arrivals: 0.3 /s, batch: 2, profile: {DAY}", {PROFILES, BATCHES}),
     ],
 )
 def test_a_pattern_is_read_and_written(tmp_path: Path, keys: str, constructs: set[str]) -> None:
@@ -148,6 +151,28 @@ def test_a_trace_is_read_from_the_folder_of_the_file(tmp_path: Path) -> None:
         (
             f"population: {{processors: 2, batch: 4}}\n{CYCLE}",
             "population.batch: a batch belongs to a stream; give it arrivals",
+        ),
+        (
+            f"population: {{profile: {DAY}, burst_time: 1 s, quiet_time: 1 s}}\n{CYCLE}",
+            (
+                "population.profile: a profile says at which rate customers arrive; leave bursts and"
+                " traces out"
+            ),
+        ),
+        (
+            f"population: {{profile: {DAY}, arrivals_scv: 0}}\n{CYCLE}",
+            (
+                "population.arrivals_scv: arrivals by a profile are a Poisson stream at any time; leave"
+                " arrivals_scv out"
+            ),
+        ),
+        (
+            f"population: {{profile: [{{lasts: 1 h, rate: 0 /s}}]}}\n{CYCLE}",
+            "population.profile: a profile needs a piece in which customers arrive",
+        ),
+        (
+            f"population: {{profile: [{{time: 1 h, rate: 1 /s}}]}}\n{CYCLE}",
+            "population.profile.0.time: unknown key; write lasts",
         ),
     ],
 )

@@ -10,7 +10,14 @@ from typing import Any
 from slipstick.expression.tape import Tape
 from slipstick.late import NDArray, np
 from slipstick.method.answers import perturbed
-from slipstick.model.network import Chain, ClosedClass, OpenClass, Place, QueueingNetwork
+from slipstick.model.network import (
+    Chain,
+    ClosedClass,
+    CustomerClass,
+    OpenClass,
+    Place,
+    QueueingNetwork,
+)
 from slipstick.queueing.network import Array, NetworkArrays, quotient
 from slipstick.queueing.routes import OUTSIDE, Routes, joined_chains, traffic_equations
 from slipstick.vocabulary import DISCIPLINES, SAME_EXPONENTIAL
@@ -391,10 +398,7 @@ class NetworkLayout:
             chain_population.batch if isinstance(chain_population, OpenClass) else 1
             for chain_population in populations
         )
-        is_traced = tuple(
-            isinstance(chain_population, OpenClass) and bool(chain_population.trace)
-            for chain_population in populations
-        )
+        arrival_words = tuple(map(_arrival_words, populations))
         is_closed = np.array(
             [isinstance(chain.members, ClosedClass) for chain in self.chains.values()]
         )
@@ -421,7 +425,7 @@ class NetworkLayout:
             blocking=tuple(station.blocking for station in stations),
             bursts=burst_rates if burst_rates.any() else None,
             batch=batch_sizes if max(batch_sizes, default=1) > 1 else (),
-            traced=is_traced if any(is_traced) else (),
+            arrival_words=arrival_words if any(arrival_words) else (),
             phases={
                 (class_name, station_name): phases
                 for station_name, station in self.model.stations.items()
@@ -574,6 +578,14 @@ class NetworkLayout:
             for class_names in classes_of_chains
         ]
         return np.array(ranks, dtype=np.int64).reshape(len(classes_of_chains), len(self.stations))
+
+
+def _arrival_words(members: CustomerClass) -> str:
+    """Return how customers arrive where only a simulation follows their arrivals."""
+    if not isinstance(members, OpenClass):
+        return ""
+    by_profile = "by a profile over the day" if members.profile else ""
+    return "at the times of a trace" if members.trace else by_profile
 
 
 def _unsound_numbers(

@@ -18,6 +18,7 @@ from slipstick.sim.plan.distributions import (
     BatchTimes,
     BurstyTimes,
     DistributedTime,
+    ProfiledTimes,
     ServiceTime,
     Times,
     TracedTimes,
@@ -265,7 +266,11 @@ class FlatNetwork:
         if isinstance(chain.members, OpenClass):
             batch_size = chain.members.batch
             mean_between = batch_size / float(network.arrivals[0, chain_index].real)
-            time_between: ServiceTime | BurstyTimes = ServiceTime("exponential", mean_between)
+            time_between: ServiceTime | BurstyTimes | ProfiledTimes = (
+                ProfiledTimes(chain.members.profile, mean_between)
+                if chain.members.profile
+                else ServiceTime("exponential", mean_between)
+            )
             if chain.members.bursty and network.bursts is not None:
                 quiet_rate, burst_rate, begin_rate, end_rate = network.bursts[
                     0, chain_index

@@ -142,8 +142,8 @@ def _network_of_classes(
         batch=tuple(network.batch[chain_index] for chain_index in chain_of_class)
         if network.batch
         else (),
-        traced=tuple(network.traced[chain_index] for chain_index in chain_of_class)
-        if network.traced
+        arrival_words=tuple(network.arrival_words[chain_index] for chain_index in chain_of_class)
+        if network.arrival_words
         else (),
         closed=network.closed[chain_of_class],
         priority=network_points.ranks,

@@ -158,7 +158,7 @@ def _checked_solution(network_points: NetworkPoints, solver: str) -> NetworkSolu
             " simulation"
         )
     if network.not_poisson and solver != MARKOV_CHAIN:
-        alternatives = "simulation" if any(network.traced) else "markov-chain or simulation"
+        alternatives = "simulation" if any(network.arrival_words) else "markov-chain or simulation"
         raise ModelError(
             f"{network.not_poisson}, which the method {solver} does not take; ask for {alternatives}"
         )

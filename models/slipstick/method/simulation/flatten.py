@@ -68,6 +68,7 @@ from slipstick.sim.plan.distributions import (
     BatchTimes,
     BurstyTimes,
     DistributedTime,
+    ProfiledTimes,
     ServiceTime,
     Times,
     TracedTimes,
@@ -231,7 +232,11 @@ def _times_between_arrivals(
         return None
     if pattern.trace:
         return TracedTimes(pattern.trace, 1 / arrival_rate)
-    single_times = service_time(1 / arrival_rate, pattern.arrivals_scv)
+    single_times = (
+        ProfiledTimes(pattern.profile, 1 / arrival_rate)
+        if pattern.profile
+        else service_time(1 / arrival_rate, pattern.arrivals_scv)
+    )
     return BatchTimes(single_times, pattern.batch) if pattern.batch > 1 else single_times
 
 

@@ -43,7 +43,7 @@ from slipstick.sim.estimate import (
 from slipstick.sim.plan.builder import ACCESSES, GIVEN_UP, TRIES
 from slipstick.sim.plan.distributions import BurstyTimes, TracedTimes
 from slipstick.sim.plan.plan import COUNTER
-from slipstick.sim.run import simulate
+from slipstick.sim.run import FEWEST_PERIODS, longest_period, simulate
 from slipstick.sim.settings import Simulation
 from slipstick.structure.work import ParallelWork, demands, held_times
 from slipstick.vocabulary import EARLY_JOINS, MOST_HOLDERS, SIMULATION
@@ -156,6 +156,8 @@ def notes_of(result: Result) -> tuple[str, ...]:
             f"not converged: the mean time is known within {100 * precision_reached:.2g} %"
         )
         notes.append(precision_note if math.isfinite(precision_reached) else NOT_TRUSTED)
+    if period := longest_period(result.plan):
+        notes.append(_period_note(result, period))
     for group_index, group in enumerate(result.plan.groups):
         if unended_share := result.unended(group_index):
             notes.append(
@@ -164,6 +166,18 @@ def notes_of(result: Result) -> tuple[str, ...]:
                 " law; quantiles are those of the cycles that ended"
             )
     return tuple(notes)
+
+
+def _period_note(result: Result, period: float) -> str:
+    """Return how many periods of a profile the batches of a run cover, and what a run needs."""
+    elapsed = float(result.batches[:, result.layout.time].sum())
+    note = f"values are means over {elapsed / period:.3g} periods of the profile of arrivals"
+    if result.trusted:
+        return note
+    return (
+        f"{note}; intervals need {FEWEST_PERIODS} whole periods or more, whose means do not drift:"
+        " allow more events (simulation.events)"
+    )
 
 
 @dataclass(frozen=True, slots=True)

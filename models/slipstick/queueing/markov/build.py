@@ -280,7 +280,7 @@ def network_point(network: NetworkArrays, routing: Routing | None = None) -> Net
             f"{network.not_poisson}, which a chain takes only without capacities; ask for"
             " simulation"
         )
-    if any(network.traced):
+    if any(network.arrival_words):
         raise ModelError(
             f"{network.not_poisson}, which a Markov chain does not cover; ask for simulation"
         )

@@ -39,7 +39,7 @@ from slipstick.model.activity import choose, hold, parallel, pipeline, serial, t
 from slipstick.model.steps import Activity, each_once
 from slipstick.model.system import buffer, check_counter, need_model, scaled
 from slipstick.model.tasks import MOST_NODES, Loop, Trees
-from slipstick.schema.arrivals import StreamSpec
+from slipstick.schema.arrivals import StreamSpec, pattern_data
 from slipstick.schema.kinds.constraints import SPELT, Name, Note, broken_rule, known_word, one_of
 from slipstick.schema.kinds.distribution import (
     NamedTimeSpec,
@@ -1485,6 +1485,11 @@ class ArrivingSpec(StreamSpec):
             raise broken_rule(
                 "arrivals_scv says how arrivals vary; give their rate", "arrivals_scv"
             )
+        if self.arrivals_scv is not None and self.profile is not None:
+            raise broken_rule(
+                "arrivals by a profile are a Poisson stream at any time; leave arrivals_scv out",
+                "arrivals_scv",
+            )
 
     def target_expr(self, quantity_reader: QuantityReader, loc: Loc) -> Expr | None:
         """Return the target of the response time [s]; None without one."""
@@ -1498,6 +1503,7 @@ class ArrivingSpec(StreamSpec):
         field_values = {key: field_values[key] for key in _PATTERN_KEYS if key in field_values}
         if self.trace is not None:
             field_values["trace"] = self.trace.numbers()
+        field_values["profile"] = self.pieces()
         return system.ArrivalPattern(**field_values)
 
 
@@ -1508,10 +1514,7 @@ def _pattern_data(
     pattern: system.ArrivalPattern, quantity_writer: QuantityWriter
 ) -> dict[str, Any]:
     """Write the keys of an arrival pattern as plain data."""
-    data = quantity_writer.keys(pattern)
-    if "trace" in data:
-        data["trace"] = {"gaps": " ".join(map(repr, data["trace"]))}
-    return data
+    return pattern_data(quantity_writer.keys(pattern))
 
 
 class GroupSpec(ArrivingSpec):

@@ -16,7 +16,7 @@ from slipstick.extensions import FUNCTIONS
 from slipstick.method.names import means_of
 from slipstick.model import network as networks
 from slipstick.model.network import no_class, no_station
-from slipstick.schema.arrivals import StreamSpec
+from slipstick.schema.arrivals import StreamSpec, pattern_data
 from slipstick.schema.kinds.activity import (
     BREAKDOWN_IN_WORDS,
     BreakdownSpec,
@@ -386,6 +386,8 @@ def _build_customers(
     }
     if spec.trace is not None:
         fields_by_key["trace"] = spec.trace.numbers()
+    if spec.profile is not None:
+        fields_by_key["profile"] = spec.pieces()
     return (
         networks.OpenClass(**fields_by_key)
         if spec.arrivals is not None
@@ -479,9 +481,7 @@ def network_data(network: networks.QueueingNetwork) -> dict[str, Any]:
     quantity_writer = QuantityWriter()
 
     def customer_data(customers: networks.CustomerClass) -> dict[str, Any]:
-        data = quantity_writer.keys(customers)
-        trace = {"trace": {"gaps": " ".join(map(repr, data["trace"]))}} if "trace" in data else {}
-        return {**data, **trace}
+        return pattern_data(quantity_writer.keys(customers))
 
     def station_data(station: networks.NetworkStation) -> dict[str, Any]:
         data = quantity_writer.keys(station)

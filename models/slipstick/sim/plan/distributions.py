@@ -26,6 +26,7 @@ from slipstick.phases import (
     balanced_means,
     phases_below_one,
 )
+from slipstick.profiles import Profile, period_of
 from slipstick.time_distributions import TimeDistribution
 
 # Uniform numbers are multiples of 2^-52 and half of one: doubles hold them exactly, and none is 0
@@ -214,7 +215,7 @@ class BatchTimes:
     0.5
     """
 
-    between: ServiceTime | BurstyTimes
+    between: ServiceTime | BurstyTimes | ProfiledTimes
     size: int
     constant: ClassVar[bool] = False
 
@@ -232,17 +233,30 @@ class BatchTimes:
             return 0.0
         return self.between.customers_of_period * self.size
 
+    @property
+    def period(self) -> float:
+        """The period of a profile; 0 without one [s]."""
+        return self.between.period if isinstance(self.between, ProfiledTimes) else 0.0
+
     def blocks(self, stream: Stream, block_sizes: Iterable[int]) -> Iterator[Array]:
         """Draw blocks of values [s]."""
-        blocks_drawn = self.between.blocks(stream, repeat(_DRAWN_AT_ONCE))
-        ready_times = np.zeros(0)
-        for block_size in block_sizes:
-            while len(ready_times) < block_size:
-                next_batches = np.zeros((_DRAWN_AT_ONCE, self.size))
-                next_batches[:, 0] = next(blocks_drawn)
-                ready_times = np.concatenate([ready_times, next_batches.ravel()])
-            yield ready_times[:block_size].copy()
-            ready_times = ready_times[block_size:]
+        return _in_blocks(self._drawn_values(stream), block_sizes)
+
+    def _drawn_values(self, stream: Stream) -> Iterator[Array]:
+        for times_between in self.between.blocks(stream, repeat(_DRAWN_AT_ONCE)):
+            batches = np.zeros((_DRAWN_AT_ONCE, self.size))
+            batches[:, 0] = times_between
+            yield batches.ravel()
+
+
+def _in_blocks(drawn_values: Iterator[Array], block_sizes: Iterable[int]) -> Iterator[Array]:
+    """Yield values that are drawn so many at a time in blocks of other sizes."""
+    ready_values = np.zeros(0)
+    for block_size in block_sizes:
+        while len(ready_values) < block_size:
+            ready_values = np.concatenate([ready_values, next(drawn_values)])
+        yield ready_values[:block_size].copy()
+        ready_values = ready_values[block_size:]
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,6 +286,58 @@ class TracedTimes:
                 np.arange(next_position, next_position + block_size) % len(scaled_gaps)
             ]
             next_position = (next_position + block_size) % len(scaled_gaps)
+
+
+@dataclass(frozen=True, slots=True)
+class ProfiledTimes:
+    """Times between the arrivals of a Poisson stream whose rate follows a profile, again from the
+    first piece after the last.
+
+    Arrivals are those of a Poisson stream of rate 1 on a scale of expected arrivals: the time t of
+    one solves integral_0^t rate(s) ds = E_1 + ... + E_n with exponential E of mean 1 (inversion;
+    Cinlar, Introduction to Stochastic Processes, 1975, section 4.7).
+
+    Parameters
+    ----------
+    pieces : duration [s] and rate of each piece, in proportion
+    mean : [s]
+
+    >>> ProfiledTimes(((10.0, 0.0), (10.0, 4.0)), 0.5).customers_of_period
+    40.0
+    """
+
+    pieces: Profile
+    mean: float
+    constant: ClassVar[bool] = False
+
+    @property
+    def period(self) -> float:
+        """The duration of a period [s]."""
+        return period_of(self.pieces)
+
+    @property
+    def customers_of_period(self) -> float:
+        """The mean number of customers that arrive in a period [1]."""
+        return self.period / self.mean
+
+    def blocks(self, stream: Stream, block_sizes: Iterable[int]) -> Iterator[Array]:
+        """Draw blocks of values [s]; the first arrival is drawn from the beginning of a period."""
+        return _in_blocks(self._drawn_values(stream), block_sizes)
+
+    def _drawn_values(self, stream: Stream) -> Iterator[Array]:
+        durations, rates = np.array(self.pieces).T
+        piece_ends = np.concatenate([[0.0], np.cumsum(durations)])
+        expected_arrivals = np.concatenate([[0.0], np.cumsum(durations * rates)])
+        expected_arrivals *= self.customers_of_period / expected_arrivals[-1]
+        last_position, last_time = 0.0, 0.0
+        while True:
+            positions = last_position + np.cumsum(-np.log(stream.uniforms(_DRAWN_AT_ONCE)))
+            whole_periods, rest = np.divmod(positions, expected_arrivals[-1])
+            times = whole_periods * piece_ends[-1] + np.interp(rest, expected_arrivals, piece_ends)
+            yield np.diff(times, prepend=last_time)
+            # Positions and times begin anew in each period, so that long runs lose no digits.
+            last_position = float(rest[-1])
+            last_time = float(times[-1] - whole_periods[-1] * piece_ends[-1])
 
 
 @dataclass(frozen=True, slots=True)
@@ -373,7 +439,7 @@ def _drawn_samples(parameters: Sequence[float], stream: Stream, sample_count: in
     return samples
 
 
-Times = ServiceTime | DistributedTime | BurstyTimes | BatchTimes | TracedTimes
+Times = ServiceTime | DistributedTime | BurstyTimes | BatchTimes | TracedTimes | ProfiledTimes
 """Distributions of times that can be drawn."""
 
 _DRAWN_AT_ONCE = 512
