@@ -401,8 +401,10 @@ def _without_warm_up(record: Record, replications: int = 1, stopped: str = "") -
             len(row_sums) - dropped_rows >= fewest_rows and dropped_rows < len(row_sums) // 2
         )
     # Rows that fill no batch are dropped with the warm-up.
-    if period and replications == 1 and len(row_sums) < 4 * BATCHES:
-        batch_count = max(len(row_sums) - dropped_rows, 1)  # every period is a batch
+    if period and replications == 1:
+        # Batches of equally many periods, so many that few are left over.
+        whole_periods = len(row_sums) - dropped_rows
+        batch_count = max(whole_periods // max(whole_periods // BATCHES, 1), 1)
     kept_rows = (
         (len(row_sums) - dropped_rows) // batch_count * batch_count if is_trusted else len(row_sums)
     )
