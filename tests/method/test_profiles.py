@@ -70,7 +70,8 @@ def stages(rates: list[float], most: int) -> Array:
 
             def change(p: Array, rate: float = rate) -> Array:
                 flow = rate * p[:-1] - p[1:]
-                return np.concatenate([[0.0], flow]) - np.concatenate([flow, [0.0]])
+                gain: Array = np.concatenate([[0.0], flow]) - np.concatenate([flow, [0.0]])
+                return gain
 
             middle = present + 0.005 * change(present)
             rows.append(middle)
@@ -139,7 +140,8 @@ def test_customers_present_with_as_many_servers_follow_the_closed_form() -> None
     """With a server for each customer the number present is Poisson with the mean m, m' = rate - m;
     those who leave are a Poisson stream of the rate m, which is that of a second queue.
     """
-    mean, means = 0.0, []
+    mean = 0.0
+    means = list[float]()
     for _ in range(40):
         means = []
         for rate in RATES_OF_STEPS:
