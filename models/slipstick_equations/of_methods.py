@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from slipstick.answer import Answer
 from slipstick.errors import NoAnswerError
 from slipstick.law.law import Law
-from slipstick.model.activity import Hold, Step, Then
+from slipstick.model.activity import BarrierWait, Hold, Step, Then
 from slipstick.model.network import QueueingNetwork
 from slipstick.model.steps import NEVER, Activity, each_once
 from slipstick.model.system import ClosedPopulation, Lock, Model, Station
@@ -51,16 +51,22 @@ def answer_equations(answer: Answer) -> str:
 
     Raises
     ------
-    NoAnswerError : the answer does not know its model, or the method has no equations here
+    NoAnswerError : the answer does not know its model, or a part of the model has further rules in
+        this method, of which no equations are written; the message names the part
     """
     lines = list(_lines(answer))
     if not lines:
-        raise NoAnswerError(
-            f"no equations are written for {answer.model} by {answer.method}; slipstick explain"
-            " prints those of the model"
-        )
+        raise NoAnswerError(_refusal(answer, "this model"))
     body = " \\\\\n".join(lines)
     return f"\\begin{{align*}}\n{body}\n\\end{{align*}}"
+
+
+def _refusal(answer: Answer, part: str) -> str:
+    """Return the message that no equations are written because of a part of a model."""
+    return (
+        f"no equations are written for {part} by {answer.method}, in {answer.model}; slipstick"
+        " explain prints those of the model"
+    )
 
 
 def model_equations(model: Model) -> str:
@@ -92,23 +98,61 @@ def _lines(answer: Answer) -> Iterator[str]:
         from slipstick.method.closed_form import whole_time
 
         equations = Equations(whole_time(model)).latex
-        yield from equations if method == CLOSED_FORM else _with_waits(model, equations)
+        if method == CLOSED_FORM:
+            yield from equations
+        elif part := _further_rules(model):
+            raise NoAnswerError(_refusal(answer, part))
+        else:
+            yield from _with_waits(model, equations)
+
+
+def _further_rules(model: Model) -> str:
+    """Return the first part of a model for which mean value has further rules than those of one
+    queue after the other, in words; empty if there is none.
+    """
+    if not isinstance(model.population, ClosedPopulation):
+        return "arrivals from outside"
+    if len(model.population.groups) > 1:
+        return "several groups of customers"
+    nodes = list(each_once(model.bodies))
+    for node in nodes:
+        if not isinstance(node, Step | Then | Hold):
+            return _named_part(model, node)
+        if isinstance(node, Hold) and not _is_plain(node):
+            return f"what is done while {node.resource} is held"
+    names = _used(nodes)
+    if repeated := next((name for name in names if names.count(name) > 1), ""):
+        return f"several visits to {repeated}"
+    for name in names:
+        if _discipline(model, name) not in ("fcfs", "ps", "is"):
+            return f"{model.resources[name].noun} {name}"
+    return "times that are all constant" if all(node.variation == NEVER for node in nodes) else ""
+
+
+def _named_part(model: Model, node: Activity) -> str:
+    """Return the kind of a step, or its resource with the noun, such as ``a barrier meet``."""
+    if isinstance(node, BarrierWait):
+        return f"{model.resources[node.name].noun} {node.name}"
+    return f"a {type(node).__name__.lower()}"
+
+
+def _used(nodes: Sequence[Activity]) -> list[str]:
+    """Return the resource of each visit and hold, in the order written."""
+    return [
+        str(node.resource)
+        for node in nodes
+        if isinstance(node, Step | Hold) and node.resource is not None
+    ]
 
 
 def _with_waits(model: Model, equations: list[str]) -> Iterator[str]:
     """Yield the equations of a cycle with n processors, then those of its waits.
 
     A wait follows from what the same cycle has with one processor fewer: the number present Q and
-    the utilization U. A lock is a queue whose service is all that is done while it is held. None are
-    written where mean value has further rules: for barriers, forks, repetitions, several visits to
-    one resource, locks inside locks, several servers, other orders than first come first served, and
-    times that are all constant.
+    the utilization U. A lock is a queue whose service is all that is done while it is held. Models
+    with `_further_rules` have none.
     """
-    closed = isinstance(model.population, ClosedPopulation) and len(model.population.groups) == 1
-    nodes = list(each_once(model.bodies))
-    queues = _plain_queues(model, nodes)
-    if not closed or queues is None or all(node.variation == NEVER for node in nodes):
-        return
+    queues = _plain_queues(model, list(each_once(model.bodies)))
     first, *rest = equations
     residences = []
     for name, served in queues.items():
@@ -133,27 +177,19 @@ def _with_waits(model: Model, equations: list[str]) -> Iterator[str]:
     yield from _NUMBERS
 
 
-def _plain_queues(model: Model, nodes: Sequence[Activity]) -> dict[str, list[Step]] | None:
-    """Return, by the name of each resource where processors wait, the steps of its service; None
-    where mean value has further rules than those of one server.
-    """
-    holds = [node for node in nodes if isinstance(node, Hold)]
-    steps_of_holds = {hold.resource: [*steps_in(hold.body)] for hold in holds}
+def _plain_queues(model: Model, nodes: Sequence[Activity]) -> dict[str, list[Step]]:
+    """Return, by the name of each resource where processors wait, the steps of its service."""
+    steps_of_holds = {
+        node.resource: [*steps_in(node.body)] for node in nodes if isinstance(node, Hold)
+    }
     held = {step.name for steps in steps_of_holds.values() for step in steps}
-    visits = [node for node in nodes if isinstance(node, Step) and node.resource is not None]
-    used = [*(visit.resource for visit in visits), *(hold.resource for hold in holds)]
-    plain = (
-        all(isinstance(node, Step | Then | Hold) for node in nodes)
-        and all(_is_plain(hold) for hold in holds)
-        and len(used) == len(set(used))
-        and all(_discipline(model, str(name)) in ("fcfs", "ps", "is") for name in used)
-    )
-    if not plain:
-        return None
     alone = {
-        str(visit.resource): [visit]
-        for visit in visits
-        if visit.name not in held and _discipline(model, str(visit.resource)) != "is"
+        str(node.resource): [node]
+        for node in nodes
+        if isinstance(node, Step)
+        and node.resource is not None
+        and node.name not in held
+        and _discipline(model, str(node.resource)) != "is"
     }
     return alone | steps_of_holds
 

@@ -164,11 +164,11 @@ def _section(model: LiveModel) -> tuple[str, str]:
             return document
         why = f"the page would have more than {MOST_PAGE_BYTES // 1024} KiB"
     note = f"<p>This page shows fixed answers: {escape(why)}.</p>" if why else ""
-    account = f"<h2>Account</h2>{_bars(model.answer.account)}" if model.answer.account else ""
-    return (
-        _method_words(model.answer) + note + _values(model.answer) + account + _notes(model.answer),
-        "",
-    )
+    words = model.words
+    parts = {words.part(label): seconds for label, seconds in model.answer.account.items()}
+    account = f"<h2>Account of the time</h2>{_bars(parts)}" if parts else ""
+    values = _values(model.answer, words)
+    return _method_words(model.answer) + note + values + account + _notes(model.answer), ""
 
 
 def _live(model: LiveModel) -> str:
@@ -221,7 +221,7 @@ def _live(model: LiveModel) -> str:
     body = (
         f'{_method_words(answer)}{none}<div class="live"><div>{_answer_part(model)}</div>'
         f"<div>{_controls(model)}</div></div>{_comparison(model)}{account}"
-        f'<h2>What matters</h2><ol id="ranking"></ol>{_notes(answer)}{_values(answer)}'
+        f'<h2>What matters</h2><ol id="ranking"></ol>{_notes(answer)}{_values(answer, model.words)}'
     )
     return f'{body}<script type="application/json" id="model">{text}</script>'
 
@@ -379,10 +379,10 @@ def _bars(account: Mapping[str, float]) -> str:
     return f'<table class="bars">{shown}</table>{more}'
 
 
-def _values(answer: Answer) -> str:
+def _values(answer: Answer, words: Words) -> str:
     rows = [
         "<tr><th"
-        f' scope="row">{escape(name)}</th><td>{escape(quantity(value.value, value.unit, ends=(value.low, value.high)))}</td></tr>'
+        f' scope="row">{escape(words.value(name))}</th><td>{escape(quantity(value.value, value.unit, ends=(value.low, value.high)))}</td></tr>'
         for name, value in answer.values.items()
     ]
     shown, more = _first(rows)

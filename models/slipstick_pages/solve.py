@@ -319,7 +319,10 @@ def _gridded(
     """
     method = found.answer.method
     if method not in _GRIDDED:
-        return replace(found, fixed=f"answers by {method} do not run in a page")
+        why = f"answers by {method} do not run in a page"
+        if method == SIMULATION:
+            why += "; with mean value analysis (--with mean-value) most models do"
+        return replace(found, fixed=why)
     compiled = form_of(built.model, built.parameters, method, built.options.simulation)
 
     def rebuilt(counts: Mapping[str, int]) -> CompiledModel | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -13,7 +14,15 @@ from slipstick.answer import Answer
 from slipstick.errors import Problem, SpecError, did_you_mean
 from slipstick.expression.nodes import COUNT, Dimension
 from slipstick.report.formatting import NO_ENDS, escape, percent, quantity, with_noun
-from slipstick.results.question import QuestionResult, ResultColumn, ResultTable
+from slipstick.results.question import (
+    NO,
+    YES,
+    QuestionResult,
+    ResultColumn,
+    ResultTable,
+    TitleAnswer,
+    verdict_word,
+)
 from slipstick.results.sweep import Provenance
 from slipstick.results.words import Words
 from slipstick.schema.kinds.quantity import Given
@@ -58,6 +67,7 @@ class StatementsResult(QuestionResult):
     """
 
     title: ClassVar[str] = "Statements of the source"
+    states_the_title: ClassVar[bool] = True
     statements: tuple[StatementRow, ...]
     ranged: bool = False
 
@@ -72,6 +82,29 @@ class StatementsResult(QuestionResult):
         """
         checked = any(verdict != "input" for verdict in verdicts_of(self.statements).values())
         return [_head(self.statements)] if checked and not self.ranged else []
+
+    def verdict(self, words: Words, answers: Mapping[str, Answer]) -> TitleAnswer | None:
+        """Return whether the statements are true; None where all are inputs, or where another
+        question has the verdicts.
+        """
+        verdicts = [
+            verdict for verdict in verdicts_of(self.statements).values() if verdict != "input"
+        ]
+        if not verdicts or self.ranged:
+            return None
+        truth_by_verdict = {"hit": True, "miss": False}
+        word = verdict_word(truth_by_verdict.get(verdict) for verdict in verdicts)
+        if len(self.statements) > 1:
+            return TitleAnswer(word, _head(self.statements))
+        (row,) = self.statements
+        says = textwrap.shorten(row.says, _LONGEST_QUOTE, placeholder=" ...").rstrip(".")
+        is_true = {YES: "it is true", NO: "it is not true"}.get(word, "it is undecided")
+        computed = row.computed.replace(" (miss)", " (not so)")
+        for case in answers:
+            computed = re.sub(rf"(?<![\w-]){re.escape(case)}(?= )", words.case(case), computed)
+        return TitleAnswer(
+            word, f"{is_true} that {says[:1].lower()}{says[1:]}; computed: {computed}"
+        )
 
     def parts(self) -> Iterator[str | ResultTable]:
         """Yield the verdicts, then what each statement says and what was computed."""

@@ -4,7 +4,7 @@ other.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -12,7 +12,7 @@ from slipstick.answer import Answer
 from slipstick.errors import SpecError, UnknownNameError, did_you_mean
 from slipstick.report.answer import agreement_blocks
 from slipstick.report.formatting import escape, joined, markdown_blocks, with_noun
-from slipstick.results.question import MOST_SAID, QuestionResult
+from slipstick.results.question import MOST_SAID, NO, YES, QuestionResult, TitleAnswer
 from slipstick.results.study import Agreement
 from slipstick.results.words import Words
 from slipstick.study.cases import StudyContext
@@ -28,6 +28,7 @@ class AgreeResult(QuestionResult):
     """Several methods side by side, case by case."""
 
     title: ClassVar[str] = "Methods side by side"
+    states_the_title: ClassVar[bool] = True
     reading: ClassVar[str] = (
         "Two numbers in brackets are the ends of an interval; two numbers alone are bounds. Where"
         " methods contradict each other by more than they promise, it is listed as a finding."
@@ -63,6 +64,11 @@ class AgreeResult(QuestionResult):
                 f" promise: {named}"
             )
         ]
+
+    def verdict(self, words: Words, answers: Mapping[str, Answer]) -> TitleAnswer:
+        """Return whether all methods agree."""
+        has_findings = any(agreement.findings for agreement in self.agreements)
+        return TitleAnswer(NO if has_findings else YES, self.headline(words)[0])
 
     def parts(self) -> Iterator[str]:
         """Yield the comparison of methods for each case."""

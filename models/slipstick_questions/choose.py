@@ -33,15 +33,19 @@ from slipstick.report.formatting import (
     quantity,
     setting,
     setting_amount,
+    uncapitalized,
     value_amount,
     with_noun,
 )
 from slipstick.results.question import (
     MOST_SAID,
+    YES,
     Decision,
     QuestionResult,
     ResultColumn,
     ResultTable,
+    TitleAnswer,
+    verdict_word,
 )
 from slipstick.results.sweep import PointTable, Provenance
 from slipstick.results.words import ONE_VALUE, Words, spelt
@@ -96,6 +100,7 @@ class ChosenPoints:
     ranges : settings have ranges, the same at all points
     nearest : where no point meets the conditions, the one that is nearest to it
     worst : the condition that is farthest from being met there
+    currency : of the objective, such as dollars; empty where none is given
     """
 
     case: str
@@ -115,6 +120,7 @@ class ChosenPoints:
     ranges: bool = False
     nearest: Answer | None = None
     worst: int = 0
+    currency: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +134,8 @@ class ChooseResult(QuestionResult):
         " a simulated one also after the longest run."
     )
     choices: tuple[ChosenPoints, ...]
+    choices_are_alternatives: bool = field(default=False, repr=False)
+    """The cases are chosen among too, and the best comes first."""
 
     def sentences(self) -> list[str]:
         """Return the chosen point of each case, the slack of each condition there, and how the
@@ -137,12 +145,33 @@ class ChooseResult(QuestionResult):
 
     def headline(self, words: Words) -> list[str]:
         """Return the chosen points of the first cases."""
-        several = len(self.choices) > 1
-        heads = [
-            _head(choice, words, words.case(choice.case) if several else "", named=index == 0)
-            for index, choice in enumerate(self.choices[: 1 + MOST_SAID])
+        count = len(self.choices)
+        first, *further_choices = self.choices
+        first_case = words.case(first.case) if count > 1 else ""
+        adjective = "cheapest" if _is_cost(first.objective) else "best"
+        lead = f"the {adjective} {'are' if len(first.units) > 1 else 'is'}"
+        if first_case:
+            lead = f"{first_case}: {lead}"
+        if self.choices_are_alternatives and first_case:
+            lead = f"{first_case} is the {adjective} of {count}, with"
+        heads = [_first_head(first, words, lead, first_case)]
+        heads += [
+            _further_head(choice, words, words.case(choice.case))
+            for choice in further_choices[:MOST_SAID]
         ]
         return [". ".join(map(capital, heads))]
+
+    def verdict(self, words: Words, answers: Mapping[str, Answer]) -> TitleAnswer:
+        """Return whether a point meets the conditions."""
+        truths = [
+            True if choice.found else None if choice.undecided or choice.nearest is None else False
+            for choice in self.choices
+        ]
+        is_any_enough = self.choices_are_alternatives and True in truths
+        word = YES if is_any_enough else verdict_word(truths)
+        headline = self.headline(words)[0]
+        has_title_first = len(self.choices) > 1
+        return TitleAnswer(word, headline if has_title_first else uncapitalized(headline))
 
     def examined(self) -> list[str]:
         """List the cases for which a point was chosen."""
@@ -160,7 +189,12 @@ class ChooseResult(QuestionResult):
         ]
         if not alike:
             return None
-        head = ["", *map(words.quantity, first.units), spelt(first.objective)]
+        objective = first.objective
+        objective = (
+            words.value(objective) if re.fullmatch(ONE_VALUE, objective) else spelt(objective)
+        )
+        unit = f" ({first.currency})" if first.currency else ""
+        head = ["", *map(words.quantity, first.units), f"{objective}{unit}"]
         head += [words.condition(text) for text in first.conditions]
         return head, [_decided_row(choice, words) for choice in alike]
 
@@ -312,7 +346,7 @@ def read(choose_spec: ChooseQuestionSpec, study: StudyContext) -> Question:
         choices = [_chosen(case) for case in cases]
         if choose_spec.cases_are_choices:
             choices.sort(key=_least)
-        return ChooseResult(tuple(choices))
+        return ChooseResult(tuple(choices), choose_spec.cases_are_choices)
 
     return Question(choose)
 
@@ -653,6 +687,7 @@ def _choice(
         unanswered=enumeration.unanswered,
         reason=enumeration.reason,
         contradicted=enumeration.contradiction() if choosing.spec.monotone else None,
+        currency=choosing.spec.currency,
     )
 
 
@@ -678,34 +713,60 @@ def _rivals(
     )
 
 
-def _head(choice: ChosenPoints, words: Words, case: str, *, named: bool) -> str:
-    """Return what was chosen for a case, in a reader's words.
+def _first_head(choice: ChosenPoints, words: Words, lead: str, case: str) -> str:
+    """Return what was chosen for the first case, in a reader's words.
 
     Parameters
     ----------
     choice : the choice
     words : of the study
+    lead : the beginning of the sentence, which names the case where there are several
     case : its title; empty where there is one case only
-    named : say what the numbers are of, not only how many
     """
     if not choice.found:
-        return f"{case}: {_no_choice(choice, words)}" if case else _no_choice(choice, words)
+        return _without_choice(choice, words, case)
     best = choice.found[0]
-    point = _point_words(choice, best, words, named)
+    point = _point_words(choice, best, words, True)
+    values = _limited(choice, best, words)
+    values_in_words = f"; there {joined(values)}" if values else ""
+    colon = ":" if len(choice.units) == 1 and not point[:1].isdigit() else ","
+    return (
+        f"{lead} {point}{colon} {_least_words(choice, words)}{values_in_words}"
+        f"{_rival_head(choice, words)}"
+    )
+
+
+def _further_head(choice: ChosenPoints, words: Words, case: str) -> str:
+    """Return what was chosen for a further case, in numbers only."""
+    if not choice.found:
+        return _without_choice(choice, words, case)
+    point = _point_words(choice, choice.found[0], words, False)
+    return f"{case}: {point}, {_least_words(choice, words)}{_rival_head(choice, words)}"
+
+
+def _without_choice(choice: ChosenPoints, words: Words, case: str) -> str:
+    reason = _no_choice(choice, words)
+    return f"{case}: {reason}" if case else reason
+
+
+def _least_words(choice: ChosenPoints, words: Words) -> str:
+    """Return the objective with its least value."""
     objective = "the least value,"  # a formula has no name of its own
     if re.fullmatch(ONE_VALUE, choice.objective):
         objective = words.value(choice.objective)
-    least = f"{objective} {_number(best, OBJECTIVE)}"
-    values = _limited(choice, best, words)
-    values_in_words = f"; there {joined(values)}" if values and named else ""
-    rival = _rival_head(choice, words)
-    if not named:
-        return f"{case}: {point}, {least}{rival}"
-    which = "the cheapest" if choice.objective == COST else "the best"
-    verb = "are" if len(choice.units) > 1 else "is"
-    lead = f"{case}: " if case else ""
-    colon = ":" if len(choice.units) == 1 and not point[:1].isdigit() else ","
-    return f"{lead}{which} {verb} {point}{colon} {least}{values_in_words}{rival}"
+    amount = _number(choice.found[0], OBJECTIVE)
+    if choice.currency and amount.isdigit():
+        amount = f"{int(amount):,}"
+    return f"{objective} {amount} {choice.currency}".rstrip()
+
+
+def _is_cost(objective: str) -> bool:
+    """Return whether an objective is called a cost, so that its least value is the cheapest.
+
+    >>> _is_cost("cost"), _is_cost("amount[cost_of_a_job]"), _is_cost("time")
+    (True, True, False)
+    """
+    return objective == COST or objective.startswith("amount[cost")
 
 
 def _point_words(choice: ChosenPoints, answer: Answer, words: Words, named: bool) -> str:

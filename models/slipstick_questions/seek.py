@@ -24,6 +24,8 @@ from slipstick.report.formatting import (
     overlap,
     percent,
     quantity,
+    setting,
+    uncapitalized,
     value_amount,
     with_noun,
 )
@@ -33,6 +35,8 @@ from slipstick.results.question import (
     QuestionResult,
     ResultColumn,
     ResultTable,
+    TitleAnswer,
+    verdict_word,
 )
 from slipstick.results.sweep import PointTable, Provenance
 from slipstick.results.words import NO_WORDS, Words, spelt
@@ -137,6 +141,25 @@ class ConditionSearch:
             if stretch.after is not None and stretch.holds_after:
                 yield stretch.after, True
 
+    def holds_at(self, place: float) -> bool | None:
+        """Return whether the condition holds at a place; None where that is undecided, has no
+        answer, or was not searched.
+        """
+        in_gap = any(stretch.first <= place <= stretch.last for stretch in self.unanswered)
+        is_open = any(first <= place <= last for first, last in self.undecided)
+        if in_gap or is_open or not self.first <= place <= self.last:
+            return None
+        holds = self.holds_first
+        for crossing in self.crossings:
+            low, high = crossing.low, crossing.high
+            if low is not None and high is not None and low < place < high:
+                return None
+            if crossing.before is not None and crossing.before < place < crossing.value:
+                return None
+            if place >= crossing.value:
+                holds = crossing.starts
+        return holds
+
     @property
     def simple(self) -> bool:
         """Return whether the condition is decided everywhere and does not hold next to an
@@ -214,6 +237,37 @@ class SeekResult(QuestionResult):
             return None
         first = ranked[0]
         return first.case, f"{_clause(first, words)} {_where_head(first, words, True)}"
+
+    def verdict(self, words: Words, answers: Mapping[str, Answer]) -> TitleAnswer | None:
+        """Return whether the first condition holds at the value that each case has as given."""
+        truths = dict[str, bool | None]()
+        given_texts = list[str]()
+        for search in self.searches:
+            entry = (
+                answers[search.case].described.get(search.of) if search.case in answers else None
+            )
+            if search.name != self.searches[0].name or entry is None:
+                continue
+            given_value = entry.given.value
+            if search.first <= given_value <= search.last:
+                truths[words.case(search.case)] = search.holds_at(given_value)
+                given_texts.append(setting(search.of, given_value, search.unit, words))
+        if not truths:
+            return None
+        word = verdict_word(truths.values())
+        headline = self.headline(words)[0]
+        cases_of = {
+            truth: joined([case for case, held in truths.items() if held is truth])
+            for truth in (True, False, None)
+        }
+        named_cases = [
+            f"{truth_word} for {cases}"
+            for truth_word, cases in zip(("yes", "no", "undecided"), cases_of.values(), strict=True)
+            if cases
+        ]
+        given = f"with {given_texts[0]}" if len({*given_texts}) == 1 else "with the values as given"
+        which = f" {joined(named_cases)}" if len(named_cases) > 1 else ""
+        return TitleAnswer(f"{word},{which} {given}", uncapitalized(headline))
 
     def examined(self) -> list[str]:
         """List the cases that were searched."""
@@ -846,7 +900,7 @@ def _head(cases: Sequence[ConditionSearch], words: Words) -> str:
 
 
 _RELATIONS = ("at least", "at most")
-_PHRASES = ("with ", "from ", "until ", *_RELATIONS)
+_PHRASES = ("with ", "if ", "from ", "until ", *_RELATIONS)
 """First words of a place that continues a sentence."""
 
 

@@ -152,6 +152,9 @@ class ChooseQuestionSpec(QuestionSpec):
     cost: dict[Path, float] = Field(
         {}, description="what one of each costs, by path; * is any one key; cost is their sum"
     )
+    currency: Note = Field(
+        "", description="the currency of what is minimized, such as dollars, for the report"
+    )
     monotone: bool = Field(
         False,
         description=(

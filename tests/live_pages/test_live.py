@@ -668,3 +668,21 @@ def test_a_page_is_the_same_in_every_process(tmp_path: Path) -> None:
         subprocess.run(command, check=True, capture_output=True, env=environment)
         pages.append(page.read_bytes())
     assert pages[0] == pages[1]
+
+
+def test_a_simulated_model_has_its_answer_in_words_and_names_the_method_that_moves(
+    tmp_path: Path,
+) -> None:
+    """What a reader sees are words, not the names of values."""
+    (tmp_path / "pool.yaml").write_text(
+        "activity: 1\npopulation: {arrivals: 50 /s}\nresources: {pool: {permits: 2}, db: {servers: 2}}\n"
+        "cycle: [{hold: pool, body: [{service: db, time: 15 ms, scv: 1}]}]\n"
+    )
+    assert main(["page", str(tmp_path / "pool.yaml"), "-o", str(tmp_path / "pool.html")]) == 0
+    page = (tmp_path / "pool.html").read_text()
+    assert (
+        "This page shows fixed answers: answers by simulation do not run in a page; with mean value"
+        " analysis (--with mean-value) most models do."
+    ) in page
+    assert "utilization of pool" in page
+    assert "utilization[pool]" not in page

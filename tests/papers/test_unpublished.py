@@ -147,7 +147,10 @@ def test_the_page_counts_statements_over_what_is_not_printed(
     assert (
         "| Sphere  | more than half | 8 %    | 23 % to 33 % | no       |" in capsys.readouterr().out
     )
-    counts = "always 2, depends 3, never 0, undecided 0, inputs 1, counted elsewhere 1, apart 1"
+    counts = (
+        "always (2), depends (3), never (0), undecided (0), inputs (1), counted elsewhere (1) and"
+        " apart (1)"
+    )
     assert counts in page
     assert "5 statements of the papers" in page
     assert "| time of memory | short (out), longer (out), either (out) |" in page

@@ -193,7 +193,7 @@ def test_an_answer_without_notes_does_not_refer_to_them() -> None:
 def test_what_is_the_same_in_every_row_does_not_run_into_its_title() -> None:
     head = ["case", "time <= 7", "slack of 1", "cost"]
     rows = [[f"a{cost}", "6 s", "1 s", cost] for cost in "123"]
-    assert telling(head, rows)[0] == "In every row: time <= 7: 6 s, slack of 1: 1 s."
+    assert telling(head, rows)[0] == "All rows have the same time <= 7 (6 s) and slack of 1 (1 s)."
 
 
 def test_an_exact_solution_says_that_an_asked_quantile_is_estimated() -> None:

@@ -12,6 +12,7 @@ from slipstick.errors import SpecError
 from slipstick.report.formatting import TextTable
 from slipstick.report.head import decision, head_lines
 from slipstick.results.words import Words
+from slipstick.study.check import check_reference
 from slipstick.study.run import prepare, run
 from slipstick_questions.choose import ChooseResult, ChosenPoints
 from slipstick_questions.seek import ConditionSearch, SeekResult, Unanswered
@@ -179,8 +180,11 @@ def test_cases_of_the_same_work_are_compared_by_their_titles(tmp_path: Path) -> 
         "cases:\n  less-rest: {title: without rest, parameters.wait: 0 ms}\n"
         "  more-work: {parameters.work: 20 ms}\n",
     )
-    assert head[0] == "Compared with today: without rest 1.2 times as fast."
-    assert head[1].startswith(
+    assert head[:2] == [
+        "Compared with today: without rest 1.2 times as fast.",
+        "Time 12 ms for today and 22 ms for more work.",
+    ]
+    assert head[2].startswith(
         "Today: time 12 ms; a thread spends 83.3 % of its time on useful work"
     )
     assert head[-1] == "By closed form, without approximation."
@@ -321,3 +325,117 @@ def test_a_title_that_asks_which_is_answered_by_the_best_case(tmp_path: Path) ->
     # A title that asks for the value of the base is answered by it first.
     assert head[1] == first
     assert head[0] == second
+
+
+SOUGHT = """\
+seek:
+  soon: {{of: parameters.work, from: 1 ms, to: 40 ms, where: time <= {limit}}}
+"""
+CHOSEN = """\
+choose:
+  vary: {parameters.work: [4 ms, 5 ms, 10 ms]}
+  minimize: 0 - parameters.work
+  where: time <= 8 ms
+"""
+
+
+@pytest.mark.parametrize(
+    ("title", "questions", "expected"),
+    [
+        (
+            "Does a cycle end within 20 ms?",
+            SOUGHT.format(limit="20 ms"),
+            "Yes, with a work of a step of 10 ms: time is at most 20 ms if the work of a step is at most 18 ms.",
+        ),
+        (
+            "Does a cycle end within 8 ms?",
+            SOUGHT.format(limit="8 ms"),
+            "No, with a work of a step of 10 ms: time is at most 8 ms if the work of a step is at most 6 ms.",
+        ),
+        (
+            "Do the methods agree?",
+            "agree: {methods: [closed-form, simulation]}\n",
+            "Yes: all methods agree within what they promise, in the case.",
+        ),
+        (
+            "Does a cycle take longer than 8 ms?",
+            "statements:\n  long: {value: time, of: [base], from: 8 ms, says: It takes 8 ms or more}\n",
+            "Yes: it is true that it takes 8 ms or more; computed: base 12 ms.",
+        ),
+        (
+            "Is a cycle over in 8 ms?",
+            "statements:\n  over: {value: time, of: [base], to: 8 ms, says: It is over in 8 ms}\n",
+            "No: it is not true that it is over in 8 ms; computed: base 12 ms (not so).",
+        ),
+        (
+            "Can a cycle end within 8 ms?",
+            CHOSEN,
+            "Yes: the best is a work of a step of 5 ms:",
+        ),
+    ],
+    ids=["sought", "sought in vain", "methods", "opposite", "statement", "choice"],
+)
+def test_a_title_that_asks_yes_or_no_is_answered_in_the_first_line(
+    tmp_path: Path, title: str, questions: str, expected: str
+) -> None:
+    head, _ = study_of(tmp_path, f"title: {title}\nbase: {{model: program.yaml}}\n{questions}")
+    assert head[0].startswith(expected)
+
+
+def test_a_title_that_may_ask_for_the_opposite_of_a_search_gets_neither_yes_nor_no(
+    tmp_path: Path,
+) -> None:
+    """The search knows where a cycle is short; the title asks whether it is long."""
+    title = "Does a cycle take longer than 8 ms?"
+    head, _ = study_of(
+        tmp_path, f"title: {title}\nbase: {{model: program.yaml}}\n{SOUGHT.format(limit='8 ms')}"
+    )
+    assert not head[0].startswith(("Yes", "No"))
+    note = (
+        "the title asks yes or no; write under statements what has to be true, so that the report"
+        " begins with yes or no"
+    )
+    assert note in check_reference(str(tmp_path / "study.yaml"))[0]
+
+
+@pytest.mark.parametrize(
+    ("place", "held"),
+    [(385, False), (386, True), (400, None), (2000, None), (500, True)],
+)
+def test_a_search_knows_whether_its_condition_holds_at_a_place(
+    place: float, held: bool | None
+) -> None:
+    search = replace(SEARCH, undecided=((390.0, 410.0),))
+    assert search.holds_at(place) is held
+
+
+WEAK = """\
+p,size,time [s]
+1,1000,10.0
+2,2000,10.2
+4,4000,10.4
+8,8000,10.6
+16,16000,10.8
+32,32000,11.0
+"""
+
+
+def test_a_prediction_that_the_title_names_is_answered_yes_or_no(tmp_path: Path) -> None:
+    (tmp_path / "weak.csv").write_text(WEAK)
+    (tmp_path / "study.yaml").write_text(
+        "study: 1\ntitle: Is my program at least 60 % efficient on 64 processors?\n"
+        "fits: {runs: {data: weak.csv, at: [64], efficiency: 60%}}\n"
+    )
+    results = run(prepare(str(tmp_path / "study.yaml")))
+    first, *_ = head_lines(results, results.answer)
+    assert first.startswith("Yes, on 64 processors: time 11.")
+    assert " and efficiency 8" in first
+
+
+def test_of_a_choice_among_cases_the_best_and_its_currency_are_named() -> None:
+    priced = replace(CHOICE, currency="dollars")
+    (head,) = ChooseResult((priced, replace(priced, case="ndr")), True).headline(WORDS)
+    assert head == (
+        f"HDR is the cheapest of 2, with 2 web servers and 5 app servers, cost 27 dollars; there"
+        f" {KEPT}. NDR: 2 and 5, cost 27 dollars"
+    )

@@ -86,7 +86,7 @@ Misses:
 
 Change: less or more of the quantity, whichever saves more; both are solved anew where the model has an answer. Share: one percent less of a time, or one percent more of a rate, saves this much of one percent of the time; the shares of all quantities add up to 100 %. Elasticity: relative change of the time for a relative change of the quantity.
 
-In every row: exact no.
+All rows have the same exact (no).
 
 | parameter | meaning          | value | share | elasticity | change | time saved | by the opposite |
 | --------- | ---------------- | ----: | ----: | ---------: | ------ | ---------: | --------------: |
@@ -99,7 +99,7 @@ Without effect here: `machine.memory.page`.
 
 ## Sweeps: latency
 
-In every row: case base, method closed-form.
+All rows have the same case (base) and method (closed-form).
 
 | `machine.network.adapter` |    time | limit[diffs] | exact |
 | ------------------------: | ------: | ------------ | ----- |
@@ -131,7 +131,7 @@ Where another stage takes over, each parameter changed alone: the 4 smallest cha
 
 ## Cases
 
-In every row: method closed-form.
+All rows have the same method (closed-form).
 
 | case   | differs from the base in   |     time | notes | exact |
 | ------ | -------------------------- | -------: | ----- | ----- |
@@ -335,7 +335,7 @@ def test_a_large_sweep_is_told_by_ends_extremes_and_changes_of_the_limiting_stag
 
 `machine.network`: fe, atm; `machine.network.adapter`: 30 values from 1 us to 30 us; 60 points in 1 case.
 
-In every row: case base, value time, method closed-form, exact yes.
+All rows have the same case (base), value (time), method (closed-form) and exact (yes).
 
 | `machine.network` | first            | last             | least         | greatest         |
 | ----------------- | ---------------- | ---------------- | ------------- | ---------------- |

@@ -41,7 +41,7 @@ def test_a_long_report_is_a_page_whatever_it_is_made_of() -> None:
                     [
                         [
                             f"### Part {draw.random()}",
-                            "In every row: x 1.",
+                            "All rows have the same x (1).",
                             table(draw.randint(1, 90), draw.randint(1, 9)),
                         ],
                         ["word " * draw.randint(1, 300)],
@@ -68,7 +68,7 @@ def test_a_long_report_is_a_page_whatever_it_is_made_of() -> None:
         for line in short.split("\n"):
             assert line in text or DETAILS in line or line.startswith("| ...")
         assert not re.search(
-            r"^(### .*|In every row: .*)\n\n(##|[^|\n]*details\.md)", short, re.MULTILINE
+            r"^(### .*|All rows have the same .*)\n\n(##|[^|\n]*details\.md)", short, re.MULTILINE
         )
 
 

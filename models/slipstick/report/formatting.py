@@ -221,20 +221,21 @@ def bounded(
     >>> bounded("parameters.edge", 386, "1", words, is_lower=True)
     'with at least 386 cells along an edge'
     >>> bounded("parameters.far", 2e-7, "s", words, is_lower=False)
-    'with a latency of a read of at most 200 ns'
+    'if the latency of a read is at most 200 ns'
     """
     setting_text = setting(path, value, unit, words, ends)
     amount = setting_amount(path, value, unit, words, ends)
     if rate_text := _rate_of_class(path, amount):
         return f"with at {'least' if is_lower else 'most'} {rate_text}"
-    text_before, _, text_after = (
-        # The amount stands at the end where a phrase has "of" it, and the meaning before it may
-        # contain the same digits.
-        setting_text.rpartition(amount)
-        if setting_text.endswith(amount)
-        else setting_text.partition(amount)
-    )
     limit_text = bounded_amount(path, value, unit, words, ends, is_lower=is_lower)
+    # The amount of a quantity stands at the end, that of things that are counted before them.
+    if setting_text.endswith(f" of {amount}"):
+        meaning = words.quantity(path)
+        subject_and_verb = (
+            f"{meaning} are" if is_plural(meaning.partition(" ")[0]) else f"the {meaning} is"
+        )
+        return f"if {subject_and_verb} {limit_text}"
+    text_before, _, text_after = setting_text.partition(amount)
     return f"with {text_before}{limit_text}{text_after}"
 
 
@@ -255,6 +256,15 @@ def joined(phrases: Sequence[str], conjunction: str = "and") -> str:
     if len(phrases) < 2:
         return "".join(phrases)
     return f"{', '.join(phrases[:-1])} {conjunction} {phrases[-1]}"
+
+
+def uncapitalized(sentence: str) -> str:
+    """Return a sentence with a small first letter, unless it begins with an abbreviation.
+
+    >>> uncapitalized("The best is 3"), uncapitalized("NDR is the best")
+    ('the best is 3', 'NDR is the best')
+    """
+    return sentence if sentence[1:2].isupper() else sentence[:1].lower() + sentence[1:]
 
 
 def capital(text: str) -> str:
@@ -440,7 +450,7 @@ def markdown_table(
     number_columns : indices of the columns of numbers [1]
 
     >>> print(markdown_table(["case", "time", "method"], [["a", "1 s", "exact"], ["b", "2 s", "exact"]], [1]))
-    In every row: method exact.
+    All rows have the same method (exact).
     <BLANKLINE>
     | case | time |
     | ---- | ---: |
@@ -459,6 +469,10 @@ def markdown_table(
         number_positions,
     )
     return "\n\n".join([common_sentence, *tables] if common_sentence else tables)
+
+
+COMMON_BEGINNING = "All rows have the same "
+"""First words of the sentence on columns that are equal in all rows."""
 
 
 def telling(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> tuple[str, list[int]]:
@@ -484,13 +498,9 @@ def telling(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> tuple[str, 
     # A table of one column would be harder to read than the repetition.
     if len(differing_columns) < 2:
         return "", filled_columns or list(range(len(titles)))
-    # A title that ends in a number, such as a condition, does not run into its value.
-    common_cells = [
-        f"{titles[column]}{':' if titles[column][-1:].isdigit() else ''}"
-        f" {cells_by_column[column][0]}"
-        for column in equal_columns
-    ]
-    return f"In every row: {', '.join(common_cells)}." if common_cells else "", differing_columns
+    common_cells = [f"{titles[column]} ({cells_by_column[column][0]})" for column in equal_columns]
+    sentence = f"{COMMON_BEGINNING}{joined(common_cells, 'and')}." if common_cells else ""
+    return sentence, differing_columns
 
 
 def _fitting_tables(

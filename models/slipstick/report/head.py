@@ -25,9 +25,10 @@ from slipstick.report.formatting import (
     with_article,
     with_noun,
 )
+from slipstick.results.question import QuestionResult, TitleAnswer
 from slipstick.results.study import Results
 from slipstick.results.sweep import Sweep, split_name
-from slipstick.results.words import Words
+from slipstick.results.words import Words, asks_yes_or_no, may_ask_for_opposite
 from slipstick.vocabulary import ABSENT, VERDICTS
 
 _MOST_LINES = 4
@@ -36,12 +37,14 @@ _FEW_CASES = 8
 
 _LEAST_SHARE = 0.05  # part of the time that is named beside the largest
 _WORK_TOLERANCE = 0.02  # relative difference of work that a simulation may leave
+_SAME_RATE = 0.005  # relative difference of values that a head does not call different
 _HARDWARE_PATHS = ("machine", "technology", "resources", "stations", "method", "simulation")
 _LOAD_PATHS = ("classes", "population.arrivals", "workload")
 _NO_DOUBTS = (
     "speed-up counts",
     "stopped at",
     "ran ",
+    "a run of ",
 )  # notes on definitions and on the length of a run
 
 
@@ -54,8 +57,14 @@ def head_lines(results: Results, value_names: Sequence[str]) -> list[str]:
     results : of a study
     value_names : the values that were asked for
     """
+    deciding_question, verdict = _verdict(results)
     question_lines = [
-        line for question in results.questions.values() for line in question.headline(results.words)
+        line
+        for question in results.questions.values()
+        for line in [*question.headline(results.words)][
+            question is deciding_question and verdict.replaces_headline :
+        ]
+        if not (verdict.sentence and _is_said(line, verdict))
     ][:_MOST_LINES]
     question_lines += _not_examined_lines(results)
     are_cases_comparable = len(results.cases) <= 1 + _FEW_CASES and not any(
@@ -63,19 +72,31 @@ def head_lines(results: Results, value_names: Sequence[str]) -> list[str]:
     )
     compare_cases = _what_if_lines if _WHAT_IF.match(results.title) else _comparison_lines
     comparison_lines = list(compare_cases(results, value_names)) if are_cases_comparable else []
+    # A question that examined several cases compares them by itself.
+    has_compared_cases = any(
+        len(question.examined()) > 1 for question in results.questions.values()
+    )
+    unlike_case_lines = (
+        list(_unlike_case_lines(results, value_names))
+        if compare_cases is _comparison_lines and are_cases_comparable and not has_compared_cases
+        else []
+    )
     answer_lines = (
         [*comparison_lines, *question_lines]
         if results.cases_first
         else [*question_lines, *comparison_lines]
     )
+    answer_lines += unlike_case_lines
     lines = [*_recommendation_lines(results, value_names), *answer_lines]
+    if verdict.word:
+        lines.insert(0, f"{verdict.word}: {verdict.sentence}")
     # Where questions alone are answered, the first case is only their starting point.
     base_lines = (
         list(_base_lines(results, value_names))
         if comparison_lines or len(results.cases) == 1 or not question_lines
         else []
     )
-    asks_for_base = _HOW_MUCH.match(results.title) and not question_lines
+    asks_for_base = _HOW_MUCH.match(results.title) and not question_lines and not unlike_case_lines
     lines = [*base_lines, *lines] if asks_for_base else [*lines, *base_lines]
     if not question_lines:
         lines += [
@@ -88,6 +109,35 @@ def head_lines(results: Results, value_names: Sequence[str]) -> list[str]:
     ]
 
 
+def _is_said(line: str, verdict: TitleAnswer) -> bool:
+    """Return whether the sentence of a verdict says what a line says."""
+    return verdict.sentence.split("; ")[0] in line
+
+
+_NO_VERDICT = TitleAnswer("", "", replaces_headline=False)
+
+
+def _verdict(results: Results) -> tuple[QuestionResult | None, TitleAnswer]:
+    """Return the first question that answers a title that asks yes or no, with its answer.
+
+    Statements stand in their author's words, as the title does. A search has a condition only, and a
+    title may ask for its opposite ("Does it take longer than 2 s?"), so that such a title needs
+    statements.
+    """
+    if not asks_yes_or_no(results.title):
+        return None, _NO_VERDICT
+    is_opposite_possible = may_ask_for_opposite(results.title)
+    questions = sorted(
+        results.questions.values(), key=lambda question: not question.states_the_title
+    )
+    for question in questions:
+        if question.states_the_title or not is_opposite_possible:
+            verdict = question.verdict(results.words, results.cases)
+            if verdict is not None:
+                return question, verdict
+    return None, _NO_VERDICT
+
+
 def decision(results: Results, value_names: Sequence[str]) -> TextTable | None:
     """Return the table of alternatives of the first question that has one, else that of the
     cases.
@@ -98,8 +148,7 @@ def decision(results: Results, value_names: Sequence[str]) -> TextTable | None:
             titles, rows = table
             return TextTable(titles, rows, [*_numeric_columns(titles, rows)])
     name_and_cases = _comparable_cases(results, value_names)
-    # Cases of different work have no order, so nothing to decide between them.
-    if len(results.cases) > 1 + _FEW_CASES or name_and_cases is None or len(name_and_cases[1]) < 2:
+    if not 1 < len(results.cases) <= 1 + _FEW_CASES or name_and_cases is None:
         return None
     shown_names = [
         name for name in value_names if any(answer.find(name) for answer in results.cases.values())
@@ -202,7 +251,7 @@ def _comparable_cases(
     if len(results.cases) < 2:
         return None
     (base, base_answer), *further_cases = results.cases.items()
-    value_name = _first_name(base_answer, value_names)
+    value_name = _compared_name(results, value_names)
     # A value of 0 gives no ratio.
     if not base_answer.find(value_name) or base_answer.failed:
         return None
@@ -213,7 +262,7 @@ def _comparable_cases(
         and not answer_of_case.failed
         and _do_same_work(results, base, case, value_name)
     ]
-    more_is_better = split_name(value_name)[0] in ("throughput", "speedup", "efficiency")
+    more_is_better = _is_more_better(value_name)
     ranked_cases = sorted(
         [(base, base_answer), *comparable_cases],
         key=lambda case_and_answer: (
@@ -259,6 +308,24 @@ def _do_same_work(results: Results, base: str, case: str, value_name: str) -> bo
         # Speed-up times time is the time of one processor, hence a measure of the work.
         return isclose(*work_measures, rel_tol=_WORK_TOLERANCE)
     return all(path.startswith((*_HARDWARE_PATHS, "population")) for path in differing_paths)
+
+
+def _compared_name(results: Results, value_names: Sequence[str]) -> str:
+    """Return the first value that was asked for in which the cases differ; a throughput of arrivals
+    that all are served, say, is the same for all cases.
+    """
+    answers = [answer for answer in results.cases.values() if not answer.failed]
+    first_name = _first_name(
+        answers[0] if answers else next(iter(results.cases.values())), value_names
+    )
+    for name in (first_name, *value_names):
+        values = [answer.find(name) for answer in answers]
+        numbers = [value for value in values if value is not None]
+        if len(numbers) > 1 and not all(
+            isclose(number, numbers[0], rel_tol=_SAME_RATE) for number in numbers
+        ):
+            return name
+    return first_name
 
 
 def _first_name(first_answer: Answer, value_names: Sequence[str]) -> str:
@@ -337,6 +404,67 @@ def _comparison_lines(results: Results, value_names: Sequence[str]) -> Iterator[
         if case != base
     ]
     yield f"compared with {words.case(base)}: {joined(ratio_clauses)}"
+
+
+def _unlike_case_lines(results: Results, value_names: Sequence[str]) -> Iterator[str]:
+    """Yield a sentence with the values of the first case and of the cases that do other work, or
+    of which that is unknown: their values stand side by side, and none is called better.
+    """
+    name_and_cases = _comparable_cases(results, value_names)
+    if name_and_cases is None:
+        return
+    value_name, ranked_cases = name_and_cases
+    comparable_names = {case for case, _ in ranked_cases}
+    (base, base_answer), *_ = results.cases.items()
+    unlike_cases = [
+        (case, case_answer)
+        for case, case_answer in results.cases.items()
+        if case not in comparable_names
+        and not case_answer.failed
+        and case_answer.find(value_name) is not None
+    ]
+    if not unlike_cases:
+        return
+    words = results.words
+    values_by_case = [
+        f"{_value_text(case_answer, value_name)} for {words.case(case)}"
+        for case, case_answer in [(base, base_answer), *unlike_cases]
+    ]
+    if _WHICH.match(results.title) and not results.questions:
+        yield from _extreme_line([(base, base_answer), *unlike_cases], value_name, words)
+    yield words.measured(value_name, joined(values_by_case))
+
+
+def _extreme_line(
+    cases: Sequence[tuple[str, Answer]], value_name: str, words: Words
+) -> Iterator[str]:
+    """Yield a sentence on the case with the best value, which a title with "which" asks for, if its
+    interval is apart from that of the next.
+    """
+    is_more_better = _is_more_better(value_name)
+    ranked_cases = sorted(
+        cases,
+        key=lambda case_and_answer: (
+            (case_and_answer[1].find(value_name) or 0.0) * (-1 if is_more_better else 1)
+        ),
+    )
+    (first_case, first_answer), (_, second_answer), *_ = ranked_cases
+    if not _order_doubt(first_answer, second_answer, value_name):
+        degree = "highest" if is_more_better else "lowest"
+        if words.value(value_name).startswith("time"):
+            degree = "shortest"
+        yield (
+            f"of {len(cases)}, {words.case(first_case)} has the {degree}"
+            f" {words.value(value_name)}: {_value_text(first_answer, value_name)}"
+        )
+
+
+_MORE_IS_BETTER = ("throughput", "speedup", "efficiency", "goodput")
+
+
+def _is_more_better(value_name: str) -> bool:
+    """Return whether more of a value is better: of a rate or a speed-up, not of a time."""
+    return split_name(value_name)[0] in _MORE_IS_BETTER
 
 
 def _what_if_lines(results: Results, value_names: Sequence[str]) -> Iterator[str]:
@@ -432,7 +560,7 @@ def _sweep_lines(sweep: Sweep, value_names: Sequence[str], results: Results) -> 
     def setting_at(row: int) -> str:
         return setting(axis.path, float(sweep.points[axis.path][row]), axis.unit, words)
 
-    more_is_better = split_name(value_name)[0] in ("throughput", "speedup", "efficiency")
+    more_is_better = _is_more_better(value_name)
     # Of a rate more is better, of a time less.
     best_row = (max if more_is_better else min)(finite_rows, key=lambda row: float(column[row]))
     line = (
@@ -549,8 +677,13 @@ def _method_clauses(
             if approximate_count == answer_count
             else f"{approximate_count} of {with_noun(answer_count, 'answer')} "
         )
-        verb = "" if not share_text else "is " if approximate_count == 1 else "are "
-        yield f"{share_text}{verb}simulated, each with its interval"
+        if share_text:
+            verb = "is" if approximate_count == 1 else "are"
+            yield f"{share_text}{verb} simulated and {'has' if verb == 'is' else 'have'} intervals"
+        elif answer_count == 1:
+            yield "the answer is simulated and has an interval"
+        else:
+            yield "all answers are simulated and have intervals"
     else:
         method_counts = joined(
             [

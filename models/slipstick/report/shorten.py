@@ -8,7 +8,7 @@ import re
 from itertools import accumulate
 from math import inf
 
-from slipstick.report.formatting import PAGE_WIDTH, with_noun
+from slipstick.report.formatting import COMMON_BEGINNING, PAGE_WIDTH, with_noun
 
 DETAILS = "details.md"
 """The file with the whole report, where that is longer than a page."""
@@ -27,7 +27,6 @@ _LINE_SHARES = {ABOUT: 9, "Pictures": 1, "Cases": 1, "What limits": 0, "Notes": 
 """How the room is shared where there is not enough: other sections have three parts each, and
 those without a part what is left.
 """
-_COMMON_BEGINNING = "In every row: "
 
 
 def printed_lines(text: str) -> int:
@@ -145,7 +144,7 @@ class _ShortenedSection:
         for index in sorted(range(len(self.blocks)), key=self.ranks.__getitem__):
             tables_beside = self._tables_beside(index)
             explains_omitted = self.ranks[index] > 1 and tables_beside and not any(tables_beside)
-            if not self.blocks[index].startswith(("#", _COMMON_BEGINNING)) and not explains_omitted:
+            if not self.blocks[index].startswith(("#", COMMON_BEGINNING)) and not explains_omitted:
                 self._add_block(index)
 
     def _tables_beside(self, index: int) -> list[str]:
@@ -176,7 +175,7 @@ class _ShortenedSection:
         if (
             not shortened
             and indices_above
-            and self.blocks[indices_above[-1]].startswith(_COMMON_BEGINNING)
+            and self.blocks[indices_above[-1]].startswith(COMMON_BEGINNING)
         ):
             # The table is worth more than the line above it.
             lines_above -= printed_lines(self.blocks[indices_above.pop()]) + 1
@@ -203,7 +202,7 @@ class _ShortenedSection:
             and self.blocks[index_above].startswith("#")
             and not self.shown_blocks[index_above]
         ]
-        if self.is_table[index] and index and self.blocks[index - 1].startswith(_COMMON_BEGINNING):
+        if self.is_table[index] and index and self.blocks[index - 1].startswith(COMMON_BEGINNING):
             indices_above.append(index - 1)
         return indices_above
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from math import isfinite, isnan
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from slipstick.answer import ANSWERED, Answer, Value
 from slipstick.late import Array
@@ -205,6 +205,40 @@ MOST_SAID = 3
 """Further cases in the sentence of a question at the head of a report."""
 
 
+class TitleAnswer(NamedTuple):
+    """The answer of a question to a title that asks yes or no.
+
+    Parameters
+    ----------
+    word : Yes, No, Undecided or In part
+    sentence : what the answers say, in a reader's words
+    replaces_headline : the sentence says all that the headline says
+    """
+
+    word: str
+    sentence: str
+    replaces_headline: bool = True
+
+
+YES, NO, UNDECIDED, IN_PART = "Yes", "No", "Undecided", "In part"
+
+
+def verdict_word(truths: Iterable[bool | None]) -> str:
+    """Return the word of a verdict on one or several conditions; None is an undecided one.
+
+    >>> verdict_word([True, True]), verdict_word([False]), verdict_word([True, None])
+    ('Yes', 'No', 'Undecided')
+    >>> verdict_word([True, False])
+    'In part'
+    """
+    distinct = {*truths}
+    if {True, False} <= distinct:
+        return IN_PART
+    if None in distinct or not distinct:
+        return UNDECIDED
+    return YES if True in distinct else NO
+
+
 class QuestionResult:
     """The result of one question of a study: data, all of whose fields are in JSON but those hidden
     by ``repr=False``.
@@ -227,6 +261,9 @@ class QuestionResult:
     estimates: ClassVar[bool] = False
     """Its numbers are estimated from data, so that no answer that follows from them is exact."""
 
+    states_the_title: ClassVar[bool] = False
+    """Its author says in words what is to be true, as a title does that asks yes or no."""
+
     own_cases: ClassVar[bool] = False
     """The cases are its models of different subjects, so that a head does not compare them."""
 
@@ -247,6 +284,16 @@ class QuestionResult:
         first; empty if there is nothing to state.
         """
         return [*self.sentences()][:1]
+
+    def verdict(self, words: Words, answers: Mapping[str, Answer]) -> TitleAnswer | None:
+        """Return the answer to a title that asks yes or no; None if the question gives none.
+
+        Parameters
+        ----------
+        words : of the study
+        answers : of its cases, with the values that they have as given
+        """
+        return None
 
     def decision(self, words: Words) -> Decision | None:
         """Return the table of alternatives to choose from, as titles and rows of texts; None by

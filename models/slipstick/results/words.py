@@ -60,6 +60,7 @@ _PHRASES_OF_WAITS = {
     "barrier": "waiting at the barrier {}",
     "entry": "waiting to enter the monitor {}",
     "monitor": "work inside the monitor {}",
+    "back off": "pauses before another try at {}",
 }
 _PHRASES_OF_COMPONENTS = {"busy": "useful work", "idle": "idle time"}
 
@@ -379,8 +380,9 @@ class Words:
         table``.
         """
         wait_kind, colon, name = label.partition(":")
-        if colon and wait_kind in _PHRASES_OF_WAITS:
-            return _PHRASES_OF_WAITS[wait_kind].format(spelt(name))
+        phrase = _PHRASES_OF_WAITS.get(spelt(wait_kind)) if colon else None
+        if phrase is not None:
+            return phrase.format(spelt(name))
         return _PHRASES_OF_COMPONENTS.get(label, spelt(label))
 
     def condition(self, text: str) -> str:
@@ -422,6 +424,35 @@ class Words:
         if term_match["operator"]:
             return _OPERATOR_WORDS[term_match["operator"]]
         return self.value(term_match["value"]) if not _is_unit(term_match) else term_match["value"]
+
+
+_YES_OR_NO = re.compile(
+    r"(?:is|are|was|were|does|do|did|can|could|will|would|should|has|have|may|might)\b",
+    re.IGNORECASE,
+)
+_OPPOSITE = re.compile(
+    r"\b(?:not|never|no|without|more than|longer|slower|later|exceeds?|above|over|worse|fails?"
+    r"|miss(?:es)?|loses?|too|prolongs?|saturate[sd]?)\b|n't\b",
+    re.IGNORECASE,
+)
+
+
+def asks_yes_or_no(title: str) -> bool:
+    """Return whether a title asks yes or no.
+
+    >>> asks_yes_or_no("Is a pool of 8 enough?"), asks_yes_or_no("How many?"), asks_yes_or_no("Island")
+    (True, False, False)
+    """
+    return bool(_YES_OR_NO.match(title)) and title.rstrip().endswith("?")
+
+
+def may_ask_for_opposite(title: str) -> bool:
+    """Return whether a title may ask for the opposite of the condition that a search has.
+
+    >>> may_ask_for_opposite("Does it take longer than 2 s?"), may_ask_for_opposite("Does it last?")
+    (True, False)
+    """
+    return bool(_OPPOSITE.search(title))
 
 
 NO_WORDS = Words()

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, cast
 from slipstick.errors import Problem, SpecError, did_you_mean, short
 from slipstick.extensions import Registry
 from slipstick.limits import limited
+from slipstick.results.words import asks_yes_or_no, may_ask_for_opposite
 from slipstick.schema.kinds.activity import StepSpec
 from slipstick.schema.kinds.quantity import Spec, validate
 from slipstick.schema.kinds.queueing import QueueSpec
@@ -127,6 +128,8 @@ def _check_spec(path: Path) -> Iterator[str]:
             check_requirements(inputs, build(inputs))
         else:
             build_workload(reference, library)
+    if kind == "study":
+        notes += _notes_on_title(cast("StudySpec", spec))
     yield kind
     yield from notes
     default_variations = list(_default_variations(spec))
@@ -135,6 +138,24 @@ def _check_spec(path: Path) -> Iterator[str]:
     )
     for default_variation, count in count_by_default.items():
         yield f"{count} of {len(default_variations)} times without an scv: {default_variation}"
+
+
+_DECIDING = ("statements", "agree", "seek", "choose", "fits")
+"""Questions that can answer a title that asks yes or no."""
+
+
+def _notes_on_title(study: StudySpec) -> list[str]:
+    """Return a note on a title that asks yes or no where no question of the study answers it."""
+    deciding = [name for name in _DECIDING if name in study.questions]
+    is_answered = deciding and not may_ask_for_opposite(study.title)
+    if not asks_yes_or_no(study.title) or is_answered or {"statements", "agree"} & {*deciding}:
+        return []
+    return [
+        (
+            "the title asks yes or no; write under statements what has to be true, so that the"
+            " report begins with yes or no"
+        )
+    ]
 
 
 def _notes_on_model_of_fit(model: str, tree: Table, path: Path) -> list[str]:

@@ -158,7 +158,8 @@ def _population_nouns(study: StudyContext) -> tuple[str, dict[str, str]]:
         member_noun = singular(spelt(next(iter(model.classes)))) if len(model.classes) == 1 else ""
         return member_noun or "customer", dict.fromkeys(model.stations, "a station")
     if not isinstance(model, Model):
-        return "processor", {}
+        # A server that works in rounds spends the time of its requests.
+        return "request" if hasattr(model, "phases") else "processor", {}
     noun_by_resource = {name: resource.noun for name, resource in model.resources.items()}
     noun_node = at(case_evaluator.inputs.tree, ["population", "called"])
     if isinstance(noun_node, Scalar):

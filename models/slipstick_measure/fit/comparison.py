@@ -4,7 +4,7 @@ answers with intervals.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
@@ -699,6 +699,7 @@ def _answer(
     efficiency = rows.efficiency
     extrapolation = Extrapolation(fitted, reach=reach)
     values |= _limits(extrapolation, rows)
+    values |= _efficiencies(extrapolation, values, between)
     if extrapolation.time[0] <= 0:
         notes.append("it has no work for one processor, so no speed-up over it")
     if fitted.timings.has_sizes:
@@ -719,6 +720,25 @@ def _answer(
         seed=intervals.seed,
         point={"p": farthest},
     )
+
+
+def _efficiencies(
+    extrapolation: Extrapolation, values: Mapping[str, Value], numbers: Iterable[float]
+) -> dict[str, Value]:
+    """Return the efficiency at each number of processors; its interval is that of the time there,
+    against the fitted time of one processor.
+    """
+    # A fit without work for one processor has no speed-up over it.
+    if extrapolation.time[0] <= 0:
+        return {}
+    efficiencies = {}
+    for p in numbers:
+        time = values[f"time[{p:g}]"]
+        longest_first = (time.high, time.low) if time.low is not None else ()
+        ends = [extrapolation.efficiency(p, end) for end in longest_first if end is not None]
+        efficiency = extrapolation.efficiency(p, time.value or 0.0)
+        efficiencies[f"efficiency[{p:g}]"] = Value(efficiency, "1", *ends)
+    return efficiencies
 
 
 def _size_needed(

@@ -58,6 +58,10 @@ class Extrapolation:
         speedups: Array = self.time[0] / time * (p if self.fitted.timings.weak_scaling else 1.0)
         return speedups
 
+    def efficiency(self, p: float, time: float) -> float:
+        """Return the efficiency at a number of processors with a time [s], speed-up / p."""
+        return float(self._speedup(np.array([p]), np.array([time]))[0]) / p
+
     def _first(
         self, pick: Callable[[Array, Array], int | None], before: int, after: int
     ) -> tuple[float, float] | None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from slipstick.answer import Answer
 from slipstick.errors import (
     ModelError,
     NoAnswerError,
@@ -17,7 +18,7 @@ from slipstick.errors import (
 )
 from slipstick.late import np
 from slipstick.report.formatting import NOTHING, escape, markdown_blocks, markdown_table, percent
-from slipstick.results.question import QuestionResult
+from slipstick.results.question import QuestionResult, TitleAnswer
 from slipstick.results.words import NO_WORDS, Words
 from slipstick.schema.inputs import Settings
 from slipstick.schema.text import Node, Scalar, from_plain
@@ -29,7 +30,7 @@ from slipstick_measure.fit.formula import Family, Timings, observations_of, timi
 from slipstick_measure.fit.model import FitSettings, PreparedModel, prepare_model
 from slipstick_measure.measurements import Measurements
 from slipstick_measure.questions.measured import runs_of
-from slipstick_measure.report.fits import draw_fits, fit_blocks, fit_head, needed
+from slipstick_measure.report.fits import draw_fits, fit_blocks, fit_head, fit_verdict, needed
 from slipstick_measure.report.measured import amount, with_members
 from slipstick_measure.results import Fitting
 from slipstick_measure.specs import FitSpec, FitsPictureSpec, MadeSpec
@@ -62,6 +63,11 @@ class FitsResult(QuestionResult):
         """
         first = next(iter(self.fits.values()))
         return fit_head(first, _with_noun(words, first.member))[:3]
+
+    def verdict(self, words: Words, answers: Mapping[str, Answer]) -> TitleAnswer | None:
+        """Return whether the first fit reaches its target efficiency where the title asks."""
+        first = next(iter(self.fits.values()))
+        return fit_verdict(first, _with_noun(words, first.member))
 
     def sentences(self) -> list[str]:
         """Return for each fit what limits it, the size that the largest number of processors needs,

@@ -4,12 +4,21 @@ the terminal.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from slipstick.answer import Answer, Value
 from slipstick.late import np
-from slipstick.report.formatting import TextBlock, TextTable, percent, plain, terminal_blocks
+from slipstick.report.formatting import (
+    TextBlock,
+    TextTable,
+    percent,
+    plain,
+    terminal_blocks,
+    value_amount,
+)
+from slipstick.results.question import TitleAnswer, verdict_word
 from slipstick.results.words import Words
 from slipstick_measure.report.measured import INDENT, LOST, amount, with_members
 from slipstick_measure.results import Fitting
@@ -21,6 +30,7 @@ if TYPE_CHECKING:
 
 _SIZE = "size_needed["
 _TIME = "time["
+_EFFICIENCY = "efficiency["
 
 _MEASURES = (
     "behind",
@@ -132,6 +142,11 @@ def fit_head(fitting: Fitting, words: Words) -> list[str]:
     lines = [f"measured {line}" for line in lines]
     if fitting.described and (limits := _limits(best, fitting.efficiency)):
         lines.insert(0, f"{limits.rstrip('.')}, by the fitted model")
+    if fitting.described:
+        lines[1:1] = [
+            f"on p = {number:g}: {_predicted(best, number)}"
+            for number in asked_in(words.title, best)
+        ][:1]
     sizes = [name for name in best.values if name.startswith(_SIZE) and fitting.described]
     for name in sizes[-1:]:
         goal = f"efficiency of {percent(fitting.efficiency)} at p = {name[len(_SIZE) : -1]}"
@@ -139,6 +154,52 @@ def fit_head(fitting: Fitting, words: Words) -> list[str]:
     if not fitting.described:
         lines.append(fitting.verdict)
     return [with_members(line.rstrip("."), words) for line in lines]
+
+
+def asked_in(title: str, answer: Answer) -> list[float]:
+    """Return the predicted numbers of processors that a title names.
+
+    >>> fit = Answer("fit", "fit", {"time[64]": Value(2.0, "s"), "time[128]": Value(1.5, "s")})
+    >>> asked_in("How long does it take on 64 processors?", fit)
+    [64.0]
+    """
+    numbers = {float(number) for number in re.findall(r"\d+", title)}
+    predicted = [float(name[5:-1]) for name in answer.values if name.startswith(_TIME)]
+    return [number for number in predicted if number in numbers]
+
+
+def _predicted(answer: Answer, processors: float) -> str:
+    """Write the time and the efficiency that a fit predicts for a number of processors."""
+    names = [f"{kind}{processors:g}]" for kind in (_TIME, _EFFICIENCY)]
+    return " and ".join(
+        f"{name.partition('[')[0]} {value_amount(name, value.value, value.unit, value.ends)}"
+        for name in names
+        if (value := answer.values.get(name))
+    )
+
+
+def fit_verdict(fitting: Fitting, words: Words) -> TitleAnswer | None:
+    """Return whether the target efficiency is reached at the number of processors that a title
+    names; None where it asks for something else.
+    """
+    best = fitting.answers[0]
+    numbers = asked_in(words.title, best)
+    target = percent(fitting.efficiency).replace(" ", " ?")
+    asks_for_target = re.search(rf"{target}|efficien", words.title)
+    if not (fitting.described and len(numbers) == 1 and asks_for_target):
+        return None
+    efficiency = best.values.get(f"{_EFFICIENCY}{numbers[0]:g}]")
+    if efficiency is None or efficiency.value is None:
+        return None
+    low, high = efficiency.ends
+    low, high = (efficiency.value if end is None else end for end in (low, high))
+    is_undecided = low < fitting.efficiency <= high
+    truth = None if is_undecided else efficiency.value >= fitting.efficiency
+    sentence = _predicted(best, numbers[0])
+    if is_undecided:
+        sentence += f"; {percent(fitting.efficiency)} lies within the interval"
+    word = with_members(f"{verdict_word([truth])}, on p = {numbers[0]:g}", words)
+    return TitleAnswer(word, sentence, replaces_headline=False)
 
 
 def _size(needed: Value, goal: str) -> str:
@@ -193,7 +254,7 @@ def fitted_values(answer: Answer) -> dict[str, Value]:
     ----------
     answer : a fit
     """
-    following = (LOST, _SIZE, _TIME)
+    following = (LOST, _SIZE, _TIME, _EFFICIENCY)
     return {
         name: value
         for name, value in answer.values.items()
