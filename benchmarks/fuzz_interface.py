@@ -241,8 +241,18 @@ def calls(drawn: Drawn) -> dict[str, Callable[[], tuple[list[Any], dict[str, Any
         "dump": lambda: ([pick((drawn.model, drawn.network))()], {}),
         "sweep": lambda: ([{"population.processors": [1, 2]}], {}),
         "Parameter": lambda: (["p", LAST.time.dimension, 2.0], {}),
-        "transient": lambda: ([drawn.network(), [0.0, 1.0], {}], {"most": 5, "limit": 500.0}),
-        "time_until": lambda: ([drawn.network(), "cpu", 2], {"most": 5, "limit": 500.0}),
+        "transient": lambda: pick(
+            (
+                ([drawn.network(), [0.0, 1.0], {}], {"most": 5, "limit": 500.0}),
+                ([drawn.model(), [0.0, 1.0], {}], {"limit": 500.0}),
+            )
+        ),
+        "time_until": lambda: pick(
+            (
+                ([drawn.network(), "cpu", 2], {"most": 5, "limit": 500.0}),
+                ([drawn.model(), "cpu", 2], {"limit": 500.0}),
+            )
+        ),
         "ask": lambda: (["pool"], {}),
         "barrier": lambda: (["meet", pick((None, 2))], {}),
         "choose": lambda: ([(0.25, act(1)), (0.75, act(1))], {}),

@@ -16,7 +16,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import replace
 from functools import partial
 from itertools import permutations
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from slipstick.errors import NoAnswerError
 from slipstick.expression.columns import Flags, Values, only
@@ -80,6 +80,7 @@ from slipstick.vocabulary import (
     RATES,
     REVERSE,
     SHORTEST,
+    SIMULATION,
 )
 
 Position = tuple[Any, ...]
@@ -91,6 +92,9 @@ Outcomes = Iterable[tuple[Any, Any]]
 
 Happening = tuple[tuple[Any, ...], Sequence[int], Outcomes]
 """Names of what happens at an instant, the units of each counter after it, and what may follow."""
+
+_OTHER_METHODS = f"{MEAN_VALUE} or {SIMULATION}"
+"""Methods for what a chain does not take."""
 
 _PartOfServer = tuple[str, bool, float]
 
@@ -144,13 +148,9 @@ class ActivityChain(ActivityForm):
 
     def solved(self, numbers: Mapping[Expr, Array], with_account: bool) -> ActivityTable:
         """Solve all points; points with the same transitions share the states."""
-        for reason in _unfit(self.model, numbers):
-            raise NoAnswerError(f"markov-chain takes {reason} simulation")
-        counts = self.model.population.counts
-        wrong = reasons_out_of_range(self.model, numbers, MARKOV_CHAIN)
-        for size in counts:
-            least = int(size is counts[0])
-            wrong |= reasons_not_whole(numbers[size], "the processors", least, method=MARKOV_CHAIN)
+        for unfit in _unfit(self.model, numbers):
+            raise NoAnswerError(unfit.with_other_methods)
+        wrong = _wrong_numbers(self.model, numbers)
         table = ActivityTable(np.array(numbers[self.model.population.size]), wrong)
         points_by_transitions = defaultdict[Any, list[int]](list)
         for point in table.answerable.tolist():
@@ -172,11 +172,7 @@ class ActivityChain(ActivityForm):
             except NoAnswerError as error:
                 table.refuse(dict.fromkeys(points, str(error)))
             except RecursionError:
-                text = (
-                    f"a cycle of {self.model.name} may take no time, so no state lasts; give a step"
-                    " of it a time"
-                )
-                table.refuse(dict.fromkeys(points, text))
+                table.refuse(dict.fromkeys(points, _takes_no_time(self.model)))
         return table
 
     def takes(self, values: Values) -> Flags:
@@ -208,62 +204,88 @@ class ActivityChain(ActivityForm):
         )
 
 
-def _unfit(model: Model, numbers: Mapping[Expr, Array]) -> Iterator[str]:
-    """Yield, for each part of a model that a chain does not take, the end of a message with what it
-    takes instead and which method to use.
+class _Unfit(NamedTuple):
+    """Why a chain does not take a part of a model.
+
+    Parameters
+    ----------
+    takes : what it takes instead
+    change : of the model that lets a chain take it; empty without one
+    methods : others that take it as it is
     """
+
+    takes: str
+    change: str = ""
+    methods: str = "simulation"
+
+    @property
+    def alone(self) -> str:
+        """The message where no other method has the value."""
+        return f"markov-chain takes {self.takes}{f': {self.change}' if self.change else ''}"
+
+    @property
+    def with_other_methods(self) -> str:
+        """The message that names other methods."""
+        return f"{self.alone}{', or' if self.change else ':'} ask for {self.methods}"
+
+
+def _wrong_numbers(model: Model, numbers: Mapping[Expr, Array]) -> dict[int, str]:
+    """Return, by point, why a chain has no answer for the numbers of a model."""
+    counts = model.population.counts
+    wrong = reasons_out_of_range(model, numbers, MARKOV_CHAIN)
+    for size in counts:
+        least = int(size is counts[0])
+        wrong |= reasons_not_whole(numbers[size], "the processors", least, method=MARKOV_CHAIN)
+    return wrong
+
+
+def _takes_no_time(model: Model) -> str:
+    return f"a cycle of {model.name} may take no time, so no state lasts; give a step of it a time"
+
+
+def _unfit(model: Model, numbers: Mapping[Expr, Array]) -> Iterator[_Unfit]:
+    """Yield each part of a model that a chain does not take."""
     if not isinstance(model.population, ClosedPopulation | PhasedPopulation):
-        yield "processors that repeat a cycle, and phases, not arrivals or supersteps: ask for"
+        yield _Unfit("processors that repeat a cycle, and phases, not arrivals or supersteps")
     for node in each_once(model.bodies):
         lock = model.resources.get(node.uses[0]) if node.uses else None
         if is_parallel(node) or node.use == ASKED:
-            yield (
-                f"one thing at a time of a processor, so no {node.kind}: ask"
-                f" for{' mean-value or' * (node.use != ASKED)}"
-            )
+            methods = "simulation" if node.use == ASKED else _OTHER_METHODS
+            yield _Unfit(f"one thing at a time of a processor, so no {node.kind}", "", methods)
         elif isinstance(node, act.Hold) and node.permits is not None:
             capacity = model.resources[node.resource].capacity
             taken = numbers.get(node.permits, np.ones(1)).real
             if not ((taken == np.round(taken)) & (taken >= 1) & (taken <= capacity)).all():
-                yield (
-                    f"whole numbers of permits of {node.resource}, from 1 to {capacity}, as does"
-                )
+                yield _Unfit(f"whole numbers of permits of {node.resource}, from 1 to {capacity}")
         elif isinstance(node, act.Attempt) and not (
             node.timeout is None
             and (node.patience is None or numbers.get(node.patience, np.ones(1)).all())
         ):
-            yield (
-                f"exponential limits of a wait above 0 s, unlike that for {node.resource}: write"
-                " patience, or ask for"
-            )
+            takes = f"exponential limits of a wait above 0 s, unlike that for {node.resource}"
+            yield _Unfit(takes, "write patience")
         elif isinstance(node, act.Pick) and node.by == IN_TURN:
-            yield "no turns, whose next depends on all that was before: ask for"
+            yield _Unfit("no turns, whose next depends on all that was before")
         elif isinstance(node, act.Pick) and node.by == LEAST_WORK:
-            yield "choices by numbers of customers, not by the work that they have left: ask for"
+            yield _Unfit("choices by numbers of customers, not by the work that they have left")
         elif type(node) not in (act.Then, act.Repeat, act.Choice, act.Attempt, *_WAITING):
-            yield f"no steps of the kind {node.kind}, for which it has no rule: ask for"
+            yield _Unfit(f"no steps of the kind {node.kind}, for which it has no rule")
         elif node.uses and lock is None:
-            yield f"no processor as a resource, as {node!r:.80} needs: ask for mean-value or"
+            takes = f"no processor as a resource, as {node!r:.80} needs"
+            yield _Unfit(takes, "", _OTHER_METHODS)
         elif (
             isinstance(node, act.Step)
             and node.scv < LEAST_SCV
             and not phases_given(node)
             and numbers[node.time].any()
         ):
-            yield (
-                f"times made of exponential phases, and step {node.name} has scv {node.scv:g}:"
-                f" write from {LEAST_SCV:g} (1 is exponential), or ask for"
-            )
+            takes = f"times made of exponential phases, and step {node.name} has scv {node.scv:g}"
+            yield _Unfit(takes, f"write from {LEAST_SCV:g} (1 is exponential)")
         elif isinstance(lock, Station) and lock.servers > 1 and _interrupts(lock):
-            yield (
-                f"services that are interrupted at one server, and {node.uses[0]} has"
-                f" {lock.servers}: ask for"
-            )
+            takes = f"services that are interrupted at one server, and {node.uses[0]} has"
+            yield _Unfit(f"{takes} {lock.servers}")
         elif isinstance(lock, Lock) and (LOCKS[lock.kind].spinning or lock.word is not None):
-            yield (
-                "locks that are handed over at no cost, and the accesses and pauses of"
-                f" {node.uses[0]} are constant: write fifo, or ask for"
-            )
+            takes = "locks that are handed over at no cost, and the accesses and pauses of"
+            yield _Unfit(f"{takes} {node.uses[0]} are constant", "write fifo")
 
 
 def _interrupts(station: Station) -> bool:
@@ -313,15 +335,19 @@ def chain_from_start(
         )
     form = ActivityChain(model)
     numbers = form.numbers({name: np.array([value]) for name, value in values.items()})
-    # The long run has every check of a model; the states are explored once more from the start.
-    if refused := form.table(numbers, with_account=False).reason_by_point:
-        # No other method has these values, so that the methods for the long run are no way out.
-        raise NoAnswerError(refused[0].partition(": ask for")[0].partition(", or ask for")[0])
+    for unfit in _unfit(model, numbers):
+        raise NoAnswerError(unfit.alone)
+    if reasons := _wrong_numbers(model, numbers):
+        raise NoAnswerError(reasons[0])
     cycles = [
         (group.cycle, round(numbers[group.processors][0].real)) for group in population.groups
     ]
-    states = _States(model, numbers, cycles, None)
-    chain, _ = _explored(states)
+    # No other method has these values, so that none is a way out.
+    states = _States(model, numbers, cycles, None, "take fewer processors")
+    try:
+        chain, _ = _explored(states)
+    except RecursionError as error:
+        raise NoAnswerError(_takes_no_time(model)) from error
     rates = np.array(states.rates)[chain.rates.astype(int), 0].real
     # The state before the start is left at once.
     begins = chain.sources == 0
@@ -461,7 +487,7 @@ def _explored(states: _States) -> tuple[MarkovChain, NDArray[np.int64]]:
         "states",
         fewest_states,
         f"the chain of {model.name} has at least {fewest_states:.3g} states",
-        "ask for mean-value or simulation",
+        states.alternatives,
     )
     chain = explore_rows(
         np.zeros((1, width + len(model.counters)), dtype=np.int32), states.transitions
@@ -572,8 +598,10 @@ class _States:
         numbers: Mapping[Expr, Array],
         cycles: Sequence[tuple[Any, int]],
         rounds: Expr | None,
+        alternatives: str = f"ask for {_OTHER_METHODS}",
     ) -> None:
         self.model = model
+        self.alternatives = alternatives
         self._numbers = numbers
         self.rounds = rounds
         self._resources: Mapping[str, Any] = model.resources
@@ -739,7 +767,7 @@ class _States:
             f"{self.model.name} may begin in {beginnings:,} ways, which take the time of"
             f" {beginnings / WAYS:,.0f} states"
         )
-        check_cost("states", beginnings / WAYS, ways_in_words, "ask for mean-value or simulation")
+        check_cost("states", beginnings / WAYS, ways_in_words, self.alternatives)
         positions = [(("start", kind, 0), ()) for kind in self.kinds]
         positions += [AWAY] * (self.width - len(positions))
         yield from self._settled(1.0, [(1.0, positions)], [*self.model.counters.values()])
@@ -894,8 +922,8 @@ class _States:
         """
         raise NoAnswerError(
             f"one state of the chain of {self.model.name} goes on in over {self._ways - 1:,} ways,"
-            f" which take the time of {limit('states'):,.0f} states: ask for mean-value or"
-            f" simulation, {way_out('states')}"
+            f" which take the time of {limit('states'):,.0f} states: {self.alternatives},"
+            f" {way_out('states')}"
         )
 
     def _at_once(
