@@ -205,6 +205,7 @@ class Contradiction(NamedTuple):
     others.
     """
 
+    name: str
     program: str
     sentences: str
     wanted: str
@@ -214,6 +215,7 @@ class Contradiction(NamedTuple):
 
 
 def contradiction(
+    name: str,
     program: str,
     sentences: str,
     wanted: str,
@@ -225,15 +227,16 @@ def contradiction(
     low, high = printed
     fits = ends is not None and least <= high and greatest >= low
     texts = ("-", "-") if ends is None else (f"{least:.1%}", f"{greatest:.1%}")
-    return Contradiction(program, sentences, wanted, *texts, "yes" if fits else "no")
+    return Contradiction(name, program, sentences, wanted, *texts, "yes" if fits else "no")
 
 
 def of_sphere(cost: Costs) -> Iterator[Contradiction]:
-    for share, words in (
-        (0.5, "more than half of the overhead is in locks"),
-        (0.2, "locks are a fifth of the overhead or more"),
+    for name, share, words in (
+        ("sphere-locks", 0.5, "more than half of the overhead is in locks"),
+        ("sphere-fifth", 0.2, "locks are a fifth of the overhead or more"),
     ):
         yield contradiction(
+            name,
             "Sphere",
             f"{words}; half of the lock time takes 8 to 20 percent off",
             "half of the locks prefetched: 8 to 20 %",
@@ -245,21 +248,27 @@ def of_sphere(cost: Costs) -> Iterator[Contradiction]:
 def of_barnes(cost: Costs) -> Iterator[Contradiction]:
     large_faults = [NO_LOCKS, NO_SMALL]
     alone = "faults are the overhead, without idling"
-    for change, words, limit in (
-        ("ten times the bandwidth", alone, NO_IDLING),
-        ("twice the bandwidth", alone, NO_IDLING),
-        ("ten times the bandwidth", "faults are more than half", cost.faults_at_least(0.5)),
+    half = cost.faults_at_least(0.5)
+    for name, change, words, limit in (
+        ("barnes-ten-times", "ten times the bandwidth", alone, NO_IDLING),
+        ("barnes-twice", "twice the bandwidth", alone, NO_IDLING),
+        ("barnes-half", "ten times the bandwidth", "faults are more than half", half),
     ):
         yield contradiction(
+            name,
             "Barnes",
             f"diffs have over 3 Kbyte; {words}; bandwidth is unimportant",
             f"{change}: at most 5 %",
             reduction(cost, change, [*large_faults, limit]),
             (0.0, 0.05),
         )
-    for change in ("ten times the bandwidth", "twice the bandwidth"):
+    for name, change in (
+        ("barnes-first", "ten times the bandwidth"),
+        ("barnes-before-twice", "twice the bandwidth"),
+    ):
         ahead = (cost.then["half of the faults"] - cost.then[change]) * cost.faster
         yield contradiction(
+            name,
             "Barnes",
             "diffs have over 3 Kbyte; no locks; without idling; prefetching has the greatest impact"
             f" with processors eight times as fast, read against {change}",
@@ -271,14 +280,19 @@ def of_barnes(cost: Costs) -> Iterator[Contradiction]:
 
 def of_several(cost: Costs) -> Iterator[Contradiction]:
     yield contradiction(
+        "largest",
         "any",
         "half of the faults prefetched takes up to 56 percent off with processors eight times as fast",
         "half of the faults prefetched: 56 %",
         reduction(cost, "half of the faults", [], faster=True),
         (0.555, 0.565),
     )
-    for given, words in (([NO_IDLING], "without idling"), ([], "with idling")):
+    for name, given, words in (
+        ("protocol-alone", [NO_IDLING], "without idling"),
+        ("protocol", [], "with idling"),
+    ):
         yield contradiction(
+            name,
             "Barnes and Water",
             f"half the protocol cost takes 15 percent off; {words}",
             "half the protocol: 15 %",
@@ -291,6 +305,7 @@ def of_billiards() -> Contradiction:
     waiting, both = np.array([1.0, 0, 0, 0, 0]), np.array([1.0, 1.0, 0, 0, 0])
     rises, falls = np.array([1.01, -1.0, 0, 0, 0]), np.array([-0.99, 1.0, 0, 0, 0])
     return contradiction(
+        "billiards",
         "the billiard balls (Scale-Graph)",
         "waiting at barriers rises with the processors; the idle time falls with the processors; both"
         " of 16 and 32 processors at one size, where they are one value",
@@ -304,11 +319,14 @@ def of_networks(cost: Costs) -> Iterator[Contradiction]:
     slower = row(cost.atm, later=1.0)
     idle_on_atm = float(cost.atm.min()) * row(idle=1.0) - row(later=1.0)
     most_on_atm = row(later=1.0) - float(cost.atm.max()) * row(idle=1.0)
-    for program, given, words, wanted in (
-        ("Sphere", [cost.locks_at_least(0.5)], "more than half of the overhead is in locks", 0.87),
-        ("Water", [], "any mix", 0.98),
+    in_locks = "more than half of the overhead is in locks"
+    for name, program, given, words, wanted in (
+        ("sphere-locks-on-atm", "Sphere", [cost.locks_at_least(0.5)], in_locks, 0.87),
+        ("sphere-on-atm", "Sphere", [], "any mix", 0.87),
+        ("water-on-atm", "Water", [], "any mix", 0.98),
     ):
         yield contradiction(
+            name,
             program,
             f"{words}; Table 1: overhead on ATM over that on Fast Ethernet",
             f"{wanted:.0%}",
@@ -343,8 +361,12 @@ def kept(
 def of_faster_processors(cost: Costs) -> Iterator[Contradiction]:
     _, most_of_water = kept(cost, "Water", [], half=True) or (0.0, 0.0)
     least_of_sor, _ = kept(cost, "SOR", [], half=False) or (0.0, 0.0)
-    for share, words in ((0.0, "any mix"), (0.5, "more than half of the overhead is in locks")):
+    for name, share, words in (
+        ("sphere-most", 0.0, "any mix"),
+        ("sphere-locks-most", 0.5, "more than half of the overhead is in locks"),
+    ):
         yield contradiction(
+            name,
             "Sphere (2)",
             f"{words}; Table 1; with half the benefit Sphere loses more than Water",
             f"efficiency kept: below {most_of_water:.1%}, the most that Water keeps",
@@ -352,6 +374,7 @@ def of_faster_processors(cost: Costs) -> Iterator[Contradiction]:
             (0.0, most_of_water),
         )
     yield contradiction(
+        "sphere-retains",
         "Sphere (1)",
         "Table 1; with the full benefit Sphere retains the most",
         f"efficiency kept: above {least_of_sor:.1%}, the least that SOR keeps",
@@ -359,6 +382,7 @@ def of_faster_processors(cost: Costs) -> Iterator[Contradiction]:
         (least_of_sor, 1.0),
     )
     yield contradiction(
+        "sor-falls",
         "SOR",
         "Table 1; with half the benefit the efficiency of all decreases rapidly",
         "efficiency kept: at most 50 %",
@@ -369,8 +393,12 @@ def of_faster_processors(cost: Costs) -> Iterator[Contradiction]:
 
 def of_sor(cost: Costs) -> Iterator[Contradiction]:
     dominated = reduction(cost, "half of the faults", [NO_LOCKS, cost.faults_at_least(0.5)])
-    for words, printed in (("to the digit", (0.125, 0.135)), ("within a tenth", (0.117, 0.143))):
+    for name, words, printed in (
+        ("sor-digit", "to the digit", (0.125, 0.135)),
+        ("sor-tenth", "within a tenth", (0.117, 0.143)),
+    ):
         yield contradiction(
+            name,
             "SOR",
             f"faults are more than half of the overhead; half of them take 13 percent off, {words}",
             "half of the faults prefetched: 13 %",
@@ -379,10 +407,22 @@ def of_sor(cost: Costs) -> Iterator[Contradiction]:
         )
     ahead = cost.half["half the protocol"] - cost.half["half of the faults"]
     yield contradiction(
+        "sor-protocol",
         "SOR",
         "no locks; without idling; protocol software is the most important, with half the benefit",
         "half the protocol less half of the faults: above 0 %",
         range_of(row(ahead), [NO_LOCKS, NO_IDLING], ALL),
+        (1e-9, 1.0),
+    )
+    # Idling gains at most what the operation gains that gains most by half the protocol.
+    most = float(cost.half["half the protocol"].max())
+    first = -row(ahead, taken=1.0)
+    yield contradiction(
+        "sor-idling",
+        "SOR",
+        "no locks; protocol software is the most important, with half the benefit",
+        "idling: some of the overhead",
+        range_of(row(idle=1.0), [NO_LOCKS, first, row(taken=1.0) - most * row(idle=1.0)], ALL),
         (1e-9, 1.0),
     )
 
@@ -409,7 +449,7 @@ def main() -> int:
         found = checked(costs(Path(folder)))
     for each in found:
         print(
-            f"{each.program}: {each.sentences}. Wanted: {each.wanted}; possible: {each.least} to"
+            f"{each.name}: {each.program}: {each.sentences}. Wanted: {each.wanted}; possible: {each.least} to"
             f" {each.greatest}; together: {each.together}"
         )
     if given.out is not None:

@@ -5,8 +5,9 @@ page.
 from __future__ import annotations
 
 import csv
+import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -110,7 +111,7 @@ def statements_page(
     before : a table of earlier verdicts, with the columns study, statement, verdict and commit, to
         show beside those of today
     together : a table of sentences that were checked for whether they can hold together, with the
-        columns program, sentences, wanted, least, greatest and together
+        columns name, program, sentences, wanted, least, greatest and together
 
     Raises
     ------
@@ -123,7 +124,7 @@ def statements_page(
             " statements"
         )
     paragraphs = ["# Statements of the papers, checked", prose(_READING), _counts(reports)]
-    paragraphs += [_distinct(reports), _deciding(reports), _never(reports)]
+    paragraphs += [_distinct(reports), _deciding(reports), _never(reports, together)]
     if together is not None:
         paragraphs.append(_held_together(together))
     if before is not None:
@@ -239,10 +240,11 @@ def _deciding(reports: Sequence[_Report]) -> str:
     return f"## Inputs that no paper prints and that decide\n\n{table}"
 
 
-def _never(reports: Sequence[_Report]) -> str:
+def _never(reports: Sequence[_Report], together: Path | None) -> str:
     """Return a table of the statements that never hold, with why: the model lacks a mechanism, the
     source contradicts itself, or the cause is not known.
     """
+    figures = {row["name"]: row for row in _table(together, _TOGETHER)} if together else {}
     rows = []
     for report in reports:
         for row in report.statements:
@@ -257,7 +259,10 @@ def _never(reports: Sequence[_Report]) -> str:
             }
             known = {kind: text for kind, text in texts.items() if text} or {_NOT_KNOWN: NOTHING}
             place = f"{row.statement} ({report.folder.name})"
-            rows += [[escape(place), kind, escape(text)] for kind, text in known.items()]
+            rows += [
+                [escape(place), kind, escape(_with_figures(text, figures, place))]
+                for kind, text in known.items()
+            ]
     if not rows:
         return ""
     kinds = Counter(kind for _, kind, _ in rows)
@@ -270,6 +275,23 @@ def _never(reports: Sequence[_Report]) -> str:
         " or something else that the source says or prints excludes the statement; both may be so."
         f" In all: {counts}.\n\n{table}"
     )
+
+
+def _with_figures(text: str, figures: Mapping[str, Mapping[str, str]], place: str) -> str:
+    """Write the figures that a text names in braces, as {NAME least}, from the table of sentences
+    that were checked for whether they can hold together.
+    """
+
+    def figure(named: re.Match[str]) -> str:
+        name, column = named.groups()
+        if name not in figures:
+            raise InputError(
+                f"statement {place} names the row {name} of a table of sentences that were checked for"
+                " whether they can hold together; give a table with that row by --together"
+            )
+        return figures[name][column]
+
+    return re.sub(r"\{([a-z0-9-]{1,40}) (wanted|least|greatest)\}", figure, text)
 
 
 _WHY_NEVER = {"lacks": "mechanism missing", "excluded": "excluded by the source"}
@@ -295,7 +317,7 @@ def _by_reading(parts: Sequence[StatementRow]) -> str:
     return ", ".join(f"{word} as '{' and '.join(names)}'" for word, names in sides)
 
 
-_TOGETHER = ("program", "sentences", "wanted", "least", "greatest", "together")
+_TOGETHER = ("name", "program", "sentences", "wanted", "least", "greatest", "together")
 
 
 def _held_together(path: Path) -> str:

@@ -258,7 +258,11 @@ class StatementSpec(WantedSpec):
         ),
     )
     excluded: Note = Field(
-        "", description="what the same source says or prints that cannot hold together with it"
+        "",
+        description=(
+            "what the same source says or prints that cannot hold together with it; braces as in"
+            " {NAME least} hold a figure of the table that `slipstick statements --together` reads"
+        ),
     )
     part_of: Name | None = Field(
         None,

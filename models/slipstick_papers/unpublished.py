@@ -43,7 +43,8 @@ _STEPS = 33
 """Values of a range at which a statement is solved with all else as the study has it."""
 
 _LEFT_OUT = (
-    " Draws in which two inputs put other files in the place of the same one are not among them."
+    " Draws in which two inputs put other files in the place of the same one are not among them,"
+    " unless the study names a file for both."
 )
 
 _TELLING = 0.3
@@ -331,6 +332,15 @@ class _DrawnInput:
         mark = self.study.written(("unpublished", "inputs", self.name, "from")).mark
         return quantity_node(level, str(self.spec.first.dimension), mark)
 
+    def instead_of(self, file: str, level: float) -> Node | None:
+        """Return what a level puts in the place of a file that an earlier input has put there; None
+        where the study names nothing.
+        """
+        if file not in self.spec.instead:
+            return None
+        place = ("unpublished", "inputs", self.name, "instead", file, int(level))
+        return self.study.written(place)
+
     def replaces(self, case: str, level: float) -> bool:
         """Return whether a level replaces the file that the case names."""
         return str(plain(self.node(case, level))) != self._own[case]
@@ -372,7 +382,7 @@ class _Point(NamedTuple):
 
     values: dict[str, float]
     nodes: dict[str, Node]
-    key: tuple[tuple[str, float], ...]
+    key: tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True)
@@ -430,33 +440,47 @@ class _AtDraws:
         return found
 
     def possible(self, draw: InputLevels) -> bool:
-        """Return whether a draw is consistent: no two inputs replace the same file of a case."""
-        changed = [
-            (case, each.spec.path)
-            for each in self.inputs
-            if each.spec.instead
-            for case in each.cases
-            if each.replaces(case, draw[each.name])
-        ]
-        return len(changed) == len(set(changed))
+        """Return whether the study names all files of a draw: where two inputs replace one file of a
+        case, the second has to name what it puts in the place of the first one's.
+        """
+        return all(self._files(case, draw) is not None for case in self.study.cases)
+
+    def _files(self, case: str, draw: InputLevels) -> dict[str, Node] | None:
+        """Return the files that a draw puts in the place of those of a case, by path, one input
+        after the other; None where the study does not name one.
+        """
+        files: dict[str, Node] = {}
+        for each in self.inputs:
+            if not each.spec.instead or case not in each.cases or each.name not in draw:
+                continue
+            path = each.spec.path
+            level = draw[each.name]
+            if path in files:
+                standing = str(plain(files[path]))
+                node = each.instead_of(standing, level)
+                if node is None and each.replaces(case, level):
+                    return None
+            else:
+                node = each.node(case, level) if each.replaces(case, level) else None
+            if node is not None:
+                files[path] = node
+        return files
 
     def _point(self, case: str, draw: InputLevels) -> _Point:
         own = evaluator(case, self.study.cases[case], self.study.library)
         values: dict[str, float] = {}
-        nodes: dict[str, Node] = {}
-        key = []
+        nodes = self._files(case, draw)
+        assert nodes is not None
+        key = [(path, str(plain(node))) for path, node in nodes.items()]
         for each in self.inputs:
-            if each.name not in draw or case not in each.cases:
-                continue
-            level = draw[each.name]
-            if each.spec.instead and not each.replaces(case, level):
+            if each.name not in draw or case not in each.cases or each.spec.instead:
                 continue
             path = canonical(own.inputs.tree, each.spec.path)
             if path in own.built.parameters and own.built.can_vary([path]):
-                values[path] = self._number(each, case, level)
+                values[path] = self._number(each, case, draw[each.name])
             else:
-                nodes[each.spec.path] = each.node(case, level)
-                key.append((each.name, level))
+                nodes[each.spec.path] = each.node(case, draw[each.name])
+                key.append((each.name, str(draw[each.name])))
         return _Point(values, nodes, tuple(key))
 
     def _number(self, each: _DrawnInput, case: str, level: float) -> float:
@@ -540,6 +564,15 @@ class _AtDraws:
                         },
                     )
 
+    def _drawn_nodes(self, case: str, draw: InputLevels) -> dict[str, Node]:
+        """Return what a draw writes in a case, by path."""
+        values = {
+            each.spec.path: each.node(case, draw[each.name])
+            for each in self.inputs
+            if each.name in draw and case in each.cases and not each.spec.instead
+        }
+        return {**values, **(self._files(case, draw) or {})}
+
     def _elsewhere(
         self, name: str, draws: Sequence[InputLevels], found: list[dict[str, Answer]]
     ) -> None:
@@ -552,16 +585,11 @@ class _AtDraws:
             spec = {name: spec[name]}
         for row, draw in enumerate(draws):
             cases = dict(self.study.cases)
-            marks: list[tuple[str, str, float]] = []
-            for each in self.inputs:
-                for case in each.cases if each.name in draw else ():
-                    if each.spec.instead and not each.replaces(case, draw[each.name]):
-                        continue
-                    cases[case] = {
-                        **cases[case],
-                        each.spec.path: each.node(case, draw[each.name]),
-                    }
-                    marks.append((case, each.name, draw[each.name]))
+            marks: list[tuple[str, str, str]] = []
+            for case, settings in self.study.cases.items():
+                nodes = self._drawn_nodes(case, draw)
+                cases[case] = {**settings, **nodes}
+                marks += [(case, path, str(plain(node))) for path, node in nodes.items()]
             once = (key, name if isinstance(spec, Mapping) else "", tuple(marks))
             if once not in self.solved:
                 undrawn = self.study.spec.model_copy(update={"pictures": []})

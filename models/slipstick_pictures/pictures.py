@@ -154,8 +154,12 @@ class _Bars:
 
 
 def _bars(results: Results, spec: BarsSpec, order: Mapping[str, int]) -> Figure:
-    """Draw one stacked bar for each case, its total written above it."""
+    """Draw one stacked bar for each case, its total written above it, or areas along a number of the
+    cases.
+    """
     bars = _stacked_bars(results, spec, order)
+    if spec.along:
+        return _areas(results, spec, bars)
     bars_in_row = _beside(spec.cases)
     rows = -(-len(spec.cases) // bars_in_row)
     figure, titles, tilted = _sheet_of_bars(bars.titles, bars_in_row, rows)
@@ -170,11 +174,36 @@ def _bars(results: Results, spec: BarsSpec, order: Mapping[str, int]) -> Figure:
         axes.set_ylim(0, 1.1 * bars.top)
         if tilted:
             tilt(axes)
+    return _with_parts(figure, axes, spec)
+
+
+def _with_parts(figure: Figure, axes: Axes, spec: BarsSpec) -> Figure:
+    """Write the title, and the legend of the parts, which reads from the top down, as a bar does."""
     handles, labels = axes.get_legend_handles_labels()
     stack = spec.stack if isinstance(spec.stack, str) else "part"
     legend = stack.replace("technology", "technology class")
-    # The legend reads from the top down, as the bar does.
     return titled(figure, spec.title, legend, handles[::-1], labels[::-1])
+
+
+def _areas(results: Results, spec: BarsSpec, bars: _Bars) -> Figure:
+    """Draw the parts as areas over a number that the cases set."""
+    places = np.array([float(results.settings[case][spec.along]) for case in spec.cases])
+    ordered = np.argsort(places, kind="stable")
+    figure = sheet(6.8, 4.4)
+    axes = figure.subplots()
+    below = np.zeros(len(places))
+    for (label, fill), heights in zip(bars.fills.items(), bars.heights[:, ordered], strict=True):
+        above = below + heights
+        axes.fill_between(places[ordered], below, above, label=part_label(label), **filled(fill))
+        below = above
+    axes.set_xlim(places.min(), places.max())
+    axes.set_ylim(0, bars.top)
+    plain_ticks(axes.xaxis, places[ordered])
+    axes.set_xlabel(axis_title(_in_words(spec.along, results.words), "1"))
+    axes.set_ylabel(bars.axis)
+    low, high = (below + sign * bars.reach[ordered, end] for end, sign in ((0, -1), (1, 1)))
+    draw_intervals(axes, places[ordered], below, low, high)
+    return _with_parts(figure, axes, spec)
 
 
 def _stacked_bars(results: Results, spec: BarsSpec, order: Mapping[str, int]) -> _Bars:

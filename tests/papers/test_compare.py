@@ -222,6 +222,10 @@ NAMES = [
         ),
         "4:85: pictures.1.name: another picture is called p",
     ),
+    (
+        "pictures: [{name: p, title: t, kind: bars, cases: [base], stack: component, along: n}]",
+        "4:58: pictures.0.cases.0: case base sets no number n, along which the areas are drawn",
+    ),
 ]
 
 

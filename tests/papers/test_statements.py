@@ -196,6 +196,27 @@ def test_the_page_says_why_statements_never_hold_and_which_readings_do(folder: P
     assert "holds as 'short', not as 'long'" in page
 
 
+def test_what_excludes_a_statement_has_figures_of_the_table_of_sentences(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shut = (
+        "{says: so, value: time, of: [base], from: 1 s, excluded: at most {cells greatest} of it}"
+    )
+    study = f"study: 1\ntitle: Small\nbase: {{model: model.yaml}}\nstatements:\n  shut: {shut}\n"
+    Path("study.yaml").write_text(study.replace("at most {", "'at most {").replace(" it}", " it'}"))
+    assert main(["run", "study.yaml", "--out", "out"]) == 0
+    head = "name,program,sentences,wanted,least,greatest,together\n"
+    Path("table.csv").write_text(f"{head}cells,P,one,8 %,23 %,33 %,no\n")
+    capsys.readouterr()
+    assert main(["statements", "out", "--together", "table.csv"]) == 0
+    assert "at most 33 % of it" in capsys.readouterr().out
+    assert main(["statements", "out"]) == 2
+    assert (
+        "statement shut (out) names the row cells of a table of sentences that were checked for"
+        " whether they can hold together; give a table with that row by --together"
+    ) in " ".join(capsys.readouterr().err.split())
+
+
 def test_the_last_line_names_what_misses(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     made = checked("value: time, of: [base], to: 9.8 ms", "value: time, of: [slow], to: 9.8 ms")
     assert made.text() == "2 statements checked: 1 hit, 1 miss (s1)"

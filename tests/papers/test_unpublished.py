@@ -107,6 +107,23 @@ def test_two_inputs_that_replace_the_same_are_never_drawn_together(folder: Path)
     assert ranged.high == pytest.approx(15.8e-3)
 
 
+def test_two_inputs_that_replace_the_same_are_drawn_together_where_the_study_names_both(
+    folder: Path,
+) -> None:
+    made = drawn(
+        "  few: {title: few, reason: r, path: parameters.memory, values: [few, as it is],"
+        " instead: {3 ms: [1 ms, 3 ms]}}",
+        "  slow: {title: slow, reason: r, path: parameters.memory, values: [slow, as it is],"
+        " instead: {3 ms: [9 ms, 3 ms], 1 ms: [12 ms, 1 ms]}}",
+        draws=400,
+    )
+    assert made.drawn == 400
+    (ranged,) = (each for each in made.ranges if each.statement == "long")
+    # Few and slow is neither 1 ms nor 9 ms, but what the study names for both.
+    assert ranged.low == pytest.approx(7.8e-3)
+    assert ranged.high == pytest.approx(18.8e-3)
+
+
 def test_a_value_within_a_change_is_drawn_there_alone(folder: Path) -> None:
     asked = [
         "rank: {changes: {nearer: {times: {parameters.latency: 0.5}}}, cases: [base]}",
@@ -141,7 +158,8 @@ def test_the_page_counts_statements_over_what_is_not_printed(
     assert main(["statements", "out", "--before", "before.csv", "--out", "papers.md"]) == 0
     page = Path("papers.md").read_text()
     Path("together.csv").write_text(
-        "program,sentences,wanted,least,greatest,together\nSphere,more than half,8 %,23 %,33 %,no\n"
+        "name,program,sentences,wanted,least,greatest,together\n"
+        "sphere-locks,Sphere,more than half,8 %,23 %,33 %,no\n"
     )
     assert main(["statements", "out", "--together", "together.csv"]) == 0
     assert (

@@ -89,6 +89,24 @@ def test_named_sums_are_stacked_as_asked() -> None:
     assert _heights(figure) == pytest.approx([1.2, 0.905])
 
 
+def test_areas_lie_along_the_number_that_the_cases_set() -> None:
+    counts = {"many": 16, "few": 2, "some": 8}
+    results = replace(
+        SMALL_RESULTS,
+        cases=dict.fromkeys(counts, BASE),
+        settings={case: {"processors": str(count)} for case, count in counts.items()},
+    )
+    spec = BarsSpec(
+        kind="bars", name="b", title="t", cases=[*counts], stack="component", along="processors"
+    )
+    (axes,) = draw(results, spec).axes
+    assert _legend(axes.figure) == ["fault", "busy"]  # type: ignore[arg-type]  # of a figure
+    assert axes.get_xlim() == (2, 16)
+    assert axes.get_xlabel() == "processors"
+    tops = [area.get_paths()[0].vertices[:, 1].max() for area in axes.collections]  # type: ignore[attr-defined]  # of areas
+    assert tops == pytest.approx([1.0, 1.705])
+
+
 def test_a_class_keeps_its_fill_when_others_are_absent() -> None:
     lonely = replace(BASE, technology={"wire": 1.0})
     results = replace(SMALL_RESULTS, cases={"base": BASE, "lonely": lonely})

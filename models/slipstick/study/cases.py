@@ -22,6 +22,7 @@ from slipstick.schema.inputs import Settings
 from slipstick.schema.kinds.constraints import standing_twice
 from slipstick.schema.kinds.study import (
     AxisSpec,
+    BarsSpec,
     Drawn,
     LinesSpec,
     MapSpec,
@@ -775,6 +776,8 @@ def _picture_problems(study: StudyContext, sweep_names: Sequence[str]) -> Iterat
                 ("pictures", index, "name"), f"another picture is called {picture.name}"
             )
         taken_names.add(picture.name)
+        if isinstance(picture, BarsSpec) and picture.along:
+            yield from _not_along(study, ("pictures", index), picture)
         if isinstance(picture, LinesSpec | MapSpec) and picture.sweep not in sweep_names:
             message = (
                 f"there is no sweep {picture.sweep!r}{did_you_mean(picture.sweep, sweep_names)}"
@@ -783,3 +786,12 @@ def _picture_problems(study: StudyContext, sweep_names: Sequence[str]) -> Iterat
         elif picture.question and picture.question not in study.spec.questions:
             message = f"this picture shows {picture.question}, which the study does not ask for"
             yield study.problem(("pictures", index), message)
+
+
+def _not_along(study: StudyContext, place: Place, picture: BarsSpec) -> Iterator[Problem]:
+    """Yield each case of a picture that sets no number along which its areas are drawn."""
+    for index, case in enumerate(picture.cases):
+        node = study.cases.get(case, {}).get(picture.along)
+        if case in study.cases and (node is None or numbers_of([node]) is None):
+            why = f"case {case} sets no number {picture.along}, along which the areas are drawn"
+            yield study.problem((*place, "cases", index), why)

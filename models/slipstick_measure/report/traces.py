@@ -287,7 +287,9 @@ def draw_traces(
             _draw_work(axes, views, shown, order)
         else:
             _draw_contention(axes, views)
-        axes.set_title(words.case(name) if len(traces) > 1 else "", loc="left", fontsize=9)
+        head = [words.case(name)] if len(traces) > 1 else []
+        head += [_matrix_totals(views)] if view == "matrix" else []
+        axes.set_title(": ".join(head), loc="left", fontsize=9)
     return titled(figure, title)
 
 
@@ -327,6 +329,7 @@ def _draw_matrix(axes: Axes, views: TraceViews) -> None:
     _shaded(
         axes, np.arange(counts.shape[1] + 1) - 0.5, views.processors, counts, "accesses", vmin=0
     )
+    _write_figures(axes, counts)
     label_step = -(-counts.shape[1] // 24)
     names = [_short(views.objects[column]) for column in columns]
     names_along(axes, names[::label_step] if label_step > 1 else names)
@@ -334,6 +337,28 @@ def _draw_matrix(axes: Axes, views: TraceViews) -> None:
         axes.set_xticks(range(0, len(names), label_step), names[::label_step])
     axes.set_xlim(-0.5, max(_FEWEST_DRAWN, len(names)) - 0.5)  # a few columns stay columns
     axes.set_xlabel("object")
+
+
+_MOST_FIGURES = 16
+"""Rows and columns of a matrix in whose cells the accesses are written."""
+
+
+def _matrix_totals(views: TraceViews) -> str:
+    """Return how many accesses a matrix has, and how many of them go to other nodes."""
+    remote = views.answer.find("remote_accesses")
+    far = "" if remote is None else f", {_count(remote)} of them to other nodes"
+    return f"{_count(views.matrix.sum())} accesses{far}"
+
+
+def _write_figures(axes: Axes, counts: Array) -> None:
+    """Write the accesses into the cells of a matrix that is not large."""
+    if max(counts.shape) > _MOST_FIGURES:
+        return
+    dark = counts.max(initial=0.0) / 2
+    for row, column in zip(*np.nonzero(counts), strict=True):
+        number = counts[row, column]
+        colour = "white" if number < dark else "black"
+        axes.text(column, row, _count(number), color=colour, fontsize=6, ha="center", va="center")
 
 
 def _draw_utilization(axes: Axes, views: TraceViews) -> None:
@@ -395,14 +420,17 @@ def _draw_work(
 
 def _draw_contention(axes: Axes, views: TraceViews) -> None:
     factor = _time_axis(axes, views)
+    drawn: dict[str, Array] = {}
     for (colour, _, dashes), (name, waits) in zip(STROKES, views.contention.items(), strict=False):
         shown = waits if views.conflicts else waits / np.diff(views.edges)
+        same = next((label for label, line in drawn.items() if np.allclose(line, shown)), "")
+        drawn[name] = shown
         axes.stairs(
             shown,
             views.edges / factor,
             color=colour,
             linestyle=dashes,
-            label=_in_lines(name),
+            label=_in_lines(name) + (f" (as {same})" if same else ""),
             baseline=None,
         )
     axes.set_ylim(0, max(1.0, axes.get_ylim()[1]))

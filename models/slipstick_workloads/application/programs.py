@@ -175,6 +175,14 @@ IS = _counted_program(
     ),
     _whole("seed", "seed of the keys", 1.0, 0.0, 2.0**31),
     _message(2500.0, "keys counted"),
+    Input(
+        "unequal",
+        COUNT,
+        "by how much the slowest processor takes longer than the fastest for equally many keys, as a"
+        " part of the mean; taken within 0 to 0.5",
+        0.0,
+        most=1.0,
+    ),
 )
 BARNES = _counted_program(
     "barnes",

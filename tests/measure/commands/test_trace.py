@@ -57,6 +57,17 @@ def test_json_holds_every_view_whole(capsys: pytest.CaptureFixture[str]) -> None
     assert document["answer"]["values"]["concurrency"]["value"] == pytest.approx(1.65)
 
 
+def test_pictures_have_the_figures_of_a_matrix_and_say_which_lines_coincide(tmp_path: Path) -> None:
+    path = str(FILES / "records.csv")
+    for view in ("matrix", "contention"):
+        picture = ["--picture", str(tmp_path / f"{view}.svg")]
+        assert main(["trace", path, "--machine", "bbn-gp1000", "--view", view, *picture]) == 0
+    matrix = (tmp_path / "matrix.svg").read_text()
+    assert ">10 accesses, 10 of them to other nodes<" in matrix
+    assert matrix.count(">7<") == 1, "of the cells; no number on the axes is 7"
+    assert ">stage 2 (as stage 1)<" in (tmp_path / "contention.svg").read_text()
+
+
 def test_a_trace_is_measured_and_fitted(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     for processors in (1, 2, 4):
         rows = "".join(

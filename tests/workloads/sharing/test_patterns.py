@@ -66,6 +66,28 @@ def test_is_takes_the_lock_once_for_each_processor_and_iteration() -> None:
     assert all(sorted(faults(phase)) == [0, 1, 1, 1] for phase in ranks), "all but the last writer"
 
 
+@pytest.mark.parametrize("unequal", [0.0, 0.1, 0.4, 0.8, 1.4])
+def test_processors_of_is_that_count_unequally_fast_wait_for_fewer_at_the_lock(
+    unequal: float,
+) -> None:
+    """The queue of one count phase against its recursion, written apart."""
+    processors, keys, message = 8, 2**17, 500.0
+    program = integer_sort(processors, keys, iterations=2, message=message, unequal=unequal)
+    _, count = (phase for phase in run(program).phases if phase.name == "count")
+    tallies = count.tallies
+    works = [keys / processors * (1 + unequal * (me / 7 - 0.5)) for me in range(processors)]
+    mean = (sum(tally.work for tally in tallies) - keys) / processors
+    assert 0 <= mean <= 600, "the buckets that are added up, beside equal work in all"
+    # The lock is taken from its request on, which two messages bring to its holder and one answers;
+    # a fault takes two. One that waited gets the lock by one message.
+    freed, behind = 0.0, 0
+    for arrival in works:
+        waits = freed > arrival
+        behind += waits
+        freed = (freed + 3 * message if waits else arrival + 5 * message) + mean
+    assert sum(tally.waits for tally in tallies) == pytest.approx(behind, abs=1)
+
+
 def test_is_changes_only_the_buckets_that_its_keys_hit() -> None:
     few, many = (run(integer_sort(4, keys=keys, iterations=2)) for keys in (64, 2**16))
     sizes = [

@@ -215,6 +215,9 @@ class BarsSpec(Drawn):
         )
     )
     share: bool = Field(False, description="draw shares of the whole instead of times")
+    along: Note = Field(
+        "", description="a number that each of the cases sets: draw areas over it in place of bars"
+    )
 
 
 class LinesSpec(Drawn):
