@@ -1,7 +1,7 @@
 """Counts from a record of page faults or of accesses to shared memory: the record is replayed
 through the protocol.
 
-A record is a CSV table with one line for each event of a processor, in the order of its time:
+A record is a trace of page faults that Linux wrote, see `slipstick_workloads.fault_trace`, or a CSV table with one line for each event of a processor, in the order of its time:
 
 - `processor`: any name;
 - `event`: read, write, acquire, release or barrier;
@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -28,6 +29,7 @@ import numpy as np
 
 from slipstick.errors import Problem, SpecError
 from slipstick_workloads.counts import Counts
+from slipstick_workloads.fault_trace import traced_events
 from slipstick_workloads.release_consistency.accesses import (
     WORD,
     Access,
@@ -100,6 +102,8 @@ def recorded_counts(
 
 def _events(path: Path, changed: int | None) -> list[RecordedEvent]:
     """Read all lines; those of each processor in the order of time."""
+    if path.suffix != ".csv":
+        return _traced(path, changed)
     problems: list[Problem] = []
     with path.open(newline="", encoding="utf-8-sig") as file:
         lines = csv.reader(file)
@@ -121,6 +125,32 @@ def _events(path: Path, changed: int | None) -> list[RecordedEvent]:
     if problems:
         raise SpecError(problems[:20])
     return sorted(events, key=lambda event: event.begin)
+
+
+def _traced(path: Path, changed: int | None) -> list[RecordedEvent]:
+    """Read a trace of page faults that Linux wrote."""
+    with path.open(encoding="utf-8", errors="replace") as file:
+        try:
+            traced = list(traced_events(islice(file, _MOST_LINES)))
+        except ValueError as error:
+            raise SpecError([Problem(str(path), 1, 1, "", str(error))]) from None
+    events = {event.event for event in traced}
+    if not events & {"read", "write"}:
+        why = (
+            "there is no page fault here; give a table of events in a .csv file, or what perf script,"
+            " trace-cmd report or ftrace print of exceptions:page_fault_user"
+        )
+        raise SpecError([Problem(str(path), 1, 1, "", why)])
+    if "write" in events and (changed is None or changed < 1):
+        why = "how many bytes does a write change? A trace does not tell; --set bytes=NUMBER"
+        raise SpecError([Problem(str(path), 1, 1, "", why)])
+    recorded = [
+        RecordedEvent(
+            event.thread, event.event, event.where, event.begin, event.begin, changed, event.line
+        )
+        for event in traced
+    ]
+    return sorted(recorded, key=lambda event: event.begin)
 
 
 def _columns(path: Path, head: Sequence[str]) -> tuple[list[str], dict[str, float]]:

@@ -305,7 +305,8 @@ def _print_points(stored_results: StoredPoints, point_count: int | None) -> None
 @json_option
 def counts(program: str, out: Path | None, changes: Sequence[str], as_json: bool) -> int:
     """Count what PROGRAM asks of a shared memory of pages, and write the counts. PROGRAM is sor,
-    is, barnes, sphere, water, raytrace, or a record of page faults or accesses in a .csv file.
+    is, barnes, sphere, water, raytrace, a record of page faults or accesses in a .csv file, or what
+    perf script, trace-cmd report or ftrace print of exceptions:page_fault_user.
 
     Parameters are set by name, as `slipstick show dvsm/sor` lists them; processors and page, in
     bytes, as well. Of a record they are page, bytes (that a write changes) and message (in
@@ -316,13 +317,14 @@ def counts(program: str, out: Path | None, changes: Sequence[str], as_json: bool
       slipstick counts sor --set rows=2000 --set columns=1000 --out my-sor.yaml
       slipstick counts barnes --set bodies=16384 --set steps=12 --set processors=16
       slipstick counts faults.csv --set bytes=64 --out mine.yaml
+      slipstick counts faults.txt --set bytes=64 --out mine.yaml
     """
     import yaml
 
     from slipstick.program import counted_program
 
     parameters = _number_parameters(changes)
-    if program.endswith(".csv"):
+    if Path(program).suffix:  # programs have names without a dot
         title = f"Counts of the record {Path(program).name}"
         count_data = _counts_of_record(program, parameters)
     else:

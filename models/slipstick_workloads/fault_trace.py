@@ -1,0 +1,106 @@
+"""Events of a record from a trace of page faults that Linux wrote.
+
+Read are lines of ftrace, of ``trace-cmd report`` and of ``perf script``. Each has the thread, the
+time in seconds and the event:
+
+- ``exceptions:page_fault_user`` and ``page_fault_kernel``, with the address and the error code of
+  x86, of which bit 1 tells a write and bit 4 the fetch of an instruction, which is left out;
+- probes of ``pthread_barrier_wait``, ``pthread_mutex_lock`` and ``pthread_mutex_unlock``, whose
+  first argument, if there is one, names the barrier or the lock.
+
+Other lines, such as those of other events and of call chains, are left out. Samples of the event
+``page-faults`` are refused: they do not tell reads from writes.
+
+Source: Linux, arch/x86/include/asm/trap_pf.h for the error code, Documentation/trace/ftrace.rst for
+the lines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+FAULTS = ("page_fault_user", "page_fault_kernel")
+SYNCHRONIZATION = {
+    "pthread_barrier_wait": "barrier",
+    "pthread_mutex_lock": "acquire",
+    "pthread_mutex_unlock": "release",
+}
+_WRITE = 0b10
+_INSTRUCTION = 0b10000
+_SAMPLES = ("page-faults", "minor-faults", "major-faults", "faults")
+
+
+class TracedEvent(NamedTuple):
+    """An event of a thread; the time is in microseconds."""
+
+    thread: str
+    event: str
+    where: str
+    begin: float
+    line: int
+
+
+class _Line(NamedTuple):
+    thread: str
+    begin: float
+    name: str
+    values: dict[str, str]
+
+
+def traced_events(lines: Iterable[str]) -> Iterator[TracedEvent]:
+    """Yield the faults and synchronizations of a trace.
+
+    Raises
+    ------
+    ValueError : samples do not tell reads from writes
+
+    >>> line = "prog-930 [003] d... 6288.896762: page_fault_user: address=0x5000 ip=0x7f error_code=0x7"
+    >>> next(traced_events([line]))
+    TracedEvent(thread='prog-930', event='write', where='0x5000', begin=6288896762.0, line=1)
+    """
+    for number, text in enumerate(lines, 1):
+        line = _parsed(text)
+        if line is None:
+            continue
+        if line.name in _SAMPLES:
+            raise ValueError(
+                f"line {number} is a sample of {line.name}, which does not tell reads from writes;"
+                " record the event exceptions:page_fault_user"
+            )
+        if line.name in FAULTS:
+            code = int(line.values.get("error_code", "0"), 16)
+            address = line.values.get("address", "")
+            if code & _INSTRUCTION or not address.startswith("0x"):
+                continue
+            event = "write" if code & _WRITE else "read"
+            yield TracedEvent(line.thread, event, address, line.begin, number)
+        elif line.name in SYNCHRONIZATION:
+            where = next(iter(line.values.values()), line.name)
+            yield TracedEvent(line.thread, SYNCHRONIZATION[line.name], where, line.begin, number)
+
+
+def _parsed(text: str) -> _Line | None:
+    """Return the parts of a line; None if it is none of an event."""
+    tokens = text.split()
+    times = [place for place, token in enumerate(tokens) if _seconds(token) is not None]
+    if not times or times[0] == 0:
+        return None
+    place = times[0]
+    names = [token for token in tokens[place + 1 :] if token.endswith(":")]
+    if not names:
+        return None
+    processors = [at for at, token in enumerate(tokens[:place]) if token.startswith("[")]
+    threads = tokens[: processors[0] if processors else place]
+    thread = " ".join(token for token in threads if not token.startswith("("))
+    values = dict(token.split("=", 1) for token in tokens[place + 2 :] if "=" in token)
+    seconds = _seconds(tokens[place])
+    name = names[0].rstrip(":").removesuffix(":u").split(":")[-1]
+    return None if seconds is None else _Line(thread, round(seconds * 1e6, 3), name, values)
+
+
+def _seconds(token: str) -> float | None:
+    """Return the time of a token such as 6288.896762: or None."""
+    whole, point, rest = token.removesuffix(":").partition(".")
+    is_time = token.endswith(":") and point and whole.isdigit() and rest.isdigit()
+    return float(f"{whole}.{rest}") if is_time else None
