@@ -793,7 +793,7 @@ def load_format(reading: Reading) -> str:
 def _first_line(reading: Reading) -> str:
     """Return the first line, of a table with bars as one with commas."""
     line = reading.text.lstrip("\ufeff \n").partition("\n")[0]
-    return re.sub(r"[ \t]*+\|[ \t]*+", ",", line.strip().strip("|").strip())
+    return ",".join(cell.strip() for cell in line.strip().strip("|").split("|"))
 
 
 def _is_locust(reading: Reading) -> bool:
