@@ -135,11 +135,12 @@ def _rates(form: str) -> Mapping[str, Resource]:
     return {"cores": Station(1, "ps", rates)}
 
 
-def _weighted(body: Activity, form: str) -> Activity:
+def _weighted(body: Activity, form: str, station: str = "shared") -> Activity:
     # Other parts of a program hold no share of this station, so both visits are here.
     weights = {WITH: (4.0, 0.5), LIMIT: (3.0, 3.0), WITHOUT: (None, None)}[form]
     visits = [
-        service("shared", 0.4, name=f"share{n}", scv=1.0, weight=w) for n, w in enumerate(weights)
+        service(station, 0.4, name=f"{station}{n}", scv=1.0, weight=w)
+        for n, w in enumerate(weights)
     ]
     return body >> choose((0.5, visits[0]), (0.5, visits[1]))
 
@@ -193,7 +194,11 @@ USES: Mapping[str, Use] = {
     ),
     "rates": Use(RATES, _with_rates, _rates),
     "weights": Use(WEIGHTS, _weighted, lambda form: {"shared": Station(1, "ps")}),
-    "weights at servers": Use(WEIGHTS, _weighted, lambda form: {"shared": Station(2, "ps")}),
+    "weights at servers": Use(
+        WEIGHTS,
+        lambda body, form: _weighted(body, form, "servers"),
+        lambda form: {"servers": Station(2, "ps")},
+    ),
     "shortest": Use(ROUTES_BY_STATE, _shorter, limited=False),
     "least work": Use(ROUTES_BY_STATE, _least_work, limited=False),
     "several permits": Use(SEVERAL_PERMITS, _several, lambda form: {"units": Permits(3)}),
