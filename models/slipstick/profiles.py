@@ -11,6 +11,10 @@ Profile = tuple[tuple[float, float], ...]
 [1/s]. A model scales the rates so that their mean is its rate of arrivals.
 """
 
+OTHER_PATTERN = "a profile says at which rate customers arrive; leave bursts and traces out"
+NO_ARRIVALS = "a profile needs a piece in which customers arrive"
+"""What is wrong with a profile beside another pattern, and with one without arrivals."""
+
 
 def period_of(profile: Profile) -> float:
     """Return the duration of a period [s].
@@ -45,13 +49,11 @@ def check_profile(profile: Profile, has_other_pattern: bool) -> None:
     if not profile:
         return
     if has_other_pattern:
-        raise ModelError(
-            "a profile says at which rate customers arrive; leave bursts and traces out"
-        )
+        raise ModelError(OTHER_PATTERN)
     for duration, rate in profile:
         if not 0 < duration < math.inf:
             raise ModelError(f"a piece of a profile lasts longer than 0 s, got {duration:g} s")
         if not 0 <= rate < math.inf:
             raise ModelError(f"the rate of a piece of a profile is at least 0 /s, got {rate:g} /s")
     if not 0 < mean_rate_of(profile) < math.inf:
-        raise ModelError("a profile needs a piece in which customers arrive")
+        raise ModelError(NO_ARRIVALS)

@@ -18,7 +18,7 @@ from pydantic import Field
 from slipstick.errors import ModelError
 from slipstick.expression.nodes import RATE, TIME
 from slipstick.limits import check_cost
-from slipstick.profiles import Profile, mean_rate_of
+from slipstick.profiles import NO_ARRIVALS, OTHER_PATTERN, Profile, mean_rate_of
 from slipstick.schema.columns import numbered_times_in
 from slipstick.schema.kinds.constraints import broken_rule
 from slipstick.schema.kinds.quantity import (
@@ -303,7 +303,7 @@ class StreamSpec(Spec):
         if self.profile is not None and self.arrivals is None:
             mean_rate = mean_rate_of(self.pieces())
             if not mean_rate > 0:
-                raise broken_rule("a profile needs a piece in which customers arrive", "profile")
+                raise broken_rule(NO_ARRIVALS, "profile")
             # The profile gives the rate of arrivals where the file states none.
             object.__setattr__(self, "arrivals", Given(mean_rate, RATE, f"{mean_rate!r} /s"))
         super().model_post_init(context)
@@ -324,10 +324,7 @@ class StreamSpec(Spec):
         if self.batch is not None and self.arrivals is None:
             raise broken_rule(f"a batch belongs to {self.stream}; give it arrivals", "batch")
         if self.profile is not None and (burst_keys or self.trace is not None):
-            raise broken_rule(
-                "a profile says at which rate customers arrive; leave bursts and traces out",
-                "profile",
-            )
+            raise broken_rule(OTHER_PATTERN, "profile")
         if burst_keys and self.arrivals is None:
             raise broken_rule(f"bursts belong to {self.stream}; give it arrivals", burst_keys[0])
         if burst_keys and (self.burst_time is None or self.quiet_time is None):
