@@ -6,7 +6,7 @@ throughput of a population that is larger than the server. Printed are errors of
 first phase (time to first token) its mean and 95 of 100, of the time of a unit of the second the same,
 and of the number that a round serves.
 
-    python benchmarks/rounds.py [--visits 6000] [--drawn 6 [--brief] | --places 8 | --closed 12] [--seed 1 --runs 2]
+    python benchmarks/rounds.py [--visits 6000] [--drawn 6 [--brief] | --wide 8 | --closed 12] [--seed 1 --runs 2]
 """
 
 from __future__ import annotations
@@ -34,10 +34,18 @@ LENGTHS = ((256, 256, 8192), (1024, 1024, 8192), (1024, 128, 8192), (8192, 256, 
 """Units of the first phase, of the second with one more, and the budget of a round."""
 
 LOADS = (0.3, 0.6, 0.8)
+PARTS = (0.3, 0.55, 0.8)
+"""Of the capacity, of drawn streams."""
 CLIENTS = (4, 16, 64)
-MEAN, LATE, GAP = "phase_time[prompt]", "phase_time_quantile[prompt,0.95]", "time_per_unit[answer]"
+MEAN, LATE, GAP = (
+    "phase_time[prompt]",
+    "phase_time_quantile[prompt,0.95]",
+    "time_per_unit[answer]",
+)
 LATE_GAP, SERVED = "time_per_unit_quantile[answer,0.95]", "served"
 NAMES = (MEAN, LATE, GAP, LATE_GAP, SERVED)
+PROMISED = (10, 15, 10, 15, 10)
+"""Largest errors of these values [%]."""
 
 
 def parameters(prompt: int, output: int, tokens: int) -> dict[str, float]:
@@ -96,8 +104,8 @@ def drawn(count: int, seed: int, brief: bool) -> list[tuple[tuple[int, int, int]
     return cases
 
 
-def drawn_places(count: int, seed: int) -> list[dict[str, float | str]]:
-    """Draw prompts that mostly take one round, and 8 to 128 places for requests.
+def drawn_wide(count: int, seed: int) -> list[dict[str, float | str]]:
+    """Draw lengths, budgets, places, memory and GPUs over all that the formula may be asked.
 
     Parameters
     ----------
@@ -105,15 +113,21 @@ def drawn_places(count: int, seed: int) -> list[dict[str, float | str]]:
     seed : of the draws
     """
     chance = np.random.default_rng(seed)
+
+    def between(low: float, high: float) -> float:
+        return float(np.exp(chance.uniform(np.log(low), np.log(high))))
+
     cases = []
     for _ in range(count):
         prompt, output, slots = (
-            int(np.exp(chance.uniform(*np.log(ends))))
-            for ends in ((64, 6000), (64, 1000), (8, 128))
+            int(between(*ends)) for ends in ((64, 16000), (17, 1000), (4, 400))
         )
-        values: dict[str, float | str] = {**parameters(prompt, output, 8192)}
+        tokens = int(max(prompt / between(1 / 8, 6), 256))
+        values: dict[str, float | str] = {**parameters(prompt, output, tokens)}
         values["parameters.slots"] = float(slots)
-        values["parameters.shortest"] = float(chance.choice([0.5, 0.8, 1.0]))
+        values["parameters.shortest"] = float(chance.choice([0.3, 0.6, 0.8, 1.0]))
+        values["parameters.reserve"] = f"{chance.uniform(4, 54):.1f} GB"
+        values["admission"] = str(chance.choice(["grow", "reserve"]))
         values["machine"] = str(chance.choice(["gpu-node-h100", "gpu-node-h200"]))
         cases.append(values)
     return cases
@@ -121,11 +135,13 @@ def drawn_places(count: int, seed: int) -> list[dict[str, float | str]]:
 
 def streams(cases: list[dict[str, float | str]], seed: int, visits: int, replications: int) -> None:
     """Print errors of drawn streams, as means over runs of several seeds, with the largest relative
-    difference of two of these runs in brackets.
+    difference of two of these runs in brackets; then how many answers are beyond the promises.
     """
+    errors_of: list[list[float]] = []
+    refused = 0
     for values in cases:
         most = capacity(values)
-        for part in (0.5, 0.8):
+        for part in PARTS:
             here = {**values, "parameters.rate": f"{part * most!r} /s"}
             words = "/".join(
                 f"{value:g}" if isinstance(value, float) else value.removeprefix("gpu-node-")
@@ -134,6 +150,7 @@ def streams(cases: list[dict[str, float | str]], seed: int, visits: int, replica
             try:
                 formula = solve("llm-serving", here, method="formula")
             except NoAnswerError as refusal:
+                refused += 1
                 print(f"{words:26}{part:>6}  refused: {refusal}", flush=True)
                 continue
             runs = [
@@ -146,13 +163,22 @@ def streams(cases: list[dict[str, float | str]], seed: int, visits: int, replica
                 for index in range(replications)
             ]
             cells = []
+            row = []
             for name in NAMES:
                 found = [run.find(name) or math.nan for run in runs]
                 got = formula.find(name)
                 error = math.nan if got is None else 100 * (got / float(np.mean(found)) - 1)
                 spread = 100 * (max(found) / min(found) - 1)
+                row.append(error)
                 cells.append(f"{error:+9.1f} % ({spread:.0f})")
+            errors_of.append(row)
             print(f"{words:26}{part:>6}{''.join(cells)}", flush=True)
+    beyond = (abs(np.array(errors_of)) > np.array(PROMISED)).sum(axis=0)
+    parts = ", ".join(
+        f"{name} {count} beyond {most} %"
+        for name, count, most in zip(NAMES, beyond, PROMISED, strict=True)
+    )
+    print(f"{len(errors_of)} answered, {refused} refused: {parts}")
 
 
 def drawn_closed(count: int, seed: int) -> list[tuple[dict[str, float | str], int, float]]:
@@ -204,19 +230,19 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0, help="of the drawn cases and their runs")
     parser.add_argument("--runs", type=int, default=2, help="of each drawn stream")
     parser.add_argument(
-        "--places", type=int, default=0, help="cases with few places for requests instead"
+        "--wide", type=int, default=0, help="cases of all lengths, places and memory instead"
     )
     parser.add_argument("--closed", type=int, default=0, help="drawn closed populations instead")
     asked = parser.parse_args()
     if asked.closed:
         closed(asked.closed, asked.seed, asked.visits)
         return
-    if asked.drawn or asked.places:
+    if asked.drawn or asked.wide:
         cases: list[dict[str, float | str]] = [
             {**parameters(*case), "machine": gpu}
             for case, gpu in drawn(asked.drawn, asked.seed, asked.brief)
         ]
-        cases += drawn_places(asked.places, asked.seed)
+        cases += drawn_wide(asked.wide, asked.seed)
         streams(cases, asked.seed, asked.visits, asked.runs)
         return
     if asked.short:

@@ -14,12 +14,13 @@ from slipstick.cli.console import (
     with_options,
     write_text,
 )
-from slipstick.cli.main import MODEL_OPTIONS, references_of
+from slipstick.cli.main import MODEL_OPTIONS, fitted_option, references_of
 
 
 @click.command()
 @click.argument("model", shell_complete=complete("model"))
 @with_options(MODEL_OPTIONS)
+@fitted_option
 @click.option(
     "--with",
     "method",
@@ -56,6 +57,7 @@ def page(
       slipstick page my-program
       slipstick page lock-and-bus --slider population.processors --slider parameters.critical
       slipstick page dvsm/diff-request --machine rs6000-43p-atm -o diffs.html
+      slipstick page serving-step --fitted serving-vllm
     """
     from slipstick_pages.model import live_page
     from slipstick_pages.solve import live_model

@@ -25,10 +25,9 @@ memory holds, or v B / (w + v): as many are in the second phase where all rounds
 n gives the time of the second phase by Little's law. How long the mean numbers and the first phases
 that come differ from one second phase to another gives its quantiles (`_second_quantiles`).
 
-A visit holds its place in both phases. As many customers wait for one as the birth-death process has
-K present, with W and the rounds of the first phase as the time of a visit: 1 / (K / W - X) in the mean
-if these times were exponential. As lengths hardly vary, they wait about half as long (Cosmetatos'
-approximation of M/D/c). The wait is added to the first phase, exponential as its tail is.
+A visit holds its place in both phases. A stream of which more than one customer in a thousand waits
+for a place or for memory, by a birth-death process with W and the rounds of the first phase as the
+time of a visit, is refused: how long these wait depends on how both phases vary together.
 
 The first phases wait for one another. Counted in pieces at the beginnings of rounds they are a
 Markov chain, q' = (q - pieces of a round)+ + pieces of a customer x A, A Poisson with mean X F(n, q):
@@ -76,12 +75,11 @@ that the first visit of a customer waits for half of the others.
 Assumptions: n is constant while a first phase lasts; numbers of customers and of first phases in a
 round are independent; lengths of second phases count by their means; customers do not stay in step.
 Errors beside simulation, by `benchmarks/rounds.py`, stand in benchmarks/README.md: of a stream up to
-load 0.8 in which nearly no customer waits for a place at most 10 % in the mean of the first phase and
-15 % in its 95 of 100, and up to 30 % in the time of a unit of second phases that are short beside first
-phases. Where customers wait for a place, first phases were up to a third too short and their 95 of 100
-up to two thirds (`--places`). Quantiles of the time of a unit
-mostly within 8 %; of such short second phases, where they were up to 60 % too short, there are none.
-Where customers wait for a place, the formula refuses beyond a load of 0.8. Of a closed population
+load 0.8, but for a few in a hundred, within 10 % in the mean of the first phase and of the time of a
+unit, and within 15 % in the 95 of 100 of the first phase. Streams are refused where customers wait for
+a place, and where second phases are short beside first phases at their load, which took up to a third
+longer or shorter.
+Of a closed population
 mostly within 6 % in the mean of the first phase, up to 15 % too short or too long; where second phases
 about fill the budget, up to three fifths too long, as chance leaves room for first phases.
 """
@@ -131,10 +129,6 @@ RARE = 1e-9
 """Probability of numbers of first phases, and of customers that come in a round, that are left out;
 1e-12 moves these streams by 0.2 % at most."""
 
-RARE_WAIT, SUPPORT, HALVINGS = 1e-4, 400, 30
-"""Probability of a wait for a place below which quantiles leave it out; times of equal probability
-to which the first phase is reduced where it is added to a wait, and halvings of their range."""
-
 MOST_SETTLING, SETTLED = 12, 0.01
 """How often numbers and times are computed from each other at most, and the relative change of the
 first phase and of the time between rounds at which they are taken as settled. What has not settled is
@@ -163,37 +157,36 @@ mean of a first phase by 5 % at most, and its 95 of 100 by 12 and 14 %, in 240 d
 load of 0.8); and the least part of the time that first phases leave over with which that is
 computed (a guard: 0.02 and 0.1 move nothing up to that load)."""
 
-LIGHT, SELDOM, LEAST_FED = 0.5, 1e-3, 0.5
-"""Load beyond which, and probability of a wait from which, that for memory that holds few customers is
-not known. Fitted: chosen on a case of 16,607 and 569 units of the phases, whose first phases were 19 %
-too short at 0.79. Few, fitted on the seeds 20261128, 71128 and 828411 of `benchmarks/rounds.py`, are less than the last as a part of the customers that full rounds bring to the second phase; their wait
-for a place comes before the first phase and does not make its rounds longer: with the wait in both,
-`llm-serving` with 4 places and 1,500 rounds of the second phase had first phases 163 % too long at a
-load of 0.5."""
+SELDOM, CROWDED = 1e-3, 0.12
+"""Probability of a wait for a place or for memory up to which a stream is answered, and largest load
+times first phase over second phase. Fitted: chosen on 221 drawn streams of `llm-serving`
+drawn as `--wide` draws them; at 0.12 of the second the time of a unit was up to a tenth off, beyond it
+up to a third."""
+
+LEAST_FED = 0.5
+"""Places as a part of the customers that full rounds bring to the second phase, from which on first
+phases wait for rounds that make room. Fitted on the seeds 20261128, 71128 and 828411 of
+`benchmarks/rounds.py`."""
 
 LARGE_ROUND = 4096.0
 """Customers of a round of a server without a limit of them, whose capacity is asked for [1]."""
 
-LEAST_STEPS = 16.0
-"""Rounds of a second phase at least [1]. Fitted: chosen on a closed population of 20 customers at load
-0.9, whose responses were 27, 13 and 6 % too short at 1, 8 and 16 rounds, and on streams of
-`llm-serving` (1024 of 8192, 4000 of 8192 and 8000 of 2048 units of the first phase) up to load 0.8:
-at 1 and 4 rounds the mean of the first phase was up to 87 and 36 % too long, and the time of a unit up
-to 148 and 49 %, at 16 up to 9 and 33 %. On drawn streams of 16 to 64 rounds, on which it was not
-chosen (`--drawn 8 --brief`), they were within 8 and 34 %."""
+LEAST_STEPS, STREAM_STEPS = 16.0, 32.0
+"""Rounds of a second phase at least, of closed populations and of streams [1]. Fitted: the first on a
+closed population of 20 customers at load 0.9, whose responses were 27, 13 and 6 % too short at 1, 8 and
+16 rounds; the second on the streams of `CROWDED`: the 95 of 100 of a first phase was 18 % too short at
+22 rounds."""
 
-TOLD_WAIT = 0.1
-"""Part of the first phase from which a wait for a place has a note."""
+MEASURED_LOAD = 0.8
+"""Load up to which errors were measured."""
 
-SHORT_BESIDE, MEASURED_LOAD = 8.0, 0.8
-"""Second phases shorter than so many first phases have a note on the time of a unit, chosen on drawn
-streams (longer ones were at most 16 % off), and no quantiles of it: they were up to 60 % too short; and
-load up to which errors were measured."""
-
-UNSURE_WAIT = (
-    "beyond a load of 0.8, or of 0.5 where memory holds few customers, the formula does not know how"
-    " long customers wait for a place; let fewer customers arrive, give more places or memory, or"
-    " ask for simulation"
+PLACES_TAKEN = (
+    "customers wait for a place or for memory, and the formula does not know how long; let fewer"
+    " customers arrive, give more places or memory, or ask for simulation"
+)
+TOO_SHORT = (
+    "second phases are short beside first phases at this load, where the formula was up to a third"
+    " off; let fewer customers arrive, or ask for simulation"
 )
 NOT_SETTLED = (
     "near saturation the numbers of customers and the times of first phases, each computed from the"
@@ -203,14 +196,6 @@ NOTE = "numbers in a round are taken as independent, lengths of second phases by
 CLOSED_NOTE = (
     "in a closed population first phases were up to 15 % off simulated ones, and up to three fifths"
     " longer where second phases fill the budget"
-)
-SHORT_NOTE = (
-    "where second phases are short beside first phases, the time of a unit of them was up to 30 %"
-    " longer than simulated, and its quantiles are not known"
-)
-PLACES_NOTE = (
-    "where customers wait for a place, first phases were mostly up to 15 % longer in simulations, but"
-    " with long first phases up to a half, and their 95 of 100 up to three times as long"
 )
 LOAD_NOTE = (
     "errors of the formula beside simulation were measured up to a load of 0.8; beyond it first phases"
@@ -285,10 +270,10 @@ class BatchServerFormula(BatchServerForm):
         rows = np.flatnonzero(loads < 1)
         settled = _Settled(rounds, rows)
         full = settled.places >= FULL
-        waits = settled.taken * settled.wait > TOLD_WAIT * settled.means
-        unsure = waits & (loads > MEASURED_LOAD + 1e-9)
-        unsure |= rounds.few_by_memory & (settled.taken > SELDOM) & (loads > LIGHT)
-        reasons = dict.fromkeys(rows[unsure[rows]].tolist(), UNSURE_WAIT)
+        crowded = loads * settled.means * rounds.rate[:, 0] > CROWDED * settled.served
+        reasons = dict.fromkeys(rows[crowded[rows]].tolist(), TOO_SHORT)
+        taken = settled.taken > SELDOM
+        reasons |= dict.fromkeys(rows[taken[rows]].tolist(), PLACES_TAKEN)
         reasons |= {row: str(saturated(settled.places[row])) for row in rows[full[rows]].tolist()}
         reasons |= dict.fromkeys(settled.moving.tolist(), NOT_SETTLED)
         for row, reason in reasons.items():
@@ -309,7 +294,6 @@ class BatchServerFormula(BatchServerForm):
         first_phase = f"phase_time[{names[0]}]"
         first = times.delay + times.waiting + times.first
         response_time = first + times.second
-        is_short = bool(point.rate) and times.second < SHORT_BESIDE * first
         quantiles = zip(QUANTILES, computed.quantiles, strict=False)
         values = {
             "response_time": response_time,
@@ -325,7 +309,6 @@ class BatchServerFormula(BatchServerForm):
             **{
                 quantile_name(f"time_per_unit[{names[1]}]", part): time / answer.mean
                 for part, time in zip(QUANTILES, computed.second_quantiles, strict=False)
-                if not is_short
             },
             **{
                 f"unit_rate[{name}]": computed.throughput * phase.mean
@@ -343,10 +326,7 @@ class BatchServerFormula(BatchServerForm):
         notes = [NOTE]
         if not point.rate:
             notes.append(CLOSED_NOTE)
-        elif is_short:
-            notes.append(SHORT_NOTE)
         if load is not None:
-            notes += [PLACES_NOTE] if times.waiting > TOLD_WAIT * first else []
             values[LOAD] = load
             notes += [LOAD_NOTE] if load > MEASURED_LOAD else []
         return PointAnswer(exactly(values), total, remarks=Remarks(notes=tuple(notes)))
@@ -364,13 +344,15 @@ def _unknown(point: PointNumbers) -> str:
         return "the formula knows budgets that go to later phases first; ask for simulation"
     if _in_step(point):
         return (
-            "customers of equal work without think time stay in step, which the formula does not"
-            " know; give a think time or a least work below the largest, or ask for simulation"
+            "customers of equal work without think time stay in step, which the formula does"
+            " not know; give a think time or a least work below the largest, or ask for"
+            " simulation"
         )
     second = point.phases[1]
-    if (steps := max(second.mean / second.piece, 1.0)) < LEAST_STEPS:
+    least = STREAM_STEPS if point.rate else LEAST_STEPS
+    if (steps := max(second.mean / second.piece, 1.0)) < least:
         return (
-            f"the formula knows second phases of at least {LEAST_STEPS:g} rounds, and here they have"
+            f"the formula knows second phases of at least {least:g} rounds, and here they have"
             f" {steps:.3g}; ask for simulation"
         )
     return ""
@@ -443,7 +425,6 @@ class _MeanRounds:
         self._fed = second * self._budget / (self.units + second)
         self.highest: Array = np.maximum(1.0, np.minimum(self.most, self._fed))
         self.few_places = self.most < LEAST_FED * self._fed
-        self.few_by_memory = (self.few_places & (memory / kept <= self.most))[:, 0]
 
     def served(self, ended: Array, present: Array) -> Array:
         """Return the mean number of customers in a round [points; 1].
@@ -500,21 +481,6 @@ class _MeanRounds:
         room = self.room(present)
         count = np.maximum(self.units / room, 1.0)
         return np.asarray(count * self.time(present, np.minimum(self.units, room)))
-
-    def shorter_wait(self, places: Array, load: Array) -> Array:
-        """Return the mean wait for a place as a part of that of exponential times at the server.
-
-        Of constant times by Cosmetatos' approximation of M/D/c (1975), half of it and less than a
-        tenth more near saturation; of times that differ in between by their squared coefficient of
-        variation (Kimura 1986).
-
-        Parameters
-        ----------
-        places, load : how many there are, and the part of them that is taken [points, 1; 1]
-        """
-        growth = (np.sqrt(4 + 5 * places) - 2) * (places - 1) / (16 * places)
-        constant = np.minimum(0.5 * (1 + (1 - load) / load * growth), 1.0)
-        return np.asarray(constant + (1 - constant) * self.variation)
 
     def extra(self, present: Array | float) -> Array:
         """Return P(n), the time by which the first phase of a customer lengthens rounds [s].
@@ -624,7 +590,7 @@ def _of_settled(rounds: _MeanRounds, rows: Indices, settled: _Settled) -> list[_
     rates = rounds.rate[:, 0]
     made_of = _PhaseTimes(
         rounds.delay[:, 0],
-        settled.taken[rows] * settled.wait[rows],
+        np.zeros(len(rows)),
         settled.means[rows],
         settled.served[rows] / rates,
         settled.beside[rows],
@@ -800,8 +766,7 @@ class _Present(NamedTuple):
     served, beside : customers in the second phase, and those beside a customer of it, itself
         included [points; 1]
     idle : probability that there is none [points]
-    taken, wait : probability that a customer waits for a place, and how long those wait that do
-        [points; 1, s]
+    taken : probability that a customer waits for a place [points; 1]
     places : rate times the time for which a visit holds a place of a full server, over the places; 1
         or more where they are saturated [points; 1]
     fullness : of rounds beside a customer: largest number of customers that a part of all have, of the
@@ -812,7 +777,6 @@ class _Present(NamedTuple):
     beside: Array
     idle: Array
     taken: Array
-    wait: Array
     places: Array
     fullness: Array
 
@@ -841,8 +805,7 @@ def _present_of(rounds: _MeanRounds, behind: Array) -> _Present:
     weights_held, beyond_held, taken_places = _with_tail(rounds.rate * held, last)
     decay = np.minimum(taken_places, FULL)
     taken = beyond_held / decay / (weights_held.sum(axis=1, keepdims=True) + beyond_held)
-    wait = rounds.shorter_wait(most, decay) * decay / (1 - decay) / rounds.rate
-    columns = (served / total, beside / served, weights[:, :1] / total, taken, wait, taken_places)
+    columns = (served / total, beside / served, weights[:, :1] / total, taken, taken_places)
     return _Present._make([*(column.ravel() for column in columns), fullness])
 
 
@@ -874,7 +837,7 @@ class _FirstPhases(NamedTuple):
     Attributes
     ----------
     means : of the time [points; s]
-    quantiles : of the time with the wait for a place [points, quantiles; s]
+    quantiles : of the time [points, quantiles; s]
     behind : first phases that one leaves behind when it ends [points; 1]
     round_times : mean time of a round [points; s]
     by_round, by_time : parts of the rounds and of the time that have first phases [points; 1]
@@ -890,16 +853,8 @@ class _FirstPhases(NamedTuple):
     queued: Array
 
 
-class _Waits(NamedTuple):
-    """What customers find, see `_Present` [points]."""
-
-    idle: Array
-    taken: Array
-    wait: Array
-
-
 def _first_phases_open(
-    rounds: _MeanRounds, present: Array, waits: _Waits, queued: Array
+    rounds: _MeanRounds, present: Array, idle: Array, queued: Array
 ) -> _FirstPhases:
     """Compute the times from admission to the end of the first phase of Poisson streams; a customer
     that finds no other begins at once.
@@ -909,7 +864,7 @@ def _first_phases_open(
     rounds : their times
     present : customers in the second phase of rounds without and with first phases [2, points, 1;
         1]
-    waits : for a place, and the probability that no customer is there
+    idle : probability that no customer is there [points]
     queued : first phases that wait behind the one under way, in the mean [points, 1; 1]
     """
     backlog = _Backlog(rounds, present, queued)
@@ -918,14 +873,14 @@ def _first_phases_open(
     work = np.hstack(rounds.first_work())
     alone = rounds.time(0.0, np.minimum(work, room)) * np.maximum(1.0, work / room)
     # Where no first phase is under way, the server may have no customer at all.
-    free = waits.idle * weights[:, :, 0].sum(axis=(1, 2, 3))
-    weights[:, :, 0] *= (1 - waits.idle)[:, None, None, None]
+    free = idle * weights[:, :, 0].sum(axis=(1, 2, 3))
+    weights[:, :, 0] *= (1 - idle)[:, None, None, None]
     count = len(times)
     all_times = np.hstack([times.reshape(count, -1), alone])
     each = np.broadcast_to(free[:, None] / work.shape[1], work.shape)
     all_weights = np.hstack([weights.reshape(count, -1), each])
     means = (all_times * all_weights).sum(axis=1)
-    quantiles = _quantiles(all_times, all_weights, waits)
+    quantiles = _quantiles(all_times, all_weights)
     behind = (1 - free) * left_behind + free * rounds.rate[:, 0] * alone.mean(axis=1)
     return _FirstPhases(means, quantiles, behind, *backlog.shares())
 
@@ -943,7 +898,7 @@ class _Settled:
 
     Attributes
     ----------
-    served, beside, idle, taken, wait, places : see `_Present` [points]
+    served, beside, idle, taken, places : see `_Present` [points]
     fullness : see `_Present` [points, quantiles and 1]
     means, quantiles : of first phases [points; points, quantiles; s]
     round_times : see `_RoundTimes` [points, 2; s]
@@ -955,7 +910,7 @@ class _Settled:
     def __init__(self, rounds: _MeanRounds, rows: Indices) -> None:
         count = len(rounds.rate)
         self.served, self.beside, self.idle = np.zeros((3, count))
-        self.taken, self.wait, self.places = np.zeros((3, count))
+        self.taken, self.places = np.zeros((2, count))
         self.fullness = np.zeros((count, len(QUANTILES) + 1))
         self.means = np.zeros(count)
         self.round_times = np.zeros((count, 2))
@@ -984,9 +939,9 @@ class _Settled:
         present = np.clip(served + self._more[:, rows], 1.0, np.maximum(most, 1.0))
         for cut in _chunks(np.arange(count), _Backlog.sizes(rounds, present[1]) ** 2):
             at = rows[cut]
-            waits = _Waits(self.idle[at], self.taken[at], self.wait[at])
-            first = _first_phases_open(rounds.rows(cut), present[:, cut], waits, self._queued[at])
-            self.means[rows[cut]], self.quantiles[rows[cut]] = first.means, first.quantiles
+            idle = self.idle[at]
+            first = _first_phases_open(rounds.rows(cut), present[:, cut], idle, self._queued[at])
+            self.means[rows[cut]], self.quantiles[rows[cut]] = (first.means, first.quantiles)
             self.round_times[rows[cut]] = self._round_times(rounds.rows(cut), first)
             self._more[:, rows[cut]] = self._apart(rounds.rows(cut), served[cut], first)
             self.present[:, rows[cut]] = present[:, cut]
@@ -1167,7 +1122,7 @@ class _Backlog:
         without = self._stationary[:, 0] / total
         by_time = 1 - without * self._times[:, 0] * total / time
         queued = (self._stationary * self._queued).sum(axis=1) / total
-        return time / total, 1 - without, by_time, queued / np.maximum(1 - without, 1e-12)
+        return (time / total, 1 - without, by_time, queued / np.maximum(1 - without, 1e-12))
 
     def first_phase(self) -> tuple[Array, Array, Array]:
         """Return times from an arrival to the end of the first phase, how probable each is, and how
@@ -1262,35 +1217,11 @@ def _poisson(mean: Array, number: Array) -> Array:
     return probabilities
 
 
-def _quantiles(times: Array, weights: Array, waits: _Waits) -> Array:
-    """Return the times, with the wait for a place, within which parts of all probability lie
-    [points, quantiles].
-
-    The wait is independent of the rest, and exponential where there is one: its tail is, of constant
-    times at the server too.
-    """
+def _quantiles(times: Array, weights: Array) -> Array:
+    """Return the times within which parts of all probability lie [points, quantiles]."""
     order = np.argsort(times, axis=1)
     below = np.cumsum(np.take_along_axis(weights, order, axis=1), axis=1)
-    quantiles = _at_parts(times, order, below, QUANTILES)
-    rows = np.flatnonzero(waits.taken > RARE_WAIT)
-    if not len(rows):
-        return quantiles
-    parts = (np.arange(SUPPORT) + 0.5) / SUPPORT
-    support = _at_parts(times[rows], order[rows], below[rows], parts)[:, None, :]
-    taken, wait = (column[rows, None, None] for column in (waits.taken, waits.wait))
-    low = quantiles[rows]
-    high = support.max(axis=2) + wait[:, :, 0] * math.log(1 / RARE)
-    low, high = np.minimum(low, high), np.broadcast_to(high, low.shape)
-    for _ in range(HALVINGS):
-        middle = (low + high) / 2
-        past = middle[:, :, None] - support
-        reached = -np.expm1(-np.maximum(past, 0.0) / wait)
-        chance = np.where(past >= 0, 1 - taken + taken * reached, 0.0).mean(axis=2)
-        enough = chance >= np.array(QUANTILES)
-        low = np.where(enough, low, middle)
-        high = np.where(enough, middle, high)
-    quantiles[rows] = high
-    return quantiles
+    return _at_parts(times, order, below, QUANTILES)
 
 
 def _at_parts(times: Array, order: Indices, below: Array, parts: Sequence[float] | Array) -> Array:

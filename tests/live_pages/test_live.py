@@ -686,3 +686,18 @@ def test_a_simulated_model_has_its_answer_in_words_and_names_the_method_that_mov
     ) in page
     assert "utilization of pool" in page
     assert "utilization[pool]" not in page
+
+
+def test_a_page_has_the_intervals_of_a_fit(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sure, fitted = tmp_path / "sure.html", tmp_path / "fitted.html"
+    assert main(["page", "serving-step", "-o", str(sure)]) == 0
+    assert main(["page", "serving-step", "--fitted", "serving-vllm", "-o", str(fitted)]) == 0
+    assert '"draws"' in fitted.read_text()
+    assert '"parameters.launch"' in fitted.read_text()
+    assert len(fitted.read_text()) > len(sure.read_text()) + 1000
+    assert main(["page", "serving-step", "--fitted", "serving-vlm", "-o", str(sure)]) == 2
+    assert (
+        "there is no fitted 'serving-vlm'; did you mean 'serving-vllm'?" in capsys.readouterr().err
+    )

@@ -413,6 +413,15 @@ MODEL_OPTIONS = (
     set_option,
     model_limit_option,
 )
+fitted_option = click.option(
+    "--fitted",
+    metavar="FILE",
+    shell_complete=complete("fitted"),
+    help=(
+        "Values that were fitted, with how sure they are: a name, or a file of slipstick fit"
+        " --fitted. Owners are named by --set fitted.COLUMN=NAME."
+    ),
+)
 
 
 @click.group(
@@ -590,15 +599,7 @@ def run(
 @click.option(
     "--precision", metavar="PART", help="Half-width of a simulation's interval, such as 1%. [2%]"
 )
-@click.option(
-    "--fitted",
-    metavar="FILE",
-    shell_complete=complete("fitted"),
-    help=(
-        "Values that were fitted, with how sure they are: a name, or a file of slipstick fit"
-        " --fitted. Owners are named by --set fitted.COLUMN=NAME."
-    ),
-)
+@fitted_option
 @click.option(
     "--check",
     metavar="WHICH",
@@ -624,7 +625,6 @@ def solve(
     values: Sequence[str],
     seed: int | None,
     precision: str | None,
-    fitted: str | None,
     check: str | None,
     timeline: Path | None,
     in_full: bool,
@@ -659,8 +659,6 @@ def solve(
         if value is not None
     }
     settings = {**references_of(model, specs), **nodes_of(changes), **options}
-    if fitted is not None:
-        settings["fitted"] = text_node(fitted, "--fitted")
     method_names = [name.strip() for name in methods.split(",")] if methods else [None]
     library = Library()
     if timeline is not None:  # first, for it may be refused, and costs less than most answers
