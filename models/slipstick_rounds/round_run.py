@@ -269,7 +269,7 @@ class RoundByRound:
         return shares
 
     def _share_phase(self, shares: list[tuple[_Customer, float]], phase: int, left: float) -> float:
-        """Give what is left of the budget to the customers in a phase; return the rest."""
+        """Share what is left of the budget among the customers in a phase, and return the rest."""
         for customer in self.present:
             if customer.phase == phase:
                 left -= self._give(shares, customer, left)

@@ -174,7 +174,7 @@ class BatchServerSimulation(BatchServerForm):
             notes.append(f"the server was idle {times} only: utilization has no interval")
         return estimates, precise, tuple(notes)
 
-    def _run(self, point: PointNumbers, replication: int, visits: int) -> _Sample:
+    def _run(self, point: PointNumbers, replication: int, visits: int) -> _VisitsRun:
         """Run with random numbers of a stream for each kind of number."""
 
         def stream(name: str) -> np.random.Generator:
@@ -195,15 +195,15 @@ class BatchServerSimulation(BatchServerForm):
         if point.rate:
             arrivals = np.cumsum(stream("arrivals").exponential(1 / point.rate, supplied))
             run = run_rounds(settings, point.server, work, arrivals, None, visits)
-            return _Sample(run, work, delays)
+            return _VisitsRun(run, work, delays)
         # Customers begin together, and arrive after their delays.
         begun = delays[: point.population]
         begun.sort()
         think = stream("think").exponential(1.0, supplied) * point.think_time + delays
         run = run_rounds(settings, point.server, work, begun, think, visits)
-        return _Sample(run, work, delays)
+        return _VisitsRun(run, work, delays)
 
-    def _batches(self, sample: _Sample) -> tuple[list[_RunSample], int, bool]:
+    def _batches(self, sample: _VisitsRun) -> tuple[list[_RunSample], int, bool]:
         """Divide a run without end, after its warm-up, into batches of successive rounds; also
         return the visits of the warm-up, and whether the run is longer than twice that.
         """
@@ -240,7 +240,7 @@ class BatchServerSimulation(BatchServerForm):
         means = np.array([part.visits["response_time"].mean() for part in parts])
         return correlated(means, self._settings.precision * NEGLIGIBLE)
 
-    def _of_visits(self, sample: _Sample) -> dict[str, Array]:
+    def _of_visits(self, sample: _VisitsRun) -> dict[str, Array]:
         """Return what each visit that ended took, in the order of ends."""
         run, work = sample.run, sample.work
         order = np.flatnonzero(run.ended)
@@ -360,7 +360,7 @@ NEGLIGIBLE = 0.01
 
 
 @dataclass(frozen=True)
-class _Sample:
+class _VisitsRun:
     """A run with what was drawn for its visits.
 
     Parameters

@@ -41,7 +41,7 @@ class TracedEvent(NamedTuple):
     line: int
 
 
-class _Line(NamedTuple):
+class _TraceLine(NamedTuple):
     thread: str
     begin: float
     name: str
@@ -80,7 +80,7 @@ def traced_events(lines: Iterable[str]) -> Iterator[TracedEvent]:
             yield TracedEvent(line.thread, SYNCHRONIZATION[line.name], where, line.begin, number)
 
 
-def _parsed(text: str) -> _Line | None:
+def _parsed(text: str) -> _TraceLine | None:
     """Return the parts of a line; None if it is none of an event."""
     tokens = text.split()
     times = [place for place, token in enumerate(tokens) if _seconds(token) is not None]
@@ -96,7 +96,7 @@ def _parsed(text: str) -> _Line | None:
     values = dict(token.split("=", 1) for token in tokens[place + 2 :] if "=" in token)
     seconds = _seconds(tokens[place])
     name = names[0].rstrip(":").removesuffix(":u").split(":")[-1]
-    return None if seconds is None else _Line(thread, round(seconds * 1e6, 3), name, values)
+    return None if seconds is None else _TraceLine(thread, round(seconds * 1e6, 3), name, values)
 
 
 def _seconds(token: str) -> float | None:

@@ -103,7 +103,7 @@ def test_areas_lie_along_the_number_that_the_cases_set() -> None:
     assert _legend(axes.figure) == ["fault", "busy"]  # type: ignore[arg-type]  # of a figure
     assert axes.get_xlim() == (2, 16)
     assert axes.get_xlabel() == "processors"
-    tops = [area.get_paths()[0].vertices[:, 1].max() for area in axes.collections]  # type: ignore[attr-defined]  # of areas
+    tops = [np.asarray(area.get_paths()[0].vertices)[:, 1].max() for area in axes.collections]
     assert tops == pytest.approx([1.0, 1.705])
 
 
