@@ -39,15 +39,13 @@ def check_profile(profile: Profile, has_other_pattern: bool) -> None:
 
     Parameters
     ----------
-    profile : the pieces; none for arrivals without a profile
+    profile : the pieces, at least one
     has_other_pattern : whether arrivals come in bursts or by a trace
 
     Raises
     ------
     ModelError : a piece has no duration, no piece has arrivals, or there is another pattern
     """
-    if not profile:
-        return
     if has_other_pattern:
         raise ModelError(OTHER_PATTERN)
     for duration, rate in profile:

@@ -66,7 +66,7 @@ class PhaseNumbers:
         units.
 
         >>> PhaseNumbers(4.0, 1.0, 1.0, (1.0, 2.0, 4.0)).groups(2).tolist()
-        [1.3333333333333333, 3.333333333333333]
+        [1.333333, 3.333333]
         """
         if not self.samples:
             middles = (np.arange(count) + 0.5) / count

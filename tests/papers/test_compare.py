@@ -224,7 +224,7 @@ NAMES = [
     ),
     (
         "pictures: [{name: p, title: t, kind: bars, cases: [base], stack: component, along: n}]",
-        "4:58: pictures.0.cases.0: case base sets no number n, along which the areas are drawn",
+        "4:52: pictures.0.cases.0: case base sets no number n, along which the areas are drawn",
     ),
 ]
 

@@ -107,7 +107,8 @@ class OpenClass:
     target_time: Expr = field(default_factory=lambda: zero(TIME))
 
     def __post_init__(self) -> None:
-        check_profile(self.profile, bool(self.trace) or self.bursty)
+        if self.profile:
+            check_profile(self.profile, bool(self.trace) or self.bursty)
         if self.trace and (self.bursty or self.batch > 1):
             raise ModelError("a trace says when customers arrive; leave bursts and batches out")
         if self.trace and not (min(self.trace) >= 0 and 0 < sum(self.trace) < math.inf):

@@ -981,7 +981,8 @@ class ArrivalPattern(ModelPart):
             self.burst_arrivals is not None and self.burst_time is None
         ):
             raise ModelError("bursts need both a burst_time and a quiet_time, or neither")
-        check_profile(self.profile, False)
+        if self.profile:
+            check_profile(self.profile, False)
         # Batches go with any pattern but a trace, whose times are of single customers.
         patterns = self.constructs - {BATCHES}
         if len(patterns) > 1 or (TRACES in patterns and self.batch > 1):

@@ -230,7 +230,7 @@ def sweep_text(sweep: Sweep) -> str:
 
     >>> from slipstick import solve
     >>> print(sweep_text(solve("law/flow-line", {"items": [1, 2], "once": "2 us", "longest": "1 us"})))
-    In every row: method closed-form, exact yes.
+    All rows have the same method (closed-form) and exact (yes).
       items    time
     -------  ------
           1    2 us

@@ -30,6 +30,7 @@ DECIDING_CODE = (
     "slipstick/sim",
     "slipstick/phases.py",
     "slipstick/time_distributions.py",
+    "slipstick/profiles.py",
     "slipstick/random_times.py",
     "slipstick/vocabulary.py",
     "slipstick_compiled",
