@@ -139,7 +139,7 @@ def held_table(series: Sequence[PointSeries]) -> str:
         if not own:
             rows.append([escape(point_series.title), "0", *[NOTHING] * 3])
             continue
-        worst = max(own, key=lambda point: abs(point.error))
+        worst = _worst(own)
         held = percent(float(np.mean([point.held for point in own])))
         when = f"{np.exp(worst.error):.2f} in {worst.year:g}, as of {worst.start:g}"
         rows.append([escape(point_series.title), str(len(own)), held, _median_error(own), when])
@@ -181,6 +181,13 @@ def _pooled(tests: Sequence[BackTest]) -> list[str]:
     return ["all", str(len(widths)), str(len(points)), percent(held), _median_error(points), width]
 
 
+def _worst(points: Sequence[Prediction]) -> Prediction:
+    """Return the prediction with the largest error, the first of equal ones: fits of two starts
+    between which nothing was measured are equal but for rounding.
+    """
+    return max(points, key=lambda point: round(abs(point.error), 9))
+
+
 def _median_error(points: Sequence[Prediction]) -> str:
     return f"{np.exp(np.median([abs(each.error) for each in points])):.2f}"
 
@@ -202,11 +209,9 @@ def _misses(tests: Sequence[BackTest]) -> Iterator[list[str]]:
     for prediction in _all(tests):
         if not prediction.held:
             groups.setdefault((prediction.series, prediction.start), []).append(prediction)
-    listed = sorted(
-        groups.values(), key=lambda group: -max(abs(prediction.error) for prediction in group)
-    )
+    listed = sorted(groups.values(), key=lambda group: -round(abs(_worst(group).error), 9))
     for group in listed[:_WORST]:
-        worst = max(group, key=lambda prediction: abs(prediction.error))
+        worst = _worst(group)
         yield [
             worst.series,
             f"{worst.start:g}",
