@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from importlib import import_module
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, NoReturn, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,7 @@ from slipstick.late import Array
 from slipstick.limits import WorkPace
 from slipstick_rounds.model import HELD, STATE
 from slipstick_rounds.points import RoundTime
-from slipstick_rounds.round_run import MOST_ALIKE, RoundContents, RoundRun, RoundServer
+from slipstick_rounds.round_run import MOST_ALIKE, RoundRun, RoundServer
 
 F = TypeVar("F", bound=Callable[..., Any])
 Ints = NDArray[np.int64]
@@ -170,18 +170,18 @@ class CompiledRounds:
                 return RoundRun(tables.arrived, tables.ends, ended, np.concatenate(logs))
             pace.check(int(run.ended), most, f"the simulation follows {most:,} visits")
 
-    def _refuse(self) -> None:
+    def _refuse(self) -> NoReturn:
         """Raise the error of the plain run on the time of the round under way.
 
         Raises
         ------
         NoAnswerError : always
         """
-        phases = len(self._tables.pieces)
-        customers, units, products = self._tables.contents[:-1].reshape(-1, phases).tolist()
-        self._server.duration(
-            RoundContents(customers, units, float(self._tables.contents[-1]), products)
-        )
+        tables, duration = self._tables, self._server.duration
+        assert isinstance(duration, RoundTime)
+        time = sum(tables.registers[tables.outputs].tolist())
+        state = dict(zip(_state_names(duration), tables.contents.tolist(), strict=True))
+        duration.refuse(np.array([time]), state)
 
 
 def _code_of(duration: RoundTime, phases: int) -> dict[str, Any]:

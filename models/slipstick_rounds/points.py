@@ -7,6 +7,7 @@ from abc import abstractmethod
 from collections.abc import Collection, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
+from typing import NoReturn
 
 from slipstick.answer import DeferredShares
 from slipstick.errors import NoAnswerError
@@ -414,11 +415,16 @@ class RoundTime:
         times = np.atleast_1d(parts.sum(axis=0))
         # Written so that a time that is no number is refused as well.
         if not (times > 0).all() or not np.isfinite(times).all():
-            self._refuse(times, state)
+            self.refuse(times, state)
         return parts
 
-    def _refuse(self, times: Array, state: Mapping[str, Array | float]) -> None:
+    def refuse(self, times: Array, state: Mapping[str, Array | float]) -> NoReturn:
         """Raise an error on the first round whose computed time is negative or not finite.
+
+        Parameters
+        ----------
+        times : of rounds, of which at least one is not above 0 and finite [s]
+        state : what each round has, by name
 
         Raises
         ------
