@@ -358,5 +358,6 @@ LIBRARIES: Mapping[str, Mapping[str, tuple[LibraryRule, ...]]] = {
 """The algorithms that libraries choose by size, as they come, for many ranks, a power of two.
 
 Sources: Open MPI 4.0, coll_tuned_decision_fixed.c; MPICH 3.3, defaults of the control variables of
-src/mpi/coll.
+src/mpi/coll. The 10,000 B of Open MPI were looked up, all other sizes are from memory; the study
+``collectives`` shows the errors row by row.
 """
