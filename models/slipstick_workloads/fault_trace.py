@@ -8,8 +8,9 @@ time in seconds and the event:
 - probes of ``pthread_barrier_wait``, ``pthread_mutex_lock`` and ``pthread_mutex_unlock``, whose
   first argument, if there is one, names the barrier or the lock.
 
-Other lines, such as those of other events and of call chains, are left out. Samples of the event
-``page-faults`` are refused: they do not tell reads from writes.
+Other lines, such as those of other events and of call chains, are left out. Refused are samples of
+the event ``page-faults``, which do not tell reads from writes, faults without an error code, and
+traces that lost events.
 
 Source: Linux, arch/x86/include/asm/trap_pf.h for the error code, Documentation/trace/ftrace.rst for
 the lines.
@@ -17,6 +18,7 @@ the lines.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
@@ -29,6 +31,22 @@ SYNCHRONIZATION = {
 _WRITE = 0b10
 _INSTRUCTION = 0b10000
 _SAMPLES = ("page-faults", "minor-faults", "major-faults", "faults")
+_LOST = re.compile(r"\[(?:LOST [0-9]+ EVENTS|[0-9]+ EVENTS DROPPED)\]")
+_HEXADECIMAL = re.compile(r"(?:0x)?[0-9a-fA-F]{1,16}")
+
+
+class TraceLineError(ValueError):
+    """A line of a trace from which no counts follow.
+
+    Parameters
+    ----------
+    line : its number
+    reason : what is wrong with it, and what to record instead
+    """
+
+    def __init__(self, line: int, reason: str) -> None:
+        super().__init__(reason)
+        self.line = line
 
 
 class TracedEvent(NamedTuple):
@@ -53,23 +71,30 @@ def traced_events(lines: Iterable[str]) -> Iterator[TracedEvent]:
 
     Raises
     ------
-    ValueError : samples do not tell reads from writes
+    TraceLineError : a line does not tell reads from writes, or says that events were lost
 
     >>> line = "prog-930 [003] d... 6288.896762: page_fault_user: address=0x5000 ip=0x7f error_code=0x7"
     >>> next(traced_events([line]))
     TracedEvent(thread='prog-930', event='write', where='0x5000', begin=6288896762.0, line=1)
     """
     for number, text in enumerate(lines, 1):
+        if _LOST.search(text):
+            raise TraceLineError(
+                number,
+                "events were lost here, so that counts would be too small; record with a"
+                " larger buffer",
+            )
         line = _parsed(text)
         if line is None:
             continue
         if line.name in _SAMPLES:
-            raise ValueError(
-                f"line {number} is a sample of {line.name}, which does not tell reads from writes;"
-                " record the event exceptions:page_fault_user"
+            raise TraceLineError(
+                number,
+                f"a sample of {line.name} does not tell reads from writes; record the event"
+                " exceptions:page_fault_user",
             )
         if line.name in FAULTS:
-            code = int(line.values.get("error_code", "0"), 16)
+            code = _error_code(line, number)
             address = line.values.get("address", "")
             if code & _INSTRUCTION or not address.startswith("0x"):
                 continue
@@ -78,6 +103,18 @@ def traced_events(lines: Iterable[str]) -> Iterator[TracedEvent]:
         elif line.name in SYNCHRONIZATION:
             where = next(iter(line.values.values()), line.name)
             yield TracedEvent(line.thread, SYNCHRONIZATION[line.name], where, line.begin, number)
+
+
+def _error_code(line: _TraceLine, number: int) -> int:
+    """Return the error code of a fault."""
+    text = line.values.get("error_code", "")
+    if not _HEXADECIMAL.fullmatch(text):
+        raise TraceLineError(
+            number,
+            f"a fault has the error code {text!r}, which does not tell reads from writes; a"
+            " hexadecimal number such as 0x6 is wanted",
+        )
+    return int(text, 16)
 
 
 def _parsed(text: str) -> _TraceLine | None:

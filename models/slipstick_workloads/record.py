@@ -20,8 +20,7 @@ faults as it has, and a record of all accesses gives those of the protocol.
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import islice
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -29,7 +28,7 @@ import numpy as np
 
 from slipstick.errors import Problem, SpecError
 from slipstick_workloads.counts import Counts
-from slipstick_workloads.fault_trace import traced_events
+from slipstick_workloads.fault_trace import TraceLineError, traced_events
 from slipstick_workloads.release_consistency.accesses import (
     WORD,
     Access,
@@ -112,9 +111,7 @@ def _events(path: Path, changed: int | None) -> list[RecordedEvent]:
         for number, cells in enumerate(lines, 2):
             if not any(cells):
                 continue
-            if number > _MOST_LINES:
-                why = f"a record has at most {_MOST_LINES:,} lines; cut it"
-                raise SpecError([Problem(str(path), number, 1, "", why)])
+            _check_line_number(path, number)
             row = dict(zip(columns, (cell.strip() for cell in cells), strict=False))
             try:
                 events.append(_event(row, scale, changed, number))
@@ -127,13 +124,26 @@ def _events(path: Path, changed: int | None) -> list[RecordedEvent]:
     return sorted(events, key=lambda event: event.begin)
 
 
+def _limited(path: Path, lines: Iterable[str]) -> Iterator[str]:
+    """Yield the lines of a file, which is refused if it has too many."""
+    for number, line in enumerate(lines, 1):
+        _check_line_number(path, number)
+        yield line
+
+
+def _check_line_number(path: Path, number: int) -> None:
+    if number > _MOST_LINES:
+        why = f"a record has at most {_MOST_LINES:,} lines; cut it"
+        raise SpecError([Problem(str(path), number, 1, "", why)])
+
+
 def _traced(path: Path, changed: int | None) -> list[RecordedEvent]:
     """Read a trace of page faults that Linux wrote."""
     with path.open(encoding="utf-8", errors="replace") as file:
         try:
-            traced = list(traced_events(islice(file, _MOST_LINES)))
-        except ValueError as error:
-            raise SpecError([Problem(str(path), 1, 1, "", str(error))]) from None
+            traced = list(traced_events(_limited(path, file)))
+        except TraceLineError as error:
+            raise SpecError([Problem(str(path), error.line, 1, "", str(error))]) from None
     events = {event.event for event in traced}
     if not events & {"read", "write"}:
         why = (

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from slipstick.cli.main import main
+from slipstick.errors import SpecError
 from slipstick_workloads.fault_trace import traced_events
 from slipstick_workloads.record import recorded_counts
 
@@ -76,8 +77,22 @@ def test_the_command_refuses_what_does_not_tell_writes(
         (
             "prog 930 [003] 6288.8: 1 page-faults:u: 7f10",
             (
-                "line 1 is a sample of page-faults, which does not tell reads from writes; record the"
+                "faults.txt:1:1: a sample of page-faults does not tell reads from writes; record the"
                 " event exceptions:page_fault_user"
+            ),
+        ),
+        (
+            f"{FTRACE}\nCPU:3 [LOST 42 EVENTS]",
+            (
+                "faults.txt:2:1: events were lost here, so that counts would be too small; record"
+                " with a larger buffer"
+            ),
+        ),
+        (
+            FTRACE.replace("error_code=0x7", "error_code=user"),
+            (
+                "faults.txt:1:1: a fault has the error code 'user', which does not tell reads from"
+                " writes; a hexadecimal number such as 0x6 is wanted"
             ),
         ),
         (
@@ -92,3 +107,11 @@ def test_the_command_refuses_what_does_not_tell_writes(
             Path(path).write_text(text)
         assert main(["counts", path]) == 2
         assert said in " ".join(capsys.readouterr().err.split())
+
+
+def test_a_trace_of_too_many_lines_is_refused_and_not_cut(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("slipstick_workloads.record._MOST_LINES", 3)
+    with pytest.raises(SpecError, match="a record has at most 3 lines; cut it"):
+        recorded_counts(trace(tmp_path), changed=64)
