@@ -67,6 +67,8 @@ class CustomersSpec(Spec):
                 "think_time and visits belong to a population; a customer that arrives comes once",
                 "arrivals",
             )
+        if self.delay_scv is not None and self.delay is None:
+            raise broken_rule("delay_scv says how the delay varies; give the delay", "delay_scv")
 
 
 class RoundPhaseSpec(Spec):

@@ -81,6 +81,11 @@ def test_a_phase_needs_work_or_samples() -> None:
         load(SERVER | {"phases": {"prompt": {"samples": [0, 3]}}})
 
 
+def test_the_spread_of_a_delay_needs_a_delay() -> None:
+    with pytest.raises(SpecError, match="delay_scv says how the delay varies; give the delay"):
+        load(SERVER | {"customers": {"population": 3, "delay_scv": 1}})
+
+
 def test_delays_that_vary_belong_to_the_visit_that_they_precede() -> None:
     # A server without other customers: the time of a visit is the delay and two rounds.
     model = {
