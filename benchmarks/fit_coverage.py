@@ -12,6 +12,10 @@ processors, three times each. For each kind: how often there is a prediction at 
 largest number, and how often its interval holds the truth. Their seeds begin at 10,000; those below
 served to choose how intervals are made.
 
+Last, throughput of one machine by customers, without repetitions and with the hardware told: six
+kinds that no family has, at 2 and 4 times the largest number, where bounds that need no law may
+answer.
+
     python benchmarks/fit_coverage.py [--sets 40] [--draws 0] [--only NAME] [--outside 20]
 """
 
@@ -34,6 +38,7 @@ from slipstick.queueing.exact import exact
 from slipstick.queueing.network import network_arrays
 from slipstick_measure.fit.comparison import compare
 from slipstick_measure.fit.families import FAMILIES, cycle_times
+from slipstick_measure.fit.formula import Timings
 from slipstick_measure.fit.intervals import FitIntervals, Interval, profile, resample
 from slipstick_measure.fit.least_squares import FittedFormula, fit
 from tests.measure.fit.truths import MEASURED, TRUTHS, Truth, noisy
@@ -159,6 +164,80 @@ def foretold(seeds: range) -> None:
         print(f"{name:<26} {'; '.join(words)}")
 
 
+def machine_under_load(seed: int) -> tuple[str, int, Callable[[Array], Array]]:
+    """Draw the throughput of a machine by customers: its kind, hardware threads, the time of a
+    cycle.
+    """
+    random = np.random.default_rng([seed, *b"machine"])
+
+    def drawn(low: float, high: float) -> float:
+        return float(np.exp(random.uniform(np.log(low), np.log(high))))
+
+    cores = int(random.choice([4, 6, 8, 16]))
+    outside_time, disk, pairs = drawn(0.05, 2.0), drawn(0.01, 0.2), drawn(1e-5, 3e-3)
+    second_thread, lock = drawn(1.05, 1.5), drawn(0.005, 0.1)
+
+    def rates(p: Array) -> Array:
+        return np.minimum(p, cores) + (second_thread - 1) * np.clip(p - cores, 0, cores)
+
+    def through(p: Array, demands: list[float], servers: list[int]) -> Array:
+        network = network_arrays(
+            demands, population=p.astype(int)[:, None], think=outside_time, servers=servers
+        )
+        return np.asarray(p / exact(network).throughput[:, 0])
+
+    kinds: dict[str, Callable[[Array], Array]] = {
+        "cores and a disk": lambda p: through(p, [1.0, disk], [cores, 1]),
+        "cores, disk and lock": lambda p: through(p, [1.0, disk, lock], [cores, 1, 1]),
+        "second threads of cores": lambda p: p / rates(p) * (1 + lock * np.log2(p)),
+        "saturated at once": lambda p: np.maximum(1.0, p / cores),
+        "cores and pairs": lambda p: through(p, [1.0], [cores]) + pairs * p * (p - 1),
+        "slower with each core": lambda p: (
+            np.maximum(1.0, p / cores) * (1 + disk * np.minimum(p, cores) / cores)
+        ),
+    }
+    name, time_of = list(kinds.items())[seed % len(kinds)]
+    return name, 2 * cores, time_of
+
+
+def under_load(seeds: range) -> None:
+    """Predict the throughput of machines; print how often there is an interval, by what, how wide it
+    is, and how often it holds.
+    """
+    rows: dict[tuple[str, float], list[tuple[str, float, bool]]] = {}
+    for seed in seeds:
+        name, threads, time_of = machine_under_load(seed)
+        random = np.random.default_rng([seed, *b"runs"])
+        p: Array = 2.0 ** np.arange((4, 5)[seed // 6 % 2] + 1.0)
+        noise = (0.01, 0.03)[seed // 12 % 2]
+        times = time_of(p) * np.exp(noise * random.standard_normal(len(p)))
+        found = compare(Timings(p, np.ones(len(p)), times, True, servers=threads))
+        for step in (2.0, 4.0):
+            at = step * float(p[-1])
+            bounds = found.by_bounds([at], LEVEL)
+            given = found.predictions([at], LEVEL) | bounds
+            way, width, held = "refused", np.nan, False
+            if given:
+                low, high = given[at]
+                way = "bounds" if bounds else "laws"
+                width, held = high / low, bool(low <= time_of(np.array([at]))[0] <= high)
+            rows.setdefault((name, step), []).append((way, width, held))
+    print(f"\nthroughput of one machine by customers, seeds {seeds.start} to {seeds.stop - 1}")
+    for step in (2.0, 4.0):
+        every = [row for (_, at), found_rows in rows.items() if at == step for row in found_rows]
+        parts = {name: found_rows for (name, at), found_rows in rows.items() if at == step}
+        for name, found_rows in {**parts, "together": every}.items():
+            words = []
+            for way in ("laws", "bounds"):
+                answered = [row for row in found_rows if row[0] == way]
+                held_count = sum(row[2] for row in answered)
+                width = np.median([row[1] for row in answered]) if answered else np.nan
+                words.append(
+                    f"{way} {len(answered):3}, held {held_count:3}, high / low {width:4.2f}"
+                )
+            print(f"{name:<26} at {step:g} times, of {len(found_rows):3}: {'; '.join(words)}")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -203,6 +282,7 @@ def main() -> None:
         print("; ".join(words), f"({time.perf_counter() - begin:.0f} s)", flush=True)
     if asked.outside:
         foretold(range(asked.first, asked.first + round(11 * asked.outside)))
+        under_load(range(asked.first, asked.first + round(6 * asked.outside)))
 
 
 if __name__ == "__main__":

@@ -39,7 +39,7 @@ from slipstick.late import Array
 from slipstick.schema.library import Library
 from slipstick.schema.text import Mark, Scalar, from_plain
 from slipstick_measure.fit.columns import read_columns
-from slipstick_measure.fit.comparison import WIDEST, compare
+from slipstick_measure.fit.comparison import compare
 from slipstick_measure.fit.estimation import estimation, interval_scores
 from slipstick_measure.fit.formula import Timings
 from slipstick_measure.fit.request import EstimationRequest, prepare_estimation
@@ -254,11 +254,10 @@ def _alone(
     except NoAnswerError:
         return None
     at = step * last
-    if at not in curve or found.refusal(at):
+    given = found.predictions([at], LEVEL) | found.by_bounds([at], LEVEL)
+    if at not in curve or not given:
         return None
-    low, high = found.predict(at, 0.9)
-    if high > WIDEST * low:
-        return None
+    low, high = given[at]
     value = at / float(np.sqrt(low * high))
     return SiblingPrediction(name, at, last, value, at / high, at / low, 0, curve[at])
 

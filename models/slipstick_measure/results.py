@@ -86,6 +86,8 @@ class Fitting:
     rows : what the measured rows say by themselves
     described : whether a law describes them
     member : what one of the processors is called
+    bounded : intervals of times that need no law, by processors [s]
+    next_runs : numbers of processors whose measurement would tell most
     """
 
     answers: tuple[Answer, ...]
@@ -102,6 +104,8 @@ class Fitting:
     rows: tuple[str, ...] = ()
     described: bool = True
     member: str = "processor"
+    bounded: Mapping[float, tuple[float, float]] = field(default_factory=dict)
+    next_runs: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from slipstick.late import np
 from slipstick_measure.fit.extrapolation import LARGEST, Extrapolation, size_needed, sizes_needed
 from slipstick_measure.fit.families import FAMILIES, family_called
 from slipstick_measure.fit.formula import Family, Timings
+from slipstick_measure.fit.growth_bounds import GrowthBounds, growth_bounds
 from slipstick_measure.fit.intervals import FitIntervals, profile, resample
 from slipstick_measure.fit.least_squares import FittedFormula, fit
 from slipstick_measure.fit.rows import MeasuredRows
@@ -352,13 +353,42 @@ class FitComparison:
         prediction with a finite error [s].
         """
         ends = {p: self.predict(p, level) for p in numbers if not self.refusal(p)}
+        ends |= {p: interval for p in ends if (interval := self.bounded(p, level))}
         return {p: interval for p, interval in ends.items() if interval[1] <= WIDEST * interval[0]}
+
+    @cached_property
+    def bounds(self) -> GrowthBounds | None:
+        """The bounds that hold whatever the law; None for other rows than of customers of one
+        machine, and for families the caller chose.
+        """
+        return None if self.chosen else growth_bounds(self.best.fitted.timings, self.noise)
+
+    def bounded(self, p: float, level: float) -> tuple[float, float] | None:
+        """Return the interval of the time by bounds that need no law, where the laws give none or a
+        wider one; None otherwise [s].
+        """
+        if self.bounds is None or p <= self.most:
+            return None
+        interval = self.bounds.times(p, level)
+        if interval is None or interval[1] > WIDEST * interval[0]:
+            return None
+        if self.refusal(p):
+            return interval
+        low, high = self.predict(p, level)
+        return None if high * interval[0] <= low * interval[1] else interval
+
+    def by_bounds(self, numbers: Sequence[float], level: float) -> dict[float, tuple[float, float]]:
+        """Return the intervals by bounds alone, on those of the numbers where they take the place of
+        laws [s].
+        """
+        intervals = {p: self.bounded(p, level) for p in numbers}
+        return {p: interval for p, interval in intervals.items() if interval}
 
     def too_wide(self, p: float, level: float) -> str:
         """Return why a prediction is too uncertain to be useful; empty if it is useful, or refused
         anyway.
         """
-        if self.refusal(p):
+        if self.refusal(p) or self.bounded(p, level):
             return ""
         low, high = self.predict(p, level)
         if high <= WIDEST * low:
@@ -615,7 +645,12 @@ def fits(
         families,
         sorted({*STEPS, *(processors / most for processors in p if processors > most)}),
     )
-    warnings = tuple(words for processors in p if (words := comparison.warning(processors)))
+    bounded = comparison.by_bounds(p, intervals.level)
+    warnings = tuple(
+        words
+        for processors in p
+        if processors not in bounded and (words := comparison.warning(processors))
+    )
     between = comparison.predictions(p, intervals.level)
     warnings += tuple(
         words for processors in p if (words := comparison.too_wide(processors, intervals.level))
@@ -645,6 +680,8 @@ def fits(
         rows=tuple(rows.sentences()),
         described=not comparison.misfit,
         member=timings.member,
+        bounded=bounded,
+        next_runs=comparison.next_runs(),
     )
 
 

@@ -117,6 +117,12 @@ class FitsResult(QuestionResult):
             for answer in fit.answers
             for value, quantity in answer.values.items()
         ]
+        rows += [
+            {"fit": name, "model": "bounds", "value": f"time[{p:g}]", "unit": "s"}
+            | {"is": None, "low": low, "high": high, "method": "bounds", "exact": "no"}
+            for name, fit in self.fits.items()
+            for p, (low, high) in fit.bounded.items()
+        ]
         return {"fits.csv": rows}
 
     def draw(

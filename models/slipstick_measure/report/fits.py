@@ -98,8 +98,9 @@ def needed(fitting: Fitting) -> list[str]:
     verdict = f"{fitting.verdict[:1].upper()}{fitting.verdict[1:]}."
     limits = _limits(best, fitting.efficiency)
     rows = [with_members(row, words) for row in fitting.rows]
+    bounds = [with_members(line, words) for line in _bounds(fitting)]
     if not fitting.described:
-        return [*rows, with_members(verdict, words)]
+        return [*rows, *bounds, with_members(verdict, words)]
     lines = [*rows, *([f"By {_called(best)}: {limits}"] if limits else [])]
     if lost:
         cause, most = next(iter(lost.items()))
@@ -109,7 +110,7 @@ def needed(fitting: Fitting) -> list[str]:
             f" {words.member_count(processors)}."
         )
     for name, value in best.values.items():
-        if name.startswith("time["):
+        if name.startswith(_TIME) and float(name[5:-1]) not in fitting.bounded:
             ends = f", between {between(value, 'and')}" if value.low is not None else ""
             lines.append(f"On p = {name[5:-1]}: {amount(value)}{ends}.")
         if name.startswith(_SIZE):
@@ -119,7 +120,23 @@ def needed(fitting: Fitting) -> list[str]:
                     f"efficiency of {percent(fitting.efficiency)} at p = {name[len(_SIZE) : -1]}",
                 )
             )
-    return [with_members(line, words) for line in (*lines, verdict)]
+    return [*(with_members(line, words) for line in lines), *bounds, with_members(verdict, words)]
+
+
+def _bounds(fitting: Fitting) -> list[str]:
+    """Return the intervals that need no law, what they assume, and what to measure next."""
+    lines = [
+        f"On p = {p:g}: between {amount(Value(low, 's'))} and {amount(Value(high, 's'))}."
+        for p, (low, high) in fitting.bounded.items()
+    ]
+    if not lines:
+        return []
+    before, last = sorted({*fitting.p})[-2:]
+    why = (
+        f"This needs no law: throughput grows from p = {last:g} on at most as it did from p ="
+        f" {before:g}, and falls at most by what pairs cost. Measure on {fitting.next_runs} next."
+    )
+    return [*lines, why]
 
 
 def _called(answer: Answer) -> str:
