@@ -257,7 +257,15 @@ def calls(drawn: Drawn) -> dict[str, Callable[[], tuple[list[Any], dict[str, Any
         "barrier": lambda: (["meet", pick((None, 2))], {}),
         "choose": lambda: ([(0.25, act(1)), (0.75, act(1))], {}),
         "delay": lambda: ([time()], {"name": name(), **labels}),
-        "attempt": lambda: ([act(1)], {pick(("timeout", "patience")): time(), "retries": 1}),
+        "attempt": lambda: (
+            [act(1)],
+            {
+                pick(("timeout", "patience")): time(),
+                "retries": 1,
+                "limits": pick(("wait", "visit")),
+                "breaker": pick((None, "guard")),
+            },
+        ),
         "fork": lambda: ([act(1), act(1)], {"join": pick((None, 0, 1))}),
         "send": lambda: ([act(1)], {}),
         "get": lambda: (["store", act(1)], {}),
@@ -311,6 +319,7 @@ def calls(drawn: Drawn) -> dict[str, Callable[[], tuple[list[Any], dict[str, Any
             },
         ),
         "Barrier": lambda: (["central", time()], {}),
+        "Breaker": lambda: ([2, time()], {"trials": 2}),
         "Lock": lambda: (["tas"], {"word": "bus", "access": time(), "home": 0}),
         "Model": lambda: (["m", drawn.model().population], {"resources": {}}),
         "Monitor": lambda: ([{"full": 1}], {}),
@@ -425,6 +434,9 @@ def used(name: str, resource: ResourceKind) -> Activity:
         return slipstick.service(name, 1.0)
     if isinstance(resource, slipstick.Barrier):
         return LAST >> slipstick.barrier(name)
+    if isinstance(resource, slipstick.Breaker):
+        call = slipstick.service("disk", 1.0)
+        return LAST >> slipstick.attempt(call, timeout=1.0, limits="visit", breaker=name)
     if isinstance(resource, slipstick.TaskPool):
         return slipstick.ask(name)
     if isinstance(resource, slipstick.ReaderWriterLock):

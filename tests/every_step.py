@@ -36,6 +36,7 @@ from slipstick.model.activity import (
 from slipstick.model.steps import Activity
 from slipstick.model.system import (
     Barrier,
+    Breaker,
     Lock,
     Model,
     Monitor,
@@ -121,6 +122,10 @@ RESOURCES: dict[type[Resource], Use] = {
     ),
     Semaphores: lambda name, scv: (STEPS[activities.WaitUnit](name, scv), {}),
     TaskPool: lambda name, scv: (STEPS[activities.Ask](name, scv), {}),
+    Breaker: lambda name, scv: (
+        attempt(_served(name, scv), queue=0, retries=1, breaker="guard"),
+        {"guard": Breaker(1, Parameter("guard.open", TIME, 1.5), scv=1.0)},
+    ),
     Barrier: lambda name, scv: (
         STEPS[activities.BarrierWait](name, scv),
         {"meet": Barrier("tree", Parameter("meet.cost", TIME, 0.25))},

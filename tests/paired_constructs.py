@@ -30,6 +30,7 @@ from slipstick.model.steps import Activity
 from slipstick.model.system import (
     POISSON,
     ArrivalPattern,
+    Breaker,
     Model,
     Permits,
     Resource,
@@ -42,7 +43,9 @@ from slipstick.vocabulary import (
     ATTEMPTS,
     BATCHES,
     BOUNDS,
+    BREAKERS,
     BURSTS,
+    CUT_SERVICES,
     EARLY_JOINS,
     FULL_QUEUES,
     GEOMETRIC_COUNT,
@@ -109,6 +112,28 @@ def _turned_away(body: Activity, form: str) -> Activity:
     return (
         held if form == WITHOUT else attempt(held, queue=1 if form == WITH else 900, otherwise=full)
     )
+
+
+def _given_up(body: Activity, form: str) -> Activity:
+    visit: Activity = service("slow", 0.4, name="look", scv=1.0)
+    late = delay(0.2, name="slowly", scv=1.0)
+    if form != WITHOUT:
+        patience = 0.5 if form == WITH else 1e9
+        visit = attempt(visit, patience=patience, limits="visit", otherwise=late)
+    return body >> visit
+
+
+def _guarded(body: Activity, form: str) -> Activity:
+    full = delay(0.2, name="refused", scv=1.0)
+    guard = None if form == WITHOUT else "guard"
+    return attempt(hold("hall", body), queue=0, otherwise=full, breaker=guard)
+
+
+def _hall(form: str) -> Mapping[str, Resource]:
+    if form == WITHOUT:
+        return {"hall": Permits(1)}
+    open_time = Parameter("guard-open", TIME, 1.5)
+    return {"hall": Permits(1), "guard": Breaker(1 if form == WITH else 9000, open_time, scv=1.0)}
 
 
 def _shorter(body: Activity, form: str) -> Activity:
@@ -181,6 +206,8 @@ USES: Mapping[str, Use] = {
     ),
     "patience": Use(ATTEMPTS, _impatient, lambda form: {"pool": Permits(1)}),
     "full queue": Use(FULL_QUEUES, _turned_away, lambda form: {"room": Permits(1)}),
+    "given up": Use(CUT_SERVICES, _given_up),
+    "circuit breaker": Use(BREAKERS, _guarded, _hall),
     "interruption": Use(
         INTERRUPTIONS,
         lambda body, form: body >> service("cpu", 0.4, name="compute", scv=1.0),

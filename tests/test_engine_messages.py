@@ -70,6 +70,7 @@ from slipstick.model.steps import BY_STATE, NEVER, NOTHING, Activity, Combinatio
 from slipstick.model.system import (
     ArrivalPattern,
     Barrier,
+    Breaker,
     Group,
     Lock,
     Model,
@@ -783,6 +784,35 @@ PATTERNS = [
     bad(
         lambda: service("desk", 1.0).__class__("ask", A.time, "desk", think=True),
         "step ask: think time is spent at no resource; make it a delay",
+    ),
+    bad(
+        lambda: attempt(service("desk", 1.0), timeout=1.0, limits="visits"),
+        "an attempt at desk cannot limit 'visits'; did you mean 'visit'?",
+    ),
+    bad(
+        lambda: attempt(hold("desk", A), timeout=1.0, limits="visit"),
+        "an attempt at desk with limits: visit needs a timeout or a patience, and a service at a"
+        " station, whose server it frees",
+    ),
+    bad(
+        lambda: Breaker(3, 1.0, of=2),
+        "a circuit breaker cannot find 3 failures among 2 calls; let it look back at 3 or more",
+    ),
+    bad(
+        lambda: closed_model(
+            attempt(service("desk", 1.0), timeout=1.0, breaker="gaurd"),
+            2,
+            resources={"guard": Breaker(3, 1.0)},
+        ),
+        "attempt needs a circuit breaker called 'gaurd', which is not there; did you mean 'guard'?",
+    ),
+    bad(
+        lambda: closed_model(
+            attempt(service("desk", 1.0), timeout=1.0, breaker="guard"),
+            2,
+            resources={"guard": Station()},
+        ),
+        "attempt needs a circuit breaker, but 'guard' is a station",
     ),
     bad(
         lambda: attempt(service("desk", 1.0), timeout=1.0, retries=2000),

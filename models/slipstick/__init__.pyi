@@ -37,6 +37,7 @@ from slipstick.model.network import region as region
 from slipstick.model.network import route as route
 from slipstick.model.network import station as station
 from slipstick.model.system import Barrier as Barrier
+from slipstick.model.system import Breaker as Breaker
 from slipstick.model.system import Lock as Lock
 from slipstick.model.system import Model as Model
 from slipstick.model.system import Monitor as Monitor

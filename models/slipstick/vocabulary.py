@@ -354,6 +354,8 @@ SECOND_PHASES = "second phases"
 RANKS = "ranks"
 ATTEMPTS = "attempts with a limit"
 FULL_QUEUES = "queues that may be full"
+CUT_SERVICES = "services that are given up"
+BREAKERS = "circuit breakers"
 ROUTES_BY_STATE = "routes by state"
 INTERRUPTIONS = "interrupted services"
 EARLY_JOINS = "forks that go on early"
@@ -376,6 +378,8 @@ CONSTRUCTS = {
     RANKS: "stations that serve the smaller rank first",
     ATTEMPTS: "visits that are abandoned after a time in the queue, and tried again",
     FULL_QUEUES: "visits that are turned away if the queue is full",
+    CUT_SERVICES: "visits that are abandoned after a time in the queue or in service",
+    BREAKERS: "visits that are refused for a time after others have failed",
     INTERRUPTIONS: "stations at which an arrival may interrupt a service, which is resumed later",
     SEVERAL_PERMITS: "holds that take several permits at once",
     EARLY_JOINS: "forks that wait for some of their branches, or for none, while the others continue",
@@ -452,11 +456,13 @@ def all_methods() -> tuple[str, ...]:
 
 KNOWN: Mapping[str, frozenset[str]] = {
     CLOSED_FORM: frozenset({GEOMETRIC_COUNT, RANKS, INTERRUPTIONS, UNLIMITED, WEIGHTS}),
-    BOUNDS: frozenset(CONSTRUCTS) - {ATTEMPTS, FULL_QUEUES, ROUTES_BY_STATE, REGIONS, REPLIES},
+    BOUNDS: frozenset(CONSTRUCTS)
+    - {ATTEMPTS, FULL_QUEUES, CUT_SERVICES, BREAKERS, ROUTES_BY_STATE, REGIONS, REPLIES},
     MEAN_VALUE: frozenset({GEOMETRIC_COUNT, UNLIMITED}),
     MARKOV_CHAIN: frozenset(
         {
             *(GEOMETRIC_COUNT, SECOND_PHASES, RANKS, ATTEMPTS, FULL_QUEUES),
+            *(CUT_SERVICES, BREAKERS),
             *(ROUTES_BY_STATE, INTERRUPTIONS, SEVERAL_PERMITS, UNLIMITED, RATES),
             *(WEIGHTS, REPLIES),
         }

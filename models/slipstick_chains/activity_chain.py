@@ -41,6 +41,7 @@ from slipstick.model.steps import (
 from slipstick.model.system import (
     BARRIER,
     IDLE_PROCESSORS,
+    Breaker,
     ClosedPopulation,
     Lock,
     Model,
@@ -105,6 +106,19 @@ AWAY: Position = (("away", 0), ())
 
 BESIDE = ("beside", -1, 0)
 """The first of the stack of a second phase, whose time is of no cycle."""
+
+OPEN = -1
+"""The state of a circuit breaker that refuses all tries; of a half-open one it is below, of a closed
+one at least 0."""
+
+PASSED, FAILED = 0, 1
+REFUSED = "refused by "
+"""Begins the name of what happens as a circuit breaker refuses a try; no resource has a blank in its
+name."""
+
+MOST_CALLS_KEPT = 12
+"""Tries of which a state holds how each has ended: 2^12 ways. Of failures in a row their number is
+enough."""
 
 MOST_BY_DEFAULT = 300
 """States of a Markov chain up to which it answers where no method is named: 0.03 s in the mean,
@@ -267,6 +281,8 @@ def _unfit(model: Model, numbers: Mapping[Expr, Array]) -> Iterator[_Unfit]:
             yield _Unfit("no turns, whose next depends on all that was before")
         elif isinstance(node, act.Pick) and node.by == LEAST_WORK:
             yield _Unfit("choices by numbers of customers, not by the work that they have left")
+        elif isinstance(lock, Breaker) and (reason := _unfit_breaker(node.uses[0], lock)):
+            yield reason
         elif type(node) not in (act.Then, act.Repeat, act.Choice, act.Attempt, *_WAITING):
             yield _Unfit(f"no steps of the kind {node.kind}, for which it has no rule")
         elif node.uses and lock is None:
@@ -286,6 +302,17 @@ def _unfit(model: Model, numbers: Mapping[Expr, Array]) -> Iterator[_Unfit]:
         elif isinstance(lock, Lock) and (LOCKS[lock.kind].spinning or lock.word is not None):
             takes = "locks that are handed over at no cost, and the accesses and pauses of"
             yield _Unfit(f"{takes} {node.uses[0]} are constant", "write fifo")
+
+
+def _unfit_breaker(name: str, breaker: Breaker) -> _Unfit | None:
+    """Return why a chain does not take a circuit breaker; None if it does."""
+    if breaker.scv != 1:
+        takes = f"exponential open times of circuit breakers, and {name} has scv {breaker.scv:g}"
+        return _Unfit(takes, "write scv: 1")
+    if breaker.calls > MOST_CALLS_KEPT and breaker.calls != breaker.failures:
+        takes = f"circuit breakers that look back at up to {MOST_CALLS_KEPT} calls, and {name} at"
+        return _Unfit(f"{takes} {breaker.calls}")
+    return None
 
 
 def _interrupts(station: Station) -> bool:
@@ -397,7 +424,13 @@ def _solve_alike(
         group_time = size[group.processors] * time / nonzero(sums["calls", index])
         table.groups.setdefault(group.name, table.unknown())[points] = group_time
     for kind, name in [*sums] if with_account else ():
-        if kind == "label":
+        if kind == "open":
+            table.further[f"open_share[{name}]"] = table.unknown()
+            table.further[f"open_share[{name}]"][points] = sums[kind, name] / time
+            refused = sums["calls", REFUSED + name] / nonzero(sums["calls", name])
+            table.further[f"refused_share[{name}]"] = table.unknown()
+            table.further[f"refused_share[{name}]"][points] = refused
+        elif kind == "label":
             table.booked.setdefault(name, table.unknown())[points] = sums[kind, name] / members
         elif kind == "present":
             present, busy, calls = (sums[integral, name] for integral in (kind, "busy", "calls"))
@@ -471,6 +504,10 @@ def _sums(states: _States, with_account: bool) -> Iterator[tuple[tuple[str, Any]
         (("units", name), times @ np.asarray(chain.states)[:, column])
         for column, name in enumerate(states.model.counters, states.width)
     )
+    yield from (
+        (("open", name), times @ (np.asarray(chain.states)[:, column] == OPEN))
+        for column, name in enumerate(states.breakers, states.width + len(states.model.counters))
+    )
 
 
 def _explored(states: _States) -> tuple[MarkovChain, NDArray[np.int64]]:
@@ -490,7 +527,7 @@ def _explored(states: _States) -> tuple[MarkovChain, NDArray[np.int64]]:
         states.alternatives,
     )
     chain = explore_rows(
-        np.zeros((1, width + len(model.counters)), dtype=np.int32), states.transitions
+        np.zeros((1, width + len(states.first_units)), dtype=np.int32), states.transitions
     )
     stuck = np.setdiff1d(np.arange(chain.size), chain.sources)
     numbers = np.asarray(chain.states)[stuck, :width]
@@ -613,8 +650,15 @@ class _States:
         self.width = len(self.kinds) + self._second_phases()
         uses = [{name for node in each_once([body]) for name in node.uses} for body in bodies]
         self._parties = Counter(name for kind in self.kinds for name in uses[kind])
-        self._counters = list(model.counters)
-        self.happens: list[int | str] = [*range(len(cycles)), *model.resources, *self._counters]
+        self.breakers = {
+            name: resource
+            for name, resource in model.resources.items()
+            if isinstance(resource, Breaker)
+        }
+        self.first_units = [*model.counters.values(), *(0 for _ in self.breakers)]
+        self._counters = [*model.counters, *self.breakers]
+        self.happens: list[int | str] = [*range(len(cycles)), *model.resources, *model.counters]
+        self.happens += [REFUSED + name for name in self.breakers]
         steps = (
             (number, node)
             for number, node in enumerate(self._nodes)
@@ -642,6 +686,9 @@ class _States:
             "pick": self._picks,
             "reply": self._replies,
             "abandon": self._abandons,
+            "quit": self._leaves,
+            "consult": self._consults,
+            "record": self._records,
         }
         self.events = dict[tuple[int | str, ...], int]()
         self.rates = list[Array]()
@@ -746,14 +793,16 @@ class _States:
             after = [(("later", number, "go"), remaining) for (_, number), remaining in positions]
             yield from self._settled(1 / cost, [(1.0, after)], units)
         else:
+            for name, breaker in self.breakers.items():
+                if units[self._counters.index(name)] == OPEN:
+                    after = self._with_state(units, name, _half_open(breaker, 0, 0))
+                    yield 1 / self._numbers[breaker.open], positions, after, ()
             serving = [
                 self._nodes[position[1]] for position, _ in positions if position[0] == "serve"
             ]
             for processor, position in enumerate(positions):
                 (word, *_), remaining = position
-                if word == "pause" or (
-                    word == "line" and (attempt := self._attempt(remaining)) and attempt.limit
-                ):
+                if word == "pause" or self._may_abandon(word, remaining):
                     yield from self._settled(*self._attempted(positions, processor), units)
                 if word in ("delay", "serve") and position not in positions[:processor]:
                     rate, outcomes = self._phase_ended(positions, processor, serving)
@@ -770,7 +819,7 @@ class _States:
         check_cost("states", beginnings / WAYS, ways_in_words, self.alternatives)
         positions = [(("start", kind, 0), ()) for kind in self.kinds]
         positions += [AWAY] * (self.width - len(positions))
-        yield from self._settled(1.0, [(1.0, positions)], [*self.model.counters.values()])
+        yield from self._settled(1.0, [(1.0, positions)], self.first_units)
 
     def _phase_ended(
         self, positions: Sequence[Position], processor: int, serving: Sequence[act.Step]
@@ -852,13 +901,11 @@ class _States:
         (word, number, *pauses), remaining = positions[processor]
         if word == "pause":
             node = self._nodes[number]
-            begun = (*remaining, ("attempt", number, pauses[0] + 1))
             pause = self._numbers[node.back_off] * (2 ** pauses[0] if node.doubling else 1)
-            return 1 / pause, _moved(
-                positions, processor, self._advanced((*begun, self._do(node.visit)))
-            )
+            next_try = self._tried(remaining, number, pauses[0] + 1)
+            return 1 / pause, _moved(positions, processor, next_try)
         node = self._nodes[remaining[-1][1]]
-        abandoned = (("abandon", number, 0), remaining)
+        abandoned = (("quit" if word == "serve" else "abandon", number, 0), remaining)
         return 1 / self._numbers[node.limit[0]], _in_place(positions, processor, [(1.0, abandoned)])
 
     def _abandons(
@@ -880,6 +927,11 @@ class _States:
             [(p, [after, *remaining_positions]) for p, after in self._next_try(remaining)],
         )
 
+    def _may_abandon(self, word: str, remaining: Position) -> bool:
+        """Return whether a processor that waits or is served may abandon its visit."""
+        attempt = self._attempt(remaining) if word in ("line", "serve") else None
+        return attempt is not None and attempt.limit and (word == "line" or attempt.cuts)
+
     def _attempt(self, remaining: Position) -> Any:
         """Return the attempt whose visit a processor waits for; None without one."""
         return (
@@ -889,14 +941,25 @@ class _States:
     def _next_try(self, remaining: Position) -> Outcomes:
         """Return the positions that may follow when an attempt has abandoned its visit."""
         _, number, tries = remaining[-1]
+        if self._nodes[number].breaker is not None:
+            return [(1.0, (("record", number, FAILED), remaining))]
+        return self._after_failure(remaining[:-1], number, tries)
+
+    def _after_failure(self, remaining: Position, number: int, tries: int) -> Outcomes:
+        """Return the positions that may follow a try that has failed."""
         node = self._nodes[number]
-        remaining = remaining[:-1]
-        next_attempt = (*remaining, ("attempt", number, tries + 1), self._do(node.visit))
         if tries >= node.retries:
             return self._advanced((*remaining, self._do(node.otherwise)))
         if node.back_off is None or not self._numbers[node.back_off].any():
-            return self._advanced(next_attempt)
+            return self._tried(remaining, number, tries + 1)
         return [(1.0, (("pause", number, tries), remaining))]
+
+    def _tried(self, remaining: Position, number: int, tries: int) -> Outcomes:
+        """Begin a try of an attempt, which asks its circuit breaker first."""
+        node = self._nodes[number]
+        if node.breaker is not None:
+            return [(1.0, (("consult", number, tries), remaining))]
+        return self._advanced((*remaining, ("attempt", number, tries), self._do(node.visit)))
 
     def _settled(
         self, rate: Any, outcomes: Outcomes, units: Sequence[int], names: tuple[Any, ...] = ()
@@ -1052,17 +1115,32 @@ class _States:
         self, positions: Sequence[Position], processor: int, units: Sequence[int]
     ) -> Happening:
         """End a service: a processor that waits begins its own, and the one that leaves goes on."""
-        (_, number, *_), remaining = positions[processor]
-        name = self._nodes[number].resource
+        (word, number, *_), remaining = positions[processor]
+        onward: Outcomes = [(1.0, (("go", number, 0), remaining))]
+        if word == "quit":
+            onward = self._next_try(remaining)
+        names: tuple[Any, ...] = ()
+        outcomes = list[tuple[Any, Any]]()
+        for p, after in _in_place(positions, processor, onward):
+            names, next_services = self._next_served(positions, after, self._nodes[number].resource)
+            outcomes += [(p * q, outcome) for q, outcome in next_services]
+        return names, units, outcomes
+
+    def _next_served(
+        self, positions: Sequence[Position], after: Sequence[Position], name: str
+    ) -> tuple[tuple[Any, ...], Outcomes]:
+        """Return what happens as the next service begins at a station, and the positions that may
+        follow.
+
+        Parameters
+        ----------
+        positions, after : before and after a processor has left the station
+        name : of the station
+        """
         order = DISCIPLINES[self._resources[name].discipline].order
-        after = [
-            *positions[:processor],
-            (("go", number, 0), remaining),
-            *positions[processor + 1 :],
-        ]
         line = self._waiting(positions, name)
         if not line:
-            return (), units, [(1.0, after)]
+            return (), [(1.0, after)]
         chosen = line if order == RANDOM else line[-1:] if order == REVERSE else line[:1]
         if order == RANK:
             # One that was interrupted came before all of its rank that wait.
@@ -1071,16 +1149,66 @@ class _States:
         for place in chosen:
             (word, step, *phase), behind = positions[place]
             if word == "halt":
-                return (
-                    (),
-                    units,
-                    _in_place(after, place, [(1.0, (("serve", step, *phase), behind))]),
-                )
+                return (), _in_place(after, place, [(1.0, (("serve", step, *phase), behind))])
             begun = self._timed("serve", step, behind)
             outcomes += [
                 (p / len(chosen), outcome) for p, outcome in _in_place(after, place, begun)
             ]
-        return (name,), units, outcomes
+        return (name,), outcomes
+
+    def _consults(
+        self, positions: Sequence[Position], processor: int, units: Sequence[int]
+    ) -> Happening:
+        """Return the positions after a try has asked its circuit breaker, which admits or refuses
+        it.
+        """
+        (_, number, tries), remaining = positions[processor]
+        node = self._nodes[number]
+        name, breaker = node.breaker, self.breakers[node.breaker]
+        state = units[self._counters.index(name)]
+        begun, passed = _trials(breaker, state)
+        if state == OPEN or begun == breaker.trials:
+            onward = self._after_failure(remaining, number, tries)
+            return (name, REFUSED + name), units, _in_place(positions, processor, onward)
+        if state < OPEN:
+            units = self._with_state(units, name, _half_open(breaker, begun + 1, passed))
+        visit = (*remaining, ("attempt", number, (tries, True)), self._do(node.visit))
+        return (name,), units, _in_place(positions, processor, self._advanced(visit))
+
+    def _records(
+        self, positions: Sequence[Position], processor: int, units: Sequence[int]
+    ) -> Happening:
+        """Return the positions after a circuit breaker has counted a try that has ended."""
+        (_, number, outcome), remaining = positions[processor]
+        name = self._nodes[number].breaker
+        (_, _, (tries, counts)), remaining = remaining[-1], remaining[:-1]
+        has_failed = outcome == FAILED
+        onward = self._advanced(remaining)
+        if has_failed:
+            onward = self._after_failure(remaining, number, tries)
+        outcomes = _in_place(positions, processor, onward)
+        if not counts:
+            return (), units, outcomes
+        state = _after_outcome(self.breakers[name], units[self._counters.index(name)], has_failed)
+        if state == OPEN:
+            outcomes = [(p, self._uncounted(after, name)) for p, after in outcomes]
+        return (), self._with_state(units, name, state), outcomes
+
+    def _uncounted(self, positions: Sequence[Position], breaker: str) -> list[Position]:
+        """Return the positions after a circuit breaker has opened: the tries that it has admitted
+        no longer count.
+        """
+
+        def uncounted(element: Any) -> Any:
+            word, number, tries = element
+            guarded = word == "attempt" and self._nodes[number].breaker == breaker
+            return (word, number, (tries[0], False)) if guarded else element
+
+        return [(position, tuple(map(uncounted, remaining))) for position, remaining in positions]
+
+    def _with_state(self, units: Sequence[int], breaker: str, state: int) -> list[int]:
+        place = self._counters.index(breaker)
+        return [*units[:place], state, *units[place + 1 :]]
 
     def _before_others(self, position: Any) -> tuple[int, bool]:
         word, step, *_ = position
@@ -1208,6 +1336,11 @@ class _States:
             ]
             after += [(("go", position[1], 0), behind) for position, behind in woken]
             return (), units, [(1.0, after)]
+        if self.breakers:
+            raise NoAnswerError(
+                "markov-chain takes no circuit breaker beside a barrier with a cost, such as"
+                f" {node.name}; leave the cost out, or ask for simulation"
+            )
         if len(positions) > parties:
             raise NoAnswerError(
                 "markov-chain takes the cost of a barrier, which is constant, only where all"
@@ -1325,6 +1458,8 @@ class _States:
         (word, number, times), remaining = remaining[-1], remaining[:-1]
         if word == "again" and times:
             return self._advanced((*remaining, (word, number, times - 1), ("do", number, 0)))
+        if word == "attempt" and self._nodes[number].breaker is not None:
+            return [(1.0, (("record", number, PASSED), (*remaining, (word, number, times))))]
         if word in ("again", "attempt"):
             return self._advanced(remaining)
         if word == "perhaps":
@@ -1338,8 +1473,8 @@ class _States:
                 return self._timed("delay", number, remaining)
             case act.Then(bodies):
                 return self._advanced((*remaining, *map(self._do, reversed(bodies))))
-            case act.Attempt(visit):
-                return self._advanced((*remaining, ("attempt", number, 0), self._do(visit)))
+            case act.Attempt():
+                return self._tried(remaining, number, 0)
             case act.Repeat(spread=act.GEOMETRIC):
                 return self._perhaps(number, remaining)
             case act.Repeat(count, body):
@@ -1415,6 +1550,34 @@ class _States:
             for lock in self._held(position)
             for kind in ("present", "busy", *["further"] * (self._permits(lock) - 1))
         )
+
+
+def _half_open(breaker: Breaker, begun: int, passed: int) -> int:
+    """Return the number of the state of a half-open circuit breaker, by its trials."""
+    return OPEN - 1 - begun * (breaker.trials + 1) - passed
+
+
+def _trials(breaker: Breaker, state: int) -> tuple[int, int]:
+    """Return the trials that have begun and that have ended well; -1 where there are none."""
+    return divmod(OPEN - 1 - state, breaker.trials + 1) if state < OPEN else (-1, 0)
+
+
+def _after_outcome(breaker: Breaker, state: int, has_failed: bool) -> int:
+    """Return the state of a circuit breaker after a try: closed with its failures in a row, or with
+    how each of the last tries has ended as a number of base 2; open, or half-open.
+    """
+    if state < OPEN:
+        begun, passed = _trials(breaker, state)
+        if has_failed:
+            return OPEN
+        return 0 if passed + 1 == breaker.trials else _half_open(breaker, begun, passed + 1)
+    if breaker.calls == breaker.failures:
+        in_a_row = state + 1 if has_failed else 0
+        return OPEN if in_a_row == breaker.failures else in_a_row
+    outcomes = 2 * state + has_failed
+    # The oldest of them is forgotten with the next.
+    forgotten = outcomes % 2 ** (breaker.calls - 1)
+    return OPEN if outcomes.bit_count() >= breaker.failures else forgotten
 
 
 def _moved(positions: Sequence[Position], processor: int, options: Outcomes) -> Outcomes:

@@ -22,6 +22,7 @@ from slipstick.sim.estimate import Layout, cycles_per_row
 from slipstick.sim.plan.plan import BLOCKS, COUNTER, Op, Plan
 from slipstick.vocabulary import ARRIVAL, DISCIPLINES, RANDOM, REVERSE, SHARED
 from slipstick_compiled.tables import (
+    BREAKER,
     GROUP,
     POOL,
     READY,
@@ -258,6 +259,7 @@ def _state(plan: Plan, traced: int) -> State:
         queue=np.full((run[0].barriers + len(plan.barriers), 2), -1, dtype=np.int64),
         waiting=np.zeros(len(plan.barriers), dtype=np.int64),
         holder=np.zeros(sum(lock.permits for lock in plan.locks), dtype=np.int64),
+        **_breakers(plan),
         rates=np.array([*(rate for station in plan.stations for rate in station.rates), 0.0]),
         **_pools(plan),
         group=_groups(plan, layout),
@@ -281,7 +283,14 @@ def _draw(op: int, *operands: int) -> int:
     """Return the number of the distribution that an instruction draws a value from, or -1."""
     at_first = (Op.DELAY, Op.DRAW_DESTINATION, Op.CHOOSE, Op.BACK_OFF, Op.PATIENCE, Op.PICK)
     first = dict.fromkeys(at_first, 0)
-    place = {**first, Op.SERVE: 1, Op.SET_COUNT: 2, Op.PIPELINE: 1, Op.AWAIT_TURN: 3}.get(Op(op))
+    place = {
+        **first,
+        Op.SERVE: 1,
+        Op.SET_COUNT: 2,
+        Op.PIPELINE: 1,
+        Op.AWAIT_TURN: 3,
+        Op.RECORD: 3,
+    }.get(Op(op))
     return -1 if place is None else operands[place]
 
 
@@ -317,8 +326,24 @@ def _resources(plan: Plan, layout: Layout) -> Rows:
         stations[number].waits = column
     locks["waits"], locks["servers"] = layout.taken, [lock.permits for lock in plan.locks]
     locks["busy"] = [lock.permits if lock.noun == COUNTER else 0 for lock in plan.locks]
+    guards = [lock for lock, plan in zip(locks, plan.locks, strict=True) if plan.rule is not None]
+    for number, guard in enumerate(guards):
+        guard.kind, guard.breaker = StationKind.BREAKER, number
     locks["holders_from"] = np.cumsum(locks["servers"]) - locks["servers"]
     return table
+
+
+def _breakers(plan: Plan) -> dict[str, Any]:
+    """Return the table of circuit breakers, and the outcomes of the last tries at each."""
+    rules = [lock.rule for lock in plan.locks if lock.rule is not None]
+    table: Rows = np.zeros(len(rules), BREAKER)
+    firsts = accumulate((rule.calls for rule in rules), initial=0)
+    for row, rule, first in zip(table, rules, firsts, strict=False):
+        row.failures, row.calls, row.trials, row.first = (
+            *(rule.failures, rule.calls, rule.trials),
+            first,
+        )
+    return {"breaker": table, "outcome": _whole([0] * sum(rule.calls for rule in rules))}
 
 
 def _groups(plan: Plan, layout: Layout) -> Rows:

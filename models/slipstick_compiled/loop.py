@@ -240,6 +240,7 @@ def new_token(s: State, now: float, group: int, customer: int, parent: int, inde
     t.permits = 1
     t.order = 0
     t.patience = -1.0
+    t.cut = 0
     t.weight = 1.0
     if parent >= 0:
         t.destination = s.token[parent].destination
@@ -278,6 +279,81 @@ def write_row(s: State, now: float) -> None:
 
 
 @inlined
+def begin_state(s: State, b: Row, half_open: int) -> None:
+    """Let a circuit breaker admit tries, of which none has counted."""
+    b.state_number += 1
+    b.half_open = half_open
+    b.begun = b.passed = b.place = b.failed = 0
+    for call in range(b.first, b.first + b.calls):
+        s.outcome[call] = 0
+
+
+@inlined
+def end_open_time(s: State, r: Row, now: float) -> None:
+    """Let a circuit breaker whose open time is over admit trials from then on."""
+    b = s.breaker[r.breaker]
+    if r.busy == 0 or now < b.open_until:
+        return
+    open_time = b.open_until - r.changed
+    r.area += r.present * open_time
+    r.use += r.busy * open_time
+    r.changed = b.open_until
+    r.busy = 0
+    begin_state(s, b, 1)
+
+
+@inlined
+def open_breaker(r: Row, b: Row, until: float) -> None:
+    """Let a circuit breaker refuse all tries up to a time."""
+    b.state_number += 1
+    r.busy = 1
+    b.open_until = until
+
+
+@inlined
+def consult(s: State, token: int, code: Row, now: float) -> bool:
+    """Execute CONSULT: ask a circuit breaker to admit a try."""
+    column = s.run[0].tallies + 2 * code[2]
+    s.stats[column] += 1
+    r = s.resource[s.run[0].locks + code[1]]
+    accumulate(s, r, now)
+    b = s.breaker[r.breaker]
+    if r.busy > 0 or (b.half_open != 0 and b.begun == b.trials):
+        s.registers[token, code[3]] = -1
+        s.stats[column + 1] += 1
+        s.token[token].pc = code[4]
+        return True
+    b.begun += b.half_open
+    s.registers[token, code[3]] = b.state_number
+    return True
+
+
+@inlined
+def record(s: State, token: int, code: Row, open_time: float, now: float) -> bool:
+    """Execute RECORD: count a try that has ended, and open or close the circuit breaker after it."""
+    r = s.resource[s.run[0].locks + code[1]]
+    accumulate(s, r, now)
+    b = s.breaker[r.breaker]
+    has_failed = code[3]
+    if s.registers[token, code[2]] != b.state_number:
+        return True
+    if b.half_open != 0:
+        if has_failed != 0:
+            open_breaker(r, b, now + open_time)
+            return True
+        b.passed += 1
+        if b.passed == b.trials:
+            begin_state(s, b, 0)
+        return True
+    b.failed += has_failed - s.outcome[b.first + b.place]
+    s.outcome[b.first + b.place] = has_failed
+    b.place = (b.place + 1) % b.calls
+    if b.failed == b.failures:
+        open_breaker(r, b, now + open_time)
+    return True
+
+
+@inlined
 def accumulate(s: State, r: Row, now: float) -> None:
     """Add the time since the last change to the integrals of a resource: customers present, busy
     servers and, where service is shared, work done for each.
@@ -291,6 +367,9 @@ def accumulate(s: State, r: Row, now: float) -> None:
             while token >= 0:
                 s.token[token].work -= passed * s.token[token].speed
                 token = s.token[token].next
+        elif r.kind == StationKind.BREAKER:
+            end_open_time(s, r, now)
+            passed = now - r.changed
         elif r.rates > 0 and s.queue[r.serving, 0] >= 0:
             s.token[s.queue[r.serving, 0]].work -= passed * pace(s, r)
     r.changed = now
@@ -394,6 +473,20 @@ def begin(s: State, r: Row, token: int, time: float) -> None:
 
 
 @inlined
+def service_time(r: Row, t: Row, work: float, now: float) -> float:
+    """Return how long a service lasts that begins: where the limit of the visit ends it, the time
+    that is left [s].
+    """
+    if t.cuts != 0 and t.patience >= 0.0:
+        time_left: float = t.patience - (now - t.since)
+        if time_left < work:
+            t.cut = 1
+            r.asked -= work - time_left
+            return time_left
+    return work
+
+
+@inlined
 def await_service(s: State, r: Row, token: int, now: float) -> None:
     """Plan when a customer in the queue abandons it; the event is void when its service begins."""
     t = s.token[token]
@@ -440,7 +533,7 @@ def enter(s: State, r: Row, token: int, work: float, now: float) -> None:
         if r.busy < r.servers:
             r.busy += 1
             t.waited = 0.0
-            begin(s, r, token, now + work)
+            begin(s, r, token, now + service_time(r, t, work, now))
         else:
             t.work = work
             if r.at_random:
@@ -525,6 +618,9 @@ def begin_ordered(s: State, r: Row, token: int, now: float) -> None:
     if r.rates > 0:  # planned by `pace_anew`
         return
     t = s.token[token]
+    # Services with a limit are not interrupted, so that one begins once.
+    if t.cuts != 0 and t.patience >= 0.0:
+        t.work = t.requested = service_time(r, t, t.work, now)
     t.finish = now + t.work
     begin(s, r, token, t.finish)
 
@@ -581,8 +677,9 @@ def leave(s: State, token: int, now: float) -> None:
             r.busy -= 1
         else:
             following = take_first(s, r.queue)
-            s.token[following].waited = now - s.token[following].since
-            begin(s, r, following, now + s.token[following].work)
+            f = s.token[following]
+            f.waited = now - f.since
+            begin(s, r, following, now + service_time(r, f, f.work, now))
     elif r.kind == StationKind.SHARED:
         r.progress = t.finish
         if r.in_turn:
@@ -619,6 +716,9 @@ def leave(s: State, token: int, now: float) -> None:
         s.booked[token, t.wait] += t.waited
     s.booked[token, t.label] += (now - t.since) - t.waited
     t.since = now
+    if t.cut != 0:
+        t.cut = 0
+        t.pc = t.elsewhere
 
 
 @inlined
@@ -1509,7 +1609,12 @@ def step(s: State, token: int, now: float) -> bool:
     if op == Op.PATIENCE:
         t.patience = value
         t.elsewhere = code[2]
+        t.cuts = code[3]
         return True
+    if op == Op.CONSULT:
+        return consult(s, token, code, now)
+    if op == Op.RECORD:
+        return record(s, token, code, value, now)
     if op == Op.WEIGHT:
         t.weight = s.counts[code[1]]
         return True

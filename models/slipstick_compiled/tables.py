@@ -14,8 +14,8 @@ READY = 0
 EventKind = IntEnum("EventKind", "DELAYING SERVED AGAIN ABANDONING", start=0)
 """The event that is planned for a token."""
 
-StationKind = IntEnum("StationKind", "FCFS SHARED ORDERED WEIGHTED", start=0)
-"""How a station serves."""
+StationKind = IntEnum("StationKind", "FCFS SHARED ORDERED WEIGHTED BREAKER", start=0)
+"""How a station serves; a circuit breaker is no station."""
 
 GroupKind = IntEnum("GroupKind", "CLOSED OPEN ONCE", start=0)
 """How the customers of a group arrive and leave."""
@@ -42,14 +42,19 @@ def _columns(names: str, times: str = "") -> np.dtype[Any]:
 TOKEN = _columns(
     "pc customer group parent index destination label wait rank left latest before after passed"
     " turn next key order event event_kind station delayed child sibling subheap excludes permits"
-    " elsewhere",
+    " elsewhere cuts cut",
     "since begun waited work requested finish last since_request place patience weight speed",
 )
 
 RESOURCE = _columns(
     "servers kind last_first preempts present busy done queue serving spinning arrived ticket"
-    " rates_from rates in_turn holders_from at_random exclusive stats waits",
+    " rates_from rates in_turn holders_from at_random exclusive stats waits"
+    " breaker",
     "changed area use progress weight asked use_before",
+)
+
+BREAKER = _columns(
+    "failures calls trials first state_number half_open begun passed place failed", "open_until"
 )
 
 POOL = _columns("tasks monitor queues last_first problems first_queue first_problem open problem")
@@ -87,6 +92,8 @@ class State(NamedTuple):
     queue: Ints
     waiting: Ints  # by barrier
     holder: Ints  # tokens that hold each lock, one lock behind the other
+    breaker: Rows
+    outcome: Ints  # of the last tries at each breaker, one breaker behind the other
     rates: Floats  # of stations that have them, one behind the other
     pool: Rows
     problem: Ints  # the first of the roots of each problem, and at the end the number of roots

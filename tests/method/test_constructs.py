@@ -37,6 +37,7 @@ from slipstick.model.steps import NEVER, NOTHING, Activity, Combination, single_
 from slipstick.model.system import (
     POISSON,
     ArrivalPattern,
+    Breaker,
     Lock,
     Model,
     Permits,
@@ -50,8 +51,10 @@ from slipstick.vocabulary import (
     ATTEMPTS,
     BATCHES,
     BOUNDS,
+    BREAKERS,
     BURSTS,
     CONSTRUCTS,
+    CUT_SERVICES,
     EARLY_JOINS,
     FULL_QUEUES,
     GEOMETRIC_COUNT,
@@ -160,6 +163,23 @@ def _turned_away(queue: int | None) -> Model:
     return closed_model(thinks(1.0) >> held, 5, resources={"pool": Permits(2)})
 
 
+def _cut(patience: float | None) -> Model:
+    visit: Activity = served()
+    if patience is not None:
+        late = delay(0.2, name="late", scv=1.0)
+        visit = attempt(visit, patience=patience, limits="visit", retries=1, otherwise=late)
+    return closed_model(thinks(2.0) >> visit, 4)
+
+
+def _guarded(failures: int) -> Model:
+    """Make a pool whose full queue opens a circuit breaker; 9,000 in a row never come."""
+    held = hold("pool", delay(1.0, name="inside", scv=1.0) >> served(0.3))
+    full = delay(0.2, name="full", scv=1.0)
+    tried = attempt(held, queue=1, otherwise=full, breaker="guard")
+    guard = Breaker(failures, Parameter("open", TIME, 2.0), scv=1.0)
+    return closed_model(thinks(1.0) >> tried, 5, resources={"pool": Permits(2), "guard": guard})
+
+
 def _picked(by: str | None, second: float = 0.7) -> Model:
     parts = [service(name, time, scv=1.0) for name, time in (("left", 0.5), ("right", second))]
     chosen = choose((0.5, parts[0]), (0.5, parts[1])) if by is None else pick(*parts, by=by)
@@ -233,6 +253,8 @@ EXAMPLES: Mapping[str, Callable[[], Example]] = {
         _attempted(None),
     ),
     FULL_QUEUES: lambda: Example(_turned_away(1), _turned_away(9), _turned_away(None)),
+    CUT_SERVICES: lambda: Example(_cut(0.7), _cut(1e9), _cut(None)),
+    BREAKERS: lambda: Example(_guarded(2), _guarded(9000), _turned_away(1)),
     INTERRUPTIONS: lambda: Example(
         _ranked(1, "priority-preemptive"), _interrupting("lcfs-pr"), _interrupting("fcfs")
     ),

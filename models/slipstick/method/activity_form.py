@@ -191,9 +191,14 @@ class ActivityForm(CompiledModel):
                 for name, processors in processors_by_group.items()
             },
             think_times=think_times(self.model, values),
-            single_values=self._single_processor.values(values, table.time, table.size)
-            if self._single_processor
-            else {},
+            single_values={
+                **table.further,
+                **(
+                    self._single_processor.values(values, table.time, table.size)
+                    if self._single_processor
+                    else {}
+                ),
+            },
             uses={
                 name: (busy, present, wait) for name, (busy, present, _, wait) in table.uses.items()
             },

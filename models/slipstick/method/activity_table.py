@@ -271,6 +271,7 @@ class ActivityTable:
     uses : of each queue by name: utilization of its servers, number there (of processors, at each),
         visits in a second, and wait of one visit without service [1, 1, 1/s, s] [4, points]
     groups : time of each group's cycle by name, where there are several [s]
+    further : other values by name
     spans : mean time of one execution of each pipeline of the first group by name [s]
     """
 
@@ -280,6 +281,7 @@ class ActivityTable:
     booked: dict[str, Array] = field(default_factory=dict)
     uses: dict[str, Array] = field(default_factory=dict)
     groups: dict[str, Array] = field(default_factory=dict)
+    further: dict[str, Array] = field(default_factory=dict)
     spans: dict[str, Array] = field(default_factory=dict)
     refused: set[int] = field(default_factory=set)
 
@@ -320,6 +322,7 @@ class ActivityTable:
             *self.booked.values(),
             *self.groups.values(),
             *self.uses.values(),
+            *self.further.values(),
         ):
             column[..., list(reasons)] = np.nan
 

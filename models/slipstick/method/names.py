@@ -31,6 +31,7 @@ from slipstick.model.steps import each_once, side_by_side
 from slipstick.model.system import (
     IDLE_PROCESSORS,
     Barrier,
+    Breaker,
     ClosedPopulation,
     Labels,
     Lock,
@@ -219,6 +220,7 @@ _KINDS_OF_MEANS = (
     *("time", "throughput", "response_time", "residence_time", "waiting_time", "time_per_visit"),
     *("utilization", "queue_length", "wait", "loss_probability"),
     *("abandonment", "goodput", "amplification", "within_target"),
+    *("open_share", "refused_share"),
 )
 
 
@@ -411,6 +413,12 @@ def _names_in_simulation(model: Model) -> Iterator[str]:
         for resource_name in attempted_resources
         for value_kind in value_kinds
     )
+    yield from (
+        f"{value_kind}[{resource_name}]"
+        for resource_name, resource in model.resources.items()
+        for value_kind in ("open_share", "refused_share")
+        if isinstance(resource, Breaker)
+    )
     yield from ("fairness", *(f"fairness[{resource_name}]" for resource_name in model.resources))
     yield from (f"share[time,{parameter_name}]" for parameter_name in model.parameters)
 
@@ -455,6 +463,6 @@ def _resources_in_use(model: Model, counts_waiting: bool) -> list[str]:
     waiting_resources = (
         resource_name
         for resource_name, resource in model.resources.items()
-        if not isinstance(resource, Barrier | Semaphores)
+        if not isinstance(resource, Barrier | Semaphores | Breaker)
     )
     return list(dict.fromkeys([*waiting_resources, *model.counters, *visited_resources]))

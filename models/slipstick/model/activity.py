@@ -49,6 +49,7 @@ from slipstick.model.steps import (
     ASKED,
     BY_STATE,
     GIVEN,
+    GUARDED,
     HELD,
     MET,
     NEVER,
@@ -63,6 +64,7 @@ from slipstick.model.steps import (
     ModelPart,
     NumberRange,
     arguments_of,
+    constructs_of,
     each_once,
     fraction,
     python_text,
@@ -72,6 +74,8 @@ from slipstick.model.steps import (
 from slipstick.time_distributions import TimeDistribution
 from slipstick.vocabulary import (
     ATTEMPTS,
+    BREAKERS,
+    CUT_SERVICES,
     EARLY_JOINS,
     FULL_QUEUES,
     GEOMETRIC_COUNT,
@@ -379,20 +383,31 @@ class EarlyReply(Activity):
         return frozenset({REPLIES})
 
 
+LIMITED = {
+    (WAITING := "wait"): "the wait: a service that has begun is not interrupted",
+    (VISIT := "visit"): "the wait and the service: the server is freed, and what it did is lost",
+}
+"""What the timeout or the patience of an attempt limits."""
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class Attempt(Activity):
-    """A visit that is abandoned if it does not begin within a time, and may be tried again.
+    """A visit that is abandoned if it does not begin, or does not end, within a time, and may be
+    tried again.
 
     Parameters
     ----------
     visit : a step at a station, or a hold of a lock or of permits
-    timeout : constant time in the queue after which it is abandoned [s]
+    timeout : constant time after which it is abandoned [s]
     patience : the same as an exponential time, with this mean [s]
+    limits : what these limit, one of `LIMITED`
     retries : how many times it is tried again after the first [1]
     back_off : mean pause before the next try, exponential; none by default [s]
     doubling : each further pause is twice as long in the mean
     otherwise : what is done where the last try is abandoned, too
     queue : how many wait at most: one more is turned away at once; any number by default [1]
+    breaker : circuit breaker that each try asks first, and that counts the failed ones; a try that
+        it refuses fails at once and does not reach the resource
     """
 
     visit: Activity
@@ -403,15 +418,22 @@ class Attempt(Activity):
     doubling: bool = False
     otherwise: Activity = Then(())
     queue: Expr | None = None
+    limits: str = WAITING
+    breaker: str | None = None
 
     made_of: ClassVar[tuple[str, ...]] = (
         *("visit", "timeout", "patience", "back_off", "otherwise"),
         "queue",
     )
     word = "attempt"
-    plain = ("timeout", "patience", "retries", "back_off", "doubling", "otherwise", "queue")
+    named = "breaker"
+    plain = (
+        *("timeout", "patience", "retries", "back_off", "doubling", "otherwise", "queue"),
+        "limits",
+    )
+    special: ClassVar[Mapping[str, str]] = {"breaker": BREAKERS}
     combination = Combination.IN_TURN
-    use = NOTHING
+    use = GUARDED
     variation = ALWAYS
 
     def __post_init__(self) -> None:
@@ -426,6 +448,16 @@ class Attempt(Activity):
             raise ModelError(
                 f"an attempt at {self.resource} has a timeout or a patience, or a queue that may be"
                 " full"
+            )
+        if self.limits not in LIMITED:
+            raise ModelError(
+                f"an attempt at {self.resource} cannot limit {self.limits!r}"
+                + did_you_mean(self.limits, tuple(LIMITED))
+            )
+        if self.cuts and (isinstance(self.visit, Hold) or not time_limits):
+            raise ModelError(
+                f"an attempt at {self.resource} with limits: {VISIT} needs a timeout or a patience,"
+                " and a service at a station, whose server it frees"
             )
         if not 0 <= self.retries <= MOST_RETRIES:
             raise ModelError(
@@ -455,10 +487,17 @@ class Attempt(Activity):
         return None if self.patience is None else (self.patience, 1.0)
 
     @property
+    def cuts(self) -> bool:
+        """Whether the limit of the time ends a service, too."""
+        return self.limits == VISIT
+
+    @property
     def ranges(self) -> tuple[NumberRange, ...]:
         mean_limit = None if self.limit is None else self.limit[0]
         number_by_description = {
-            f"the limit of the wait for {self.resource}": mean_limit,
+            f"the limit of the {self.limits} {'at' if self.cuts else 'for'} {self.resource}": (
+                mean_limit
+            ),
             f"the pause before another try at {self.resource}": self.back_off,
             f"the queue of an attempt at {self.resource}": self.queue,
         }
@@ -474,10 +513,11 @@ class Attempt(Activity):
 
     @property
     def constructs(self) -> frozenset[str]:
-        attempt_constructs = (
-            {ATTEMPTS} if self.limit is not None or self.queue is None else set[str]()
-        )
-        return frozenset(attempt_constructs | ({FULL_QUEUES} if self.queue is not None else set()))
+        of_limit = {CUT_SERVICES if self.cuts else ATTEMPTS}
+        of_queue = {FULL_QUEUES}
+        if self.queue is None:
+            return constructs_of(self) | of_limit
+        return constructs_of(self) | of_queue | (of_limit if self.limit is not None else set())
 
 
 MOST_RETRIES = 1000
@@ -1094,6 +1134,8 @@ def reply(resource: str) -> EarlyReply:
     doubling=FLAG,
     otherwise=optional(ACTIVITY),
     queue=optional(LIKE),
+    limits=TEXT,
+    breaker=optional(TEXT),
 )
 def attempt(
     visit: Activity,
@@ -1105,16 +1147,18 @@ def attempt(
     doubling: bool = False,
     otherwise: Activity | None = None,
     queue: Like | None = None,
+    limits: str = WAITING,
+    breaker: str | None = None,
 ) -> Attempt:
-    """Visit a station, or hold a lock or permits, if that begins in time; else try again or give
-    up.
+    """Visit a station, or hold a lock or permits, if that begins in time, or a service if it ends
+    in time; else try again or give up.
 
     Parameters
     ----------
     visit : a step at a station, or a hold
-    timeout, patience : constant time in the queue, or the mean of an exponential one, after which
-        it is abandoned [s]
-    retries, back_off, doubling, queue : see `Attempt`
+    timeout, patience : constant time, or the mean of an exponential one, after which it is
+        abandoned [s]
+    retries, back_off, doubling, queue, limits, breaker : see `Attempt`
     otherwise : what is done where the last try is abandoned; nothing by default
 
     >>> attempt(service("db", 0.1), timeout=0.5, retries=2, back_off=0.2)
@@ -1138,6 +1182,8 @@ def attempt(
         doubling=doubling,
         otherwise=otherwise_activity,
         queue=queue_limit,
+        limits=limits,
+        breaker=breaker,
         **time_by_key,
     )
 

@@ -88,7 +88,7 @@ ONCE: Final = Number(1.0)
 NEVER, ALWAYS = Number(0.0), Number(1.0)
 """Variation of what is constant, and of what varies at all values [1]."""
 
-NOTHING, SERVED, HELD, MET, ASKED, TAKEN, GIVEN = (
+NOTHING, SERVED, HELD, MET, ASKED, TAKEN, GIVEN, GUARDED = (
     "",
     "service",
     "hold",
@@ -96,10 +96,12 @@ NOTHING, SERVED, HELD, MET, ASKED, TAKEN, GIVEN = (
     "ask",
     "wait",
     "signal",
+    "attempt",
 )
 """What a step does with a resource: nothing; it is served there for its time; it holds the resource
 while its children are executed; it waits there for the others; it executes tasks of a pool with all
-others; it takes a unit of a counter, and waits for one; it gives a unit, and never waits."""
+others; it takes a unit of a counter, and waits for one; it gives a unit, and never waits; a circuit
+breaker admits or refuses it."""
 
 _REQUIRED_NAMES = ("made_of", "executions", "variation", "combination", "use")
 

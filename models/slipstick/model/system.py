@@ -25,6 +25,7 @@ from slipstick.arguments import (
     listed,
     mapped_by_name,
     optional,
+    real,
     row,
     whole,
 )
@@ -77,6 +78,7 @@ from slipstick.model.steps import (
     ACTIVITY,
     ASKED,
     GIVEN,
+    GUARDED,
     HELD,
     MET,
     NEVER,
@@ -125,6 +127,7 @@ USED_BY = {
     MET: "a barrier",
     TAKEN: "semaphores",
     ASKED: "a pool of tasks",
+    GUARDED: "a circuit breaker",
 }
 """The kinds of resources that each kind of step takes."""
 
@@ -735,7 +738,90 @@ class Barrier(ResourceKind):
         return (f"{BARRIER}:{name}",)
 
 
-Resource = Station | Lock | Permits | ReaderWriterLock | Monitor | Semaphores | TaskPool | Barrier
+MOST_CALLS = 10_000
+"""Calls, failures and trials that a circuit breaker counts, at most."""
+
+
+@checked(
+    failures=whole(1, MOST_CALLS),
+    open=LIKE,
+    of=optional(whole(1, MOST_CALLS)),
+    trials=whole(1, MOST_CALLS),
+    scv=real(0),
+)
+@dataclass(frozen=True, slots=True)
+class Breaker(ResourceKind):
+    """A circuit breaker: attempts ask it before each try, and it counts those that fail.
+
+    It is closed at first, and admits all tries. When the last `of` tries have `failures` failed
+    ones among them, it opens: it refuses all tries for a time. Then it is half-open: it admits
+    `trials` tries, and refuses those beyond. If all of them succeed it closes, and counts anew; if
+    one fails it opens again. A try counts only while the breaker is in the state that admitted it.
+
+    Parameters
+    ----------
+    failures : that open it [1]
+    open : mean time that it refuses all tries [s]
+    of : the tries that it looks back at; `failures` by default, so that it opens after so many
+        failures in a row [1]
+    trials : that it admits before it closes again [1]
+    scv : squared coefficient of variation of the time that it is open; constant by default [1]
+
+    Source: Nygard, Release It!, 2007, ch. 5 (circuit breaker).
+
+    >>> Breaker(5, 30.0, of=20).calls
+    20
+    """
+
+    failures: int
+    open: Expr
+    of: int | None = None
+    trials: int = 1
+    scv: float = 0.0
+
+    noun = "a circuit breaker"
+    use = GUARDED
+    capacity = 1
+    plain = ("failures", "open", "of", "trials", "scv")
+    time_words: ClassVar[Mapping[str, str]] = {"open": "the open time of"}
+
+    def __post_init__(self) -> None:
+        if self.failures > self.calls:
+            raise ModelError(
+                f"a circuit breaker cannot find {self.failures} failures among {self.of} calls; let"
+                f" it look back at {self.failures} or more"
+            )
+
+    @property
+    def calls(self) -> int:
+        """The number of tries that it looks back at."""
+        return self.of or self.failures
+
+    @property
+    def time_classes(self) -> Mapping[str, str]:
+        return {"open": ""}  # a setting of the program, which no technology scales
+
+    def ranges(self, name: str) -> Iterator[NumberRange]:
+        yield NumberRange(f"the open time of circuit breaker {name}", self.open, above=True)
+
+    def use_time(self, name: str, processors: Expr, labelled: bool) -> Expr:
+        return zero(TIME)
+
+    def labels(self, name: str, waiting: bool) -> tuple[str, ...]:
+        return ()
+
+
+Resource = (
+    Station
+    | Lock
+    | Permits
+    | ReaderWriterLock
+    | Monitor
+    | Semaphores
+    | TaskPool
+    | Barrier
+    | Breaker
+)
 
 
 def _refuse_unknown_word(noun: str, word: str, allowed_words: Collection[str]) -> None:
@@ -1714,7 +1800,9 @@ class Model:
         resource_in_words = "a processor" if resource is None else resource.noun
         if isinstance(resource, Station):
             discipline = DISCIPLINES[resource.discipline]
+            # Where none waits, a service may still take too long.
             has_queue = discipline.queued and not discipline.preemptive and not resource.rates
+            has_queue |= discipline.delay and node.cuts
             resource_in_words += (
                 " with rates" if resource.rates else f" of the discipline {discipline.name}"
             )

@@ -111,7 +111,7 @@ _SILENT_INNER_KEYS = ("total", "body", "do")
 
 SHARES = (
     *("efficiency", "utilization", "loss_probability", "abandonment", "grain_efficiency"),
-    "within_target",
+    *("within_target", "open_share", "refused_share"),
 )
 """Kinds of values that a reader expects in percent."""
 

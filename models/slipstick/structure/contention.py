@@ -27,6 +27,7 @@ from slipstick.model.activity import WRITE, Pipeline
 from slipstick.model.steps import (
     ASKED,
     GIVEN,
+    GUARDED,
     HELD,
     MET,
     NEVER,
@@ -183,7 +184,7 @@ def _counts_at_waits(
     """Return where a step may wait for something other than a server or a free place, such as a
     unit, a task or a barrier.
     """
-    if node.use in (NOTHING, SERVED, HELD, GIVEN):
+    if node.use in (NOTHING, SERVED, HELD, GIVEN, GUARDED):
         return {}
     # Whether a unit is there when it is asked for depends on the other processors, so that a wait
     # is always possible.

@@ -38,6 +38,7 @@ from slipstick.model.system import (
     MONITOR,
     ArrivalPattern,
     Barrier,
+    Breaker,
     ClosedPopulation,
     Group,
     HeldResource,
@@ -76,7 +77,7 @@ from slipstick.sim.plan.distributions import (
     service_time,
     time_of_distribution,
 )
-from slipstick.sim.plan.plan import COUNTER, Plan, Where
+from slipstick.sim.plan.plan import COUNTER, BreakerRule, Plan, Where
 from slipstick.structure.contention import Saturation
 from slipstick.vocabulary import DISCIPLINES, REPLIES
 
@@ -349,6 +350,9 @@ class Writer:
                 self.builder.permits(
                     resource_name, resource.capacity, NOUNS.get(type(resource), "permits")
                 )
+            elif isinstance(resource, Breaker):
+                rule = BreakerRule(resource.failures, resource.calls, resource.trials)
+                self.builder.breaker(resource_name, rule)
             elif not isinstance(resource, Barrier | Semaphores):
                 raise NoAnswerError(
                     f"simulation has no rule for resources of the kind {type(resource).__name__};"
@@ -636,7 +640,21 @@ class Writer:
             back_off=pause_time,
             doubling=node.doubling,
             queue=None if node.queue is None else self._queue_places(node),
+            cuts_service=node.cuts,
+            breaker=None if node.breaker is None else self._breaker(node.breaker),
         )
+
+    def _breaker(self, name: str) -> tuple[str, ServiceTime]:
+        """Return the name of a circuit breaker and the time for which it opens."""
+        resource = self.model.resources[name]
+        assert isinstance(resource, Breaker)
+        mean_time = self.numbers[resource.open]
+        if not (in_range(mean_time) and mean_time > 0):
+            raise NoAnswerError(
+                f"the open time of circuit breaker {name} comes out as {mean_time!r} s; what is"
+                f" simulated takes {RANGE}, above 0 s"
+            )
+        return name, service_time(mean_time, resource.scv)
 
     def _queue_places(self, node: Attempt) -> int:
         """Return the number of places in the queue of an attempt."""

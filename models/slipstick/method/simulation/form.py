@@ -40,9 +40,9 @@ from slipstick.sim.estimate import (
     weights_of_cycle_time,
     weights_of_time,
 )
-from slipstick.sim.plan.builder import ACCESSES, GIVEN_UP, TRIES
+from slipstick.sim.plan.builder import ACCESSES, CONSULTED, GIVEN_UP, TRIES
 from slipstick.sim.plan.distributions import BurstyTimes, TracedTimes
-from slipstick.sim.plan.plan import COUNTER
+from slipstick.sim.plan.plan import BREAKER, COUNTER
 from slipstick.sim.run import FEWEST_PERIODS, longest_period, simulate
 from slipstick.sim.settings import Simulation
 from slipstick.structure.work import ParallelWork, demands, held_times
@@ -840,6 +840,7 @@ def _resource_estimates(result: Result) -> dict[str, Estimate]:
         lock.name: lock.permits for lock in plan.locks
     }
     counter_names = {lock.name for lock in plan.locks if lock.noun == COUNTER}
+    breaker_names = {lock.name for lock in plan.locks if lock.noun == BREAKER}
     elapsed_weights = layout.column(layout.time)
     estimates = {}
     for resource_name in dict.fromkeys(resource_names):
@@ -860,6 +861,10 @@ def _resource_estimates(result: Result) -> dict[str, Estimate]:
             # What is in use of a counter are the units that are there.
             estimates[f"units[{resource_name}]"] = result.ratio(busy_weights, elapsed_weights)
             waiting_weights = present_weights
+        elif resource_name in breaker_names:
+            # It is in use while it is open; no visit waits there.
+            estimates[f"open_share[{resource_name}]"] = result.ratio(busy_weights, elapsed_weights)
+            continue
         elif servers_by_name[resource_name] < MOST_HOLDERS:
             estimates[f"utilization[{resource_name}]"] = result.ratio(
                 busy_weights, elapsed_weights * servers_by_name[resource_name] * copies_of_resource
@@ -897,7 +902,8 @@ def _access_estimates(result: Result) -> dict[str, Estimate]:
 
 def _attempt_estimates(result: Result) -> dict[str, Estimate]:
     """Estimate, for each resource that attempts visit, the fraction of tries that are abandoned,
-    the tries per attempt, and the rate of attempts that succeed.
+    the tries per attempt, and the rate of attempts that succeed; for each circuit breaker the
+    fraction of tries that it refuses.
     """
     layout = result.layout
     estimates = {}
@@ -922,6 +928,10 @@ def _attempt_estimates(result: Result) -> dict[str, Estimate]:
             success_weights = attempt_weights - given_up_weights
             elapsed_weights = layout.column(layout.time)
             estimates[f"goodput[{resource_name}]"] = result.ratio(success_weights, elapsed_weights)
+        if tally_kind == CONSULTED:
+            estimates[f"refused_share[{resource_name}]"] = result.ratio(
+                abandonment_weights, try_weights
+            )
     return estimates
 
 

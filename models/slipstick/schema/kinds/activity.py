@@ -432,16 +432,21 @@ class HoldSpec(CopiesSpec):
 
 
 class AttemptSpec(ItemSpec):
-    """A visit that is abandoned if it has not begun within a time."""
+    """A visit that is abandoned if it has not begun, or not ended, within a time."""
 
     attempt: list[Item] = Field(
         description="a service at a station, or a hold of a lock or of permits", min_length=1
     )
     timeout: TimeOrFormula | None = Field(
-        None, description="constant time in the queue after which it is abandoned"
+        None, description="constant time after which it is abandoned"
     )
     patience: TimeOrFormula | None = Field(
-        None, description="mean of an exponential time in the queue after which it is abandoned"
+        None, description="mean of an exponential time after which it is abandoned"
+    )
+    limits: Annotated[str, one_of(activities.LIMITED)] = Field(
+        activities.WAITING,
+        description="what these limit: "
+        + "; ".join(f"{name}, {title}" for name, title in activities.LIMITED.items()),
     )
     retries: int = Field(
         0,
@@ -459,12 +464,19 @@ class AttemptSpec(ItemSpec):
     queue: CountFormula | None = Field(
         None, description="how many wait at most; one more is turned away at once"
     )
+    breaker: Name | None = Field(
+        None,
+        description=(
+            "circuit breaker that each try asks first, and that counts the failed ones; a try that"
+            " it refuses fails at once"
+        ),
+    )
 
     key = "attempt"
     node = activities.Attempt
     use = "for a visit with a limit of its wait or its queue"
     example = "{attempt: [{service: bus, time: 1 ms}], timeout: 5 ms, retries: 2}"
-    alike = ("timeout", "patience", "retries", "queue")
+    alike = ("timeout", "patience", "retries", "queue", "breaker")
 
     make = staticmethod(activities.Attempt)
 
@@ -1382,6 +1394,39 @@ class BarrierSpec(ResourceSpec):
     node = system.Barrier
 
 
+CallNumber = Annotated[int, Field(ge=1, le=system.MOST_CALLS)]
+
+
+class BreakerSpec(ResourceSpec):
+    """A circuit breaker, which attempts ask before each try: after failures it refuses all tries
+    for a time, then admits a few trials, and closes if these succeed.
+    """
+
+    breaker: CallNumber = Field(
+        description="failures that open it: in a row, or among the last calls that `of` says"
+    )
+    open: TimeOrFormula = Field(description="mean time for which it refuses all tries")
+    of: CallNumber | None = Field(
+        None, description="tries that it looks back at; by default as many as failures open it"
+    )
+    trials: CallNumber = Field(
+        1, description="tries that it then admits; if all succeed it closes, if one fails it opens"
+    )
+    scv: Count | None = Field(
+        None,
+        description="squared coefficient of variation of the open time; 0, constant, by default",
+    )
+
+    key = "breaker"
+    node = system.Breaker
+
+    def build(self, quantity_reader: QuantityReader, loc: Loc) -> system.Resource:
+        spec_without_scv = self.model_copy(update={"scv": None})
+        fields_by_name = _fields_of_node(self, quantity_reader.keys(spec_without_scv, loc))
+        scv = 0.0 if self.scv is None else self.scv.value
+        return system.Breaker(**{**fields_by_name, "scv": scv})
+
+
 _OWN_RESOURCES: dict[str, type[ResourceSpec]] = {
     resource_spec.key: resource_spec
     for resource_spec in (
@@ -1394,7 +1439,7 @@ _OWN_RESOURCES: dict[str, type[ResourceSpec]] = {
             BufferSpec,
             TaskPoolSpec,
         ),
-        *(BarrierSpec, StationSpec),
+        *(BarrierSpec, BreakerSpec, StationSpec),
     )
 }
 

@@ -113,10 +113,17 @@ class ClassSpec(MembersSpec):
 class QueueSpec(Spec):
     """One station."""
 
-    hints: ClassVar[Mapping[str, str]] = dict.fromkeys(
-        ("delay", "think_time", "time"),
-        "a station without a queue is {discipline: is, service: {CLASS: TIME}}",
-    )
+    hints: ClassVar[Mapping[str, str]] = {
+        **dict.fromkeys(
+            ("delay", "think_time", "time"),
+            "a station without a queue is {discipline: is, service: {CLASS: TIME}}",
+        ),
+        **dict.fromkeys(
+            ("breaker", "limits", "retries"),
+            "networks have no circuit breakers, retries and services that are given up; write an"
+            " activity, whose step attempt has them",
+        ),
+    }
     keyed_by: ClassVar[str] = "CLASS"
 
     discipline: Annotated[str, known_word(DISCIPLINES)] = Field(

@@ -35,6 +35,7 @@ class Token:
         and the planned end
     patience, elsewhere : at a station, how long a queue is waited in (-1: without a limit) [s], and
         the instruction after that
+    cuts, cut : the patience limits the service, too, and ends the one under way
     weight, speed : at a shared station; the speed only where each customer has its own [1]
     cause : the customer that ended the wait
     since_request, excludes, permits : at a lock, time of the request [s], whether no other may hold
@@ -72,6 +73,8 @@ class Token:
     weight: float = 1.0
     speed: float = 1.0
     elsewhere: int = 0
+    cuts: int = 0
+    cut: bool = False
     cause: int | None = None
     since_request: float = 0.0
     excludes: bool = False

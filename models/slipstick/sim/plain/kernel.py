@@ -28,8 +28,10 @@ from slipstick.sim.plain.event_loop import Action, EventLoop, LogTime, ObserveRe
 from slipstick.sim.plain.stations import (
     NEVER_WAITED,
     QueueStatistics,
+    SimulatedBreaker,
     SimulatedLock,
     SimulatedPool,
+    make_lock,
     make_station,
     put_in_order,
 )
@@ -93,7 +95,7 @@ class Kernel(EventLoop):
         self.free_tokens: list[list[Token]] = [[] for _ in plan.groups]
         self.draws = [self._draw_values(draw, seed, replication) for draw in range(len(plan.draws))]
         self.stations = [make_station(self, station) for station in plan.stations]
-        self.locks = [SimulatedLock(self, lock) for lock in plan.locks]
+        self.locks = [make_lock(self, lock) for lock in plan.locks]
         self.resources: list[QueueStatistics] = [*self.stations, *self.locks]
         self.task_pools = [SimulatedPool(pool, self.locks) for pool in plan.pools]
         self.barriers: list[list[Token]] = [[] for _ in plan.barriers]
@@ -107,7 +109,7 @@ class Kernel(EventLoop):
             # passed on; -1 finds the None at the end.
             "place_draw": [None, *self.draws],
             **dict.fromkeys(("rounds", "first_pause", "longest_pause"), plan.counts),
-            **dict.fromkeys(("lock", "counter"), self.locks),
+            **dict.fromkeys(("lock", "counter", "breaker"), self.locks),
             **{name: [*self.locks, None] for name in ("monitor", "notifying_lock", "taken_lock")},
             "passed_lock": [None, *self.locks],
             "waiting_tokens": self.barriers,
@@ -270,10 +272,48 @@ class Kernel(EventLoop):
         self.stations[station_number].enter(token, next(draw), now)
         return False
 
-    def patience(self, draw: Draws, abandonment_instruction: int, token: Token, now: float) -> bool:
-        """Set the patience of the customer in the queue of its next visit."""
+    def patience(
+        self,
+        draw: Draws,
+        abandonment_instruction: int,
+        cuts_service: int,
+        token: Token,
+        now: float,
+    ) -> bool:
+        """Set the patience of the customer in the queue of its next visit, or in all of it."""
         token.patience = next(draw)
         token.elsewhere = abandonment_instruction
+        token.cuts = cuts_service
+        return True
+
+    def consult(
+        self,
+        breaker: SimulatedBreaker,
+        tally: int,
+        register: int,
+        refusal_instruction: int,
+        token: Token,
+        now: float,
+    ) -> bool:
+        """Ask a circuit breaker to admit a try, and note the state that admits it."""
+        self.tried[tally] += 1
+        token.registers[register] = state_number = breaker.admit(now)
+        if state_number < 0:
+            self.refused[tally] += 1
+            token.pc = refusal_instruction
+        return True
+
+    def record(
+        self,
+        breaker: SimulatedBreaker,
+        register: int,
+        has_failed: int,
+        draw: Draws,
+        token: Token,
+        now: float,
+    ) -> bool:
+        """Tell a circuit breaker how a try has ended that it admitted."""
+        breaker.record(token.registers[register], has_failed, next(draw), now)
         return True
 
     def weight(self, weight_index: int, token: Token, now: float) -> bool:

@@ -12,7 +12,7 @@ from collections import deque
 from heapq import heappop, heappush
 
 from slipstick.sim.plain.event_loop import EventLoop, Token
-from slipstick.sim.plan.plan import COUNTER, LockPlan, PoolPlan, StationPlan
+from slipstick.sim.plan.plan import COUNTER, BreakerRule, LockPlan, PoolPlan, StationPlan
 from slipstick.vocabulary import ARRIVAL, DISCIPLINES, RANDOM, REVERSE, SHARED
 
 NEVER_WAITED = 1e-9
@@ -111,6 +111,25 @@ class SimulatedStation(PatientQueue):
             self.use_before = self.use
         self.work_asked += work
 
+    def service_time(self, token: Token, work: float, now: float) -> float:
+        """Return how long a service lasts that begins: where the limit of the visit ends it, the
+        time that is left [s].
+        """
+        if token.cuts and token.patience >= 0:
+            time_left = token.patience - (now - token.since)
+            if time_left < work:
+                token.cut = True
+                self.work_asked -= work - time_left
+                return time_left
+        return work
+
+    def end_visit(self, token: Token, now: float) -> bool:
+        """End a visit; where its limit has ended the service, the customer goes on elsewhere."""
+        if token.cut:
+            token.cut = False
+            token.pc = token.elsewhere
+        return self.event_loop.served(token, now)
+
     def work_per_server(self, now: float) -> float:
         """Return the work of those present that is left, for each server [s]."""
         if not self.present:
@@ -140,9 +159,10 @@ class Fcfs(SimulatedStation):
         if self.busy < self.servers:
             self.busy += 1
             token.waited = 0.0
+            end_time = now + self.service_time(token, work, now)
             token.patience = -1.0
             heappush(
-                self.event_loop.heap, (now + work, self.event_loop.order(), self.leave_later, token)
+                self.event_loop.heap, (end_time, self.event_loop.order(), self.leave_later, token)
             )
         else:
             token.work = work
@@ -164,16 +184,17 @@ class Fcfs(SimulatedStation):
             next_token = self.queue.popleft()
             next_token.waited = now - next_token.since
             next_token.cause = token.customer
+            end_time = now + self.service_time(next_token, next_token.work, now)
             if next_token.patience >= 0:
                 next_token.patience = -1.0
                 next_token.event_cell[0] = None
             heappush(
                 self.event_loop.heap,
-                (now + next_token.work, self.event_loop.order(), self.leave_later, next_token),
+                (end_time, self.event_loop.order(), self.leave_later, next_token),
             )
         else:
             self.busy -= 1
-        return self.event_loop.served(token, now)
+        return self.end_visit(token, now)
 
 
 class Ordered(SimulatedStation):
@@ -232,6 +253,9 @@ class Ordered(SimulatedStation):
         # The event_cell is still that of the planned abandonment, which the service prevents.
         if token.patience >= 0 and token.delayed:
             token.event_cell[0] = None
+        # Services with a limit are not interrupted, so that one begins once.
+        if token.cuts and token.patience >= 0:
+            token.work = token.requested = self.service_time(token, token.work, now)
         token.patience = -1.0
         self.serving.append(token)
         self._plan_end(token, now)
@@ -278,7 +302,7 @@ class Ordered(SimulatedStation):
         else:
             self.busy -= 1
         token.waited = self._waiting_time(token, now)
-        return self.event_loop.served(token, now)
+        return self.end_visit(token, now)
 
 
 class Paced(Ordered):
@@ -733,6 +757,97 @@ class SimulatedLock(PatientQueue):
             return
         while self.spinning:
             self.event_loop.wake(self.spinning.popleft(), now)
+
+
+class SimulatedBreaker(SimulatedLock):
+    """A circuit breaker, which admits the tries of visits and counts those that fail. It is busy
+    while it is open.
+
+    Attributes
+    ----------
+    rule : when it opens and closes
+    state_number : of the states so far; a try counts in the one that admitted it
+    open_until : the time at which it admits tries again
+    half_open : it admits trials
+    begun, passed : trials admitted and ended well, since it was open
+    outcomes, place, failed : 1 for each failed one of the last tries, where the next goes, and
+        their sum
+    """
+
+    __slots__ = (
+        "begun",
+        "failed",
+        "half_open",
+        "open_until",
+        "outcomes",
+        "passed",
+        "place",
+        "rule",
+        "state_number",
+    )
+
+    def __init__(self, event_loop: EventLoop, plan: LockPlan, rule: BreakerRule) -> None:
+        super().__init__(event_loop, plan)
+        self.rule = rule
+        self.state_number = -1
+        self.open_until = 0.0
+        self.outcomes: list[int] = []
+        self._begin_state()
+
+    def _begin_state(self, half_open: bool = False) -> None:
+        """Begin to admit tries, of which none has counted."""
+        self.state_number += 1
+        self.half_open = half_open
+        self.begun = self.passed = self.place = self.failed = 0
+        self.outcomes = [0] * self.rule.calls
+
+    def _open(self, until: float) -> None:
+        self.state_number += 1
+        self.busy = 1
+        self.open_until = until
+
+    def accumulate(self, now: float) -> None:
+        """Extend the integrals up to the present time; where it was open, up to the end of that
+        first.
+        """
+        if self.busy and now >= self.open_until:
+            super().accumulate(self.open_until)
+            self.busy = 0
+            self._begin_state(half_open=True)
+        super().accumulate(now)
+
+    def admit(self, now: float) -> int:
+        """Return the number of the state that admits a try; -1 if it is refused."""
+        self.accumulate(now)
+        if self.busy or (self.half_open and self.begun == self.rule.trials):
+            return -1
+        self.begun += self.half_open
+        return self.state_number
+
+    def record(self, state_number: int, has_failed: int, open_time: float, now: float) -> None:
+        """Count a try that has ended, and open or close after it."""
+        self.accumulate(now)
+        if state_number != self.state_number:
+            return
+        if self.half_open:
+            self.passed += not has_failed
+            if has_failed:
+                self._open(now + open_time)
+            elif self.passed == self.rule.trials:
+                self._begin_state()
+            return
+        self.failed += has_failed - self.outcomes[self.place]
+        self.outcomes[self.place] = has_failed
+        self.place = (self.place + 1) % self.rule.calls
+        if self.failed == self.rule.failures:
+            self._open(now + open_time)
+
+
+def make_lock(event_loop: EventLoop, plan: LockPlan) -> SimulatedLock:
+    """Make what tokens hold, wait for or ask."""
+    if plan.rule is not None:
+        return SimulatedBreaker(event_loop, plan, plan.rule)
+    return SimulatedLock(event_loop, plan)
 
 
 class SimulatedPool:

@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from itertools import accumulate
 
 from slipstick.errors import ModelError, NoAnswerError, did_you_mean, look_up
 from slipstick.sim.plan.distributions import DistributedTime, ServiceTime, Times
 from slipstick.sim.plan.plan import (
+    BREAKER,
     COUNTER,
     OPERANDS,
+    BreakerRule,
     CustomerGroup,
     Draw,
     LockPlan,
@@ -36,9 +38,10 @@ word of its own."""
 ACCESSES = "accesses"
 """Begins the name of the tally of the accesses of a lock; the name of the lock ends it."""
 
-TRIES, GIVEN_UP, PRESENT = "tries", "attempts", "present"
+TRIES, GIVEN_UP, PRESENT, CONSULTED = "tries", "attempts", "present", "consulted"
 """Begin the names of the tallies of tries to visit a resource, with those abandoned, of attempts of
-several tries, with those that were given up, and of tries that looked at a full queue."""
+several tries, with those that were given up, of tries that looked at a full queue, and of tries that
+asked a circuit breaker."""
 
 MOST_WEIGHT = 1e6
 """Largest ratio of the weights of two visits to a shared server [1]. The simulator adds up the
@@ -188,6 +191,11 @@ class Builder:
             LockImplementation(),
         )
 
+    def breaker(self, breaker_name: str, rule: BreakerRule) -> None:
+        """Add a circuit breaker."""
+        plan = LockPlan(breaker_name, noun=BREAKER, rule=rule)
+        self._locks[breaker_name] = (len(self._locks), plan, LockImplementation())
+
     def pool(
         self,
         pool_name: str,
@@ -331,11 +339,13 @@ class Builder:
         if capacity:
             self._open_targets.append((self._code[instruction], 4, otherwise))
 
-    def patience(self, time: ServiceTime, otherwise: str, stream: str) -> None:
-        """Write the instruction that limits the waiting time of the next visit; a customer that
-        abandons the queue goes on at the mark `otherwise`.
+    def patience(
+        self, time: ServiceTime, otherwise: str, stream: str, cuts_service: bool = False
+    ) -> None:
+        """Write the instruction that limits the waiting time of the next visit, or also its
+        service; a customer that abandons it goes on at the mark `otherwise`.
         """
-        instruction = self.emit(Op.PATIENCE, self.draw(stream, time), -1)
+        instruction = self.emit(Op.PATIENCE, self.draw(stream, time), -1, cuts_service)
         self._open_targets.append((self._code[instruction], 2, otherwise))
 
     def enter(self, permits: str, label: str) -> None:
@@ -509,9 +519,11 @@ class Builder:
         back_off: ServiceTime | None = None,
         doubling: bool = False,
         queue: int | None = None,
+        cuts_service: bool = False,
+        breaker: tuple[str, ServiceTime] | None = None,
     ) -> None:
-        """Write a visit to a station or a hold of a lock that is tried again if it does not begin
-        within a limit.
+        """Write a visit to a station or a hold of a lock that is tried again if it does not begin,
+        or not end, within a limit.
 
         Tallies count the tries, those abandoned apart, and the attempts, those given up apart.
 
@@ -525,19 +537,25 @@ class Builder:
         back_off : pause between two tries, at first
         doubling : each further pause is twice as long
         queue : how many wait at most; None: any number
+        cuts_service : the limit ends a service, too
+        breaker : asked before each try, with the time for which it opens; None without one
         """
         tries_tally = f"{TRIES}:{resource_name}"
         attempts_tally = f"{GIVEN_UP}:{resource_name}"
         # The number makes the name of the mark unique.
         back_off_label = f"back-off:{resource_name}"
         late_mark = f"attempt at {self.next_instruction} is late"
+        refused_mark = f"attempt at {self.next_instruction} is refused"
         with (
             self._reserved_register() as retry_register,
             self._reserved_register() as pause_register,
+            self._reserved_register() if breaker else nullcontext(-1) as state_register,
         ):
             self.emit(Op.SET_COUNT, retry_register, *self._count_operands(retries, ""))
             self.emit(Op.SET_COUNT, pause_register, *self._count_operands(0, ""))
             first_instruction = self.next_instruction
+            if breaker is not None:
+                self._consult(breaker[0], state_register, refused_mark)
             if queue is not None:
                 resource_number, place_count = self._resource_and_servers(resource_name)
                 full_tally = self._tally_number(f"{PRESENT}:{resource_name}")
@@ -546,13 +564,19 @@ class Builder:
                 )
                 self._open_targets.append((self._code[admit_instruction], 4, late_mark))
             if limit is not None:
-                self.patience(limit, late_mark, f"attempt {number} at {resource_name}")
+                stream = f"attempt {number} at {resource_name}"
+                self.patience(limit, late_mark, stream, cuts_service)
             visit()
+            if breaker is not None:
+                self._record(breaker, state_register, has_failed=False)
             self._write_tally(tries_tally)
             self._write_tally(attempts_tally)
             jump_to_end = self.emit(Op.JUMP, -1)
             self.mark(late_mark)
             self._write_tally(tries_tally, is_refused=True)
+            if breaker is not None:
+                self._record(breaker, state_register, has_failed=True)
+            self.mark(refused_mark)
             retry_loop = self.emit(Op.LOOP, retry_register, -1)
             if back_off is not None:
                 # Of mean 1, because the instruction multiplies it by a pause that may double.
@@ -571,6 +595,30 @@ class Builder:
             self._write_tally(attempts_tally, is_refused=True)
             otherwise()
             self.patch(jump_to_end, 0)
+
+    def _consult(self, breaker_name: str, state_register: int, refused_mark: str) -> None:
+        """Write the instruction that asks a circuit breaker before a try."""
+        instruction = self.emit(
+            Op.CONSULT,
+            self._lock_row(breaker_name)[0],
+            self._tally_number(f"{CONSULTED}:{breaker_name}"),
+            state_register,
+            -1,
+        )
+        self._open_targets.append((self._code[instruction], 4, refused_mark))
+
+    def _record(
+        self, breaker: tuple[str, ServiceTime], state_register: int, has_failed: bool
+    ) -> None:
+        """Write the instruction that tells a circuit breaker how a try has ended."""
+        name, open_time = breaker
+        # Only a failure opens it, so that no other draws a time.
+        draw_number = (
+            self.draw(f"open time of {name}", open_time)
+            if has_failed
+            else self.draw("whole", _CONSTANT_HALF)
+        )
+        self.emit(Op.RECORD, self._lock_row(name)[0], state_register, has_failed, draw_number)
 
     def _resource_and_servers(self, resource_name: str) -> tuple[int, int]:
         """Return the number of a resource, stations numbered before locks, and its number of

@@ -21,13 +21,14 @@ from slipstick.vocabulary import MOST_HOLDERS, SIMULATED_DISCIPLINES
 # Each instruction has a row of equal length, as the compiled kernel reads it.
 OPERANDS = 7
 
-COUNTER = "counter"
+COUNTER, BREAKER = "counter", "circuit breaker"
 WAITS = {
     "lock": "lock",
     "reader-writer lock": "lock",
     "permits": "wait",
     "monitor": "entry",
     COUNTER: "wait",
+    BREAKER: "refusal",
 }
 """Kinds of resources that tokens wait for, as messages call them, and the word before their
 names in the account.
@@ -99,8 +100,8 @@ class Op(IntEnum):
     NEXT_PART = 32
     # pool, register, part, entry, label if a task ends a wait: add the task, begin the next part
     ADD_TASK = 33
-    # draw, target: where to go on if the service of the visit that follows has not begun after that
-    # time
+    # draw, target, 1 if a service is cut: where to go on if the service of the visit that follows has
+    # not begun, or not ended, after that time
     PATIENCE = 34
     # first instruction of a token that goes on beside this one, lock that it holds from now on (or
     # -1)
@@ -113,6 +114,10 @@ class Op(IntEnum):
     # forks between this token and the one that executes the body of the hold: let the processor of
     # the hold go on
     REPLY = 39
+    # breaker, tally, register for the state that admits the try, target of a try that is refused
+    CONSULT = 40
+    # breaker, register, 1 if the try has failed, draw of the time for which the breaker may open
+    RECORD = 41
 
 
 class PickRule(IntEnum):
@@ -186,6 +191,22 @@ class StationPlan:
 
 
 @dataclass(frozen=True, slots=True)
+class BreakerRule:
+    """When a circuit breaker opens and closes.
+
+    Parameters
+    ----------
+    failures : failed tries that open it [1]
+    calls : tries that it looks back at [1]
+    trials : tries that it admits after it was open, before it closes [1]
+    """
+
+    failures: int
+    calls: int
+    trials: int
+
+
+@dataclass(frozen=True, slots=True)
 class LockPlan:
     """A resource that is held over several instructions by a limited number of tokens at a time.
 
@@ -195,11 +216,13 @@ class LockPlan:
     permits : tokens that may hold it at the same time; of a lock 1; of a counter the units at the
         start [1]
     noun : what messages call it, one of `WAITS`
+    rule : of a circuit breaker; `busy` is then 1 while it is open
     """
 
     name: str
     permits: int = 1
     noun: str = "lock"
+    rule: BreakerRule | None = None
 
     def __post_init__(self) -> None:
         if not (self.noun != COUNTER) <= self.permits <= MOST_HOLDERS:

@@ -1,0 +1,288 @@
+"""Circuit breakers and services that are given up: by the chain, by both kernels of the simulator,
+and by sums over renewals, birth and death, and sequences of outcomes that share no code with them.
+"""
+
+from __future__ import annotations
+
+from itertools import product
+from math import exp, prod
+
+import numpy as np
+import pytest
+
+from slipstick import Answer, Simulation, solve
+from slipstick.errors import NoAnswerError
+from slipstick.expression.nodes import RATE, TIME, Parameter
+from slipstick.method.simulation.flatten import flatten
+from slipstick.model.activity import attempt, delay, hold, service
+from slipstick.model.steps import Activity
+from slipstick.model.system import (
+    Breaker,
+    Model,
+    Permits,
+    Resource,
+    Station,
+    closed_model,
+    grouped_model,
+    open_model,
+)
+from tests.sim.test_same import check_same
+
+SETTINGS = Simulation(seed=11, events=250_000, precision=1e-9)
+THINK, SERVICE, PATIENCE, OPEN = 2.0, 1.0, 0.5, 3.0
+FAILS = SERVICE / (SERVICE + PATIENCE)
+"""Probability that an exponential service outlasts an exponential patience."""
+
+
+def thinks(time: float = THINK) -> Activity:
+    return delay(time, name="think", scv=1.0)
+
+
+def guard(failures: int, of: int | None = None, trials: int = 1, scv: float = 1.0) -> Breaker:
+    return Breaker(failures, Parameter("open", TIME, OPEN), of, trials, scv)
+
+
+def alone(breaker: Breaker | None, patience: float = PATIENCE) -> Model:
+    """Make a model of one customer, whose calls fail independently of each other."""
+    call = attempt(
+        service("far", SERVICE, scv=1.0),
+        patience=patience,
+        limits="visit",
+        breaker=breaker and "guard",
+    )
+    resources: dict[str, Resource] = {"far": Station(1, "is")}
+    if breaker is not None:
+        resources["guard"] = breaker
+    return closed_model(thinks() >> call, 1, resources=resources)
+
+
+def calls_until_open(failures: int, of: int, fails: float) -> float:
+    """Compute the mean number of calls until so many of the last ones have failed, from the linear
+    equations over how each of them has ended.
+    """
+    windows = [each for each in product((0, 1), repeat=of) if sum(each) < failures]
+    place = {window: index for index, window in enumerate(windows)}
+    left = np.eye(len(windows))
+    for window, index in place.items():
+        for outcome, chance in ((1, fails), (0, 1 - fails)):
+            if (following := (*window[1:], outcome)) in place:
+                left[index, place[following]] -= chance
+    return float(np.linalg.solve(left, np.ones(len(windows)))[place[(0,) * of]])
+
+
+def shares_by_renewal(failures: int, of: int, trials: int) -> dict[str, float]:
+    """Compute the values of one customer whose breaker opens for an exponential time, from one
+    closing to the next.
+    """
+    visit = SERVICE * PATIENCE / (SERVICE + PATIENCE)
+    passes = 1 - FAILS
+    closed_calls = calls_until_open(failures, of, FAILS)
+    openings = 1 / passes**trials
+    # A trial follows while all before it have passed.
+    trial_calls = openings * sum(passes**trial for trial in range(trials))
+    refused_calls = openings * OPEN / THINK
+    admitted_calls = closed_calls + trial_calls
+    duration = admitted_calls * (THINK + visit) + refused_calls * THINK
+    calls = admitted_calls + refused_calls
+    return {
+        "open_share[guard]": openings * OPEN / duration,
+        "refused_share[guard]": refused_calls / calls,
+        "time": duration / calls,
+    }
+
+
+@pytest.mark.parametrize(
+    ("failures", "of", "trials"), [(1, 1, 1), (3, 3, 1), (2, 4, 2), (3, 5, 1), (2, 2, 4)]
+)
+def test_one_customer_has_the_shares_of_a_renewal(failures: int, of: int, trials: int) -> None:
+    model = alone(guard(failures, of, trials))
+    chain, simulated = solve(model), solve(model, method="simulation", simulation=SETTINGS)
+    assert chain.method == "markov-chain"
+    assert chain.exact
+    for name, share in shares_by_renewal(failures, of, trials).items():
+        assert chain[name] == pytest.approx(share, rel=1e-9), name
+        assert_near(simulated, name, share)
+
+
+def assert_near(simulated: Answer, name: str, truth: float) -> None:
+    """Check an estimate, which without an interval may be 3 % off."""
+    value = simulated.values[name]
+    assert value.value is not None, name
+    reach = 4 * (value.high - value.value) if value.high is not None else 0.03 * abs(truth)
+    assert abs(value.value - truth) <= reach + 1e-9, f"{name}: {truth} and {value}"
+
+
+def test_a_constant_open_time_has_the_shares_of_a_renewal_too() -> None:
+    simulated = solve(alone(guard(3, scv=0.0)), method="simulation", simulation=SETTINGS)
+    for name, share in shares_by_renewal(3, 3, 1).items():
+        assert_near(simulated, name, share)
+
+
+def crowded(breaker: Breaker, kind: str) -> Model:
+    """Make a model of four customers that fail together, because they wait for each other."""
+    visit: Activity = service("disk", SERVICE, scv=1.0)
+    if kind == "hold":
+        visit = hold("pool", delay(0.4, name="inside", scv=1.0) >> service("disk", 0.6, scv=1.0))
+    tried = attempt(
+        visit,
+        patience=0.8,
+        limits="visit" if kind == "cut" else "wait",
+        queue=1 if kind == "full" else None,
+        retries=1,
+        back_off=0.5,
+        breaker="guard",
+        otherwise=delay(0.3, name="instead", scv=1.0),
+    )
+    return closed_model(
+        thinks(1.0) >> tried, 4, resources={"guard": breaker, "pool": Permits(1), "disk": Station()}
+    )
+
+
+BREAKERS = {
+    "in a row": guard(2),
+    "of the last": guard(2, 5),
+    "trials": guard(1, 1, 2),
+    "trials and last": guard(3, 4, 3),
+}
+
+
+@pytest.mark.parametrize("kind", ["wait", "cut", "hold", "full"])
+@pytest.mark.parametrize("name", BREAKERS)
+def test_the_chain_of_several_customers_equals_simulation(name: str, kind: str) -> None:
+    model = crowded(BREAKERS[name], kind)
+    chain = solve(model, method="markov-chain")
+    simulated = solve(model, method="simulation", simulation=SETTINGS)
+    for value in chain.values:
+        if value in simulated.values and not value.startswith("share["):
+            truth = chain[value]
+            assert truth is not None
+            assert_near(simulated, value, truth)
+
+
+@pytest.mark.parametrize("method", ["markov-chain", "simulation"])
+def test_a_breaker_that_never_opens_changes_nothing(method: str) -> None:
+    settings = Simulation(seed=3, events=20_000, precision=1e-9)
+    never, without = (
+        solve(alone(breaker), method=method, simulation=settings) for breaker in (guard(9000), None)
+    )
+    assert never["refused_share[guard]"] == pytest.approx(0, abs=1e-12)
+    assert never["open_share[guard]"] == pytest.approx(0, abs=1e-12)
+    for name, value in without.values.items():
+        assert never[name] == pytest.approx(value.value, rel=1e-9), name
+
+
+def test_a_breaker_is_shared_by_all_that_name_it() -> None:
+    """Calls of a second group fail always, and are the only ones: they open it for all."""
+    good = attempt(service("far", 0.1, scv=1.0), patience=1e6, limits="visit", breaker="guard")
+    bad = attempt(service("lost", 1e6, scv=1.0), patience=0.1, limits="visit", breaker="guard")
+    resources: dict[str, Resource] = {
+        "far": Station(1, "is"),
+        "lost": Station(1, "is"),
+        "guard": guard(1),
+    }
+    groups = {
+        "users": (1, delay(1.0, name="think", scv=1.0) >> good),
+        "others": (1, delay(1.0, name="pause", scv=1.0) >> bad),
+    }
+    shared = solve(grouped_model(groups, resources=resources), method="markov-chain")
+    apart = solve(
+        grouped_model({"users": groups["users"], "others": groups["users"]}, resources=resources),
+        method="markov-chain",
+    )
+    assert (shared["refused_share[guard]"] or 0) > 0.3
+    assert apart["refused_share[guard]"] == pytest.approx(0.0, abs=1e-6)
+
+
+@pytest.mark.parametrize("discipline", ["fcfs", "lcfs", "random", "priority"])
+@pytest.mark.parametrize("servers", [1, 2])
+def test_services_that_are_given_up_are_those_of_birth_and_death(
+    discipline: str, servers: int
+) -> None:
+    """Each customer present leaves at the rate 1 / patience, beside those that are served."""
+    customers = 4
+    visit = attempt(
+        service("desk", SERVICE, scv=1.0, rank=1 if discipline == "priority" else 0),
+        patience=PATIENCE,
+        limits="visit",
+    )
+    model = closed_model(
+        thinks() >> visit, customers, resources={"desk": Station(servers, discipline)}
+    )
+    weights = [
+        prod(
+            (customers - k) / THINK / (min(k + 1, servers) / SERVICE + (k + 1) / PATIENCE)
+            for k in range(n)
+        )
+        for n in range(customers + 1)
+    ]
+    chances = [weight / sum(weights) for weight in weights]
+    truth = {
+        "queue_length[desk]": sum(n * chance for n, chance in enumerate(chances)),
+        "utilization[desk]": sum(
+            min(n, servers) / servers * chance for n, chance in enumerate(chances)
+        ),
+    }
+    served = truth["utilization[desk]"] * servers / SERVICE
+    chain = solve(model, method="markov-chain")
+    simulated = solve(model, method="simulation", simulation=SETTINGS)
+    for name, value in truth.items():
+        assert chain[name] == pytest.approx(value, rel=1e-9), name
+        assert_near(simulated, name, value)
+    assert_near(simulated, "goodput[desk]", served)
+    for name in ("time", "wait[desk]"):
+        assert_near(simulated, name, chain[name] or 0.0)
+
+
+def test_a_constant_time_out_cuts_services_of_infinite_servers() -> None:
+    """A share exp(-t) of exponential services lasts longer than t, and all last at most t."""
+    limit = 0.7
+    call = attempt(service("far", SERVICE, scv=1.0), timeout=limit, limits="visit")
+    model = open_model(call, Parameter("rate", RATE, 2.0), resources={"far": Station(1, "is")})
+    simulated = solve(model, simulation=SETTINGS)
+    assert_near(simulated, "abandonment[far]", exp(-limit))
+    assert_near(simulated, "time", 1 - exp(-limit))
+
+
+SAME = {
+    f"{name}, {kind}": crowded(breaker, kind)
+    for name, breaker in {
+        **BREAKERS,
+        "constant": guard(2, 4, 2, scv=0.0),
+        "spread": guard(1, 3, scv=4.0),
+    }.items()
+    for kind in ("wait", "cut", "hold", "full")
+}
+
+
+@pytest.mark.parametrize("name", SAME)
+def test_both_kernels_simulate_a_breaker_alike(name: str) -> None:
+    check_same(flatten(SAME[name]).plan, 4000)
+
+
+@pytest.mark.parametrize("discipline", ["fcfs", "lcfs", "random", "priority", "is"])
+def test_both_kernels_cut_services_alike(discipline: str) -> None:
+    visits = [
+        attempt(
+            service("desk", SERVICE, name=name, scv=scv, rank=rank if "prio" in discipline else 0),
+            **{key: 0.9},
+            limits="visit",
+            retries=1,
+        )
+        for name, scv, rank, key in (("a", 1.0, 1, "patience"), ("b", 0.0, 0, "timeout"))
+    ]
+    model = closed_model(
+        thinks(1.0) >> visits[0] >> service("desk", 0.2, name="c") >> visits[1],
+        5,
+        resources={"desk": Station(1, discipline)},
+    )
+    check_same(flatten(model).plan, 4000)
+
+
+def test_a_chain_refuses_what_it_cannot_follow() -> None:
+    for breaker, message in (
+        (guard(2, scv=0.0), "exponential open times of circuit breakers, and guard has scv 0"),
+        (guard(2, 13), "circuit breakers that look back at up to 12 calls, and guard at 13"),
+    ):
+        with pytest.raises(NoAnswerError) as raised:
+            solve(alone(breaker), method="markov-chain")
+        assert message in str(raised.value)
