@@ -735,6 +735,8 @@ PROGRAM = [
     ),
 ]
 
+OPEN = Parameter("open", TIME, 1.0)
+
 PATTERNS = [
     bad(
         lambda: attempt(delay(1.0), timeout=2.0),
@@ -795,14 +797,14 @@ PATTERNS = [
         " station, whose server it frees",
     ),
     bad(
-        lambda: Breaker(3, 1.0, of=2),
+        lambda: Breaker(3, OPEN, of=2),
         "a circuit breaker cannot find 3 failures among 2 calls; let it look back at 3 or more",
     ),
     bad(
         lambda: closed_model(
             attempt(service("desk", 1.0), timeout=1.0, breaker="gaurd"),
             2,
-            resources={"guard": Breaker(3, 1.0)},
+            resources={"guard": Breaker(3, OPEN)},
         ),
         "attempt needs a circuit breaker called 'gaurd', which is not there; did you mean 'guard'?",
     ),

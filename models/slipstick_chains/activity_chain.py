@@ -795,8 +795,8 @@ class _States:
         else:
             for name, breaker in self.breakers.items():
                 if units[self._counters.index(name)] == OPEN:
-                    after = self._with_state(units, name, _half_open(breaker, 0, 0))
-                    yield 1 / self._numbers[breaker.open], positions, after, ()
+                    units_then = self._with_state(units, name, _half_open(breaker, 0, 0))
+                    yield 1 / self._numbers[breaker.open], positions, units_then, ()
             serving = [
                 self._nodes[position[1]] for position, _ in positions if position[0] == "serve"
             ]

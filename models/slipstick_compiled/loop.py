@@ -280,7 +280,7 @@ def write_row(s: State, now: float) -> None:
 
 @inlined
 def begin_state(s: State, b: Row, half_open: int) -> None:
-    """Let a circuit breaker admit tries, of which none has counted."""
+    """Begin a state of a circuit breaker in which it admits tries, of which none has counted."""
     b.state_number += 1
     b.half_open = half_open
     b.begun = b.passed = b.place = b.failed = 0
@@ -290,7 +290,7 @@ def begin_state(s: State, b: Row, half_open: int) -> None:
 
 @inlined
 def end_open_time(s: State, r: Row, now: float) -> None:
-    """Let a circuit breaker whose open time is over admit trials from then on."""
+    """End the open state of a circuit breaker if its time is over; it admits trials from then on."""
     b = s.breaker[r.breaker]
     if r.busy == 0 or now < b.open_until:
         return
@@ -304,7 +304,7 @@ def end_open_time(s: State, r: Row, now: float) -> None:
 
 @inlined
 def open_breaker(r: Row, b: Row, until: float) -> None:
-    """Let a circuit breaker refuse all tries up to a time."""
+    """Open a circuit breaker, which refuses all tries up to a time."""
     b.state_number += 1
     r.busy = 1
     b.open_until = until

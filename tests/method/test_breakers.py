@@ -6,17 +6,19 @@ from __future__ import annotations
 
 from itertools import product
 from math import exp, prod
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from slipstick import Answer, Simulation, solve
-from slipstick.errors import NoAnswerError
+from slipstick import Answer, Simulation, dump, load, solve
+from slipstick.errors import NoAnswerError, SpecError
 from slipstick.expression.nodes import RATE, TIME, Parameter
 from slipstick.method.simulation.flatten import flatten
-from slipstick.model.activity import attempt, delay, hold, service
+from slipstick.model.activity import attempt, barrier, delay, hold, service
 from slipstick.model.steps import Activity
 from slipstick.model.system import (
+    Barrier,
     Breaker,
     Model,
     Permits,
@@ -48,7 +50,7 @@ def alone(breaker: Breaker | None, patience: float = PATIENCE) -> Model:
         service("far", SERVICE, scv=1.0),
         patience=patience,
         limits="visit",
-        breaker=breaker and "guard",
+        breaker=None if breaker is None else "guard",
     )
     resources: dict[str, Resource] = {"far": Station(1, "is")}
     if breaker is not None:
@@ -261,24 +263,25 @@ def test_both_kernels_simulate_a_breaker_alike(name: str) -> None:
 
 @pytest.mark.parametrize("discipline", ["fcfs", "lcfs", "random", "priority", "is"])
 def test_both_kernels_cut_services_alike(discipline: str) -> None:
-    visits = [
-        attempt(
-            service("desk", SERVICE, name=name, scv=scv, rank=rank if "prio" in discipline else 0),
-            **{key: 0.9},
-            limits="visit",
-            retries=1,
-        )
-        for name, scv, rank, key in (("a", 1.0, 1, "patience"), ("b", 0.0, 0, "timeout"))
-    ]
+    ranks = (1, 0) if discipline == "priority" else (0, 0)
+    first = attempt(
+        service("desk", SERVICE, name="a", scv=1.0, rank=ranks[0]),
+        patience=0.9,
+        limits="visit",
+        retries=1,
+    )
+    second = attempt(
+        service("desk", SERVICE, name="b", rank=ranks[1]), timeout=0.9, limits="visit", retries=1
+    )
     model = closed_model(
-        thinks(1.0) >> visits[0] >> service("desk", 0.2, name="c") >> visits[1],
+        thinks(1.0) >> first >> service("desk", 0.2, name="c") >> second,
         5,
         resources={"desk": Station(1, discipline)},
     )
     check_same(flatten(model).plan, 4000)
 
 
-def test_a_chain_refuses_what_it_cannot_follow() -> None:
+def test_methods_refuse_what_they_cannot_follow() -> None:
     for breaker, message in (
         (guard(2, scv=0.0), "exponential open times of circuit breakers, and guard has scv 0"),
         (guard(2, 13), "circuit breakers that look back at up to 12 calls, and guard at 13"),
@@ -286,3 +289,51 @@ def test_a_chain_refuses_what_it_cannot_follow() -> None:
         with pytest.raises(NoAnswerError) as raised:
             solve(alone(breaker), method="markov-chain")
         assert message in str(raised.value)
+    meeting = attempt(service("desk", 1.0, scv=1.0), queue=0, breaker="guard") >> barrier("meet")
+    cost = Parameter("cost", TIME, 0.5)
+    resources: dict[str, Resource] = {"guard": guard(2), "meet": Barrier("central", cost)}
+    with pytest.raises(NoAnswerError) as raised:
+        solve(closed_model(thinks() >> meeting, 2, resources=resources), method="markov-chain")
+    assert str(raised.value) == (
+        "markov-chain takes no circuit breaker beside a barrier with a cost, such as meet; leave the"
+        " cost out, or ask for simulation"
+    )
+    with pytest.raises(NoAnswerError) as raised:
+        solve(alone(guard(2)), {"open": 1e300}, method="simulation")
+    assert str(raised.value).startswith(
+        "the open time of circuit breaker guard comes out as 1e+300 s; what is simulated takes"
+    )
+
+
+def test_attempts_that_fail_again_and_again_without_time_are_refused() -> None:
+    call = attempt(service("far", SERVICE), timeout=PATIENCE, limits="visit", breaker="guard")
+    model = closed_model(call, 2, resources={"guard": guard(1, scv=0.0)})
+    with pytest.raises(NoAnswerError) as raised:
+        solve(model, simulation=Simulation(events=20_000))
+    assert str(raised.value) == (
+        "attempts of model fail and are made again at once, so that no time passes; give the cycle a"
+        " think time, or the attempt a back_off or something that takes time otherwise"
+    )
+
+
+def test_a_file_with_more_failures_than_tries_is_refused_at_its_key(tmp_path: Path) -> None:
+    file = tmp_path / "guarded.yaml"
+    file.write_text(
+        "activity: 1\npopulation: {processors: 3}\n"
+        "resources: {guard: {breaker: 5, of: 3, open: 30 s}, db: {}}\n"
+        "cycle: [{attempt: [{service: db, time: 1 s}], timeout: 1 s, breaker: guard}]\n"
+    )
+    with pytest.raises(SpecError) as raised:
+        load(file)
+    assert str(raised.value).endswith(
+        "guarded.yaml:3:37: resources.guard.of: 5 failures open it, so that it looks back at 5 tries"
+        " or more; got 3"
+    )
+    file.write_text(file.read_text().replace("of: 3", "of: 8, trials: 2, scv: 1"))
+    model = load(file)
+    assert isinstance(model, Model)
+    written = tmp_path / "written.yaml"
+    written.write_text(dump(model))
+    again = load(written)
+    assert isinstance(again, Model)
+    assert again.resources == model.resources

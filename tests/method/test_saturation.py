@@ -23,7 +23,15 @@ from slipstick.model.activity import (
     service,
 )
 from slipstick.model.steps import Activity
-from slipstick.model.system import Model, Permits, Resource, Station, closed_model, open_model
+from slipstick.model.system import (
+    ArrivalPattern,
+    Model,
+    Permits,
+    Resource,
+    Station,
+    closed_model,
+    open_model,
+)
 from slipstick.sim.settings import Simulation
 from slipstick_mean_value.form import MeanValue
 
@@ -168,3 +176,14 @@ def test_a_stream_that_only_picks_between_saturated_stations_is_refused() -> Non
     model = open_model(branches, 1.0)
     (answer,) = answered(model, {}, "simulation", Simulation(events=100_000))
     assert str(answer.failed).startswith("customers arrive faster than they leave: 1 in a second")
+
+
+@pytest.mark.parametrize(("rate", "is_refused"), [(1.0, True), (0.6, False)])
+def test_a_profile_that_brings_more_than_leave_is_refused(rate: float, is_refused: bool) -> None:
+    """Two servers of 2.5 s do 0.8 a second; both profiles have a peak beyond that."""
+    branches = pick(service("left", 2.5, scv=1.0), service("right", 2.5, scv=1.0))
+    pattern = ArrivalPattern(profile=((20.0, 1.0), (10.0, 4.0)))
+    model = open_model(branches, rate, pattern=pattern)
+    (answer,) = answered(model, {}, "simulation", Simulation(events=100_000))
+    message = str(answer.failed)
+    assert message.startswith("customers arrive faster than they leave: 1 in a s") == is_refused

@@ -30,8 +30,8 @@ from slipstick.method.answers import (
 from slipstick.method.closed_form import ClosedForm
 from slipstick.method.names import QUANTILES, TIME_QUANTILES
 from slipstick.method.simulation.flatten import ALL, Flat, flatten
-from slipstick.model.activity import thinking
-from slipstick.model.steps import side_by_side, steps
+from slipstick.model.activity import Attempt, thinking
+from slipstick.model.steps import each_once, side_by_side, steps
 from slipstick.model.system import IDLE, IDLE_PROCESSORS, Labels, Model, SingleProcessor
 from slipstick.sim.estimate import (
     Estimate,
@@ -81,7 +81,8 @@ def check_departures(result: Result, lossy_groups: Container[str] = ()) -> None:
 
     Only a run tells how much work resources do that are held up by others, or that customers choose
     by their state. Streams in bursts and along traces are left out: their arrivals in a run may be
-    far from their rate.
+    far from their rate. Those of a profile are not: over whole periods they are as many as at its
+    mean rate.
 
     Parameters
     ----------
@@ -100,19 +101,21 @@ def check_departures(result: Result, lossy_groups: Container[str] = ()) -> None:
         if group.kind != "open" or group.name in lossy_groups:
             continue
         times = result.plan.draws[group.arrivals].distribution
-        if isinstance(times, BurstyTimes | TracedTimes) or getattr(
-            times, "customers_of_period", False
-        ):
+        of_period = getattr(times, "customers_of_period", 0.0)
+        has_profile = getattr(times, "period", 0.0) > 0
+        if isinstance(times, BurstyTimes | TracedTimes) or (of_period and not has_profile):
             continue
         departures = float(column_sums[result.layout.cycles[group_index]])
-        arrivals = elapsed / times.mean
+        # Those of a profile are fewer than at its mean rate by at most those of a period, and as many
+        # may be present at the end because it is behind a peak.
+        arrivals = elapsed / times.mean - 2 * of_period
         variance_factor = max(1.0, float(getattr(times, "scv", 1.0)))
         variance_factor *= float(getattr(times, "size", 1.0))
         gap = max(_LEAST_GAP, _GAP_OF_ONE * (variance_factor / max(departures, 1.0)) ** 0.5)
         customers = group.name.removeprefix(ALL) or "customers"
         if 0 < departures < arrivals * (1 - gap):
             raise NoAnswerError(
-                f"{customers} arrive faster than they leave: {arrivals / elapsed:.4g}"
+                f"{customers} arrive faster than they leave: {1 / times.mean:.4g}"
                 f" in a second, and {departures / elapsed:.4g} leave in the {elapsed:.4g} s that were"
                 " simulated; a resource is asked for more than it can do, or customers stay longer"
                 " than the run: lower the arrivals, or simulate longer"
@@ -374,6 +377,7 @@ def _solution(
     flat_model = flatten(model, parameter_values)
     result = simulate(flat_model.plan, simulation)
     check_departures(result)
+    _refuse_standstill(model, result)
     simulated_account = _SimulatedAccount(model, result)
     estimates = {
         **_time_estimates(model, flat_model, result),
@@ -435,6 +439,18 @@ def _solution(
         once=execution_times,
         useful=model.useful,
     )
+
+
+def _refuse_standstill(model: Model, result: Result) -> None:
+    """Raise if attempts that fail at once are made again and again while no time passes."""
+    has_attempts = any(isinstance(node, Attempt) for node in each_once(model.bodies))
+    if not has_attempts or result.plan.once or not len(result.batches):
+        return
+    if not result.batches[-1, result.layout.time] > 0:
+        raise NoAnswerError(
+            f"attempts of {model.name} fail and are made again at once, so that no time passes; give"
+            " the cycle a think time, or the attempt a back_off or something that takes time otherwise"
+        )
 
 
 SURE_HALF_WIDTHS = 2.0

@@ -1420,6 +1420,14 @@ class BreakerSpec(ResourceSpec):
     key = "breaker"
     node = system.Breaker
 
+    def check_rules(self) -> None:
+        if self.of is not None and self.of < self.breaker:
+            raise broken_rule(
+                f"{self.breaker} failures open it, so that it looks back at {self.breaker} tries or"
+                f" more; got {self.of}",
+                "of",
+            )
+
     def build(self, quantity_reader: QuantityReader, loc: Loc) -> system.Resource:
         spec_without_scv = self.model_copy(update={"scv": None})
         fields_by_name = _fields_of_node(self, quantity_reader.keys(spec_without_scv, loc))

@@ -312,7 +312,7 @@ class Kernel(EventLoop):
         token: Token,
         now: float,
     ) -> bool:
-        """Tell a circuit breaker how a try has ended that it admitted."""
+        """Count a try that has ended at the circuit breaker that admitted it."""
         breaker.record(token.registers[register], has_failed, next(draw), now)
         return True
 
