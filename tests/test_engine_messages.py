@@ -797,6 +797,15 @@ PATTERNS = [
         " station, whose server it frees",
     ),
     bad(
+        lambda: closed_model(
+            attempt(service("desk", 1.0), timeout=1.0, limits="visit"),
+            2,
+            resources={"desk": Station(1, "fcfs", (1.0, 2.0))},
+        ),
+        "a service at desk, a station with rates, cannot be given up; write limits: wait, or servers"
+        " in the place of rates",
+    ),
+    bad(
         lambda: Breaker(3, OPEN, of=2),
         "a circuit breaker cannot find 3 failures among 2 calls; let it look back at 3 or more",
     ),
@@ -881,7 +890,7 @@ PATTERNS = [
             2,
             resources={"desk": Station(discipline="ps")},
         ),
-        "an attempt needs a queue: a station without rates that is not shared, a fifo lock, or permits; desk is a station of the discipline ps",
+        "an attempt needs a queue: a station that is not shared and interrupts no service, a fifo lock, or permits; desk is a station of the discipline ps",
     ),
     bad(
         lambda: closed_model(repeat(2, reply("door")), 2),

@@ -316,9 +316,11 @@ def _resources(plan: Plan, layout: Layout) -> Rows:
             if station.rates
             else kinds.get(discipline.order, StationKind.ORDERED)
         )
+        if station.abandoned and discipline.order == ARRIVAL and station.rates:
+            row.kind = StationKind.ORDERED
         if station.weighted:
             row.kind = StationKind.WEIGHTED
-        row.in_turn = bool(station.rates) and discipline.order == ARRIVAL
+        row.in_turn = row.kind == StationKind.SHARED and discipline.order == ARRIVAL
         row.last_first = discipline.order == REVERSE
         row.at_random = discipline.order == RANDOM
         row.preempts = discipline.preemptive

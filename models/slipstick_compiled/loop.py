@@ -513,6 +513,9 @@ def abandon(s: State, token: int, now: float) -> None:
         grant_waiting(s, r, now)
     else:
         r.asked -= t.work
+        if r.rates > 0:
+            s.stats[r.waits] += now - t.since
+            pace_anew(s, r, now)
     t.label = t.wait
     t.pc = t.elsewhere
     t.patience = -1.0

@@ -865,15 +865,19 @@ IS = Station(1, "is")
                 attempt(served(), timeout=1.0), resources={"disk": Station(1, "ps")}
             ),
             (
-                "an attempt needs a queue: a station without rates that is not shared, a fifo lock, or"
-                " permits; disk is a station of the discipline ps"
+                "an attempt needs a queue: a station that is not shared and interrupts no service, a"
+                " fifo lock, or permits; disk is a station of the discipline ps"
             ),
         ),
         (
             lambda: closed_model(
-                attempt(served(), queue=2), resources={"disk": Station(1, "fcfs", (1.0, 2.0))}
+                attempt(served(), timeout=2.0, limits="visit"),
+                resources={"disk": Station(1, "fcfs", (1.0, 2.0))},
             ),
-            "disk is a station with rates",
+            (
+                "a service at disk, a station with rates, cannot be given up; write limits: wait, or"
+                " servers in the place of rates"
+            ),
         ),
         (
             lambda: closed_model(attempt(served(), timeout=1.0), resources={"disk": IS}),

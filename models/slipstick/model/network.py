@@ -937,15 +937,10 @@ class _Inspection:
                 f"{class_name} has a patience at {station_name}, too; give one of them",
                 key=True,
             )
-        elif not DISCIPLINES[station.discipline].queued or station.rates:
-            station_in_words = (
-                "a station with rates"
-                if station.rates
-                else f"a station that is {station.discipline}"
-            )
+        elif not DISCIPLINES[station.discipline].queued:
             message = (
-                f"{station_in_words} has no queue that customers abandon before their service;"
-                f" leave {key} out"
+                f"a station that is {station.discipline} has no queue that customers abandon before"
+                f" their service; leave {key} out"
             )
             yield Fault(patience_path, message, key=True)
         elif _known_value(mean_time) == 0:

@@ -56,6 +56,7 @@ from slipstick.extensions import FUNCTIONS
 from slipstick.late import NDArray, np
 from slipstick.model.activity import (
     MODES,
+    WAITING,
     Attempt,
     EarlyReply,
     Hold,
@@ -1801,15 +1802,18 @@ class Model:
         if isinstance(resource, Station):
             discipline = DISCIPLINES[resource.discipline]
             # Where none waits, a service may still take too long.
-            has_queue = discipline.queued and not discipline.preemptive and not resource.rates
+            has_queue = discipline.queued and not discipline.preemptive
             has_queue |= discipline.delay and node.cuts
-            resource_in_words += (
-                " with rates" if resource.rates else f" of the discipline {discipline.name}"
-            )
+            resource_in_words += f" of the discipline {discipline.name}"
+            if resource.rates and node.cuts:
+                raise ModelError(
+                    f"a service at {node.resource}, a station with rates, cannot be given up; write"
+                    f" limits: {WAITING}, or servers in the place of rates"
+                )
         if not (has_queue or _is_plain_lock_or_permits(resource)):
             raise ModelError(
-                "an attempt needs a queue: a station without rates that is not shared, a fifo lock, or"
-                f" permits; {node.resource} is {resource_in_words}"
+                "an attempt needs a queue: a station that is not shared and interrupts no service, a"
+                f" fifo lock, or permits; {node.resource} is {resource_in_words}"
             )
         if node.queue is not None and isinstance(node.visit, Hold) and node.visit.permits:
             raise ModelError(

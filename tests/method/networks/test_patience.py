@@ -23,7 +23,11 @@ from slipstick import (
 )
 from slipstick.errors import NoAnswerError, SlipstickError
 from slipstick.law import LAWS
+from slipstick.method.simulation.flatten import flatten
+from slipstick.model.activity import attempt, delay, service
+from slipstick.model.system import Station, closed_model
 from slipstick.sim.settings import Simulation
+from tests.sim.test_same import check_same
 
 
 def calls(servers: int, rate: float, service: float, patience: float) -> QueueingNetwork:
@@ -180,10 +184,6 @@ def test_patience_is_differentiated_and_looked_at_on_the_way() -> None:
             "a station that is ps has no queue that customers abandon before",
         ),
         (
-            {"patience": {"a": 1.0}, "rates": [1.0]},
-            "a station with rates has no queue that customers abandon",
-        ),
-        (
             {"patience": {"a": 0.0}},
             "the patience of a at q must be above 0 s; with capacity none waits",
         ),
@@ -223,3 +223,54 @@ def test_a_file_says_it(tmp_path: Any) -> None:
         "stations: {agents: {servers: 50, service: {calls: 1 min}, patience: {calls: 2 min}}}\n"
     )
     assert solve(path)["abandonment[calls,agents]"] == pytest.approx(0.03091225, rel=1e-6)
+
+
+@pytest.mark.parametrize("discipline", ["fcfs", "lcfs", "random"])
+def test_a_queue_at_a_station_with_rates_is_abandoned_as_by_birth_and_death(
+    discipline: str,
+) -> None:
+    """Each that waits leaves at the rate 1 / patience, and one is served at the speed of all."""
+    customers, think, service_time, patience, rates = 4, 2.0, 1.0, 0.5, (0.8, 1.4, 2.0)
+    weights = [1.0]
+    for present in range(customers):
+        speed = rates[min(present, len(rates) - 1)]
+        arrivals, leaves = (customers - present) / think, speed / service_time + present / patience
+        weights.append(weights[-1] * arrivals / leaves)
+    chances = [weight / sum(weights) for weight in weights]
+    queue_length = sum(present * chance for present, chance in enumerate(chances))
+    abandoned = sum((present - 1) / patience * chances[present] for present in range(1, 5))
+    arrived = sum((customers - present) / think * chance for present, chance in enumerate(chances))
+
+    model = network(
+        {"jobs": closed_class(customers, think_time=think)},
+        {
+            "cpu": station(
+                discipline=discipline,
+                service={"jobs": service_time},
+                rates=rates,
+                patience={"jobs": patience},
+            )
+        },
+    )
+    visit = attempt(service("cpu", service_time, scv=1.0), patience=patience)
+    activity = closed_model(
+        delay(think, name="think", scv=1.0) >> visit,
+        customers,
+        resources={"cpu": Station(1, discipline, rates)},
+    )
+    settings = Simulation(seed=8, events=200_000, precision=1e-9)
+    for each, name in ((model, "abandonment[jobs,cpu]"), (activity, "abandonment[cpu]")):
+        simulated = solve(each, method="simulation", simulation=settings)
+        for value, truth in (("queue_length[cpu]", queue_length), (name, abandoned / arrived)):
+            found = simulated.values[value]
+            assert found.value is not None
+            assert found.high is not None
+            assert abs(found.value - truth) <= 2 * (found.high - found.value), value
+        check_same(flatten(activity).plan, 4000)
+        if discipline != "random" or each is activity:
+            chain_answer = solve(each, method="markov-chain")
+            assert chain_answer["queue_length[cpu]"] == pytest.approx(queue_length, rel=1e-9)
+        if isinstance(each, type(activity)):
+            assert chain_answer["wait[cpu]"] == pytest.approx(
+                simulated["wait[cpu]"], rel=0.05, abs=0.01
+            )

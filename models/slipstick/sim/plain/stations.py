@@ -306,8 +306,8 @@ class Ordered(SimulatedStation):
 
 
 class Paced(Ordered):
-    """One server whose speed depends on the number present, for the orders of `Ordered` and the
-    random one.
+    """One server whose speed depends on the number present, for the orders of `Ordered`, the random
+    one, and that of arrival where customers abandon the queue.
 
     The service under way goes on at the speed of the number present, so that its end is planned
     anew at each arrival and departure. Its wait is that of `Sharing` with rates.
@@ -325,6 +325,12 @@ class Paced(Ordered):
         if self.serving:
             self.serving[0].work -= (now - self.last) * self._speed()
         super().accumulate(now)
+
+    def leave_queue(self, token: Token, now: float) -> None:
+        """Take a customer out of the queue, which changes the speed of the service under way."""
+        super().leave_queue(token, now)
+        self.beyond += now - token.since
+        self._plan_departure(now)
 
     def _speed(self) -> float:
         return self.rates[min(self.present, len(self.rates)) - 1]
@@ -589,7 +595,9 @@ def make_station(event_loop: EventLoop, plan: StationPlan) -> SimulatedStation:
     if plan.weighted:
         return WeightedServers(event_loop, plan)
     if plan.rates:
-        return (Sharing if order in (ARRIVAL, SHARED) else Paced)(event_loop, plan)
+        # A queue that is abandoned has no work of its own that those behind wait for.
+        shares = order == SHARED or (order == ARRIVAL and not plan.abandoned)
+        return (Sharing if shares else Paced)(event_loop, plan)
     station_types: dict[str, type[SimulatedStation]] = {
         ARRIVAL: Fcfs,
         RANDOM: RandomOrder,

@@ -130,6 +130,8 @@ class Builder:
         self._counts: list[float] = []
         self._tallies: list[str] = []
         self._weights: dict[str, tuple[float, float]] = {}
+        self._abandoned: set[str] = set()
+        self._next_is_limited = False
         self._pipelines: dict[str, int] = {}
         self._marks: dict[str, int] = {}
         self._open_targets: list[tuple[list[int], int, str]] = []
@@ -273,6 +275,9 @@ class Builder:
         """
         station_number = self._station_number(station) + offset
         self._refuse_unequal_weights(station, weight)
+        if self._next_is_limited:
+            self._abandoned.add(station)
+            self._next_is_limited = False
         if weight != 1.0:
             self.emit(Op.WEIGHT, self._index_of_constant(weight))
         service_label = label or station
@@ -305,11 +310,13 @@ class Builder:
                 " all of the server, give the station the discipline priority-preemptive"
             )
 
-    def _with_weights(self, station: StationPlan) -> StationPlan:
-        """Return the plan of a station that says whether weights share its servers."""
+    def _with_visits(self, station: StationPlan) -> StationPlan:
+        """Return the plan of a station that says whether weights share its servers, and whether its
+        queue is abandoned.
+        """
         least_weight, greatest_weight = self._weights.get(station.name, (1.0, 1.0))
         is_weighted = station.servers > 1 and least_weight < greatest_weight
-        return replace(station, weighted=True) if is_weighted else station
+        return replace(station, weighted=is_weighted, abandoned=station.name in self._abandoned)
 
     def draw_destination(self, customers: int, stream: str) -> None:
         """Write the instruction that chooses another customer at random as the destination of the
@@ -347,6 +354,7 @@ class Builder:
         """
         instruction = self.emit(Op.PATIENCE, self.draw(stream, time), -1, cuts_service)
         self._open_targets.append((self._code[instruction], 2, otherwise))
+        self._next_is_limited = True
 
     def enter(self, permits: str, label: str) -> None:
         """Write the instruction that takes a permit, which `leave` returns; the wait is booked to
@@ -669,6 +677,7 @@ class Builder:
         replies : the customer goes on at a `reply` inside the body
         """
         lock_number, lock_plan, implementation = self._lock_row(lock)
+        self._next_is_limited = False
         if implementation.kind in ("fifo", "queue"):
             if implementation.kind == "queue":
                 self._write_access(lock_plan, implementation)
@@ -978,7 +987,7 @@ class Builder:
             code=tuple(map(tuple, self._code)),
             groups=tuple(self._groups),
             draws=draws,
-            stations=tuple(map(self._with_weights, self._stations)),
+            stations=tuple(map(self._with_visits, self._stations)),
             locks=locks,
             pools=tuple(self._pools.values()),
             barriers=tuple(self._barriers),

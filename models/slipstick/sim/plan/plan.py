@@ -164,6 +164,7 @@ class StationPlan:
     rates : total speed of service with 1, 2, 3 ... customers present, the last for more; empty with
         servers of speed 1 [1]
     weighted : several servers are shared by weights, of which each customer uses one at most
+    abandoned : customers may abandon its queue
     """
 
     name: str
@@ -171,6 +172,7 @@ class StationPlan:
     discipline: str = "fcfs"
     rates: tuple[float, ...] = ()
     weighted: bool = False
+    abandoned: bool = False
 
     def __post_init__(self) -> None:
         if self.discipline not in SIMULATED_DISCIPLINES:
