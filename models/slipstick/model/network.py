@@ -949,12 +949,6 @@ class _Inspection:
                 f"the {key} of {class_name} at {station_name} must be above 0 s; with capacity"
                 " none waits",
             )
-        elif station.blocking != "loss":
-            message = (
-                f"customers that abandon {station_name} are not covered where it blocks; leave"
-                f" {key} or blocking out"
-            )
-            yield Fault(patience_path, message, key=True)
 
     def _chain_faults(self) -> Iterator[Fault]:
         chain_by_class: dict[str, str] = {}

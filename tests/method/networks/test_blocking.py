@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 from slipstick import (
@@ -101,7 +102,33 @@ SWITCHING = network(
     ],
 )
 
+
+def impatient(customers: Any, blocking: str) -> QueueingNetwork:
+    return network(
+        {"jobs": customers},
+        {
+            "a": jobs(0.7, patience={"jobs": 1.0}),
+            "b": jobs(1.0, patience={"jobs": 0.8}, capacity=2, blocking=blocking),
+        },
+    )
+
+
+RANKED = network(
+    {"first": closed_class(2, think_time=1.0), "last": closed_class(2, think_time=0.5)},
+    {
+        "a": station(
+            service={"first": 0.6, "last": 0.6},
+            discipline="priority",
+            priority={"first": 0, "last": 1},
+        ),
+        "b": station(service={"first": 1.0, "last": 1.0}, capacity=2, blocking="repeat"),
+    },
+)
+
 MODELS = {
+    "impatient, repeated": impatient(closed_class(4, think_time=1.0), "repeat"),
+    "impatient, before service": impatient(open_class(0.5), "before-service"),
+    "by ranks": RANKED,
     "a ring that repeats": ring("repeat"),
     "a ring that waits before service": ring("before-service"),
     "a ring that waits after service": ring("after-service"),
@@ -195,8 +222,8 @@ REFUSED = [
     (
         ring("repeat", discipline="ps"),
         (
-            "a simulation has no rule for first, where customers are blocked: it holds up servers of"
-            " first come first served without rates, and infinite servers"
+            "a simulation has no rule for first, where customers are blocked: it holds up servers in"
+            " the order of arrival or of ranks without rates, and infinite servers"
         ),
     ),
     (
@@ -217,16 +244,10 @@ REFUSED = [
         "5 closed customers never find a place: the stations have 4; raise a capacity",
     ),
     (
-        network(
-            {"jobs": closed_class(3, think_time=1.0)},
-            {
-                "first": jobs(1.0, patience={"jobs": 2.0}),
-                "second": jobs(1.0, capacity=1, blocking="after-service"),
-            },
-        ),
+        ring("repeat", patience={"jobs": 2.0}),
         (
-            "a simulation has no rule for first, where customers are blocked and whose queue jobs"
-            " abandons: leave one of them out"
+            "customers of jobs that abandon first begin their cycle anew, where they may be blocked;"
+            " give jobs a think time"
         ),
     ),
 ]
@@ -281,3 +302,63 @@ def test_cycles_that_cannot_be_counted_are_refused_by_the_chain() -> None:
         " is full: its cycles cannot be counted in a Markov chain; ask for simulation"
     ) in str(caught.value)
     assert solve(model).method == "simulation"
+
+
+def test_impatient_customers_that_are_blocked_after_service_are_those_of_a_chain_by_hand() -> None:
+    """A state has the customers at a, those at b, and whether the server of a is held up."""
+    customers, think, service_a, service_b, patience_a, patience_b, places = (
+        4,
+        1.0,
+        0.7,
+        1.0,
+        1.0,
+        0.8,
+        2,
+    )
+    states = [
+        (at_a, at_b, held)
+        for at_a in range(customers + 1)
+        for at_b in range(min(places, customers - at_a) + 1)
+        for held in (0, 1)
+        if not held or (at_a and at_b == places)
+    ]
+    place = {state: index for index, state in enumerate(states)}
+    rates = np.zeros((len(states), len(states)))
+    for at_a, at_b, held in states:
+        left_b = (at_a - held, at_b - 1 + held, 0)  # who is held up goes to b
+        changes = [
+            ((customers - at_a - at_b) / think, (at_a + 1, at_b, held)),
+            (max(at_a - 1, 0) / patience_a, (at_a - 1, at_b, held)),
+            ((at_b > 0) / service_b + max(at_b - 1, 0) / patience_b, left_b),
+        ]
+        if at_a and not held:
+            after = (at_a - 1, at_b + 1, 0) if at_b < places else (at_a, at_b, 1)
+            changes.append((1 / service_a, after))
+        for rate, state in changes:
+            if rate:
+                rates[place[at_a, at_b, held], place[state]] += rate
+    generator = rates - np.diag(rates.sum(axis=1))
+    equations = np.vstack([generator.T, np.ones(len(states))])
+    chances = np.linalg.lstsq(equations, np.append(np.zeros(len(states)), 1.0), rcond=None)[0]
+    model = impatient(closed_class(customers, think_time=think), "after-service")
+    answer = solve(model, simulation=Simulation(seed=3, events=300_000, precision=1e-9))
+    assert answer.method == "simulation"
+    truth = {
+        "queue_length[a]": sum(c * a for c, (a, _, _) in zip(chances, states, strict=True)),
+        "queue_length[b]": sum(c * b for c, (_, b, _) in zip(chances, states, strict=True)),
+        "utilization[b]": sum(c * (b > 0) for c, (_, b, _) in zip(chances, states, strict=True)),
+        "utilization[a]": sum(
+            c * (a > 0 and not held) for c, (a, _, held) in zip(chances, states, strict=True)
+        ),
+    }
+    for name, value in truth.items():
+        found = answer.values[name]
+        assert found.value is not None
+        assert found.high is not None
+        assert abs(found.value - value) <= 2 * (found.high - found.value), name
+    with pytest.raises(NoAnswerError) as caught:
+        solve(impatient(open_class(0.5), "after-service"), method="markov-chain")
+    assert str(caught.value) == (
+        "a Markov chain has no rule for queues that are abandoned where it blocks after service; ask"
+        " for simulation"
+    )

@@ -187,13 +187,6 @@ def test_patience_is_differentiated_and_looked_at_on_the_way() -> None:
             {"patience": {"a": 0.0}},
             "the patience of a at q must be above 0 s; with capacity none waits",
         ),
-        (
-            {"patience": {"a": 1.0}, "capacity": 3, "blocking": "repeat"},
-            (
-                "customers that abandon q are not covered where it blocks; leave patience or"
-                " blocking out"
-            ),
-        ),
     ],
 )
 def test_patience_that_means_nothing_is_refused(given: dict[str, Any], message: str) -> None:

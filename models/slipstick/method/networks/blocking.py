@@ -18,6 +18,7 @@ from slipstick.errors import ModelError, NoAnswerError
 from slipstick.method.networks.arrays import NetworkLayout
 from slipstick.method.networks.flatten import (
     FlatNetwork,
+    abandonment_tally,
     again_label,
     check_places_of_region,
     end_mark,
@@ -31,7 +32,7 @@ from slipstick.method.networks.flatten import (
 from slipstick.method.networks.solvers import unsolvable
 from slipstick.model.network import Chain, ClosedClass, OpenClass, Place
 from slipstick.sim.plan.distributions import ServiceTime
-from slipstick.vocabulary import AFTER_SERVICE, BEFORE_SERVICE, DISCIPLINES, LOSS
+from slipstick.vocabulary import AFTER_SERVICE, ARRIVAL, BEFORE_SERVICE, DISCIPLINES, LOSS, RANK
 
 entrance_of_network = "{0[0]} enters the network at {0[1]}".format
 _places_of = "places of {}".format
@@ -59,8 +60,8 @@ class BlockedNetwork(FlatNetwork):
 
     Raises
     ------
-    ModelError : a station from which customers are blocked has no queue in the order of arrival; the
-        network has regions; blocking before service where a service is not exponential or has
+    ModelError : a station from which customers are blocked has no queue in the order of arrival or of ranks;
+        the network has regions; blocking before service where a service is not exponential or has
         several destinations; or the stations have no place for the closed customers
     """
 
@@ -176,15 +177,11 @@ class BlockedNetwork(FlatNetwork):
                 continue
             station = self.model.stations[place[1]]
             discipline = DISCIPLINES[station.discipline]
-            if not discipline.delay and (station.discipline != "fcfs" or station.rates):
+            in_order = discipline.order in (ARRIVAL, RANK) and not discipline.preemptive
+            if not discipline.delay and (not in_order or station.rates):
                 raise ModelError(
                     f"a simulation has no rule for {place[1]}, where customers are blocked: it holds up"
-                    " servers of first come first served without rates, and infinite servers"
-                )
-            if self._time_limit_in_queue(place):
-                raise ModelError(
-                    f"a simulation has no rule for {place[1]}, where customers are blocked and whose queue"
-                    f" {place[0]} abandons: leave one of them out"
+                    " servers in the order of arrival or of ranks without rates, and infinite servers"
                 )
             stops_service = any(
                 self._blocks(place, move)
@@ -227,7 +224,7 @@ class BlockedNetwork(FlatNetwork):
         """Return whether customers may be lost on their way to a place: where it does not block, or
         they come from outside.
         """
-        if self._blocking_at(place) == LOSS:
+        if self._blocking_at(place) == LOSS or self._time_limit_in_queue(place):
             return super()._may_lose(chain, place)
         return isinstance(chain.members, OpenClass) and any(
             place in (target for _, target in entries)
@@ -239,6 +236,8 @@ class BlockedNetwork(FlatNetwork):
         first_instruction = builder.next_instruction
         is_closed = isinstance(chain.members, ClosedClass)
         thinks = is_closed and self._thinks(chain_name)
+        if is_closed and not thinks:
+            self._refuse_abandonment(chain_name, chain)
         if thinks:
             builder.mark(_thinking_mark(chain_name))
             self._write_think_time(chain_index, chain_name)
@@ -260,6 +259,21 @@ class BlockedNetwork(FlatNetwork):
         builder.mark(out_mark(chain_name))
         builder.finish()
         return first_instruction
+
+    def _refuse_abandonment(self, chain_name: str, chain: Chain) -> None:
+        """Raise if closed customers that do not think abandon a queue: they begin again at a station
+        that may be full.
+        """
+        for place in self._places(chain):
+            if self._time_limit_in_queue(place):
+                raise ModelError(
+                    f"customers of {chain_name} that abandon {place[1]} begin their cycle anew, where"
+                    f" they may be blocked; give {chain_name} a think time"
+                )
+
+    def _write_return_after_abandonment(self, place: Place) -> None:
+        if self._blocking_at(place) != LOSS:
+            self.builder.leave(_places_of(place[1]))
 
     def _write_entrance_from_outside(
         self, chain_name: str, chain: Chain, place: Place, thinks: bool
@@ -311,7 +325,10 @@ class BlockedNetwork(FlatNetwork):
         builder.mark(service_label(place))
         if is_held and not is_delay:
             self._count_visit(chain_name, place)
-            builder.enter(station_name, wait_label(place))
+            if time_limit := self._time_limit_in_queue(place):
+                builder.patience(time_limit, abandonment_tally(place), abandonment_tally(place))
+            rank = self.model.stations[station_name].priority.get(place[0], 0)
+            builder.enter(station_name, wait_label(place), rank)
         if is_held and not is_delay:
             builder.delay(self._service_time(place), service_label(place))
         else:

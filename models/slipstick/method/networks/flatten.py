@@ -212,6 +212,9 @@ class FlatNetwork:
                         float(mean_service),
                     )
 
+    def _write_return_after_abandonment(self, place: Place) -> None:
+        """Write how a customer that abandons a queue returns what it holds there: nothing."""
+
     def _has_customers(self, chain_index: int, chain_name: str, chain: Chain) -> bool:
         """Return whether a chain has customers; raises if a run cannot follow as many as it has."""
         if isinstance(chain.members, OpenClass):
@@ -253,6 +256,7 @@ class FlatNetwork:
             if self._time_limit_in_queue(place):
                 builder.mark(abandonment_tally(place))
                 builder.admit(abandonment_tally(place))
+                self._write_return_after_abandonment(place)
                 builder.go(
                     [(1.0, self._mark_after_loss(chain_name, place))], abandonment_tally(place)
                 )

@@ -356,6 +356,11 @@ def _check_blocking_after_service(point: NetworkPoint) -> None:
         raise ModelError(
             "a Markov chain blocks after service one class that does not think; ask for simulation"
         )
+    if network.patience is not None:
+        raise ModelError(
+            "a Markov chain has no rule for queues that are abandoned where it blocks after service;"
+            " ask for simulation"
+        )
     disciplines = [DISCIPLINES[discipline] for discipline in network.discipline]
     is_plain = network.single & (network.scv.real == 1).all(axis=(0, 1))
     for station, (station_name, blocking) in enumerate(

@@ -356,11 +356,11 @@ class Builder:
         self._open_targets.append((self._code[instruction], 2, otherwise))
         self._next_is_limited = True
 
-    def enter(self, permits: str, label: str) -> None:
+    def enter(self, permits: str, label: str, rank: int = 0) -> None:
         """Write the instruction that takes a permit, which `leave` returns; the wait is booked to
-        the label.
+        the label, and requests of a smaller rank go before it.
         """
-        self.emit(Op.ACQUIRE, self._lock_row(permits)[0], self.label(label), 0, 0, 1)
+        self.emit(Op.ACQUIRE, self._lock_row(permits)[0], self.label(label), rank, 0, 1)
 
     def leave(self, permits: str) -> None:
         """Write the instruction that returns a permit taken by `enter`."""
