@@ -45,6 +45,7 @@ from slipstick.model.system import (
     ClosedPopulation,
     Lock,
     Model,
+    OpenPopulation,
     PhasedPopulation,
     ReaderWriterLock,
     Station,
@@ -82,6 +83,7 @@ from slipstick.vocabulary import (
     REVERSE,
     SHORTEST,
     SIMULATION,
+    STREAMS,
 )
 
 Position = tuple[Any, ...]
@@ -218,6 +220,12 @@ class ActivityChain(ActivityForm):
         )
 
 
+class ChainFromStart(ActivityChain):
+    """An activity whose chain is followed from its start, so that streams may come to it."""
+
+    also_known = frozenset({STREAMS})
+
+
 class _Unfit(NamedTuple):
     """Why a chain does not take a part of a model.
 
@@ -257,9 +265,12 @@ def _takes_no_time(model: Model) -> str:
     return f"a cycle of {model.name} may take no time, so no state lasts; give a step of it a time"
 
 
-def _unfit(model: Model, numbers: Mapping[Expr, Array]) -> Iterator[_Unfit]:
-    """Yield each part of a model that a chain does not take."""
-    if not isinstance(model.population, ClosedPopulation | PhasedPopulation):
+def _unfit(
+    model: Model, numbers: Mapping[Expr, Array], takes_streams: bool = False
+) -> Iterator[_Unfit]:
+    """Yield each part of a model that a chain does not take; streams only before the long run."""
+    repeats = isinstance(model.population, ClosedPopulation | PhasedPopulation)
+    if not repeats and not takes_streams:
         yield _Unfit("processors that repeat a cycle, and phases, not arrivals or supersteps")
     for node in each_once(model.bodies):
         lock = model.resources.get(node.uses[0]) if node.uses else None
@@ -333,16 +344,31 @@ def phases_given(step: act.Step) -> bool:
     return step.distribution is not None and step.distribution.phases is not None
 
 
+class _FollowedArrivals(NamedTuple):
+    """Customers that arrive at a rate, of which the chain follows a number at most.
+
+    Parameters
+    ----------
+    rate : of the arrivals [1/s] [points]
+    backlog : customers that begin at time 0 [1]
+    """
+
+    rate: Any
+    backlog: int
+
+
 def chain_from_start(
-    model: Model, values: Mapping[str, float]
+    model: Model, values: Mapping[str, float], most: int = 0, backlog: int = 0
 ) -> tuple[MarkovChain, dict[str, Array]]:
     """Explore the states of an activity whose processors all begin a cycle; return the chain, and
     by resource the number of processors that are there, waiting included [1] [states].
 
     Parameters
     ----------
-    model : processors that repeat a cycle
+    model : processors that repeat a cycle, or streams of customers
     values : parameters that differ from the model's own, in base units
+    most : customers of each stream that are followed; a further one is lost
+    backlog : customers of each stream that begin at time 0
 
     Raises
     ------
@@ -354,23 +380,15 @@ def chain_from_start(
     >>> float(chain_from_start(closed_model(cycle, processors=2), {})[1]["bus"].max())
     2.0
     """
-    population = model.population
-    if not isinstance(population, ClosedPopulation):
-        raise NoAnswerError(
-            f"values before the steady state need processors that repeat a cycle, and {model.name}"
-            " has other work; ask for time"
-        )
-    form = ActivityChain(model)
+    form = ChainFromStart(model)
     numbers = form.numbers({name: np.array([value]) for name, value in values.items()})
-    for unfit in _unfit(model, numbers):
+    cycles, streams = _cycles_and_streams(model, numbers, most, backlog)
+    for unfit in _unfit(model, numbers, takes_streams=True):
         raise NoAnswerError(unfit.alone)
     if reasons := _wrong_numbers(model, numbers):
         raise NoAnswerError(reasons[0])
-    cycles = [
-        (group.cycle, round(numbers[group.processors][0].real)) for group in population.groups
-    ]
     # No other method has these values, so that none is a way out.
-    states = _States(model, numbers, cycles, None, "take fewer processors")
+    states = _States(model, numbers, cycles, None, "take fewer processors or customers", streams)
     try:
         chain, _ = _explored(states)
     except RecursionError as error:
@@ -384,6 +402,32 @@ def chain_from_start(
         name: count for (kind, name), count in _counts(states, positions) if kind == "present"
     }
     return replace(chain, rates=rates, start=start / start.sum()), present
+
+
+def _cycles_and_streams(
+    model: Model, numbers: Mapping[Expr, Array], most: int, backlog: int
+) -> tuple[list[tuple[Activity, int]], dict[int, _FollowedArrivals]]:
+    """Return the cycle of each group with its number of processors or of customers followed, and
+    the streams by the numbers of their groups.
+    """
+    population = model.population
+    rows = [(group.cycle, group.arrivals, group.processors) for group in population.groups]
+    if isinstance(population, OpenPopulation):
+        rows = [(population.cycle, population.rate, population.rate)]
+    if not rows or population.finite:
+        raise NoAnswerError(
+            f"values before the steady state need processors that repeat a cycle, or streams, and"
+            f" {model.name} has other work; ask for time"
+        )
+    cycles = list[tuple[Activity, int]]()
+    streams = dict[int, _FollowedArrivals]()
+    for cycle, arrivals, processors in rows:
+        if arrivals is None:
+            cycles.append((cycle, round(numbers[processors][0].real)))
+            continue
+        streams[len(cycles)] = _FollowedArrivals(numbers[arrivals], backlog)
+        cycles.append((cycle, most))
+    return cycles, streams
 
 
 def fits_by_kind(model: Model) -> bool:
@@ -636,8 +680,10 @@ class _States:
         cycles: Sequence[tuple[Any, int]],
         rounds: Expr | None,
         alternatives: str = f"ask for {_OTHER_METHODS}",
+        streams: Mapping[int, _FollowedArrivals] | None = None,
     ) -> None:
         self.model = model
+        self._streams = streams or {}
         self.alternatives = alternatives
         self._numbers = numbers
         self.rounds = rounds
@@ -797,6 +843,7 @@ class _States:
                 if units[self._counters.index(name)] == OPEN:
                     units_then = self._with_state(units, name, _half_open(breaker, 0, 0))
                     yield 1 / self._numbers[breaker.open], positions, units_then, ()
+            yield from self._arrivals(positions, units)
             serving = [
                 self._nodes[position[1]] for position, _ in positions if position[0] == "serve"
             ]
@@ -810,16 +857,38 @@ class _States:
 
     def _beginnings(self) -> Iterator[tuple[Any, ...]]:
         """Yield the transitions out of the state before the start, in which all cycles begin."""
-        begun = [self._begun(kind) for kind in self.kinds]
+        positions = [
+            (("start", kind, 0), ()) if self._begins_at_start(place) else _outside(kind)
+            for place, kind in enumerate(self.kinds)
+        ]
+        begun = [self._begun(number) for (word, number, _), _ in positions if word == "start"]
         beginnings = math.prod(len(list(outcomes)) for outcomes in begun)
         ways_in_words = (
             f"{self.model.name} may begin in {beginnings:,} ways, which take the time of"
             f" {beginnings / WAYS:,.0f} states"
         )
         check_cost("states", beginnings / WAYS, ways_in_words, self.alternatives)
-        positions = [(("start", kind, 0), ()) for kind in self.kinds]
         positions += [AWAY] * (self.width - len(positions))
         yield from self._settled(1.0, [(1.0, positions)], self.first_units)
+
+    def _begins_at_start(self, place: int) -> bool:
+        """Return whether a processor begins at time 0; of the customers of a stream its backlog."""
+        kind = self.kinds[place]
+        return kind not in self._streams or (
+            place - self.kinds.index(kind) < self._streams[kind].backlog
+        )
+
+    def _arrivals(
+        self, positions: Sequence[Position], units: Sequence[int]
+    ) -> Iterator[tuple[Any, ...]]:
+        """Yield the transitions at which a customer of a stream arrives, while fewer than are
+        followed are there.
+        """
+        for kind, stream in self._streams.items():
+            if _outside(kind) in positions and stream.rate.any():
+                begun = [(1.0, (("start", kind, 0), ()))]
+                place = positions.index(_outside(kind))
+                yield from self._settled(stream.rate, _in_place(positions, place, begun), units)
 
     def _phase_ended(
         self, positions: Sequence[Position], processor: int, serving: Sequence[act.Step]
@@ -1017,6 +1086,8 @@ class _States:
             names = (number,) if word == "cycle" else ()
             ended = word == "cycle" and self.rounds
             onward = self._advanced(remaining) if word == "go" else self._begun(number)
+            if word == "cycle" and number in self._streams:
+                onward = [(1.0, _outside(number))]
             return (
                 names,
                 units,
@@ -1515,7 +1586,7 @@ class _States:
         (word, number, *_), remaining = position
         node = self._nodes[number]
         labels = list[tuple[str, _PartOfServer | None]]()
-        if word == "away":
+        if word in ("away", "outside"):
             return
         if word == "pause":
             labels = [(f"back-off:{node.resource}", None)]
@@ -1550,6 +1621,11 @@ class _States:
             for lock in self._held(position)
             for kind in ("present", "busy", *["further"] * (self._permits(lock) - 1))
         )
+
+
+def _outside(kind: int) -> Position:
+    """Return the position of a customer of a stream that has not arrived, or has left."""
+    return ("outside", kind, 0), ()
 
 
 def _half_open(breaker: Breaker, begun: int, passed: int) -> int:

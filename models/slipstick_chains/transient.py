@@ -4,7 +4,7 @@ until a station fills.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from slipstick.answer import Answer, Value, unit_of
@@ -30,8 +30,8 @@ from slipstick.method.networks.solvers import unsolvable
 from slipstick.model.network import QueueingNetwork
 from slipstick.model.system import Model
 from slipstick.queueing.markov.chain import MarkovChain, mean_times
-from slipstick.vocabulary import KNOWN_OF_NETWORKS, MARKOV_CHAIN, refuse_unknown
-from slipstick_chains.activity_chain import ActivityChain, chain_from_start, phases_given
+from slipstick.vocabulary import KNOWN_OF_NETWORKS, MARKOV_CHAIN, STREAMS, refuse_unknown
+from slipstick_chains.activity_chain import ChainFromStart, chain_from_start, phases_given
 from slipstick_chains.uniformization import transient as of_chain
 
 Columns = dict[str, NDArray[np.float64]]
@@ -44,6 +44,7 @@ _MODEL = {
     ),
     "values": optional(mapped_by_name(real())),
     "most": optional(whole(1)),
+    "backlog": whole(0),
     "limit": optional(real(1)),
 }
 
@@ -56,22 +57,25 @@ def transient(
     *,
     most: int | None = None,
     limit: float | None = None,
+    backlog: int = 0,
 ) -> Columns:
     """Return expected queue lengths and probabilities at some times after the start of a network or
     an activity, exactly, by its Markov chain.
 
     At time 0 all closed customers and processors begin a cycle, with their think time if they have
-    one, and the open classes are empty.
+    one, and the open classes and streams are empty, but for a backlog.
 
     Parameters
     ----------
-    model : the network, or the activity of processors that repeat a cycle; times of an scv other
-        than 1 are phases of that mean and scv
+    model : the network, or the activity of processors that repeat a cycle, and of streams with
+        Poisson arrivals; times of an scv other than 1 are phases of that mean and scv
     times : at which to look [s]
     values : parameters that differ from the model's own, in base units
     most : where streams come to stations without a capacity, customers of theirs at most; by
-        default as many as make no difference in the long run
+        default as many as make no difference in the long run; of an activity, as many as change no
+        value by more than 1e-6
     limit : states at most
+    backlog : customers of each stream of an activity that come together at time 0
 
     Returns
     -------
@@ -82,7 +86,7 @@ def transient(
     Raises
     ------
     ModelError : a time is not finite or negative, a parameter is not one of the model's, or `most`
-        is given where no streams come
+        or a backlog is given where no streams come
     NoAnswerError : the chain is too large, a number is out of its range, or streams saturate a
         station
 
@@ -94,7 +98,9 @@ def transient(
     array([0.    , 0.3161, 0.5   ])
     """
     if isinstance(model, Model):
-        return _columns_of_activity(*_activity_chain(model, values, most, limit), times)
+        chains = _activity_chains(model, values, most, limit, backlog)
+        return _settled_columns(_columns_of_activity(*chain, times) for chain in chains)
+    _refuse_backlog(model, backlog)
     compiled, arrays = _arrays(model, values)
     space, chain = chain_at(arrays, _truncation(arrays, most, limit), limit)
     chances = of_chain(chain, times)
@@ -130,7 +136,7 @@ def _columns_of_activity(
     return columns
 
 
-@checked(station=TEXT, present=whole(1), **_MODEL)
+@checked(station=TEXT, present=whole(0), **_MODEL)
 def time_until(
     model: QueueingNetwork | Model,
     station: str,
@@ -139,15 +145,16 @@ def time_until(
     *,
     most: int | None = None,
     limit: float | None = None,
+    backlog: int = 0,
 ) -> float:
     """Return the mean time from the start until a number of customers is first present at a station
-    [s].
+    [s]; with 0, until it is empty.
 
     Parameters
     ----------
-    model, values, most, limit : see `transient`
+    model, values, most, limit, backlog : see `transient`
     station : its name; of an activity, that of a resource
-    present : how many, from 1
+    present : how many or more; 0 for none
 
     Raises
     ------
@@ -162,9 +169,29 @@ def time_until(
     >>> door = network({"guests": open_class(1.0)}, {"door": station(service={"guests": 1.0}, capacity=2)})
     >>> time_until(door, "door", 2)
     3.0
+
+    A backlog of 5 that is served in 1 s each while 0.5 in a second come is gone after 5 / (1 - 0.5):
+
+    >>> from slipstick import open_model, service
+    >>> round(time_until(open_model(service("door", 1.0, scv=1.0), 0.5), "door", 0, backlog=5), 4)
+    10.0
     """
+    if isinstance(model, Model):
+        _check_station(model.resources, station)
+        chains = _activity_chains(model, values, most, limit, backlog, present + 1)
+        return _settled_columns(
+            {"time": np.array([_passage(chain, numbers.get(station), station, present)])}
+            for chain, numbers in chains
+        )["time"].item()
+    _refuse_backlog(model, backlog)
     chain, lengths = _lengths(model, station, present, values, most, limit)
-    ends = np.flatnonzero(lengths >= present)
+    return _passage(chain, lengths, station, present)
+
+
+def _passage(chain: MarkovChain, lengths: Array | None, station: str, present: int) -> float:
+    """Return the mean time until a number of customers is first present at a station [s]."""
+    lengths = np.zeros(chain.size) if lengths is None else lengths
+    ends = np.flatnonzero(lengths >= present if present else lengths == 0)
     if not len(ends):
         raise NoAnswerError(
             f"never are {present} customers at {station}; at most {int(lengths.max(initial=0))} are"
@@ -172,21 +199,30 @@ def time_until(
     return float(mean_times(chain, ends).sum().real)
 
 
+def _check_station(names: Collection[str], station: str) -> None:
+    if station not in names:
+        raise UnknownNameError("station", station, list(names))
+
+
+def _refuse_backlog(model: QueueingNetwork, backlog: int) -> None:
+    """Raise if a backlog is asked for where a network starts empty."""
+    if backlog:
+        raise ModelError(
+            f"a network starts without a backlog; write {model.name} as an activity, as"
+            " slipstick.model.lowering.lowered does"
+        )
+
+
 def _lengths(
-    model: QueueingNetwork | Model,
+    model: QueueingNetwork,
     station: str,
     present: int,
     values: Mapping[str, float] | None,
     most: int | None,
     limit: float | None,
 ) -> tuple[MarkovChain, Array]:
-    """Return the chain of a model, and the number at a station in each state [1] [states]."""
-    names = model.resources if isinstance(model, Model) else model.stations
-    if station not in names:
-        raise UnknownNameError("station", station, list(names))
-    if isinstance(model, Model):
-        activity_chain, numbers_present = _activity_chain(model, values, most, limit)
-        return activity_chain, numbers_present.get(station, np.zeros(activity_chain.size))
+    """Return the chain of a network, and the number at a station in each state [1] [states]."""
+    _check_station(model.stations, station)
     _, arrays = _arrays(model, values)
     truncation = _truncation(arrays, most, limit)
     space, chain = chain_at(arrays, None if truncation is None else truncation + present, limit)
@@ -195,15 +231,52 @@ def _lengths(
     return chain, lengths.astype(np.float64)
 
 
-def _activity_chain(
-    model: Model, values: Mapping[str, float] | None, most: int | None, limit: float | None
-) -> tuple[MarkovChain, dict[str, Array]]:
-    """Return the chain of an activity, and the number at each resource [1] [states]."""
-    if most is not None:
-        raise ModelError(f"no streams come to {model.name}, so leave out most")
-    _check_parameters(model, values or {}, ActivityChain(model))
+FEWEST_FOLLOWED, CHANGE = 8, 1e-6
+"""Customers of a stream that a chain follows at first, half as many more each time until no value
+changes by more than this part of it, or of 1."""
+
+
+def _activity_chains(
+    model: Model,
+    values: Mapping[str, float] | None,
+    most: int | None,
+    limit: float | None,
+    backlog: int,
+    fewest: int = 0,
+) -> Iterator[tuple[MarkovChain, dict[str, Array]]]:
+    """Yield the chain of an activity, and the number at each resource [1] [states]; where streams
+    come, chains that follow more and more of their customers.
+    """
+    has_streams = model.population.open or STREAMS in model.constructs
+    if not has_streams and (most is not None or backlog):
+        key = "the backlog" if backlog else "most"
+        raise ModelError(f"no streams come to {model.name}, so leave out {key}")
+    _check_parameters(model, values or {}, ChainFromStart(model))
+    followed = max(FEWEST_FOLLOWED, fewest, 2 * backlog) if most is None else most
+    if backlog > followed:
+        raise ModelError(f"a backlog of {backlog} is more than most, {most}; raise most")
     with at_most({} if limit is None else {"states": limit}):
-        return chain_from_start(model, values or {})
+        while True:
+            yield chain_from_start(model, values or {}, followed, backlog)
+            if most is not None or not has_streams:
+                return
+            followed += followed // 2
+
+
+def _settled_columns(columns_by_size: Iterator[Columns]) -> Columns:
+    """Return the first columns that those of a larger chain confirm; the last where no larger one
+    follows.
+    """
+    earlier = next(columns_by_size)
+    for later in columns_by_size:
+        changes = [
+            np.abs(column - earlier.get(name, 0.0)) / np.maximum(1.0, np.abs(column))
+            for name, column in later.items()
+        ]
+        if all((change <= CHANGE).all() for change in changes):
+            return later
+        earlier = later
+    return earlier
 
 
 def transient_values(
@@ -233,7 +306,7 @@ def transient_values(
     {'time_until[door,2]': 3.0, 'probability_at[door,0,0]': 1.0, 'time_until[door,3]': 'never are 3 customers at door; at most 2 are'}
     """
     values_found: dict[str, float | str] = {}
-    compiled = ActivityChain(model) if isinstance(model, Model) else NetworkLayout(model)
+    compiled = ChainFromStart(model) if isinstance(model, Model) else NetworkLayout(model)
     read = compiled.tape.parameters
     values = {path: value for path, value in values_given.items() if path in read}
     for name in names:

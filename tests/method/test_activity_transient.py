@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from slipstick import (
     Model,
+    Parameter,
     Permits,
+    attempt,
     closed_class,
     closed_model,
     delay,
+    grouped_model,
     hold,
     network,
+    open_class,
     open_model,
+    phased_model,
     service,
     solve,
     station,
@@ -24,6 +31,8 @@ from slipstick import (
 )
 from slipstick.cli.main import main
 from slipstick.errors import ModelError, NoAnswerError, UnknownNameError
+from slipstick.expression.nodes import RATE
+from slipstick.model.system import ArrivalPattern
 
 AWAY = delay(4.0, name="away", scv=1.0, think=True)
 WORKERS = closed_model(AWAY >> service("disk", 1.0, scv=1.0), 3)
@@ -75,10 +84,10 @@ def test_what_an_activity_has_no_value_of_is_refused() -> None:
         transient(WORKERS, [1.0], most=3)
     with pytest.raises(ModelError, match="has no parameter 'speed' to look at on its way"):
         transient(WORKERS, [1.0], {"speed": 3.0})
-    stream = open_model(service("disk", 1.0), 0.5)
-    words = "values before the steady state need processors that repeat a cycle, and model"
-    with pytest.raises(NoAnswerError, match=f"{words} has other work; ask for time"):
-        transient(stream, [1.0])
+    program = phased_model((1, 2, service("disk", 1.0, scv=1.0)))
+    words = "values before the steady state need processors that repeat a cycle, or streams, and"
+    with pytest.raises(NoAnswerError, match=f"{words} model has other work; ask for time"):
+        transient(program, [1.0])
     with pytest.raises(NoAnswerError, match=r"has scv 0: write from 0.01 \(1 is exponential\)$"):
         transient(closed_model(delay(1.0) >> service("disk", 1.0), 2), [1.0])
 
@@ -96,11 +105,88 @@ def test_files_and_commands_have_them_by_name(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "disk.yaml").write_text(FILE)
-    names = ["time_until[disk,2]", "queue_length_at[disk,3 s]"]
+    names = ["time_until[disk,2]", "queue_length_at[disk,3 s]", "probability_at[disk,0,3 s]"]
     options = [option for name in names for option in ("--value", name)]
     assert main(["solve", str(tmp_path / "disk.yaml"), *options]) == 0
     output = capsys.readouterr().out
     assert f"{time_until(WORKERS, 'disk', 2):.4g} s" in output
-    assert f"{transient(WORKERS, [3.0])['queue_length[disk]'][0]:.4g}" in output
+    columns = transient(WORKERS, [3.0])
+    assert f"{columns['queue_length[disk]'][0]:.4g}" in output
+    assert f"{columns['probability[disk,0]'][0]:.4g}" in output
     assert main(["solve", str(tmp_path / "disk.yaml"), "--value", "time_until[dis,2]"]) == 2
     assert "did you mean 'time_until[disk,1]'" in capsys.readouterr().err
+
+
+STREAM = Parameter("arrivals", RATE, 0.5)
+
+
+def test_a_stream_fills_a_station_as_the_same_network_does() -> None:
+    served = service("disk", 1.0, scv=1.0)
+    impatient = attempt(service("disk", 1.0, name="try", scv=1.0), patience=2.0)
+    users = closed_class(2, think_time=4.0)
+    pairs = [
+        (open_model(served, STREAM), network({"a": open_class(0.5)}, {"disk": at_disk("a")})),
+        (
+            open_model(impatient, STREAM),
+            network({"a": open_class(0.5)}, {"disk": at_disk("a", patience={"a": 2.0})}),
+        ),
+        (
+            grouped_model({"users": (2, AWAY >> served), "a": (STREAM, served)}),
+            network({"users": users, "a": open_class(0.5)}, {"disk": at_disk("users", "a")}),
+        ),
+    ]
+    times = [0.0, 0.5, 3.0, 20.0]
+    for activity, as_network in pairs:
+        by_network, by_activity = transient(as_network, times, most=30), transient(activity, times)
+        for name in ("queue_length[disk]", "probability[disk,0]", "probability[disk,3]"):
+            assert by_activity[name] == pytest.approx(by_network[name], abs=1e-5), name
+        for present in (1, 4):
+            filled = time_until(activity, "disk", present)
+            expected = time_until(as_network, "disk", present, most=30)
+            assert filled == pytest.approx(expected, rel=1e-5), present
+
+
+def at_disk(*classes: str, **traits: Any) -> Any:
+    return station(service=dict.fromkeys(classes, 1.0), **traits)
+
+
+@pytest.mark.parametrize("backlog", [1, 7, 30])
+def test_a_backlog_is_gone_after_the_time_of_busy_periods(backlog: int) -> None:
+    """Each customer brings a busy period of 1 / (1 - 0.5) s; at two servers, until one is idle."""
+    single = open_model(service("disk", 1.0, scv=1.0), STREAM)
+    assert time_until(single, "disk", 0, backlog=backlog) == pytest.approx(2.0 * backlog, rel=1e-5)
+    held = open_model(hold("pool", delay(1.0, scv=1.0)), STREAM, resources={"pool": Permits(1)})
+    assert time_until(held, "pool", 0, backlog=backlog) == pytest.approx(2.0 * backlog, rel=1e-5)
+    found = transient(single, [0.0, 400.0], backlog=backlog)["queue_length[disk]"]
+    assert found == pytest.approx([backlog, 1.0], abs=1e-3)
+    few = transient(single, [0.0], most=40, backlog=backlog)
+    assert few["queue_length[disk]"] == pytest.approx([backlog])
+
+
+def test_values_before_the_long_run_that_have_no_rule_are_refused_by_name() -> None:
+    bursts = open_model(
+        service("disk", 1.0, scv=1.0),
+        STREAM,
+        pattern=ArrivalPattern(profile=((9.0, 1.0), (1.0, 5.0))),
+    )
+    single = open_model(service("disk", 1.0, scv=1.0), STREAM)
+    no_profile = (
+        "markov-chain has no rule for profiles of arrivals (arrivals whose rate follows a profile"
+        " over the day, again and again); simulation has"
+    )
+    no_backlog = (
+        "a network starts without a backlog; write network as an activity, as"
+        " slipstick.model.lowering.lowered does"
+    )
+    no_streams = "no streams come to model, so leave out the backlog"
+    too_many = "a backlog of 4 is more than most, 3; raise most"
+    refusals: list[tuple[Callable[[], object], str]] = [
+        (lambda: transient(bursts, [1.0]), no_profile),
+        (lambda: transient(WORKERS, [1.0], backlog=2), no_streams),
+        (lambda: transient(USERS, [1.0], backlog=2), no_backlog),
+        (lambda: transient(single, [1.0], most=3, backlog=4), too_many),
+    ]
+    for refused, message in refusals:
+        with pytest.raises((ModelError, NoAnswerError)) as raised:
+            refused()
+        assert str(raised.value) == message

@@ -589,7 +589,7 @@ def run(
     help=(
         "Value to give first, such as response_time_quantile[CLASS,0.95], by a method that has it;"
         " of a queueing network or processors that repeat a cycle from their start on also"
-        " time_until[STATION,N] and queue_length_at[STATION,SECONDS], of a network"
+        " time_until[STATION,N], queue_length_at[STATION,SECONDS] and"
         " probability_at[STATION,N,SECONDS]."
     ),
 )

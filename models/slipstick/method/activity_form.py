@@ -57,9 +57,10 @@ class ActivityForm(CompiledModel):
     """
 
     method: ClassVar[str]
+    also_known: ClassVar[frozenset[str]] = frozenset()
 
     def __init__(self, model: Model) -> None:
-        refuse_unknown(model.constructs, self.method, KNOWN[self.method])
+        refuse_unknown(model.constructs, self.method, KNOWN[self.method] | self.also_known)
         self.model = model
         self._expressions = model.expressions()
         self.tape = Tape(self._expressions)

@@ -32,7 +32,6 @@ from slipstick.model.system import (
     IDLE_PROCESSORS,
     Barrier,
     Breaker,
-    ClosedPopulation,
     Labels,
     Lock,
     Model,
@@ -114,8 +113,8 @@ class AnswerNames(Mapping[str, str]):
     counted_stations : stations that ``probability[station,n]`` is known of, for any number n of customers,
         and transient values
     with_intervals : every value may have ends, such as ``low[time]``
-    filling_resources : resources of an activity, of which ``time_until[resource,n]`` and
-        ``queue_length_at[resource,time]`` are known
+    filling_resources : resources of an activity, of which ``time_until[resource,n]``,
+        ``queue_length_at[resource,time]`` and ``probability_at[resource,n,time]`` are known
 
     >>> names = AnswerNames({"time": "s"}, ["cpu"], with_intervals=True)
     >>> names["high[time]"], names["probability[cpu,3]"], "speed" in names
@@ -154,6 +153,9 @@ class AnswerNames(Mapping[str, str]):
     def _unit_of_value(self, value_name: str) -> str:
         """Return the base unit of a value that is no end of an interval."""
         if self._filling and (steady_and_time := moment(value_name)):
+            counted_then = _PROBABILITY.fullmatch(steady_and_time[0])
+            if counted_then and counted_then["station"] in self._filling:
+                return unit_of(value_name)
             return self._unit_of_value(steady_and_time[0])
         counted = _PROBABILITY.fullmatch(value_name)
         filling = _TIME_UNTIL.fullmatch(value_name)
@@ -201,7 +203,7 @@ def names_of(
         value_names = _names_in_network(model, method == BOUNDS)
         counted_stations = () if method == BOUNDS else model.stations
     listed_names = list(value_names)
-    if isinstance(model, Model) and isinstance(model.population, ClosedPopulation):
+    if isinstance(model, Model) and not model.population.finite:
         filling_resources = [
             name for name in model.resources if f"queue_length[{name}]" in listed_names
         ]
