@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import math
 from itertools import islice, repeat
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,13 +15,14 @@ from slipstick import (
     Answer,
     QueueingNetwork,
     Simulation,
+    load,
     network,
     open_class,
     open_model,
     solve,
     station,
 )
-from slipstick.errors import NoAnswerError
+from slipstick.errors import NoAnswerError, SpecError
 from slipstick.expression.nodes import RATE, Parameter
 from slipstick.late import Array
 from slipstick.model.activity import service
@@ -250,3 +252,37 @@ def test_arrivals_of_each_piece_are_poisson_whatever_the_blocks(size: int) -> No
         counts = np.bincount(day[(phase >= first) & (phase < last)], minlength=days)[:days]
         assert counts.mean() == pytest.approx(mean, abs=4 * math.sqrt(mean / days))
         assert counts.var() == pytest.approx(mean, rel=0.1)
+
+
+def test_a_burst_that_comes_once_is_a_profile_with_a_long_quiet_end() -> None:
+    """20 s with two customers a second at a server of 1 s, then none until all are served: by the
+    equations from an empty station on, without any period.
+    """
+    burst, quiet, rate, step = 20.0, 400.0, 2.0, 0.005
+    present = np.zeros(120)
+    present[0] = 1.0
+    customer_seconds = 0.0
+    for tick in range(round(200 / step)):
+        arrivals = rate if tick * step < burst else 0.0
+        flow = arrivals * present[:-1] - present[1:]
+        customer_seconds += step * float(present @ np.arange(120))
+        present = present + step * (np.append(0.0, flow) - np.append(flow, 0.0))
+    assert present[0] > 1 - 1e-9
+    profile = ((burst, rate), (quiet, 0.0))
+    model = visits(rate * burst / (burst + quiet), profile)
+    answer = solve(model, simulation=Simulation(seed=5, precision=0.01, events=800_000))
+    assert is_near(answer, "time", customer_seconds / (rate * burst))
+
+
+def test_a_key_that_asks_for_a_burst_once_names_the_way_to_write_it(tmp_path: Path) -> None:
+    file = tmp_path / "burst.yaml"
+    file.write_text(
+        "activity: 1\npopulation: {profile: [{lasts: 20 s, rate: 2 /s, once: true}]}\n"
+        "resources: {desk: {servers: 1}}\ncycle: [{service: desk, time: 1 s}]\n"
+    )
+    with pytest.raises(SpecError) as raised:
+        load(file)
+    assert str(raised.value).endswith(
+        "population.profile.0.once: unknown key; for a burst that comes once, end the profile with a"
+        " part of rate 0 that lasts until all are served; each period then repeats the burst"
+    )

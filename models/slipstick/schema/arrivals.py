@@ -242,7 +242,14 @@ class ArrivalTraceSpec(Spec):
 class ProfilePieceSpec(Spec):
     """A part of the day with its rate of arrivals."""
 
-    hints: ClassVar[Mapping[str, str]] = {"time": "write lasts", "arrivals": "write rate"}
+    hints: ClassVar[Mapping[str, str]] = {
+        "time": "write lasts",
+        "arrivals": "write rate",
+        "once": (
+            "for a burst that comes once, end the profile with a part of rate 0 that lasts until all"
+            " are served; each period then repeats the burst"
+        ),
+    }
 
     lasts: Annotated[Given, Quantity(TIME, least=None, above=0.0)] = Field(
         description="how long it lasts"
