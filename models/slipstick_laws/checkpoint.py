@@ -50,7 +50,10 @@ DALY = Law(
     ),
     holds="checkpoint > 0 and failures > 0",
     source=f"{_DALY}, equation 37",
-    note="0.6% short at a checkpoint of half the time between failures, 6% just below twice that time",
+    note=(
+        "against the best interval, 0.6% short where a checkpoint takes half the time between failures,"
+        " and 6% just below twice that time"
+    ),
     exact=False,
     words=_WORDS,
     checks=(

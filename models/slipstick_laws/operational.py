@@ -148,8 +148,8 @@ DRAIN_TIME = Law(
     ),
     source="Newell, Applications of Queueing Theory, Chapman and Hall 1982, chapter 2",
     note=(
-        "of one server with Poisson arrivals the mean time until it is empty; of c exponential"
-        " servers the mean time until one is idle is that of a backlog smaller by c - 1"
+        "a fluid limit; for one server and Poisson arrivals it is the mean time until the server is"
+        " empty, and for c exponential servers, with a backlog smaller by c - 1, until one is idle"
     ),
     exact=False,
     words="queue lag consumers kafka recover catch up backlog fluid",
