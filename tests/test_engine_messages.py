@@ -806,6 +806,15 @@ PATTERNS = [
         " in the place of rates",
     ),
     bad(
+        lambda: closed_model(
+            attempt(service("desk", 1.0), timeout=1.0, limits="visit", queue=2),
+            2,
+            resources={"desk": Station(1, "ps")},
+        ),
+        "an attempt at desk, whose servers are shared, finds no queue that is full; leave its queue"
+        " out, or hold permits around the service",
+    ),
+    bad(
         lambda: Breaker(3, OPEN, of=2),
         "a circuit breaker cannot find 3 failures among 2 calls; let it look back at 3 or more",
     ),
@@ -890,7 +899,7 @@ PATTERNS = [
             2,
             resources={"desk": Station(discipline="ps")},
         ),
-        "an attempt needs a queue: a station that is not shared and interrupts no service, a fifo lock, or permits; desk is a station of the discipline ps",
+        "an attempt needs a queue: a station that is not shared and interrupts no service, a fifo lock, or permits; desk is a station of the discipline ps; limits: visit gives up services there, too",
     ),
     bad(
         lambda: closed_model(repeat(2, reply("door")), 2),

@@ -402,12 +402,21 @@ def weigh_anew(s: State, r: Row, now: float) -> None:
             weight_left -= t.weight
         t.speed = min(speed, 1.0)
         time_left = max(t.work, 0.0) / t.speed
+        is_cut = 0
+        if t.cuts != 0 and t.patience >= 0.0:
+            time_to_limit = max(t.patience - (now - t.since), 0.0)
+            if time_to_limit < time_left:
+                is_cut = 1
+                time_left = time_to_limit
         if time_left < soonest:
             soonest = time_left
             r.ticket = token
+            t.cut = is_cut
         token = t.next
     if r.ticket >= 0:
+        patience = s.token[r.ticket].patience
         begin(s, r, r.ticket, now + soonest)
+        s.token[r.ticket].patience = patience
 
 
 @inlined
@@ -702,6 +711,11 @@ def leave(s: State, token: int, now: float) -> None:
         take_out(s, r.queue, token)
         r.ticket = -1
         t.weight = 1.0
+        t.patience = -1.0
+        if t.cut != 0:
+            work_left = max(t.work, 0.0)
+            t.requested -= work_left
+            r.asked -= work_left
         weigh_anew(s, r, now)
         t.waited = time_beyond_service(t, now)
     else:

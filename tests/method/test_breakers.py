@@ -195,7 +195,7 @@ def test_a_breaker_is_shared_by_all_that_name_it() -> None:
     assert apart["refused_share[guard]"] == pytest.approx(0.0, abs=1e-6)
 
 
-@pytest.mark.parametrize("discipline", ["fcfs", "lcfs", "random", "priority"])
+@pytest.mark.parametrize("discipline", ["fcfs", "lcfs", "random", "priority", "ps"])
 @pytest.mark.parametrize("servers", [1, 2])
 def test_services_that_are_given_up_are_those_of_birth_and_death(
     discipline: str, servers: int
@@ -261,7 +261,7 @@ def test_both_kernels_simulate_a_breaker_alike(name: str) -> None:
     check_same(flatten(SAME[name]).plan, 4000)
 
 
-@pytest.mark.parametrize("discipline", ["fcfs", "lcfs", "random", "priority", "is"])
+@pytest.mark.parametrize("discipline", ["fcfs", "lcfs", "random", "priority", "is", "ps"])
 def test_both_kernels_cut_services_alike(discipline: str) -> None:
     ranks = (1, 0) if discipline == "priority" else (0, 0)
     first = attempt(
@@ -337,3 +337,26 @@ def test_a_file_with_more_failures_than_tries_is_refused_at_its_key(tmp_path: Pa
     again = load(written)
     assert isinstance(again, Model)
     assert again.resources == model.resources
+
+
+@pytest.mark.parametrize("servers", [1, 2])
+@pytest.mark.parametrize("weight", [None, 3.0])
+def test_shared_services_that_are_given_up_are_those_of_the_chain(
+    servers: int, weight: float | None
+) -> None:
+    long = attempt(
+        service("cpu", SERVICE, name="long", scv=2.0, weight=weight),
+        patience=1.5,
+        limits="visit",
+        retries=1,
+        otherwise=delay(0.2, name="late", scv=1.0),
+    )
+    short = service("cpu", 0.3, name="short", scv=0.5)
+    model = closed_model(thinks(1.0) >> long >> short, 4, resources={"cpu": Station(servers, "ps")})
+    chain = solve(model, method="markov-chain")
+    simulated = solve(model, method="simulation", simulation=SETTINGS)
+    for name in ("time", "utilization[cpu]", "queue_length[cpu]", "wait[cpu]"):
+        assert_near(simulated, name, chain[name] or 0.0)
+    for label, estimate in simulated.account.items():
+        assert chain.account[label] == pytest.approx(estimate, rel=0.04), label
+    check_same(flatten(model).plan, 4000)

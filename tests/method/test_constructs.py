@@ -866,7 +866,8 @@ IS = Station(1, "is")
             ),
             (
                 "an attempt needs a queue: a station that is not shared and interrupts no service, a"
-                " fifo lock, or permits; disk is a station of the discipline ps"
+                " fifo lock, or permits; disk is a station of the discipline ps; limits: visit gives up"
+                " services there, too"
             ),
         ),
         (

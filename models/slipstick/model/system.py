@@ -56,6 +56,7 @@ from slipstick.extensions import FUNCTIONS
 from slipstick.late import NDArray, np
 from slipstick.model.activity import (
     MODES,
+    VISIT,
     WAITING,
     Attempt,
     EarlyReply,
@@ -1797,13 +1798,14 @@ class Model:
     def _check_attempt(self, node: Attempt) -> None:
         """Raise if an attempt visits a resource whose queue cannot be abandoned."""
         resource = self.resources.get(node.resource)
-        has_queue = False
+        has_queue = shares = False
         resource_in_words = "a processor" if resource is None else resource.noun
         if isinstance(resource, Station):
             discipline = DISCIPLINES[resource.discipline]
+            shares = discipline.shared
             # Where none waits, a service may still take too long.
             has_queue = discipline.queued and not discipline.preemptive
-            has_queue |= discipline.delay and node.cuts
+            has_queue |= (discipline.delay or shares) and node.cuts
             resource_in_words += f" of the discipline {discipline.name}"
             if resource.rates and node.cuts:
                 raise ModelError(
@@ -1814,6 +1816,13 @@ class Model:
             raise ModelError(
                 "an attempt needs a queue: a station that is not shared and interrupts no service, a"
                 f" fifo lock, or permits; {node.resource} is {resource_in_words}"
+                + f"; limits: {VISIT} gives up services there, too"
+                * (shares and not node.cuts)
+            )
+        if node.queue is not None and shares:
+            raise ModelError(
+                f"an attempt at {node.resource}, whose servers are shared, finds no queue that is"
+                " full; leave its queue out, or hold permits around the service"
             )
         if node.queue is not None and isinstance(node.visit, Hold) and node.visit.permits:
             raise ModelError(

@@ -501,7 +501,8 @@ class Sharing(SimulatedStation):
 
 
 class WeightedServers(SimulatedStation):
-    """Several servers that are shared by weights, of which each customer uses one at most.
+    """Servers that are shared by weights, of which each customer uses one at most, and whose services
+    may be given up.
 
     Each customer has its own part of the service, so that the work left of all is brought up to
     date at each arrival and departure. `present_tokens` has the largest weight first, and of equal
@@ -556,8 +557,14 @@ class WeightedServers(SimulatedStation):
         next_time, next_to_leave = math.inf, None
         for token in self.present_tokens:
             time_left = max(token.work, 0.0) / token.speed
+            is_cut = False
+            if token.cuts and token.patience >= 0:
+                time_to_limit = max(token.patience - (now - token.since), 0.0)
+                is_cut = time_to_limit < time_left
+                time_left = min(time_left, time_to_limit)
             if time_left < next_time:
                 next_time, next_to_leave = time_left, token
+                token.cut = is_cut
         if next_to_leave is not None:
             self.event_cell = [next_to_leave]
             heappush(
@@ -575,9 +582,14 @@ class WeightedServers(SimulatedStation):
         self.present_tokens.remove(token)
         token.cause = None
         token.weight = 1.0
+        token.patience = -1.0
+        if token.cut:
+            work_left = max(token.work, 0.0)
+            token.requested -= work_left
+            self.work_asked -= work_left
         self._plan_departure(now)
         token.waited = time_beyond_service(token, now)
-        return self.event_loop.served(token, now)
+        return self.end_visit(token, now)
 
 
 def time_beyond_service(token: Token, now: float) -> float:

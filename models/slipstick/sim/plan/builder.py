@@ -28,7 +28,7 @@ from slipstick.sim.plan.plan import (
     StationPlan,
     Where,
 )
-from slipstick.vocabulary import BACK_OFFS, DISCIPLINES, RANDOM, ROUTES
+from slipstick.vocabulary import BACK_OFFS, DISCIPLINES, RANDOM, ROUTES, SHARED
 
 LOCKS = ("fifo", "tas", "ttas", "ticket", "queue")
 """FIFO hand-off at no cost; test-and-set; test-and-test-and-set; tickets, where all waiting
@@ -131,7 +131,8 @@ class Builder:
         self._tallies: list[str] = []
         self._weights: dict[str, tuple[float, float]] = {}
         self._abandoned: set[str] = set()
-        self._next_is_limited = False
+        self._cut: set[str] = set()
+        self._next_is_limited = self._next_is_cut = False
         self._pipelines: dict[str, int] = {}
         self._marks: dict[str, int] = {}
         self._open_targets: list[tuple[list[int], int, str]] = []
@@ -277,6 +278,8 @@ class Builder:
         self._refuse_unequal_weights(station, weight)
         if self._next_is_limited:
             self._abandoned.add(station)
+            if self._next_is_cut:
+                self._cut.add(station)
             self._next_is_limited = False
         if weight != 1.0:
             self.emit(Op.WEIGHT, self._index_of_constant(weight))
@@ -311,11 +314,13 @@ class Builder:
             )
 
     def _with_visits(self, station: StationPlan) -> StationPlan:
-        """Return the plan of a station that says whether weights share its servers, and whether its
-        queue is abandoned.
+        """Return the plan of a station that says whether each customer's part of its servers is
+        followed, and whether its queue is abandoned.
         """
         least_weight, greatest_weight = self._weights.get(station.name, (1.0, 1.0))
         is_weighted = station.servers > 1 and least_weight < greatest_weight
+        if station.name in self._cut:
+            is_weighted |= DISCIPLINES[station.discipline].order == SHARED
         return replace(station, weighted=is_weighted, abandoned=station.name in self._abandoned)
 
     def draw_destination(self, customers: int, stream: str) -> None:
@@ -354,7 +359,7 @@ class Builder:
         """
         instruction = self.emit(Op.PATIENCE, self.draw(stream, time), -1, cuts_service)
         self._open_targets.append((self._code[instruction], 2, otherwise))
-        self._next_is_limited = True
+        self._next_is_limited, self._next_is_cut = True, cuts_service
 
     def enter(self, permits: str, label: str, rank: int = 0) -> None:
         """Write the instruction that takes a permit, which `leave` returns; the wait is booked to

@@ -163,7 +163,8 @@ class StationPlan:
     discipline : one of `slipstick.vocabulary.SIMULATED_DISCIPLINES`
     rates : total speed of service with 1, 2, 3 ... customers present, the last for more; empty with
         servers of speed 1 [1]
-    weighted : several servers are shared by weights, of which each customer uses one at most
+    weighted : the part of each customer in shared servers is followed, of which it uses one at most:
+        several servers are shared by weights, or services are given up
     abandoned : customers may abandon its queue
     """
 
