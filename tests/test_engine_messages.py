@@ -547,9 +547,13 @@ NETWORK = [
     ),
     bad(
         lambda: lowered(
-            network({"a": closed_class(1)}, {"cpu": station(demand={"a": 1.0}, capacity=2)})
+            network(
+                {"a": closed_class(1)},
+                {"cpu": station(demand={"a": 1.0}, servers=3, capacity=2)},
+            )
         ),
-        "network cannot be written as an activity: cpu has a capacity",
+        "network cannot be written as an activity: cpu has a capacity, and no queue of which some"
+        " places are left",
         NoAnswerError,
     ),
 ]

@@ -4,6 +4,8 @@ the simulator, each by its own code.
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from slipstick import load, solve
@@ -27,7 +29,7 @@ from slipstick.vocabulary import DISCIPLINES, MARKOV_CHAIN, MEAN_VALUE
 from tests.schema.kinds.test_queueing import NETWORKS
 
 REFUSED = {
-    "bolch-10-19": "one has a capacity",
+    "bolch-10-19": "one blocks when it is full",
     "schwetman-switching": "customers change their class (users)",
 }
 MIXED = ("bolch-8-6", "lazowska-mixed", "lazowska-open-classes", "schwetman-mixed")
@@ -149,3 +151,36 @@ def test_a_class_that_may_pass_a_region_by_holds_a_permit_only_inside() -> None:
     here, past = choice.children
     assert [node.uses for node in steps(here)] == [("r",), (), ("cpu",), (), ("disk",), ()]
     assert [node.uses for node in steps(past)] == [(), (), ("r",), (), ("disk",), ()]
+
+
+LOSSES: dict[str, dict[str, Any]] = {
+    "patience": {"patience": {"a": 0.8}},
+    "a capacity": {"capacity": 2},
+    "both": {"patience": {"a": 0.8}, "capacity": 3},
+    "patience and rates": {"patience": {"a": 0.8}, "rates": (0.8, 1.5), "servers": 1},
+    "a capacity of some visits": {"capacity": 2, "visits": {"a": 0.6}},
+}
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_customers_that_are_lost_at_the_last_station_are_those_of_attempts(name: str) -> None:
+    last = station(**{"service": {"a": 1.0}, "servers": 2, **LOSSES[name]})
+    stations = {"first": station(service={"a": 0.4}), "last": last}
+    model = network({"a": closed_class(4, think_time=1.5)}, stations)
+    by_network, by_activity = (solve(each, method=MARKOV_CHAIN) for each in (model, lowered(model)))
+    for value in ("queue_length[first]", "queue_length[last]", "utilization[last]"):
+        assert by_activity[value] == pytest.approx(by_network[value], rel=1e-8), value
+
+
+def test_losses_that_activities_have_no_words_for_are_refused_by_name() -> None:
+    patient = station(service={"a": 1.0}, patience={"a": 2.0})
+    plain = station(service={"a": 1.0})
+    repeated = station(service={"a": 1.0}, patience={"a": 2.0}, visits={"a": 3.0})
+    skips = (
+        "network cannot be written as an activity: one has patience, and a customer of a that is lost"
+        " there skips the visits that follow; visit it once, as the last station"
+    )
+    for stations in ({"one": patient, "two": plain}, {"one": repeated}):
+        with pytest.raises(NoAnswerError) as caught:
+            lowered(network({"a": closed_class(2, think_time=1.0)}, stations))
+        assert str(caught.value) == skips

@@ -12,7 +12,7 @@ from itertools import chain, groupby
 from slipstick.errors import NoAnswerError
 from slipstick.expression.nodes import TIME, Expr, Number, maximum, zero
 from slipstick.expression.tape import Tape
-from slipstick.model.activity import GEOMETRIC, Choice, Hold, Repeat, Step, Then
+from slipstick.model.activity import GEOMETRIC, Attempt, Choice, Hold, Repeat, Step, Then
 from slipstick.model.network import (
     ClosedClass,
     CustomerClass,
@@ -30,7 +30,7 @@ from slipstick.model.system import (
     Station,
     population_of_groups,
 )
-from slipstick.vocabulary import DISCIPLINES, SAME_EXPONENTIAL
+from slipstick.vocabulary import DISCIPLINES, LOSS, SAME_EXPONENTIAL
 
 
 def lowered(network: QueueingNetwork) -> Model:
@@ -40,7 +40,9 @@ def lowered(network: QueueingNetwork) -> Model:
     A class thinks, if it does, and goes to the stations in the order written: of V visits to one, V
     below 1 is a choice, and V above 1 a first visit and a geometric repeat. Demands of several
     classes at a first-come station are visits of the longest of them, as solvers of networks take
-    it. Which of these a number of visits is, is decided by its own value. Of a region whose
+    it. Which of these a number of visits is, is decided by its own value. A queue that may be
+    abandoned or full is that of an attempt, at the last station that a class visits; those that are
+    lost count in the throughput of the activity, and not in that of the network. Of a region whose
     customers wait, each run of visits to its stations holds one of as many permits as the region
     has places.
 
@@ -84,15 +86,51 @@ def _traits_without_activity(network: QueueingNetwork) -> Iterator[str]:
         yield f"customers change their class ({', '.join(network.chains)})"
     if network.amounts:
         yield "its amounts are of values that a network has"
-    for name, station in network.stations.items():
-        traits = {
-            "a capacity": station.capacity,
-            "patience": station.patience or station.timeout,
-        }
-        yield from (f"{name} has {trait}" for trait, value in traits.items() if value)
+    for class_name in network.classes:
+        yield from _losses_without_activity(network, class_name)
     for name, region in network.regions.items():
         if region.loses:
             yield f"region {name} loses customers"
+
+
+def _losses_without_activity(network: QueueingNetwork, class_name: str) -> Iterator[str]:
+    """Yield where a class loses customers in a way that activities cannot express: a lost customer
+    of a network begins anew, so that nothing may follow the visit.
+    """
+    visited_stations = [
+        (name, station)
+        for name, station in network.stations.items()
+        if class_name in station.visitors()
+    ]
+    for place, (name, station) in enumerate(visited_stations, 1):
+        limits_wait = class_name in {*station.patience, *station.timeout}
+        if not limits_wait and station.capacity is None:
+            continue
+        if station.capacity is not None and station.blocking != LOSS:
+            yield f"{name} blocks when it is full"
+        trait = f"{name} has {'patience' if limits_wait else 'a capacity'}"
+        _, visits = _time_and_visits(station, class_name)
+        if place < len(visited_stations) or _own_value(visits) > 1:
+            yield (
+                f"{trait}, and a customer of {class_name} that is lost there skips the visits that"
+                " follow; visit it once, as the last station"
+            )
+        discipline = DISCIPLINES[station.discipline]
+        has_queue = discipline.queued and not discipline.preemptive
+        if station.capacity is not None and (
+            not has_queue or station.capacity < max(station.servers, 1)
+        ):
+            yield f"{name} has a capacity, and no queue of which some places are left"
+
+
+def _with_limits(step: Step, station: NetworkStation, class_name: str) -> Activity:
+    """Return the visit of a class, as an attempt where the queue may be abandoned or full."""
+    patience, timeout = station.patience.get(class_name), station.timeout.get(class_name)
+    if station.capacity is None:
+        no_limit = patience is None and timeout is None
+        return step if no_limit else Attempt(step, timeout=timeout, patience=patience)
+    queue = Number(float(station.capacity - station.servers))
+    return Attempt(step, timeout=timeout, patience=patience, queue=queue)
 
 
 def _group_of_class(class_name: str, customer_class: CustomerClass, cycle: Activity) -> Group:
@@ -143,7 +181,12 @@ def _cycle_activity(
             (
                 station_name,
                 _visit_activities(
-                    _visit_step(station, class_name, station_name, visit_time), visits
+                    _with_limits(
+                        _visit_step(station, class_name, station_name, visit_time),
+                        station,
+                        class_name,
+                    ),
+                    visits,
                 ),
             )
         )
@@ -215,7 +258,7 @@ def _visit_step(
     )
 
 
-def _visit_activities(step: Step, mean_visits: Expr) -> list[Activity]:
+def _visit_activities(step: Activity, mean_visits: Expr) -> list[Activity]:
     """Return the activities for the visits to a station: a geometric repetition for a mean of at
     least 1, else a choice between one visit and none.
     """
