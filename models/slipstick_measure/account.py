@@ -135,7 +135,7 @@ def _whole(points: Sequence[MeasuredPoint], names: Sequence[str]) -> str:
             for (metric, _, _), value in point.values.items()
             if metric in _OF_WHOLE
         )
-        listed = ", ".join(name if len(name) <= 40 else f"{name[:37]}..." for name in names[:8])
+        listed = ", ".join(name if len(name) <= 80 else f"{name[:77]}..." for name in names[:8])
         listed += ", ..." if len(names) > 8 else ""
         why = (
             f"which region is the whole? there are {listed}; name it with --region, or leave it"

@@ -18,6 +18,7 @@ from slipstick_measure.readers import (
     benchmarks,
     clusters,
     extra_p,
+    jmh,
     messages,
     perf,
     pop,
@@ -34,7 +35,18 @@ FORMATS: Registry[FileFormat] = Registry(
     "slipstick.formats",
     {
         format_.name: format_
-        for module in (profile, benchmarks, extra_p, perf, messages, clusters, rated, pop, tidy)
+        for module in (
+            profile,
+            benchmarks,
+            jmh,
+            extra_p,
+            perf,
+            messages,
+            clusters,
+            rated,
+            pop,
+            tidy,
+        )
         for format_ in module.FORMATS
     },
 )

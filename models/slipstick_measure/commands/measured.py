@@ -49,11 +49,12 @@ _DATA_OPTIONS = (
         metavar="FORMAT",
         help=(
             "csv, extra-p, extra-p-json, extra-p-lines, hyperfine, hyperfine-text,"
-            " google-benchmark, google-benchmark-text, pytest-benchmark, wrk, ab, hey, vegeta,"
-            " vegeta-json, bombardier, bombardier-json, gatling, k6, k6-json, k6-points, sysbench,"
-            " pgbench, fio, fio-text, locust, locust-text, locust-history, jtl, jmeter, load-table,"
+            " google-benchmark, google-benchmark-text, pytest-benchmark, jmh, jmh-text, wrk,"
+            " ab, hey, vegeta, vegeta-json, bombardier, bombardier-json, gatling, k6, k6-json,"
+            " k6-points, sysbench, pgbench, fio, fio-text, locust, locust-text,"
+            " locust-history, jtl, jmeter, jmeter-json, load-table,"
             " perf-stat, perf-lock, likwid, osu, imb, perftest, nccl, hpl, npb, hpcg, stream,"
-            " netgauge, pop, profile, or of a trace: chrome, paraver, perf-mem, nsys, nsys-sqlite,"
+            " likwid-bench, netgauge, pop, profile, or of a trace: chrome, paraver, perf-mem, nsys, nsys-sqlite,"
             " timehist, records, otf2. [told from the content]"
         ),
     ),

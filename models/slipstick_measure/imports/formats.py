@@ -72,7 +72,11 @@ IMPORTS: Mapping[str, ImportFormat] = Registry(
         "calculon": ImportFormat(_has(r'"mem1"\s*:\s*\{'), calculon_spec),
         "hwloc": ImportFormat(_has(r"<topology\b"), hwloc_spec),
         "lstopo": ImportFormat(
-            _has(r"^(Machine|System)\b.*\n(?:.*\n)*.*\bPU (L#)?[0-9]"), lstopo_spec
+            _has(
+                r"^(?:(?:Machine|System)\b| *(?:Package|Socket|NUMANode|Group[0-9]?|Die|L3) L#[0-9])"
+                r".*\n(?:.*\n)*.*\bPU (L#)?[0-9]"
+            ),
+            lstopo_spec,
         ),
         "likwid-topology": ImportFormat(_has(r"^Hardware Thread Topology"), likwid_spec),
         "pdq": ImportFormat(

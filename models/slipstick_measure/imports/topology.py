@@ -143,6 +143,11 @@ def _places(cpuset: str) -> list[int]:
 
 
 _LINE = re.compile(r"(?P<indent> *+)(?P<rest>[A-Za-z0-9].*)")
+_WHOLE = ("Machine", "System")
+LSTOPO_PART = re.compile(
+    r"^ *(?:Package|Socket|NUMANode|Group[0-9]?|Die|L3) L#[0-9]+\b", re.MULTILINE
+)
+"""A line of a part of a computer, as lstopo prints it."""
 _PIECE = re.compile(r"(?P<kind>[A-Za-z]+)[0-9]?[a-z]*")
 _SIZE = re.compile(r"(?:^|[ (])(?:local=)?(?P<number>[0-9]{1,12})(?P<prefix>[KMGT]?)i?B")
 _LOCAL = re.compile(r"local=(?P<number>[0-9]{1,12})(?P<prefix>[KMGT]?)i?B")
@@ -158,14 +163,20 @@ def lstopo_spec(reading: Reading, base: str | None) -> ImportedSpec:
     """
     computer = ComputerPart("", 1)
     open_parts: list[tuple[int, ComputerPart]] = [(-1, computer)]
+    first = _first_part(reading)
+    outermost = first["rest"].split()[0]
+    is_begun = False
     for number, text in enumerate(reading.lines, 1):
         match = _LINE.fullmatch(text.rstrip())
-        if match is None or (len(open_parts) > 1 and not match["indent"]):
-            if len(open_parts) > 1:
-                break  # a summary by depths stands below
+        is_begun = is_begun or (match is not None and match[0] == first[0])
+        if not is_begun:
             continue
-        if len(open_parts) == 1 and not match["rest"].startswith(("Machine", "System")):
-            continue
+        if match is None or (
+            len(open_parts) > 1
+            and len(match["indent"]) <= len(first["indent"])
+            and (outermost in _WHOLE or not match["rest"].startswith(f"{outermost} L#"))
+        ):
+            break  # a summary by depths stands below
         indent = len(match["indent"])
         while open_parts[-1][0] >= indent:
             open_parts.pop()
@@ -175,6 +186,22 @@ def lstopo_spec(reading: Reading, base: str | None) -> ImportedSpec:
             # Parts that share a line are inside one another, at the same indentation.
             open_parts.append((indent if index == 0 else indent + 1, part))
     return _spec(reading, base, "lstopo", _described(reading, computer))
+
+
+def _first_part(reading: Reading) -> re.Match[str]:
+    """Return the line of the whole computer; where it was not copied, the first part, which must be
+    the first of its kind.
+    """
+    lines = [match for text in reading.lines if (match := _LINE.fullmatch(text.rstrip()))]
+    whole = next((line for line in lines if line["rest"].startswith(_WHOLE)), None)
+    if whole:
+        return whole
+    first = next((line for line in lines if LSTOPO_PART.match(line[0])), None)
+    if first is None or re.search(r"\b(?!PU)[A-Za-z0-9]+ L#(?!0\b)", first[0]):
+        why = "the line that begins with Machine and parts below it are missing; give all that"
+        reading.refuse(1, "", f"{why} lstopo prints")
+    reading.odd(1, "", "the line that begins with Machine is missing; what follows is taken as all")
+    return first
 
 
 def _printed_part(piece: str, number: int) -> ComputerPart:
@@ -318,6 +345,8 @@ def _spec(reading: Reading, base: str | None, tool: str, topology: Topology) -> 
             spec.document["node"]["adapters"] = quantity(
                 topology.adapters, "", f"devices by their names, {source}", True
             )
+    for note in reading.notes:
+        spec.say(note.message)
     _say(spec, base, machine, topology, domain)
     return _losses(reading, tool, topology, own, domain).close(spec)
 

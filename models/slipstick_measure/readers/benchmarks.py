@@ -35,7 +35,7 @@ def _is_object(reading: Reading, *marks: str) -> bool:
     return reading.text.lstrip()[:1] == "{" and all(mark in reading.text for mark in marks)
 
 
-def _place(
+def place_of(
     reading: Reading, line: int, parameters: Mapping[str, Any], region: str
 ) -> Coordinates | None:
     """Return the coordinates in named parameters; other parameters are added to the region's
@@ -79,11 +79,12 @@ def _place(
     return Coordinates(p, n, " ".join([region, *other_arguments]).strip())
 
 
-def _line(tree: Any) -> int:
+def line_of(tree: Any) -> int:
+    """Return the line of the first number in a part of a document; 0 if it has none."""
     if isinstance(tree, JsonNumber):
         return tree.line
     subtrees = tree.values() if isinstance(tree, dict) else tree if isinstance(tree, list) else ()
-    return next((line for subtree in subtrees if (line := _line(subtree))), 0)
+    return next((line for subtree in subtrees if (line := line_of(subtree))), 0)
 
 
 def _texts(reading: Reading, key: str) -> list[Mapping[str, Any]]:
@@ -103,10 +104,10 @@ def _read_commands(reading: Reading, rows: Sequence[Mapping[str, Any]]) -> Measu
     """Read the command runs in hyperfine's JSON."""
     commands = {_without(str(row.get("command", "")), row) for row in rows}
     for row in rows:
-        line = _line(row) or 1
+        line = line_of(row) or 1
         region = _without(str(row.get("command", ""))[:200], row) if len(commands) > 1 else ""
         parameters = row.get("parameters") or _counts(str(row.get("command", "")))
-        where = _place(reading, line, parameters, region)
+        where = place_of(reading, line, parameters, region)
         times = row.get("times") or [row.get("mean", "")]
         for number, time in enumerate(times, 1):
             line_of_time = getattr(time, "line", line)
@@ -251,7 +252,7 @@ def _read_functions(
     failed = [row for row in rows if row.get("error_occurred") in (True, "true")]
     for row in failed:
         why = f"{str(row.get('name'))[:80]} failed, and is left out: {row.get('error_message')}"
-        reading.odd(_line(row) or 1, "", why[:200])
+        reading.odd(line_of(row) or 1, "", why[:200])
     rows = list(_single_rows(reading, [row for row in rows if row not in failed]))
     names = {_base(row) for row in rows}
     counter = next(
@@ -266,7 +267,7 @@ def _read_functions(
     # Threads that the function starts itself are an argument; the library then counts one.
     threaded = any(str(row.get("threads", "1")) != "1" for row in rows)
     for row in rows:
-        line = _line(row) or 1
+        line = line_of(row) or 1
         arguments = {
             match["name"]: match["value"]
             for match in _PART.finditer(str(row.get("name")))
@@ -278,7 +279,7 @@ def _read_functions(
             del arguments["threads"]
         if (size := _lone_number(row)) is not None:
             arguments["n"] = size
-        where = _place(reading, line, arguments, _base(row) if len(names) > 1 else "")
+        where = place_of(reading, line, arguments, _base(row) if len(names) > 1 else "")
         if where is None:
             continue
         repetitions[where] = repetitions.get(where, 0) + 1
@@ -444,10 +445,10 @@ def _read_pytest(reading: Reading) -> Measurements:
     rows = _texts(reading, "benchmarks")
     names = {_function(row) for row in rows}
     for row in rows:
-        line = _line(row) or 1
+        line = line_of(row) or 1
         stats: Mapping[str, Any] = row["stats"] if isinstance(row.get("stats"), dict) else {}
         region = _function(row)[:200] if len(names) > 1 else ""
-        where = _place(reading, line, row.get("params") or {}, region)
+        where = place_of(reading, line, row.get("params") or {}, region)
         times = stats.get("data") or [stats.get("median", stats.get("mean", ""))]
         for number, time in enumerate(times, 1):
             if where is not None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
@@ -23,13 +24,18 @@ def read_fio(reading: Reading) -> Sequence[LoadRow]:
     """Read one row for each group of jobs that run at the same time. The load is the jobs' own rate
     limit, else the number of requests in flight.
     """
-    document = json.loads(reading.text)
+    # fio writes its warnings before the document, and its text behind it if it is asked for both.
+    document, _ = json.JSONDecoder().raw_decode(reading.text, reading.text.index("{"))
     options = document.get("global options", {})
     jobs = document.get("jobs", [])
+    for job in jobs:
+        if job.get("error"):
+            why = f"{short(str(job.get('jobname', '')))} ended with error {job['error']}"
+            reading.odd(1, "error", f"{why}, and its requests until then are read")
     if jobs and not options and not any("job options" in job for job in jobs):
         return _read_fio_2(reading, jobs)
     return [
-        _fio_row([(job, {**options, **job.get("job options", {})}) for job in group])
+        _fio_row(reading, [(job, {**options, **job.get("job options", {})}) for job in group])
         for group in _fio_groups(jobs)
     ]
 
@@ -49,7 +55,7 @@ def _read_fio_2(reading: Reading, jobs: Sequence[Mapping[str, Any]]) -> Sequence
             )
             reading.refuse(1, "iodepth", why)
         groups.setdefault(job.get("groupid"), []).append((job, {}))
-    return [_fio_row(group) for group in groups.values()]
+    return [_fio_row(reading, group) for group in groups.values()]
 
 
 def _is_told(reading: Reading, groups: Collection[object]) -> bool:
@@ -84,15 +90,18 @@ def _fio_groups(jobs: Sequence[Mapping[str, Any]]) -> list[list[Mapping[str, Any
     return groups
 
 
-def _fio_row(jobs: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]]) -> LoadRow:
+def _fio_row(
+    reading: Reading, jobs: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]]
+) -> LoadRow:
+    entries = Counter(str(job.get("jobname", number)) for number, (job, _) in enumerate(jobs))
     throughput = 0.0
     time = 0.0
     users = 0.0
     offered = list[float | None]()
     quantiles: dict[float, float] = {}
-    for job, options in jobs:
-        copies = float(options.get("numjobs", 1))
-        users += float(options.get("iodepth", 1)) * copies
+    for number, (job, options) in enumerate(jobs):
+        copies = _copies(reading, job, options, entries[str(job.get("jobname", number))])
+        users += _depth(reading, job, options) * copies
         rates = _rate_limits(options)
         active = [way for way in ("read", "write") if (job.get(way) or {}).get("iops")]
         limits = [rates[way] for way in active]
@@ -102,7 +111,7 @@ def _fio_row(jobs: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]]) -> Loa
             latency, unit = _latency(statistics, "lat", "clat")
             throughput += float(statistics["iops"])
             time += float(statistics["iops"]) * float(latency.get("mean", 0.0)) * unit
-            if len(jobs) == 1 and not quantiles:
+            if len(jobs) == 1 and len(active) == 1:
                 completion, unit = _latency(statistics, "clat")
                 shares = completion.get("percentile") or {}
                 quantiles = {
@@ -119,6 +128,42 @@ def _fio_row(jobs: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]]) -> Loa
         time / throughput if throughput and time else None,
         quantiles,
     )
+
+
+def _copies(
+    reading: Reading, job: Mapping[str, Any], options: Mapping[str, Any], entries: int
+) -> float:
+    """Return how many jobs an entry covers: of a group that is reported together it has the options
+    of the first alone, and the running times of all.
+
+    Parameters
+    ----------
+    entries : of this name, one for each copy where they are not reported together
+    """
+    told = float(options.get("numjobs", 1))
+    copies = told / entries if told > 1 else 1.0
+    longest = max(float((job.get(way) or {}).get("runtime", 0)) for way in ("read", "write"))
+    running = float(job.get("job_runtime", 0)) / longest if longest else 0.0
+    if running > copies + 0.5:
+        why = (
+            f"{short(str(job.get('jobname', '')))} is reported together with others: by their running"
+            f" times {running:.0f} jobs ran, which are taken to be like the first"
+        )
+        reading.odd(1, "numjobs", why)
+        return float(round(running))
+    return copies
+
+
+def _depth(reading: Reading, job: Mapping[str, Any], options: Mapping[str, Any]) -> float:
+    """Return how many requests of a job were in flight: one where fio saw no more, as with engines
+    that wait for each request, whatever depth was asked for.
+    """
+    depth = float(options.get("iodepth", 1))
+    if depth > 1 and float((job.get("iodepth_level") or {}).get("1", 0.0)) >= _ALWAYS:
+        why = f"{depth:g} requests in flight were asked for, and never more than one was"
+        reading.odd(1, "iodepth", why)
+        return 1.0
+    return depth
 
 
 _COUNT = re.compile(
@@ -169,6 +214,7 @@ _LATENCY = re.compile(
 )
 _PERCENTILES = re.compile(r"\b(?P<kind>c?lat) percentiles \((?P<unit>nsec|usec|msec)\):")
 _PERCENTILE = re.compile(r"(?<![0-9.])([0-9.]++)th=\[ *+([0-9]++)\]")
+_LEVELS = re.compile(r"\bIO depths\s*: 1=(?P<share>[0-9.]+)%")
 _DEPTH = re.compile(r"\blatency\s*: target=.*\bdepth=(?P<depth>[0-9]+)")
 _NANOSECONDS = {"nsec": 1.0, "usec": 1e3, "msec": 1e6}
 _PREFIXES = {"": 1.0, "k": 1e3, "K": 1e3, "M": 1e6}
@@ -217,6 +263,8 @@ def read_fio_text(reading: Reading) -> Sequence[LoadRow]:
                 clat.setdefault("percentile", {}).update(
                     {share: float(value) * unit for share, value in shares}
                 )
+        elif levels := _LEVELS.search(text):
+            job["iodepth_level"] = {"1": levels["share"]}
         elif (depth := _DEPTH.search(text)) and "iodepth" not in options:
             options["iodepth"] = depth["depth"]
     if not _is_told(reading, groups) and any(
@@ -228,8 +276,14 @@ def read_fio_text(reading: Reading) -> Sequence[LoadRow]:
             "the lines with iodepth= are not in it; keep one group of jobs, and say how many"
             " requests were in flight with --processors N",
         )
-    ways = [way for jobs in groups.values() for job, _ in jobs for way in job.values()]
+    ways = [
+        way
+        for jobs in groups.values()
+        for job, _ in jobs
+        for name, way in job.items()
+        if name != "iodepth_level"
+    ]
     if any("mean" in way.get("clat_ns", {}) and "lat_ns" not in way for way in ways):
         why = "the latency (lat) is missing: that of the completion alone (clat) is taken for it"
         reading.odd(1, "clat", why)
-    return [_fio_row(jobs) for jobs in groups.values()]
+    return [_fio_row(reading, jobs) for jobs in groups.values()]

@@ -1,4 +1,5 @@
-"""Samples of JMeter (JTL), as CSV or XML, and the lines in which it sums them up while it runs.
+"""Samples of JMeter (JTL), as CSV or XML, the lines in which it sums them up while it runs, and the
+statistics of its dashboard as JSON.
 
 A sample of an XML file may contain others, which are its parts: embedded resources, or the requests
 of a transaction. The number of active threads is in samples by default; where it was not saved, it
@@ -20,6 +21,7 @@ from math import inf
 from statistics import median
 from typing import NamedTuple
 
+from slipstick.errors import short
 from slipstick_measure.loads import LoadRow
 from slipstick_measure.readers.elements import parsed
 from slipstick_measure.readers.grid import grid_of
@@ -334,6 +336,42 @@ _SUMMED = re.compile(
     r"[^\n]*?(?:Active: (?P<active>[0-9]+)|$)",
     re.MULTILINE,
 )
+
+
+_TOTAL = "Total"
+_STATISTICS = {0.5: "medianResTime", 0.9: "pct1ResTime", 0.95: "pct2ResTime", 0.99: "pct3ResTime"}
+"""Times of statistics.json by share: the percentiles are those that JMeter computes by default."""
+
+
+def read_statistics(reading: Reading) -> LoadRow:
+    """Read the row of all requests in statistics.json of JMeter's dashboard; requests that failed
+    are counted in the throughput and the times.
+
+    Raises
+    ------
+    SpecError : there is no such row among several
+    """
+    document = parse_json(reading, reading.text)
+    if _TOTAL not in document and len(document) > 1:
+        listed = ", ".join(map(short, list(document)[:4]))
+        why = (
+            f"there is no {_TOTAL}, and rows of several requests ({listed}) make no load; keep one"
+        )
+        reading.refuse(1, "", why)
+    row = document.get(_TOTAL) or next(iter(document.values()))
+    if float(row.get("errorCount", 0)):
+        why = (
+            f"{row['errorCount']} requests failed, and are counted in the throughput and the times"
+        )
+        reading.odd(1, "errorCount", why)
+    return LoadRow(
+        1,
+        throughput=float(row["throughput"]),
+        response=float(row["meanResTime"]) / 1e3,
+        quantiles={
+            share: float(row[name]) / 1e3 for share, name in _STATISTICS.items() if name in row
+        },
+    )
 
 
 def read_summary(reading: Reading) -> LoadRow:

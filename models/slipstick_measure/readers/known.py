@@ -115,6 +115,11 @@ _TABLE: tuple[tuple[str, str, str], ...] = (
         "let sacct print all jobs: sacct --format=JobID,NCPUS,Elapsed,State",
     ),
     (
+        r"(?m)^ +Slurm Job Statistics *$",
+        "a report of jobstats on one job",
+        "let sacct print all jobs: sacct --format=JobID,NCPUS,Elapsed,State",
+    ),
+    (
         r"(?s)<topology\b.*<object type=\"Machine\"",
         "a topology of hwloc",
         _IMPORT,

@@ -37,6 +37,7 @@ from slipstick_measure.readers.jmeter import (
     SUMMARY,
     read_jtl,
     read_k6_points,
+    read_statistics,
     read_summary,
 )
 from slipstick_measure.readers.names import LOADS, RATES, rate_unit
@@ -762,8 +763,13 @@ GENERATORS: Mapping[str, LoadFormat] = {
         re.compile(r"\A"),
         _lines(r"(?:Aggregated|Total)\s+[0-9]+\s+[1-9][0-9]*\([0-9.]+%\)"),
     ),
+    "jmeter-json": LoadFormat(
+        re.compile(r'\A\s*\{.*"sampleCount"\s*:.*"meanResTime"\s*:', re.DOTALL), read_statistics
+    ),
     "jmeter": LoadFormat(SUMMARY, read_summary, re.compile(r"\A")),
-    "fio": LoadFormat(re.compile(r'\A\s*\{.*"fio version"', re.DOTALL), read_fio),
+    "fio": LoadFormat(
+        re.compile(r'\A(?:(?:fio|note): [^\n]*\n|\s)*+\{.*"fio version"', re.DOTALL), read_fio
+    ),
     "fio-text": LoadFormat(
         FIO_TEXT,
         read_fio_text,
@@ -893,7 +899,7 @@ def _rows_of_parts(reading: Reading, name: str) -> list[LoadRow]:
     if generator.header and generator.header.search(reading.text):
         begin = generator.header
     starts = [match.start() for match in begin.finditer(reading.text)]
-    if len(starts) < 2 or reading.text.lstrip()[:1] == "{":
+    if len(starts) < 2 or name == "fio" or reading.text.lstrip()[:1] == "{":
         starts = [0]
     rows = list[LoadRow]()
     if len(addresses := list(dict.fromkeys(_ADDRESS.findall(reading.text)))) > 1:

@@ -1,14 +1,15 @@
 """Outputs of benchmarks that print their own rate and how many processes or threads made it: NAS
-Parallel Benchmarks, HPCG, STREAM and BabelStream.
+Parallel Benchmarks, HPCG, STREAM, BabelStream and likwid-bench.
 
 Of NPB the time is read, and each benchmark and class is a region; runs of a class are of one size.
 The others are throughputs. HPCG's problem grows with the processes, so its
-rating is what is compared. Of STREAM and BabelStream the triad is taken.
+rating is what is compared. Of STREAM and BabelStream the triad is taken, of likwid-bench the rate of
+bytes, or of operations where all of its tests measure that.
 
 Formats: NAS Parallel Benchmarks 2.3 to 3.4 (common/print_results: the lines after "Benchmark
 Completed"), in Fortran, C, and with zones; HPCG 2.4 to 3.1, the results file, and the
 output of NVIDIA's HPCG of 2024 and 2025; STREAM 5.9 and 5.10;
-BabelStream 3.3 to 5.0, its table and its CSV.
+BabelStream 3.3 to 5.0, its table and its CSV; LIKWID 3 to 5.3, likwid-bench.
 """
 
 from __future__ import annotations
@@ -207,6 +208,73 @@ def _read_stream(reading: Reading) -> Measurements:
     return _with_machine(reading, "STREAM")
 
 
+_KERNEL = re.compile(r"Test: (?P<kernel>\S+)\s*")
+_KERNEL_THREADS = re.compile(r"Using (?P<threads>[0-9]+) threads\s*")
+_KERNEL_VALUE = re.compile(
+    r"(?P<key>Size|MFlops/s|MByte/s)(?: \(Byte\))?:\s+(?P<value>[0-9.]+(?:e[+-]?[0-9]+)?)\s*"
+)
+
+_KERNEL_UNITS = {"MFlops/s": "MFLOP/s", "MByte/s": "MB/s"}
+_PEAK = "peakflops"
+"""What names of tests begin with that measure operations."""
+
+
+def _is_likwid_bench(reading: Reading) -> bool:
+    return "LIKWID MICRO BENCHMARK" in reading.text
+
+
+def _read_likwid_bench(reading: Reading) -> Measurements:
+    """Read the rate of each run of likwid-bench; a test is a region where there are several.
+
+    A run fits its vectors to the loops and threads of the test, so sizes are rounded to two digits.
+    """
+    kernels = [match["kernel"] for text in reading.lines if (match := _KERNEL.fullmatch(text))]
+    of_operations = all(name.startswith(_PEAK) for name in kernels)
+    kernels = [name for name in kernels if of_operations or not name.startswith(_PEAK)]
+    kernel = ""
+    values: dict[str, tuple[int, str]] = {}
+    threads: int | None = None
+    begun = 1
+    for line, text in enumerate([*reading.lines, "Test: end"], 1):
+        if match := _KERNEL.fullmatch(text):
+            if kernel.startswith(_PEAK) and not of_operations:
+                why = "its rate is of operations, and those of other tests of bytes: it is left out"
+                reading.odd(begun, kernel, why)
+            elif kernel:
+                region = kernel if len(set(kernels)) > 1 else ""
+                _add_kernel(reading, begun, kernel, region, threads, values)
+            kernel, values, threads, begun = match["kernel"], {}, None, line
+        elif match := _KERNEL_THREADS.fullmatch(text):
+            threads = reading.processors(line, "threads", match["threads"])
+        elif match := _KERNEL_VALUE.fullmatch(text):
+            values[match["key"]] = (line, match["value"])
+    if reading.runs:
+        reading.odd(reading.runs[0].line, "Size", "is rounded to two digits")
+    source = f"output of likwid-bench {reading.name}"
+    return replace(reading.finished(), title="likwid-bench", source=source)
+
+
+def _add_kernel(
+    reading: Reading,
+    line: int,
+    kernel: str,
+    region: str,
+    threads: int | None,
+    values: Mapping[str, tuple[int, str]],
+) -> None:
+    """Add the rate of the run that begins at a line."""
+    key = "MFlops/s" if kernel.startswith(_PEAK) else "MByte/s"
+    if key not in values or threads is None:
+        reading.odd(line, kernel, f"the run is cut before its rate ({key}), and is left out")
+        return
+    size = reading.hints.size
+    if size is None and "Size" in values:
+        size = float(f"{float(values['Size'][1]):.1e}") or None
+    where = Coordinates(reading.hints.processors or threads, size, region)
+    at, rate = values[key]
+    reading.add(at, where, "throughput", rate, _KERNEL_UNITS[key])
+
+
 def _with_machine(reading: Reading, tool: str) -> Measurements:
     """Return what was read, with a note on the machine that can be made of it."""
     if reading.runs:
@@ -220,4 +288,5 @@ FORMATS = (
     FileFormat("npb", _is_npb, _read_npb),
     FileFormat("hpcg", _is_hpcg, _read_hpcg),
     FileFormat("stream", _is_stream, _read_stream),
+    FileFormat("likwid-bench", _is_likwid_bench, _read_likwid_bench),
 )

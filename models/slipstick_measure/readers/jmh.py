@@ -1,0 +1,255 @@
+"""The Java Microbenchmark Harness, JMH: its JSON, its CSV and the table that it prints.
+
+A benchmark is a region, with the parameters that count neither processors nor a size. A throughput
+is that of all threads. A mean time is that of an operation of one thread: where threads are more,
+every thread does operations of its own meanwhile. Each iteration that JSON holds is a repetition;
+iterations to warm up are in no result.
+
+Formats: JMH 1.0 to 1.37, ``-rf json`` (benchmark, mode, threads, params, primaryMetric), ``-rf
+csv`` and the table at the end of what it prints, whose columns from 0.1 on are told by their
+headings. The table has no threads: they are in the lines that begin with #, if the file has them.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import takewhile
+from typing import Any, NamedTuple
+
+from slipstick_measure.measurements import Measurements
+from slipstick_measure.readers.benchmarks import line_of, place_of
+from slipstick_measure.readers.names import LOADS, PROCESSORS, plain_words
+from slipstick_measure.readers.reading import FileFormat, JsonNumber, Reading, parse_json
+
+MODES = ("thrpt", "avgt", "sample", "ss")
+"""The modes of JMH, in the order in which one is taken of a benchmark that has several."""
+
+_TABLE = re.compile(r"\s*Benchmark\s.*\bMode\b.*\bUnits?\s*")
+_CSV = re.compile(r'\A\ufeff?"?Benchmark"?,"?Mode"?,"?Threads"?,', re.IGNORECASE)
+_PARAMETER = re.compile(r"\((?P<name>[^()]*)\)|Param: (?P<of_csv>.*)")
+_THREADS = re.compile(r"# Threads: ([0-9]+) threads?\b.*")
+_OF_RUN = re.compile(r"# Benchmark: (\S+)\s*")
+_MAGNITUDE = "≈"
+_THREADS_NAME = "threads"
+
+
+class _JmhResult(NamedTuple):
+    """A result: its benchmark, its mode, its parameters, the threads of JMH or nothing, its scores
+    with their unit, and its line.
+    """
+
+    benchmark: str
+    mode: str
+    parameters: Mapping[str, Any]
+    threads: str
+    scores: Sequence[Any]
+    unit: str
+    line: int
+
+
+def is_jmh_json(reading: Reading) -> bool:
+    """Return whether a file is what JMH writes as JSON."""
+    return reading.text.lstrip()[:1] == "[" and '"primaryMetric"' in reading.text
+
+
+def is_jmh_text(reading: Reading) -> bool:
+    """Return whether a file holds the table of JMH, as it prints it or as CSV."""
+    return bool(_CSV.match(reading.text)) or any(map(_TABLE.fullmatch, reading.lines))
+
+
+def _read_json(reading: Reading) -> Measurements:
+    document = parse_json(reading, reading.text)
+    if not isinstance(document, list) or not all(isinstance(row, dict) for row in document):
+        reading.refuse(1, "", "JMH writes a list of objects")
+    rows = list[_JmhResult]()
+    parts = 0
+    for result in document:
+        metric = result.get("primaryMetric")
+        metric = metric if isinstance(metric, dict) else {}
+        parts += len(result.get("secondaryMetrics") or {})
+        forks = metric.get("rawData") or []
+        scores = [score for fork in forks if isinstance(fork, list) for score in fork]
+        rows.append(
+            _JmhResult(
+                str(result.get("benchmark", "")),
+                str(result.get("mode", "")),
+                result.get("params") or {},
+                str(result.get("threads", "")),
+                scores or [metric.get("score", "")],
+                str(metric.get("scoreUnit", "")),
+                line_of(metric) or line_of(result) or 1,
+            )
+        )
+    return _measured(reading, rows, parts)
+
+
+def _read_text(reading: Reading) -> Measurements:
+    rows = list(_csv_rows(reading) if _CSV.match(reading.text) else _table_rows(reading))
+    whole = [row for row in rows if not re.search("[:·]", row.benchmark)]
+    return _measured(reading, whole, len(rows) - len(whole))
+
+
+def _csv_rows(reading: Reading) -> Iterator[_JmhResult]:
+    """Yield the results in the CSV of JMH."""
+    table = csv.DictReader(reading.text.removeprefix("\ufeff").splitlines())
+    for cells in table:
+        named = {str(name): value or "" for name, value in cells.items() if name}
+        folded = {name.casefold(): value for name, value in named.items()}
+        parameters = {
+            match["of_csv"]: value
+            for name, value in named.items()
+            if (match := _PARAMETER.fullmatch(name)) and match["of_csv"] and value
+        }
+        score, unit = folded.get("score", ""), folded.get("unit", "")
+        name, mode, threads = (folded[key] for key in ("benchmark", "mode", "threads"))
+        yield _JmhResult(name, mode, parameters, threads, [score], unit, table.line_num)
+
+
+def _table_rows(reading: Reading) -> Iterator[_JmhResult]:
+    """Yield the results in the tables that JMH prints, with the threads of the runs above each.
+
+    Columns are told from the right: units, an error, a score, how many samples; between the name
+    and the mode stand the parameters, one word each.
+    """
+    heading = list[str]()
+    threads: dict[str, set[str]] = {}
+    benchmark = count = ""
+    for line, text in enumerate(reading.lines, 1):
+        if match := _THREADS.fullmatch(text):
+            count = match[1]
+        elif match := _OF_RUN.fullmatch(text):
+            benchmark = match[1]
+            if heading:  # the runs before it were of another table
+                heading, threads = [], {}
+            threads.setdefault(benchmark, set()).add(count)
+        elif _TABLE.fullmatch(text):
+            heading = text.split()
+        elif heading and _is_row(cells := _cells(text), heading):
+            yield _table_row(reading, line, heading, cells, threads)
+
+
+def _cells(text: str) -> list[str]:
+    """Return the words of a row without the sign before its error; empty for other lines."""
+    words = text.replace(_MAGNITUDE + " ", _MAGNITUDE).replace("±", " ").split()
+    known = [word for word in words if word != "\ufffd"]
+    return known if len(known) >= 4 and "/" in known[-1] else []
+
+
+def _is_row(cells: Sequence[str], heading: Sequence[str]) -> bool:
+    at = 1 + sum(bool(_PARAMETER.fullmatch(word)) for word in heading)
+    return at < len(cells) and cells[at] in MODES
+
+
+def _table_row(
+    reading: Reading,
+    line: int,
+    heading: Sequence[str],
+    cells: Sequence[str],
+    threads: Mapping[str, set[str]],
+) -> _JmhResult:
+    names = [word[1:-1] for word in heading if _PARAMETER.fullmatch(word)]
+    name, values, mode = cells[0], cells[1 : 1 + len(names)], cells[1 + len(names)]
+    after = [word for word in heading[1:] if not _PARAMETER.fullmatch(word)][1:]
+    counts = [word for word in after if word in ("Cnt", "Samples", "Thr", "Count", "Sec")]
+    numbers = cells[2 + len(names) : -1]
+    # Counts are whole and scores have decimals; some rows have no counts.
+    at = next((at for at, word in enumerate(numbers) if not word.isdecimal()), len(numbers))
+    score = numbers[at] if at < len(numbers) else ""
+    parameters = {
+        parameter: value for parameter, value in zip(names, values, strict=True) if value != "N/A"
+    }
+    count = ""
+    if "Thr" in counts and at == len(counts):
+        count = numbers[counts.index("Thr")]
+    elif told := {
+        of_run
+        for benchmark, every in threads.items()
+        if f".{benchmark}".endswith(f".{name.partition(':')[0]}")
+        for of_run in every
+    }:
+        if len(told) > 1:
+            why = "ran with several numbers of threads, which its table does not tell apart"
+            reading.refuse(line, name, f"{why}; let JMH write JSON: -rf json -rff FILE")
+        count = told.pop()
+    return _JmhResult(name, mode, parameters, count, [score.replace(",", ".")], cells[-1], line)
+
+
+def _measured(reading: Reading, rows: Sequence[_JmhResult], parts: int) -> Measurements:
+    """Return results as measurements.
+
+    Parameters
+    ----------
+    parts : results of parts of a benchmark, of its percentiles and of profilers, which are told
+    """
+    if parts:
+        why = f"{parts} results of parts, percentiles and profilers are left out"
+        reading.odd(1, "benchmark", why)
+    best = {
+        name: min((row.mode for row in rows if row.benchmark == name), key=_rank)
+        for name in dict.fromkeys(row.benchmark for row in rows)
+    }
+    taken = [row for row in rows if row.mode == best[row.benchmark]]
+    if len(taken) < len(rows):
+        why = f"{len(rows) - len(taken)} results in other modes of the same benchmarks are left out"
+        reading.odd(1, "mode", why)
+    several = any(row.threads not in ("", "1") for row in taken)
+    repetitions: dict[Any, int] = {}
+    for row in taken:
+        parameters = dict(row.parameters)
+        # Threads that the benchmark starts itself are a parameter; JMH then counts one.
+        by_jmh = bool(row.threads) and (several or not any(map(_counts, parameters)))
+        if by_jmh and _THREADS_NAME in parameters:
+            why = (
+                "the parameter threads and JMH both count threads; keep the runs of one of the two"
+            )
+            reading.refuse(row.line, _THREADS_NAME, why)
+        if by_jmh:
+            parameters[_THREADS_NAME] = row.threads
+        hints = reading.hints
+        if not any(map(_counts, parameters)) and hints.processors is None and not hints.columns:
+            why = (
+                "the table does not say how many threads ran; say --processors N, or let JMH write"
+            )
+            reading.refuse(row.line, "", f"{why} JSON: -rf json -rff FILE")
+        region = _without_package(row.benchmark, best)[:200] if len(best) > 1 else ""
+        where = place_of(reading, row.line, parameters, region)
+        if where is None:
+            continue
+        for score in row.scores:
+            if str(score).startswith(_MAGNITUDE):
+                why = f"{row.benchmark[:80]} is left out: only its order of magnitude is printed"
+                reading.odd(row.line, "score", f"{why}; print a smaller unit: -tu ns")
+                continue
+            number = repetitions[where] = repetitions.get(where, 0) + 1
+            repeated = where._replace(repetition=number)
+            line = score.line if isinstance(score, JsonNumber) else row.line
+            if row.mode == "thrpt":
+                reading.add(line, repeated, "throughput", str(score), row.unit)
+            else:
+                metric = "cycle" if several and by_jmh else "time"
+                reading.add(line, repeated, metric, str(score), row.unit.removesuffix("/op"))
+    return reading.finished()
+
+
+def _without_package(benchmark: str, others: Iterable[str]) -> str:
+    """Return the name of a benchmark without the package and the class that all have in common."""
+    levels = zip(*(name.split(".")[:-1] for name in others), strict=False)
+    common = sum(1 for _ in takewhile(lambda names: len(set(names)) == 1, levels))
+    return ".".join(benchmark.split(".")[common:])
+
+
+def _rank(mode: str) -> int:
+    return MODES.index(mode) if mode in MODES else len(MODES)
+
+
+def _counts(name: str) -> bool:
+    """Return whether a parameter counts processors or users."""
+    return plain_words(name) in (*PROCESSORS, *LOADS)
+
+
+FORMATS = (
+    FileFormat("jmh", is_jmh_json, _read_json),
+    FileFormat("jmh-text", is_jmh_text, _read_text),
+)
