@@ -6,23 +6,30 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 from slipstick import load, solve
 from slipstick.errors import NoAnswerError
+from slipstick.expression.nodes import Expr, Number
 from slipstick.method.networks.arrays import NetworkLayout
 from slipstick.method.networks.blocking import flat_network
 from slipstick.method.simulation.flatten import flatten
+from slipstick.model.activity import delay
 from slipstick.model.lowering import lowered
 from slipstick.model.network import (
+    ClosedClass,
     QueueingNetwork,
+    chain,
     closed_class,
     network,
     open_class,
     region,
+    route,
     station,
 )
-from slipstick.model.steps import steps
+from slipstick.model.routed_programs import END, START, program_of_routes
+from slipstick.model.steps import ONCE, steps
 from slipstick.model.system import INFINITE
 from slipstick.sim.plan.plan import Op, Plan
 from slipstick.vocabulary import DISCIPLINES, MARKOV_CHAIN, MEAN_VALUE
@@ -30,7 +37,6 @@ from tests.schema.kinds.test_queueing import NETWORKS
 
 REFUSED = {
     "bolch-10-19": "one blocks when it is full",
-    "schwetman-switching": "customers change their class (users)",
 }
 MIXED = ("bolch-8-6", "lazowska-mixed", "lazowska-open-classes", "schwetman-mixed")
 """Several streams, or streams beside closed classes, which only simulation solves as an
@@ -61,7 +67,7 @@ def test_the_square_commutes_for_every_shipped_network(name: str) -> None:
     for value in both:
         assert by_activity[value] == pytest.approx(by_network[value], rel=1e-9, abs=1e-12), value
     thinking = by_activity.account.get("think", 0.0)
-    response_time = by_network[f"response_time[{next(iter(model.classes))}]"]
+    response_time = by_network[f"response_time[{next(iter({**model.classes, **model.chains}))}]"]
     assert response_time is not None
     assert by_activity["time"] == pytest.approx(response_time + thinking, rel=1e-9)
 
@@ -184,3 +190,99 @@ def test_losses_that_activities_have_no_words_for_are_refused_by_name() -> None:
         with pytest.raises(NoAnswerError) as caught:
             lowered(network({"a": closed_class(2, think_time=1.0)}, stations))
         assert str(caught.value) == skips
+
+
+def routed(seed: int, members: Any, discipline: str, service_of_b: float) -> QueueingNetwork:
+    """Draw routes among the places of two classes at three stations; each leads anywhere."""
+    random = np.random.default_rng(seed)
+    names = ("one", "two", "three")
+    places = [(label, name) for label in "ab" for name in names]
+    stations = {
+        name: station(
+            discipline=discipline if name == "one" else "ps",
+            service={"a": 1.0, "b": service_of_b},
+            priority={"a": 1, "b": 0} if discipline == "priority" and name == "one" else None,
+        )
+        for name in names
+    }
+    back = places[0] if isinstance(members, ClosedClass) else None
+    routes = []
+    for index, place in enumerate(places):
+        # The next place is always one of them, so that a customer may come to all.
+        targets = [(index + 1) % 6, *random.choice(6, size=2, replace=False).tolist(), None]
+        parts = random.dirichlet(np.ones(4)) * 0.9 + 0.025
+        part_by_target: dict[Any, float] = {}
+        for target, part in zip(targets, parts.tolist(), strict=True):
+            to = back if target is None else places[target]
+            part_by_target[to] = part_by_target.get(to, 0.0) + part
+        routes += [route(place, to, part) for to, part in part_by_target.items()]
+    chains = {"jobs": chain(["a", "b"], members, places[0])}
+    return network({}, stations, chains=chains, routing=routes)
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("discipline", ["fcfs", "priority", "lcfs"])
+def test_routes_between_classes_are_choices_and_geometric_repetitions(
+    seed: int, discipline: str
+) -> None:
+    model = routed(seed, closed_class(2, think_time=1.0), discipline, 0.3)
+    by_network, by_activity = (solve(each, method=MARKOV_CHAIN) for each in (model, lowered(model)))
+    for value in (
+        *("utilization[one]", "utilization[two]", "utilization[three]"),
+        *("queue_length[one]", "queue_length[two]"),
+    ):
+        assert by_activity[value] == pytest.approx(by_network[value], rel=1e-7), value
+    assert by_activity["throughput"] == pytest.approx(by_network["throughput[jobs]"], rel=1e-7)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_stream_by_routes_has_the_values_of_product_form(seed: int) -> None:
+    model = routed(seed, open_class(0.05), "ps", 0.3)
+    by_network, by_activity = solve(model), solve(lowered(model), method=MEAN_VALUE)
+    assert by_network.exact
+    for name in ("one", "two", "three"):
+        value = f"queue_length[{name}]"
+        assert by_activity[value] == pytest.approx(by_network[value], rel=1e-7), value
+    assert by_activity["time"] == pytest.approx(by_network["response_time[jobs]"], rel=1e-7)
+
+
+def test_routes_that_activities_have_no_words_for_are_refused_by_name() -> None:
+    cpu, disk = station(service={"a": 1.0}, capacity=1), station(service={"a": 1.0})
+    jobs = {"jobs": chain(["a"], closed_class(3, think_time=1.0), ("a", "disk"))}
+    ways = [route(("a", "disk"), ("a", "cpu"), 1.0), route(("a", "cpu"), ("a", "disk"), 1.0)]
+    full = network({}, {"cpu": cpu, "disk": disk}, chains=jobs, routing=ways)
+    by_state = [
+        route(("a", "disk"), ("a", "cpu"), by="shortest"),
+        route(("a", "disk"), ("a", "tape"), by="shortest"),
+        *(route(("a", name), ("a", "disk"), 1.0) for name in ("cpu", "tape")),
+    ]
+    stations = dict.fromkeys(("cpu", "disk", "tape"), disk)
+    chosen = network({}, stations, chains=jobs, routing=by_state)
+    inside = network(
+        {},
+        {"cpu": disk, "disk": disk},
+        chains=jobs,
+        routing=ways,
+        regions={"room": region(["cpu"], 1)},
+    )
+    for model, reason in (
+        (full, "customers of jobs are lost at cpu, and follow routes"),
+        (chosen, "customers of a at disk choose a route by the state"),
+        (inside, "customers of jobs follow routes through region room"),
+    ):
+        with pytest.raises(NoAnswerError) as caught:
+            lowered(model)
+        assert str(caught.value) == f"network cannot be written as an activity: {reason}"
+
+
+def test_a_program_of_too_many_steps_is_refused() -> None:
+    places = range(9)
+    ways: list[tuple[Any, Any, Expr]] = [(START, 0, ONCE)]
+    ways += [(a, b, Number(0.1)) for a in places for b in places]
+    ways += [(a, END, Number(0.1)) for a in places]
+    with pytest.raises(NoAnswerError) as caught:
+        program_of_routes(ways, lambda place: delay(1.0, name=f"at-{place}"))
+    assert str(caught.value) == (
+        "the routes make a program of more than 2,000 steps; keep the network, or leave out some of"
+        " its ways"
+    )

@@ -7,19 +7,24 @@ methods for activities, and the other way round.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import chain, groupby
+from itertools import chain as chained
+from itertools import groupby
+from typing import Any
 
 from slipstick.errors import NoAnswerError
 from slipstick.expression.nodes import TIME, Expr, Number, maximum, zero
 from slipstick.expression.tape import Tape
-from slipstick.model.activity import GEOMETRIC, Attempt, Choice, Hold, Repeat, Step, Then
+from slipstick.model.activity import GEOMETRIC, Attempt, Choice, Hold, Repeat, Step, Then, then
 from slipstick.model.network import (
+    Chain,
     ClosedClass,
     CustomerClass,
     NetworkStation,
     OpenClass,
+    Place,
     QueueingNetwork,
 )
+from slipstick.model.routed_programs import END, START, program_of_routes
 from slipstick.model.steps import ONCE, Activity
 from slipstick.model.system import (
     ArrivalPattern,
@@ -38,7 +43,8 @@ def lowered(network: QueueingNetwork) -> Model:
     network.
 
     A class thinks, if it does, and goes to the stations in the order written: of V visits to one, V
-    below 1 is a choice, and V above 1 a first visit and a geometric repeat. Demands of several
+    below 1 is a choice, and V above 1 a first visit and a geometric repeat. Routes, also between
+    classes, are the program of `slipstick.model.routed_programs`, of which a chain is a group. Demands of several
     classes at a first-come station are visits of the longest of them, as solvers of networks take
     it. Which of these a number of visits is, is decided by its own value. A queue that may be
     abandoned or full is that of an attempt, at the last station that a class visits; those that are
@@ -48,7 +54,7 @@ def lowered(network: QueueingNetwork) -> Model:
 
     Parameters
     ----------
-    network : without chains, and with none of the traits of stations that activities lack
+    network : with none of the traits of stations that activities lack
 
     Raises
     ------
@@ -76,14 +82,21 @@ def lowered(network: QueueingNetwork) -> Model:
         _group_of_class(name, customer_class, cycle_by_class[name])
         for name, customer_class in class_by_name.items()
     ]
+    groups += [
+        _group_of_class(name, chain.members, _routed_cycle(network, name, chain))
+        for name, chain in network.chains.items()
+    ]
     groups.sort(key=lambda group: group.arrivals is not None)  # answers begin with the first
     return Model(network.name, population_of_groups(groups), resources, left_out=network.left_out)
 
 
 def _traits_without_activity(network: QueueingNetwork) -> Iterator[str]:
     """Yield each trait of a network that activities cannot express, in words."""
-    if network.chains:
-        yield f"customers change their class ({', '.join(network.chains)})"
+    for route in network.routing:
+        if route.by:
+            yield f"customers of {route.source[0]} at {route.source[1]} choose a route by the state"
+    for name, chain in network.chains.items():
+        yield from _traits_of_chain_without_activity(network, name, chain)
     if network.amounts:
         yield "its amounts are of values that a network has"
     for class_name in network.classes:
@@ -91,6 +104,49 @@ def _traits_without_activity(network: QueueingNetwork) -> Iterator[str]:
     for name, region in network.regions.items():
         if region.loses:
             yield f"region {name} loses customers"
+
+
+def _traits_of_chain_without_activity(
+    network: QueueingNetwork, chain_name: str, chain: Chain
+) -> Iterator[str]:
+    """Yield each trait of the stations of a chain that a program of its routes cannot express."""
+    for name, station in network.stations.items():
+        visited = set(station.visitors()) & set(chain.classes)
+        if visited & {*station.patience, *station.timeout} or (visited and station.capacity):
+            yield f"customers of {chain_name} are lost at {name}, and follow routes"
+        if visited and network.region_of(name):
+            yield f"customers of {chain_name} follow routes through region {network.region_of(name)}"
+
+
+def _routed_cycle(network: QueueingNetwork, chain_name: str, chain: Chain) -> Activity:
+    """Return the activity for the cycle of a chain, or for the way of a customer that arrives: it
+    begins at the reference, and a closed cycle ends where a customer comes to it again.
+    """
+    is_closed = isinstance(chain.members, ClosedClass)
+
+    def visit(place: Place) -> Step:
+        class_name, station_name = place
+        station = network.stations[station_name]
+        visit_time, _ = _time_and_visits(station, class_name)
+        return _visit_step(station, class_name, station_name, visit_time)
+
+    routes: list[tuple[Any, Any, Expr]] = []
+    for route in network.routing:
+        if route.source[0] in chain.classes and route.probability != Number(0.0):
+            leaves = route.target is None or (is_closed and route.target == chain.reference)
+            source = START if is_closed and route.source == chain.reference else route.source
+            routes.append((source, END if leaves else route.target, route.probability))
+    if not is_closed:
+        return program_of_routes([(START, chain.reference, ONCE), *routes], visit)
+    first_visit, program = visit(chain.reference), program_of_routes(routes, visit)
+    return then(*_think_steps(chain_name, chain.members), first_visit, program)
+
+
+def _think_steps(name: str, members: CustomerClass, has_visits: bool = True) -> list[Activity]:
+    """Return the think time with which a cycle of a class or a chain begins, if it has one."""
+    if not isinstance(members, ClosedClass) or not _own_value(members.think_time) > 0:
+        return []
+    return [Step(f"{name}.think", members.think_time, None, "think", scv=1.0, think=has_visits)]
 
 
 def _losses_without_activity(network: QueueingNetwork, class_name: str) -> Iterator[str]:
@@ -167,13 +223,7 @@ def _cycle_activity(
         for name_and_station in network.stations.items()
         if class_name in name_and_station[1].visitors()
     ]
-    activities: list[Activity] = []
-    if isinstance(customer_class, ClosedClass) and _own_value(customer_class.think_time) > 0:
-        think_name = f"{class_name}.think"
-        has_visits = bool(visited_stations)
-        activities.append(
-            Step(think_name, customer_class.think_time, None, "think", scv=1.0, think=has_visits)
-        )
+    activities = _think_steps(class_name, customer_class, bool(visited_stations))
     visits_by_station: list[tuple[str, list[Activity]]] = []
     for station_name, station in visited_stations:
         visit_time, visits = _time_and_visits(station, class_name)
@@ -197,7 +247,7 @@ def _cycle_activity(
         activities += (
             _visits_under_permit(region, visits_of_region)
             if region
-            else chain.from_iterable(visits_of_region)
+            else chained.from_iterable(visits_of_region)
         )
     return Then(tuple(activities))
 
@@ -211,11 +261,13 @@ def _visits_under_permit(region: str, visits: Sequence[list[Activity]]) -> list[
     (first_visit, *repeated_visits), later_visits = visits[0], list(visits[1:])
     if not isinstance(first_visit, Choice):
         return [
-            Hold(region, Then((first_visit, *repeated_visits, *chain.from_iterable(later_visits))))
+            Hold(
+                region, Then((first_visit, *repeated_visits, *chained.from_iterable(later_visits)))
+            )
         ]
     # A customer that passes by the first station enters the region at a later one, or never.
     (visit_probability, step), (pass_probability, _) = first_visit.options
-    permit_hold = Hold(region, Then((step, *chain.from_iterable(later_visits))))
+    permit_hold = Hold(region, Then((step, *chained.from_iterable(later_visits))))
     return [
         Choice(
             (

@@ -1,0 +1,109 @@
+"""Routes between places as a program: choices and geometric repetitions that take the same ways with
+the same probabilities.
+
+Places are taken out one by one, as in Kleene's construction of an expression from an automaton. A
+place that a customer enters, stays at with the probability s by ways back to it, and leaves, becomes
+a geometric number of such ways, s / (1 - s) in the mean, and a choice of the ways out, each with its
+probability over 1 - s. So the program is equal to the routes, not only in the mean.
+
+Source: Kleene, Representation of Events in Nerve Nets and Finite Automata, Automata Studies, 1956;
+with probabilities: Brzozowski and McCluskey, IEEE Trans. Electronic Computers 12(2), 1963, 67-76.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
+
+from slipstick.errors import NoAnswerError
+from slipstick.expression.nodes import Expr, total
+from slipstick.model.activity import GEOMETRIC, Choice, Repeat, Then, then
+from slipstick.model.steps import ONCE, Activity, steps
+
+MOST_STEPS = 2000
+"""Steps of a program of routes at most; shared parts count each time."""
+
+START, END = "start", "end"
+Point = Any
+"""A place, or where the program begins or ends."""
+
+
+class Way(NamedTuple):
+    """A way between two points, with its probability and what is done on it."""
+
+    probability: Expr
+    activity: Activity
+
+
+def program_of_routes(
+    routes: Iterable[tuple[Point, Point, Expr]], visit: Callable[[Point], Activity]
+) -> Activity:
+    """Return the program of a customer that takes routes at random from `START` to `END`.
+
+    Parameters
+    ----------
+    routes : each from a point to another, with its probability [1]
+    visit : returns the activity of a visit to a place
+
+    Raises
+    ------
+    NoAnswerError : the program would have more than `MOST_STEPS` steps
+
+    >>> from slipstick.expression.nodes import Number
+    >>> from slipstick.model.activity import delay
+    >>> again, done = Number(0.25), Number(0.75)
+    >>> routes = [(START, "a", Number(1.0)), ("a", "a", again), ("a", END, done)]
+    >>> program_of_routes(routes, lambda place: delay(1.0, name=place))
+    delay(1.0, name='a') >> repeat(0.333333, delay(1.0, name='a'), spread='geometric')
+    """
+    ways: dict[tuple[Point, Point], list[Way]] = {}
+    for source, target, probability in routes:
+        activity = Then(()) if target == END else visit(target)
+        ways.setdefault((source, target), []).append(Way(probability, activity))
+    places = dict.fromkeys(point for ends in ways for point in ends if point not in (START, END))
+    while places:
+        place = min(places, key=lambda point: _ways_through(ways, point))
+        del places[place]
+        ways = _without(ways, place)
+    return _one_of(ways[START, END])
+
+
+def _ways_through(ways: dict[tuple[Point, Point], list[Way]], place: Point) -> int:
+    into, out = (sum(bool(ends[side] == place) for ends in ways) for side in (1, 0))
+    return into * out
+
+
+def _without(
+    ways: dict[tuple[Point, Point], list[Way]], place: Point
+) -> dict[tuple[Point, Point], list[Way]]:
+    """Return the ways that are left when a place is taken out; those through it join its ends."""
+    loops = ways.get((place, place), [])
+    left = {ends: list(options) for ends, options in ways.items() if place not in ends}
+    stays = total([way.probability for way in loops])
+    again = Repeat(stays / (ONCE - stays), _one_of(loops), GEOMETRIC) if loops else Then(())
+    into = [(ends[0], ways[ends]) for ends in ways if ends[1] == place and ends[0] != place]
+    out = [(ends[1], ways[ends]) for ends in ways if ends[0] == place and ends[1] != place]
+    for source, entering in into:
+        for target, leaving in out:
+            probability = total([way.probability for way in entering])
+            onward = total([way.probability for way in leaving]) / (ONCE - stays)
+            activity = then(_one_of(entering), again, _one_of(leaving))
+            _refuse_long(activity)
+            left.setdefault((source, target), []).append(Way(probability * onward, activity))
+    return left
+
+
+def _refuse_long(activity: Activity) -> None:
+    if sum(1 for _ in steps(activity)) > MOST_STEPS:
+        raise NoAnswerError(
+            f"the routes make a program of more than {MOST_STEPS:,} steps; keep the network, or leave"
+            " out some of its ways"
+        )
+
+
+def _one_of(options: list[Way]) -> Activity:
+    """Return a choice between ways, each with its part of their probability."""
+    if len(options) == 1:
+        return options[0].activity
+    whole = total([way.probability for way in options])
+    return Choice(tuple((way.probability / whole, way.activity) for way in options))
