@@ -66,7 +66,8 @@ from slipstick.model.activity import (
 )
 from slipstick.model.lowering import lowered
 from slipstick.model.network import closed_class, network, open_class, region, route, station
-from slipstick.model.steps import BY_STATE, NEVER, NOTHING, Activity, Combination
+from slipstick.model.routed_programs import END, START, program_of_routes
+from slipstick.model.steps import BY_STATE, NEVER, NOTHING, ONCE, Activity, Combination
 from slipstick.model.system import (
     ArrivalPattern,
     Barrier,
@@ -544,6 +545,18 @@ NETWORK = [
         "stations.cpu.demand.b: there is no class 'b'; known: a; "
         "stations.disk: no class visits disk; give it a demand, or leave it out",
         ModelFaultsError,
+    ),
+    bad(
+        lambda: program_of_routes(
+            [
+                (START, 0, ONCE),
+                *((a, b, Number(0.1)) for a in range(9) for b in (*range(9), END)),
+            ],
+            lambda place: delay(1.0, name=f"at-{place}"),
+        ),
+        "the routes make a program of more than 2,000 steps; keep the network, or leave out some of"
+        " its ways",
+        NoAnswerError,
     ),
     bad(
         lambda: lowered(

@@ -11,11 +11,9 @@ import pytest
 
 from slipstick import load, solve
 from slipstick.errors import NoAnswerError
-from slipstick.expression.nodes import Expr, Number
 from slipstick.method.networks.arrays import NetworkLayout
 from slipstick.method.networks.blocking import flat_network
 from slipstick.method.simulation.flatten import flatten
-from slipstick.model.activity import delay
 from slipstick.model.lowering import lowered
 from slipstick.model.network import (
     ClosedClass,
@@ -28,8 +26,7 @@ from slipstick.model.network import (
     route,
     station,
 )
-from slipstick.model.routed_programs import END, START, program_of_routes
-from slipstick.model.steps import ONCE, steps
+from slipstick.model.steps import steps
 from slipstick.model.system import INFINITE
 from slipstick.sim.plan.plan import Op, Plan
 from slipstick.vocabulary import DISCIPLINES, MARKOV_CHAIN, MEAN_VALUE
@@ -273,16 +270,3 @@ def test_routes_that_activities_have_no_words_for_are_refused_by_name() -> None:
         with pytest.raises(NoAnswerError) as caught:
             lowered(model)
         assert str(caught.value) == f"network cannot be written as an activity: {reason}"
-
-
-def test_a_program_of_too_many_steps_is_refused() -> None:
-    places = range(9)
-    ways: list[tuple[Any, Any, Expr]] = [(START, 0, ONCE)]
-    ways += [(a, b, Number(0.1)) for a in places for b in places]
-    ways += [(a, END, Number(0.1)) for a in places]
-    with pytest.raises(NoAnswerError) as caught:
-        program_of_routes(ways, lambda place: delay(1.0, name=f"at-{place}"))
-    assert str(caught.value) == (
-        "the routes make a program of more than 2,000 steps; keep the network, or leave out some of"
-        " its ways"
-    )

@@ -24,7 +24,7 @@ MOST_STEPS = 2000
 """Steps of a program of routes at most; shared parts count each time."""
 
 START, END = "start", "end"
-Point = Any
+PlaceOrEnd = Any
 """A place, or where the program begins or ends."""
 
 
@@ -36,7 +36,7 @@ class Way(NamedTuple):
 
 
 def program_of_routes(
-    routes: Iterable[tuple[Point, Point, Expr]], visit: Callable[[Point], Activity]
+    routes: Iterable[tuple[PlaceOrEnd, PlaceOrEnd, Expr]], visit: Callable[[PlaceOrEnd], Activity]
 ) -> Activity:
     """Return the program of a customer that takes routes at random from `START` to `END`.
 
@@ -56,7 +56,7 @@ def program_of_routes(
     >>> program_of_routes(routes, lambda place: delay(1.0, name=place))
     delay(1.0, name='a') >> repeat(0.333333, delay(1.0, name='a'), spread='geometric')
     """
-    ways: dict[tuple[Point, Point], list[Way]] = {}
+    ways: dict[tuple[PlaceOrEnd, PlaceOrEnd], list[Way]] = {}
     for source, target, probability in routes:
         activity = Then(()) if target == END else visit(target)
         ways.setdefault((source, target), []).append(Way(probability, activity))
@@ -68,14 +68,14 @@ def program_of_routes(
     return _one_of(ways[START, END])
 
 
-def _ways_through(ways: dict[tuple[Point, Point], list[Way]], place: Point) -> int:
+def _ways_through(ways: dict[tuple[PlaceOrEnd, PlaceOrEnd], list[Way]], place: PlaceOrEnd) -> int:
     into, out = (sum(bool(ends[side] == place) for ends in ways) for side in (1, 0))
     return into * out
 
 
 def _without(
-    ways: dict[tuple[Point, Point], list[Way]], place: Point
-) -> dict[tuple[Point, Point], list[Way]]:
+    ways: dict[tuple[PlaceOrEnd, PlaceOrEnd], list[Way]], place: PlaceOrEnd
+) -> dict[tuple[PlaceOrEnd, PlaceOrEnd], list[Way]]:
     """Return the ways that are left when a place is taken out; those through it join its ends."""
     loops = ways.get((place, place), [])
     left = {ends: list(options) for ends, options in ways.items() if place not in ends}
