@@ -114,9 +114,10 @@ OPEN = -1
 one at least 0."""
 
 PASSED, FAILED = 0, 1
-REFUSED = "refused by "
-"""Begins the name of what happens as a circuit breaker refuses a try; no resource has a blank in its
-name."""
+REFUSED, PASSED_AT, FAILED_AT = "refused by ", "passed at ", "failed at "
+GIVEN_UP_AT = "given up at "
+"""Begin the names of what happens as a circuit breaker refuses a try, as a try ends well, is
+abandoned or turned away, and as an attempt is given up; no resource has a blank in its name."""
 
 MOST_CALLS_KEPT = 12
 """Tries of which a state holds how each has ended: 2^12 ways. Of failures in a row their number is
@@ -469,11 +470,12 @@ def _solve_alike(
         table.groups.setdefault(group.name, table.unknown())[points] = group_time
     for kind, name in [*sums] if with_account else ():
         if kind == "open":
-            table.further[f"open_share[{name}]"] = table.unknown()
-            table.further[f"open_share[{name}]"][points] = sums[kind, name] / time
             refused = sums["calls", REFUSED + name] / nonzero(sums["calls", name])
-            table.further[f"refused_share[{name}]"] = table.unknown()
-            table.further[f"refused_share[{name}]"][points] = refused
+            _put(table, points, f"open_share[{name}]", sums[kind, name] / time)
+            _put(table, points, f"refused_share[{name}]", refused)
+        elif kind == "calls" and str(name).startswith(PASSED_AT):
+            for value_name, value in _values_of_attempts(sums, name, time):
+                _put(table, points, value_name, value)
         elif kind == "label":
             table.booked.setdefault(name, table.unknown())[points] = sums[kind, name] / members
         elif kind == "present":
@@ -496,6 +498,26 @@ def _solve_alike(
                 ]
             )
             table.uses.setdefault(name, table.unknown(4))[:, points] = shown
+
+
+def _values_of_attempts(
+    sums: Mapping[tuple[str, Any], Array], passed_name: str, time: Array
+) -> Iterator[tuple[str, Array]]:
+    """Yield the share of tries that fail, the tries of an attempt and the attempts that succeed in a
+    second, from sums over a cycle.
+    """
+    name = passed_name.removeprefix(PASSED_AT)
+    passed, failed, given_up = (
+        sums["calls", begins + name] for begins in (PASSED_AT, FAILED_AT, GIVEN_UP_AT)
+    )
+    yield f"abandonment[{name}]", failed / nonzero(passed + failed)
+    yield f"amplification[{name}]", (passed + failed) / nonzero(passed + given_up)
+    yield f"goodput[{name}]", passed / time
+
+
+def _put(table: ActivityTable, points: list[int], name: str, value: Array) -> None:
+    """Put a further value of some points into a table."""
+    table.further.setdefault(name, table.unknown())[points] = value
 
 
 WAYS = 16
@@ -705,6 +727,13 @@ class _States:
         self._counters = [*model.counters, *self.breakers]
         self.happens: list[int | str] = [*range(len(cycles)), *model.resources, *model.counters]
         self.happens += [REFUSED + name for name in self.breakers]
+        attempted = dict.fromkeys(
+            node.resource for node in self._nodes if isinstance(node, act.Attempt)
+        )
+        self.attempted = list(attempted)
+        self.happens += [
+            begins + name for name in attempted for begins in (PASSED_AT, FAILED_AT, GIVEN_UP_AT)
+        ]
         steps = (
             (number, node)
             for number, node in enumerate(self._nodes)
@@ -1008,11 +1037,9 @@ class _States:
         )
 
     def _next_try(self, remaining: Position) -> Outcomes:
-        """Return the positions that may follow when an attempt has abandoned its visit."""
-        _, number, tries = remaining[-1]
-        if self._nodes[number].breaker is not None:
-            return [(1.0, (("record", number, FAILED), remaining))]
-        return self._after_failure(remaining[:-1], number, tries)
+        """Return the position of a processor whose attempt has abandoned its visit."""
+        _, number, _ = remaining[-1]
+        return [(1.0, (("record", number, FAILED), remaining))]
 
     def _after_failure(self, remaining: Position, number: int, tries: int) -> Outcomes:
         """Return the positions that may follow a try that has failed."""
@@ -1028,7 +1055,8 @@ class _States:
         node = self._nodes[number]
         if node.breaker is not None:
             return [(1.0, (("consult", number, tries), remaining))]
-        return self._advanced((*remaining, ("attempt", number, tries), self._do(node.visit)))
+        begun = ("attempt", number, (tries, False))
+        return self._advanced((*remaining, begun, self._do(node.visit)))
 
     def _settled(
         self, rate: Any, outcomes: Outcomes, units: Sequence[int], names: tuple[Any, ...] = ()
@@ -1240,7 +1268,8 @@ class _States:
         begun, passed = _trials(breaker, state)
         if state == OPEN or begun == breaker.trials:
             onward = self._after_failure(remaining, number, tries)
-            return (name, REFUSED + name), units, _in_place(positions, processor, onward)
+            names = (name, REFUSED + name, *self._given_up(number, tries))
+            return names, units, _in_place(positions, processor, onward)
         if state < OPEN:
             units = self._with_state(units, name, _half_open(breaker, begun + 1, passed))
         visit = (*remaining, ("attempt", number, (tries, True)), self._do(node.visit))
@@ -1249,21 +1278,29 @@ class _States:
     def _records(
         self, positions: Sequence[Position], processor: int, units: Sequence[int]
     ) -> Happening:
-        """Return the positions after a circuit breaker has counted a try that has ended."""
+        """Return the positions after a try has ended, which a circuit breaker counts."""
         (_, number, outcome), remaining = positions[processor]
-        name = self._nodes[number].breaker
+        node = self._nodes[number]
+        name = node.breaker
         (_, _, (tries, counts)), remaining = remaining[-1], remaining[:-1]
         has_failed = outcome == FAILED
         onward = self._advanced(remaining)
+        names = (PASSED_AT + node.resource,)
         if has_failed:
             onward = self._after_failure(remaining, number, tries)
+            names = (FAILED_AT + node.resource, *self._given_up(number, tries))
         outcomes = _in_place(positions, processor, onward)
         if not counts:
-            return (), units, outcomes
+            return names, units, outcomes
         state = _after_outcome(self.breakers[name], units[self._counters.index(name)], has_failed)
         if state == OPEN:
             outcomes = [(p, self._uncounted(after, name)) for p, after in outcomes]
-        return (), self._with_state(units, name, state), outcomes
+        return names, self._with_state(units, name, state), outcomes
+
+    def _given_up(self, number: int, tries: int) -> tuple[str, ...]:
+        """Name what happens as an attempt is given up after its last try has failed."""
+        node = self._nodes[number]
+        return (GIVEN_UP_AT + node.resource,) if tries >= node.retries else ()
 
     def _uncounted(self, positions: Sequence[Position], breaker: str) -> list[Position]:
         """Return the positions after a circuit breaker has opened: the tries that it has admitted
@@ -1529,9 +1566,9 @@ class _States:
         (word, number, times), remaining = remaining[-1], remaining[:-1]
         if word == "again" and times:
             return self._advanced((*remaining, (word, number, times - 1), ("do", number, 0)))
-        if word == "attempt" and self._nodes[number].breaker is not None:
+        if word == "attempt":
             return [(1.0, (("record", number, PASSED), (*remaining, (word, number, times))))]
-        if word in ("again", "attempt"):
+        if word == "again":
             return self._advanced(remaining)
         if word == "perhaps":
             return self._perhaps(number, remaining)

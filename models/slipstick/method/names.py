@@ -40,7 +40,7 @@ from slipstick.model.system import (
     SuperstepPopulation,
     is_processor,
 )
-from slipstick.vocabulary import BOUNDS, CLOSED_FORM, SIMULATION
+from slipstick.vocabulary import BOUNDS, CLOSED_FORM, MARKOV_CHAIN, SIMULATION
 
 if TYPE_CHECKING:
     from slipstick.model.network import QueueingNetwork
@@ -379,6 +379,8 @@ def _names_in_activity(model: Model, method: str | None) -> Iterator[str]:
         yield from (
             f"limit[{node.name}]" for node in each_once(model.bodies) if isinstance(node, Pipeline)
         )
+    if method in (None, SIMULATION, MARKOV_CHAIN):
+        yield from _names_of_attempts(model)
     if method in (None, SIMULATION):
         yield from _names_in_simulation(model)
 
@@ -406,6 +408,12 @@ def _names_in_simulation(model: Model) -> Iterator[str]:
         for lock_name in locks_with_home
         for access_side in ("local", "remote")
     )
+    yield from ("fairness", *(f"fairness[{resource_name}]" for resource_name in model.resources))
+    yield from (f"share[time,{parameter_name}]" for parameter_name in model.parameters)
+
+
+def _names_of_attempts(model: Model) -> Iterator[str]:
+    """List the names of the values of attempts and circuit breakers."""
     attempted_resources = dict.fromkeys(
         node.resource for node in each_once(model.bodies) if isinstance(node, Attempt)
     )
@@ -421,8 +429,6 @@ def _names_in_simulation(model: Model) -> Iterator[str]:
         for value_kind in ("open_share", "refused_share")
         if isinstance(resource, Breaker)
     )
-    yield from ("fairness", *(f"fairness[{resource_name}]" for resource_name in model.resources))
-    yield from (f"share[time,{parameter_name}]" for parameter_name in model.parameters)
 
 
 def _account_labels(model: Model, counts_waiting: bool) -> Iterator[str]:
