@@ -4,6 +4,8 @@ rule for against chains worked by hand.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -253,17 +255,78 @@ REFUSED = [
 ]
 
 
-def test_regions_beside_what_blocks_are_refused() -> None:
-    stations = {
-        "first": jobs(1.0),
-        "second": jobs(1.0, capacity=1, blocking="repeat"),
-        "third": jobs(1.0),
+def in_a_region(customers: int, blocking: str, think: float) -> QueueingNetwork:
+    """Make a network of a room for one, where two things are done, before a station that blocks."""
+    return network(
+        {"jobs": closed_class(customers, think_time=think)},
+        {"a": jobs(0.5), "c": jobs(0.4), "b": jobs(1.0, capacity=1, blocking=blocking)},
+        regions={"room": region(["a", "c"], 1)},
+    )
+
+
+@pytest.mark.parametrize("blocking", ["repeat", "after-service"])
+def test_a_region_before_what_blocks_is_that_of_a_chain_by_hand(blocking: str) -> None:
+    """A state has the customers at the room, waiting included, what the one inside does (0: at a, 1:
+    at c, 2: it is held up), and those at b.
+    """
+    customers, think, service_a, service_c, service_b = 4, 2.0, 0.5, 0.4, 1.0
+    repeats = blocking == "repeat"
+    states = [
+        (at_room, inside, at_b)
+        for at_room in range(customers + 1)
+        for inside in ((0, 1) if repeats else (0, 1, 2))
+        for at_b in (0, 1)
+        if at_room + at_b <= customers and (at_room or not inside) and (inside < 2 or at_b)
+    ]
+    place = {state: index for index, state in enumerate(states)}
+    rates = np.zeros((len(states), len(states)))
+    for at_room, inside, at_b in states:
+        changes = [((customers - at_room - at_b) / think, (at_room + 1, inside, at_b))]
+        if at_b:
+            held_up = inside == 2
+            changes.append((1 / service_b, (at_room - held_up, 0 if held_up else inside, held_up)))
+        if at_room and inside == 0:
+            changes.append((1 / service_a, (at_room, 1, at_b)))
+        if inside == 1 and not at_b:
+            changes.append((1 / service_c, (at_room - 1, 0, 1)))
+        elif inside == 1 and not repeats:
+            changes.append((1 / service_c, (at_room, 2, at_b)))
+        for rate, state in changes:
+            if rate:
+                rates[place[at_room, inside, at_b], place[state]] += rate
+    generator = rates - np.diag(rates.sum(axis=1))
+    equations = np.vstack([generator.T, np.ones(len(states))])
+    chances = np.linalg.lstsq(equations, np.append(np.zeros(len(states)), 1.0), rcond=None)[0]
+
+    def expected(amount: Callable[[int, int, int], float]) -> float:
+        return float(sum(c * amount(*state) for c, state in zip(chances, states, strict=True)))
+
+    truth = {
+        "queue_length[b]": expected(lambda at_room, inside, at_b: at_b),
+        "queue_length[a]": expected(lambda at_room, inside, at_b: at_room > 0 and inside == 0),
+        "queue_length[c]": expected(lambda at_room, inside, at_b: inside > 0),
+        "queue_length[room]": expected(lambda at_room, inside, at_b: at_room),
+        "utilization[room]": expected(lambda at_room, inside, at_b: at_room > 0),
     }
-    model = network({"jobs": closed_class(3)}, stations, regions={"r": region(["third"], 2)})
-    with pytest.raises(
-        NoAnswerError, match="a simulation of stations that block has no regions; leave them out"
-    ):
-        solve(model)
+    model = in_a_region(customers, blocking, think)
+    answer = solve(model, simulation=Simulation(seed=3, events=300_000, precision=1e-9))
+    assert answer.method == "simulation"
+    for name, value in truth.items():
+        found = answer.values[name]
+        assert found.value is not None
+        assert found.high is not None
+        assert abs(found.value - value) <= 2 * (found.high - found.value), name
+
+
+def test_a_region_of_room_for_all_changes_nothing_beside_what_blocks() -> None:
+    """The same random numbers, so that each value is the same."""
+    wide = replace(in_a_region(3, "repeat", 2.0), regions={"room": region(["a", "c"], 3)})
+    without = replace(wide, regions={})
+    found, truth = (
+        solve(model, method="simulation", simulation=SHORT) for model in (wide, without)
+    )
+    for name in ("queue_length[a]", "queue_length[b]", "throughput[jobs]"):
+        assert found[name] == pytest.approx(truth[name], rel=1e-9), name
 
 
 @pytest.mark.parametrize(("model", "text"), REFUSED)

@@ -22,6 +22,7 @@ from slipstick.method.networks.flatten import (
     again_label,
     check_places_of_region,
     end_mark,
+    entrance_mark_at,
     loss_mark,
     out_mark,
     service_label,
@@ -60,14 +61,12 @@ class BlockedNetwork(FlatNetwork):
 
     Raises
     ------
-    ModelError : a station from which customers are blocked has no queue in the order of arrival or of ranks;
-        the network has regions; blocking before service where a service is not exponential or has
-        several destinations; or the stations have no place for the closed customers
+    ModelError : a station from which customers are blocked has no queue in the order of arrival or
+        of ranks; blocking before service where a service is not exponential or has several
+        destinations; or the stations have no place for the closed customers
     """
 
     def _add_stations(self) -> None:
-        if self.model.regions:
-            raise ModelError("a simulation of stations that block has no regions; leave them out")
         self._moves_by_place: dict[Place, list[_Move]] = {}
         self._entries_by_chain: dict[str, list[tuple[float, Place]]] = {}
         for chain_name, chain in self.network_layout.chains.items():
@@ -255,7 +254,7 @@ class BlockedNetwork(FlatNetwork):
             builder.mark(end_mark(place))
             builder.finish(onward=True)
             self._count_cycle(chain_name, end_mark(place))
-            builder.jump(service_label(place))
+            builder.jump(self._entrance_of(place))
         builder.mark(out_mark(chain_name))
         builder.finish()
         return first_instruction
@@ -302,7 +301,12 @@ class BlockedNetwork(FlatNetwork):
             builder.enter(places, label)
         if thinks:
             builder.start_response()
-        builder.jump(service_label(place))
+        builder.jump(self._entrance_of(place))
+
+    def _entrance_of(self, place: Place) -> str:
+        """Return the mark at which a customer comes to a place from outside of its region."""
+        region = self.model.region_of(place[1])
+        return entrance_mark_at(place, region) if region else service_label(place)
 
     def _count_cycle(self, chain_name: str, tally: str, *limit: Any) -> None:
         """Count the beginning of a cycle at a tally; see `Builder.admit` for the limit."""
@@ -322,6 +326,9 @@ class BlockedNetwork(FlatNetwork):
         station_name = place[1]
         is_held = station_name in self.held_stations
         is_delay = DISCIPLINES[self.model.stations[station_name].discipline].delay
+        if region := self.model.region_of(station_name):
+            builder.mark(entrance_mark_at(place, region))
+            self._write_entrance(chain_name, place, region)
         builder.mark(service_label(place))
         if is_held and not is_delay:
             self._count_visit(chain_name, place)
@@ -343,7 +350,7 @@ class BlockedNetwork(FlatNetwork):
         for move, mark in zip(moves, marks, strict=True):
             builder.mark(mark)
             self._write_move(place, move, mark, is_held and not is_delay)
-            builder.jump(self._target_mark(chain_name, move))
+            builder.jump(self._target_mark(chain_name, place, move))
         if is_held:
             builder.mark(again_label(place))
             builder.delay(self._service_time(place), again_label(place))
@@ -363,11 +370,25 @@ class BlockedNetwork(FlatNetwork):
             builder.leave(place[1])
         if self._blocking_at(place) != LOSS and (move.target is None or move.target[1] != place[1]):
             builder.leave(_places_of(place[1]))
+        if (region := self.model.region_of(place[1])) and not self._stays_inside(region, move):
+            builder.leave(region)
 
-    def _target_mark(self, chain_name: str, move: _Move) -> str:
+    def _stays_inside(self, region: str, move: _Move) -> bool:
+        """Return whether a move goes on inside a region, in the same cycle."""
+        return (
+            move.target is not None
+            and not move.ends_cycle
+            and self.model.region_of(move.target[1]) == region
+        )
+
+    def _target_mark(self, chain_name: str, place: Place, move: _Move) -> str:
         if move.target is None:
             return out_mark(chain_name)
-        return end_mark(move.target) if move.ends_cycle else service_label(move.target)
+        if move.ends_cycle:
+            return end_mark(move.target)
+        region = self.model.region_of(place[1])
+        stays_inside = region and self._stays_inside(region, move)
+        return service_label(move.target) if stays_inside else self._entrance_of(move.target)
 
 
 def _closed_moves(
