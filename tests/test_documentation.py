@@ -60,6 +60,28 @@ def test_a_page_shows_what_its_commands_print_today(page: str, tmp_path: Path) -
     assert [block for block in CONSOLE.findall(TEXTS[page]) if "$ slipstick" not in block[1]] == []
 
 
+def test_each_command_of_a_console_block_is_followed_by_its_output() -> None:
+    """`python -m tests.pages` writes the outputs of pages; those of README stand as they are."""
+    pages = {
+        **TEXTS,
+        **{name: (ROOT / name).read_text() for name in ("README.md", "CONTRIBUTING.md")},
+    }
+    silent = [
+        (page, command)
+        for page, text in pages.items()
+        for _, block in CONSOLE.findall(text)
+        for command, output in _COMMAND_AND_OUTPUT.findall(block) or [(block, "")]
+        if not output.strip()
+    ]
+    assert silent == []
+    assert _COMMAND_AND_OUTPUT.findall("$ a \\\n  b\n$ c\nprinted\n") == [
+        ("a \\\n  b", ""),
+        ("c", "printed\n"),
+    ]
+
+
+_COMMAND_AND_OUTPUT = re.compile(r"^\$ ((?:.*\\\n)*.*)\n((?:(?!\$ ).*\n)*)", re.MULTILINE)
+
 _ESTIMATE = re.compile(r"([\d.]+) \(([\d.]+) to ([\d.]+)\)")
 _PART_OF_INTERVAL = 0.1
 """How far simulated numbers may be apart, as a part of their interval. The last digits of

@@ -315,45 +315,44 @@ class Answer(ShownAsTables):
     ----------
     model, method : names
     values : by name, such as ``time`` or ``processors_lost[lock]``
-    account : seconds of a processor in a cycle (or the whole program), by component; adds up to the
-        time
-    technology : the same seconds by technology class
-    steps : the same seconds by step
+    account : the time of one processor in a cycle (or in the whole program) [s], by component; the
+        parts add up to the time
+    technology : the same time by technology class [s]
+    steps : the same time by step [s]
     once : time of one execution of each step [s]
     useful : components that count as useful
-    share : by value and path, k theta / T dT/dtheta with k the power of time in the parameter's
-        unit; adds up to 1 for a time or a rate. Where k is 1 (times) it is the part of one percent
-        that one percent less buys, where k is -1 (rates) the part that one percent more buys; of
-        an amount k is 1 for every parameter, as it is, beside this sum, of a parameter of a
-        server that works in rounds whose unit has no time
+    share : elasticity of each value T by each parameter, k theta / T dT/dtheta, by value and path.
+        k is 1 for times and -1 for rates, so a share is positive if a faster part shortens T. The
+        shares of a time or a rate add up to 1. For an amount, k is 1 for every parameter. It is
+        also 1 for parameters without time in their unit of a server that works in rounds; their
+        shares do not belong to the sum
     gradient : by value and path, the derivative in base units
     exact : equal to the expectation of the model, except for rounding errors
-    bound : which value lies outside of its bounds, and by what; empty where none does
-    error : the class of the error, where an approximate method promises none for the model; else
+    bound : the value that lies outside of its bounds, and by how much; empty if none does
+    error : the class of the error if an approximate method states no error for the model; else
         empty
     failed : why there is no answer, or None
-    other_method : that has an answer, where this one has none and that one was tried; else empty
+    other_method : the name of another method that found an answer after this one failed; else empty
     notes : what the method left out or assumed
     limits : the limiting stage of each pipeline
     point : coordinates on the axes of a study
-    given : what was set beside the files
+    given : the values that were set in addition to the files
     seed : key of the random streams of a simulation
-    converged : whether a simulation reached the wished precision; None of other methods
-    promise : usual relative error of the time of an approximate method, as its benchmark shows it
-        [1]
-    interrupted : the method was stopped before it was done
-    intervals : ends of the interval of what the account holds, by names such as ``account[lock]``
+    converged : whether a simulation reached the requested precision; None for other methods
+    promise : usual relative error of the time of an approximate method [1], from its benchmark
+    interrupted : whether the method was stopped before it finished
+    intervals : ends of the confidence intervals of the account, by names such as ``account[lock]``
         and ``step[send]``
-    check : what a second road says of an answer by the default method; None where there is none:
-        the answer is exact or simulated, or its method was named
-    left_out : losses of the import that the model comes from, by name, and what each changes; such
-        an answer is never exact
-    described : what the specs say of each quantity, by path, where they are known
-    asked : what became of each value that was asked for by name
-    groups : names of the groups, where there are several: time and throughput need one of them
-    subject : the model that was solved, for its equations; None where it is not kept
-    draws : where settings have ranges, draws of each by its path, and the values there by name;
-        answers with the same names have the same draws
+    check : comparison of the answer with a second method; None if the answer is exact or simulated,
+        or if the method was chosen by name
+    left_out : what the import of the model could not represent, by name, with its effect; an answer
+        with such losses is never exact
+    described : the meaning and source of each quantity in the specs, by path, if known
+    asked : for each value that was requested by name, whether there is an answer
+    groups : names of the groups if there are several; time and throughput then need the name of one
+    subject : the model that was solved, from which equations are made; None if it is not kept
+    draws : if settings have ranges, the draws of each setting by path, and the values at these
+        draws by name; answers with the same names have the same draws
     """
 
     model: str

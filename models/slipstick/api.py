@@ -198,7 +198,7 @@ def load(
     Raises
     ------
     SpecError : a name is unknown, a file is wrong, or a path leads nowhere
-    ModelError : the kind is none of those above
+    ModelError : the kind is not one of those above
 
     >>> from slipstick import load
     >>> load("machine/rs6000-43p-atm").network.medium
@@ -312,15 +312,15 @@ def solve(
     model : a model by the name or file that `slipstick solve` takes, a dict of what the file would
         hold, or an object: what `load` and the constructors give
     set : values by path that differ from the model's own: text with a unit, or numbers in base
-        units. With arrays or lists of equal length the model is solved at as many points; single
-        values hold at all of them. `sweep` gives every combination instead
+        units. Arrays or lists of length n solve the model at n points; a single value applies to
+        all of them. `sweep` solves every combination instead
     machine, workload, technology : of a program: names, files, or in place as dicts
-    method : by name. By default, of an activity the closed form at the points where it is exact,
-        elsewhere mean value or, where that promises no error, simulation; of a law its formula, and
-        of a network the most exact solver that its size allows. ``answer.method`` and
-        ``found.provenance`` say which it was
+    method : the name of a method. The default for an activity is the closed form at points where
+        it is exact, else mean value analysis if it states an error, else simulation; for a law,
+        its formula; for a network, the most exact solver that its size allows. ``answer.method``
+        and ``found.provenance`` name the method that answered
     simulation : how to simulate: seed, precision, budget
-    limits : costs to allow instead of those that ``slipstick limits`` lists, such as
+    limits : limits on costs in place of those that ``slipstick limits`` lists, such as
         ``{"states": 1e6}``
 
     Returns

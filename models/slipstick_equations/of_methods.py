@@ -1,18 +1,18 @@
 """The equations of the method that gave an answer, in LaTeX.
 
 The closed form, laws and networks have the equations of `slipstick_equations.equations`. Mean value
-adds the waits of the arrival theorem, a Markov chain is its balance, and a simulation the estimate
-of a ratio of means. `tests/study/test_method_equations.py` evaluates those of mean value.
+adds the waits of the arrival theorem and the maxima of forks and barriers, a Markov chain is its
+balance, and a simulation the estimate of a ratio of means. `tests/study/test_method_equations.py` evaluates those of mean value.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from slipstick.answer import Answer
 from slipstick.errors import NoAnswerError
 from slipstick.law.law import Law
-from slipstick.model.activity import BarrierWait, Hold, Step, Then
+from slipstick.model.activity import BarrierWait, Fork, Hold, Step, Then
 from slipstick.model.network import QueueingNetwork
 from slipstick.model.steps import NEVER, Activity, each_once
 from slipstick.model.system import ClosedPopulation, Lock, Model, Station
@@ -102,6 +102,8 @@ def _lines(answer: Answer) -> Iterator[str]:
             yield from equations
         elif part := _further_rules(model):
             raise NoAnswerError(_refusal(answer, part))
+        elif any(isinstance(node, BarrierWait) for node in each_once(model.bodies)):
+            yield from _with_sections(model, equations)
         else:
             yield from _with_waits(model, equations)
 
@@ -116,7 +118,7 @@ def _further_rules(model: Model) -> str:
         return "several groups of customers"
     nodes = list(each_once(model.bodies))
     for node in nodes:
-        if not isinstance(node, Step | Then | Hold):
+        if not _has_equations(node):
             return _named_part(model, node)
         if isinstance(node, Hold) and not _is_plain(node):
             return f"what is done while {node.resource} is held"
@@ -127,6 +129,18 @@ def _further_rules(model: Model) -> str:
         if _discipline(model, name) not in ("fcfs", "ps", "is"):
             return f"{model.resources[name].noun} {name}"
     return "times that are all constant" if all(node.variation == NEVER for node in nodes) else ""
+
+
+def _has_equations(node: Activity) -> bool:
+    """Return whether a node is a step, a sequence or a hold, waits for all processors, or starts
+    branches and waits for all of them, none of which meets a barrier.
+    """
+    if isinstance(node, Fork):
+        inside = each_once(node.branches)
+        return node.join is None and not any(isinstance(inner, BarrierWait) for inner in inside)
+    if isinstance(node, BarrierWait):
+        return node.parties is None
+    return isinstance(node, Step | Then | Hold)
 
 
 def _named_part(model: Model, node: Activity) -> str:
@@ -166,7 +180,10 @@ def _with_waits(model: Model, equations: list[str]) -> Iterator[str]:
             first = first.replace(label, f"{wait} + {label}")
             parts = " + ".join(f"t_{{{spelt(step.name)}}}" for step in served)
             residences.append(f"S_{{{spelt(name)}}} &= {parts}")
-    yield first.replace("T &=", "T(n) &=", 1)
+    has_forks = r"\max" in first
+    yield first.replace("T &=", "T(n) &=", 1).replace(r"\max", r"\mathrm{E} \max")
+    if has_forks:
+        yield from _MAXIMUM
     yield from residences
     yield from rest
     shared = [name for name in queues if _discipline(model, name) == "ps"]
@@ -175,6 +192,57 @@ def _with_waits(model: Model, equations: list[str]) -> Iterator[str]:
     if len(shared) < len(queues):
         yield from _WAITS
     yield from _NUMBERS
+
+
+def _with_sections(model: Model, equations: list[str]) -> Iterator[str]:
+    """Yield the equations of a cycle that barriers cut into sections, each as long as the last of n
+    processors takes. Waits after a common start follow no formula, and are left out in words.
+    """
+    (cycle,) = model.bodies
+    sections: list[list[Activity]] = [[]]
+    for part in _parts(cycle):
+        if isinstance(part, BarrierWait):
+            sections.append([])
+        else:
+            sections[-1].append(part)
+    # What follows the last barrier goes on in the next cycle up to the first one.
+    sections[0] = [*sections.pop(), *sections[0]]
+    queues = _plain_queues(model, list(each_once(model.bodies)))
+    sums = [" + ".join(_term(part, queues) for part in section) for section in sections]
+    barriers = [part.name for part in _parts(cycle) if isinstance(part, BarrierWait)]
+    terms = [f"M_{{{number}}}(n)" for number, text in enumerate(sums, start=1) if text]
+    terms += [f"t_{{{spelt(f'barrier:{name}')}}}" for name in barriers]
+    yield f"T(n) &= {' + '.join(terms)}"
+    for number, text in enumerate(sums, start=1):
+        if text:
+            yield rf"M_{{{number}}}(n) &= \mathrm{{E}} \max_{{i \le n}} X_{{{number},i}}"
+            yield rf"X_{{{number},i}} &= {text} \quad \text{{of processor }} i"
+    yield from _MAXIMUM
+    yield from equations[1:]
+    if queues:
+        yield _WAITS_AFTER_A_BARRIER
+
+
+def _parts(body: Activity) -> Iterator[Activity]:
+    """Yield the parts of a body that follow each other."""
+    if isinstance(body, Then):
+        for part in body.parts:
+            yield from _parts(part)
+    else:
+        yield body
+
+
+def _term(node: Activity, queues: Mapping[str, list[Step]]) -> str:
+    """Return the time of a part of a section, waits included."""
+    if isinstance(node, Fork):
+        return rf"\max\left({', '.join(_term(branch, queues) for branch in node.branches)}\right)"
+    if isinstance(node, Hold):
+        return f"W_{{{spelt(node.resource)}}}(n) + {_term(node.body, queues)}"
+    if not isinstance(node, Step):
+        return " + ".join(_term(part, queues) for part in _parts(node))
+    time = f"t_{{{spelt(node.name)}}}"
+    waits = node.resource is not None and node in queues.get(str(node.resource), [])
+    return f"W_{{{spelt(str(node.resource))}}}(n) + {time}" if waits else time
 
 
 def _plain_queues(model: Model, nodes: Sequence[Activity]) -> dict[str, list[Step]]:
@@ -231,6 +299,19 @@ _WAITS = (
     ),
     r"\hat{S}_k &= \text{the residual service of machine repair with two phases} \quad (c_k^2 > 1)",
     r"z_k &\text{: scv of the time between visits to } k \text{, at most 1}",
+)
+
+_MAXIMUM = (
+    r"\mathrm{E} \max_i X_i &= \int_0^\infty 1 - \prod_i F_i(x)\, dx",
+    (
+        r"F_i &\text{: distribution of } X_i \text{, exact for one constant or exponential time,}"
+        r" \text{ else fitted to its mean and variance}"
+    ),
+)
+
+_WAITS_AFTER_A_BARRIER = (
+    r"W_k(n) &\text{: mean wait at } k \text{ of processors that start together; it follows from the"
+    r" gaps between their arrivals, whose equations are left out}"
 )
 
 _NUMBERS = (

@@ -247,8 +247,9 @@ GGC_ALLEN_CUNNEEN = Law(
     holds=_MANY,
     source="Allen, Probability, Statistics, and Queueing Theory, Academic Press 1978",
     note=(
-        "exact for M/M/c and M/G/1; of M/D/c, up to 20 servers, 5% low at most at a load of 0.9,"
-        " 19% at 0.7, 34% at 0.5; for arrivals that are not Poisson's as far off as law/gg1-kingman"
+        "exact for M/M/c and M/G/1; for M/D/c with up to 20 servers it is too low by at most 5% at"
+        " a load of 0.9, 19% at 0.7 and 34% at 0.5; for arrivals that are not Poisson, its error is"
+        " that of law/gg1-kingman"
     ),
     exact=False,
     checks=(

@@ -130,7 +130,7 @@ RING_LOAD = Law(
         requests * rotation / slots
     ),
     holds="rotation >= 0 and slots >= 1 and requests >= 0 and requests * rotation / slots <= 1",
-    source=f"{LITTLE}: slots held are requests times the time each holds one",
+    source=f"{LITTLE}: the mean number of slots in use is the rate of requests times the time of each in a slot",
     note=_ROUND,
     checks=(Check((6e-6, 24, 2e6), 0.5, 1e-16, f"{HAND}: 12 slots of 24"),),
 )
@@ -300,8 +300,8 @@ DROPPING_ASYMPTOTE = Law(
     holds="degree > 1 and stages >= 0 and rate > 0 and rate <= 1",
     source=_KRUSKAL_SNIR,
     note=(
-        "the solution of dm/di = -m^2 (k-1)/2k, which the recursion nears; for 2 x 2 switches at"
-        " rate 1 it is 12% high at most, 7% at 30 stages"
+        "the solution of the differential equation dm/di = -m^2 (k-1)/2k, an approximation of the"
+        " recursion; for 2 x 2 switches at rate 1 it is at most 12% too high, and 7% at 30 stages"
     ),
     exact=False,
     checks=(
@@ -360,7 +360,7 @@ RETRYING_DELAY = Law(
     ),
     holds=f"{_SWITCHES} and cycle >= 0",
     source=(
-        f"{_PATEL}: a processor's time between served requests, less the time it takes to make them"
+        f"{_PATEL}: the time of a processor between two served requests, less the time to issue one"
     ),
     note=(
         "takes retries as new requests to a random module; in truth a retry goes to the same module"
@@ -546,8 +546,8 @@ MEMORY_BANDWIDTH = Law(
     holds="processors >= 1 and modules >= 1 and rate > 0 and rate <= 1",
     source=f"{_STRECKER}: B = M (1 - (1 - r/M)^N)",
     note=(
-        "refused requests are dropped; if they are repeated, fewer modules are busy, at rate 1 by"
-        " up to 10%"
+        "refused requests are dropped; if they are repeated instead, up to 10% fewer modules are"
+        " busy at rate 1"
     ),
     checks=(
         Check((2, 2, 0.5), 0.875, 1e-15, f"{HAND}: 2 (1 - (3/4)^2)"),

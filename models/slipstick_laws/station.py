@@ -271,7 +271,7 @@ MMC_NUMBER_PROBABILITY = Law(
 
 MMC_WAITING_QUANTILE = Law(
     name="mmc-waiting-quantile",
-    title="Waiting time at several servers that a share of the customers do not exceed",
+    title="Quantile of the waiting time at several servers",
     gives=Symbol("wait", TIME, "time from arrival to the start of service", "W_p"),
     equation=lambda share=_SHARE, servers=SERVERS, service=SERVICE, arrivals=ARRIVALS: maximum(
         service

@@ -86,8 +86,8 @@ TEST_AND_TEST_AND_SET_QUIESCENCE = Law(
     holds=SPINNING,
     source=f"{ANDERSON}: of the order of the square of the spinners",
     note=(
-        "release, reads and attempts of all, and each failed attempt makes the processors that spin"
-        " read again"
+        "counts the release, and the reads and attempts of all processors; after each failed"
+        " attempt, the processors that spin read again"
     ),
     exact=False,
     checks=(Check((10, 1e-6), 66e-6, 1e-19, f"{HAND}: 1 + 10 + 10 + 45"),),
@@ -104,8 +104,8 @@ QUEUE_LOCK_HANDOFF = Law(
     equation=lambda software=_LOCK_SOFTWARE, access=ACCESS: software + 2 * access,
     holds="software >= 0 and access >= 0",
     source=(
-        f"{MELLOR_CRUMMEY_SCOTT}: a write to the flag that one processor spins on, and its read,"
-        " however many wait"
+        f"{MELLOR_CRUMMEY_SCOTT}: one write to the flag on which the next processor spins, and one"
+        " read by that processor, however many wait"
     ),
     checks=(
         Check((1e-6, 1e-6), 3e-6, 1e-21, HAND),
@@ -245,7 +245,10 @@ DISSEMINATION_BARRIER = Law(
         f"{MELLOR_CRUMMEY_SCOTT}; Hensgen, Finkel and Manber, International Journal of Parallel"
         " Programming 17(1), 1988"
     ),
-    note="neglects that all send in every round: on a bus, take its time for all messages",
+    note=(
+        "neglects contention between the processors, which all send in every round; on a bus, the"
+        " time is that of a message times law/barrier-dissemination-messages"
+    ),
     checks=(
         Check((9, 1.0), 4.0, 0.0, f"{HAND}: rounds are whole"),
         Check((8, 1.0), 3.0, 0.0, HAND),

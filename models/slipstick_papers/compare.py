@@ -150,12 +150,12 @@ class CompareResult(QuestionResult):
         counts, errors = _counts(self.compared)
         lines = []
         if total := sum(counts[kind] for kind in ("agrees", "slip", "miss")):
-            agree = f"{counts['agrees']} of {total} printed values are met to rounding"
+            agree = f"{counts['agrees']} of {total} printed values are reproduced to rounding"
             if counts["agrees"] == total:
                 agree = (
-                    f"all {total} printed values are met to rounding"
+                    f"all {total} printed values are reproduced to rounding"
                     if total > 1
-                    else ("the printed value is met to rounding")
+                    else ("the printed value is reproduced to rounding")
                 )
             rest = [
                 f"{counts[kind]} {are}"

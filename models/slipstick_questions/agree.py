@@ -56,7 +56,7 @@ class AgreeResult(QuestionResult):
         count = len(self.agreements)
         if not apart:
             cases = {1: "the case", 2: "both cases"}.get(count, f"all {count} cases")
-            return [f"all methods agree within what they promise, in {cases}"]
+            return [f"all methods agree within their stated errors, in {cases}"]
         named = f"{joined(apart[:MOST_SAID])}{' and others' if len(apart) > MOST_SAID else ''}"
         return [
             (

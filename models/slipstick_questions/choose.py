@@ -728,7 +728,7 @@ def _first_head(choice: ChosenPoints, words: Words, lead: str, case: str) -> str
     best = choice.found[0]
     point = _point_words(choice, best, words, True)
     values = _limited(choice, best, words)
-    values_in_words = f"; there {joined(values)}" if values else ""
+    values_in_words = f"; then {joined(values)}" if values else ""
     colon = ":" if len(choice.units) == 1 and not point[:1].isdigit() else ","
     return (
         f"{lead} {point}{colon} {_least_words(choice, words)}{values_in_words}"
@@ -784,7 +784,7 @@ def _limited(choice: ChosenPoints, answer: Answer, words: Words) -> list[str]:
         if match and match[1] not in choice.units:
             value = answer.values[f"value[{number}]"]
             amount = value_amount(match[1], value.value, value.unit, value.ends)
-            values.append(words.measured(match[1], amount))
+            values.append(words.reached(match[1], amount))
     return values
 
 
@@ -801,11 +801,11 @@ def _no_choice(choice: ChosenPoints, words: Words) -> str:
     match = LIMIT.match(choice.conditions[choice.worst])
     value = choice.nearest.values[f"value[{choice.worst + 1}]"]
     amount = value_amount(match[1] if match else "", value.value, value.unit, value.ends)
-    reached = f"there {words.measured(match[1], amount)}" if match else "there a limit is missed"
+    reached = f"then {words.reached(match[1], amount)}" if match else "it misses a limit"
     surely = "surely " if choice.undecided else ""
     return (
         f"no combination {surely}keeps all limits;"
-        f" {_point_words(choice, choice.nearest, words, True)} comes nearest: {reached}"
+        f" {_point_words(choice, choice.nearest, words, True)} would come nearest: {reached}"
     )
 
 
@@ -816,7 +816,7 @@ def _rival_head(choice: ChosenPoints, words: Words) -> str:
         return ""
     point = _point_words(choice, open_[0], words, True)
     within = " within the ranges" if choice.ranges else ""
-    return f"; undecided{within} is whether {point} is better"
+    return f"; it is undecided{within} whether {point} would be better"
 
 
 def _decided_row(choice: ChosenPoints, words: Words) -> list[str]:
@@ -844,8 +844,8 @@ def _sentences(choice: ChosenPoints) -> Iterator[str]:
         )
         for number, text in enumerate(choice.conditions, start=1):
             yield (
-                f"there {text} holds with {_number(best, f'value[{number}]')},"
-                f" {_number(best, f'slack[{number}]')} to spare"
+                f"{text} is met there: the value is {_number(best, f'value[{number}]')},"
+                f" {_number(best, f'slack[{number}]')} from the limit"
             )
         if runners_up:
             listed = "; ".join(

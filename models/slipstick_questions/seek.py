@@ -1033,7 +1033,7 @@ def _ends(search: ConditionSearch) -> str:
 
 
 def _beyond(search: ConditionSearch) -> str:
-    outside = "; rates used beyond the years that they are given for: "
+    outside = "; rates used beyond the years of their data: "
     listed = [f"{outside}{', '.join(search.beyond)}"] if search.beyond else []
     return "".join([*listed, *(f"; {doubt}" for doubt in search.doubts)])
 

@@ -23,7 +23,7 @@ from slipstick.schema.kinds.study import (
 
 
 class ChangeSpec(Spec):
-    """A change that could be made: values that become others, or a multiple of what they are."""
+    """A possible change: new values for some quantities, or factors on their present values."""
 
     values: Settings = Field({}, alias="set", description="values by path")
     times: dict[Path, Factor] = Field(
@@ -122,12 +122,12 @@ class SeekSpec(QuestionSpec):
 
 
 class SearchPictureSpec(Drawn):
-    """The two sides of a condition along the quantity that is searched."""
+    """Both sides of a condition against the quantity that the study searches for."""
 
     question: ClassVar[str] = "seek"
     kind: Literal["search"] = Field(
         description=(
-            "the value that a condition of seek limits, against what is searched, a line for each"
+            "the value that a condition of seek limits, against the quantity searched for, a line for each"
             " case, with the limit"
         )
     )

@@ -133,7 +133,7 @@ def _ends_head(projection: Projection, words: Words) -> Iterator[str]:
     least, most = (_from_first(track, name, projection, words) for track in (ranked[0], ranked[-1]))
     last = year(float(projection.years[-1]))
     yield (
-        f"by {last} {words.value(name)} {moves} {len(tracks)} cases: the least is {least}, the most"
+        f"by {last} {words.value(name)} {moves} {len(tracks)} cases: the lowest is {least}, the highest"
         f" {most}"
     )
 
@@ -142,7 +142,7 @@ def _from_first(track: ProjectedCase, name: str, projection: Projection, words: 
     """Return a value of the last year with its case, and what it was in the first year."""
     first, last = (value_amount(name, *value_at(track.sweep, name, place)) for place in (0, -1))
     start = year(float(track.sweep.points[YEAR][0]))
-    return f"{last} for {track_name(track, projection, words)}, {first} in {start}"
+    return f"{last} for {track_name(track, projection, words)} ({first} in {start})"
 
 
 def outcomes(projection: Projection, words: Words) -> Iterator[str]:
@@ -431,8 +431,8 @@ def warnings(projection: Projection) -> Iterator[str]:
             f"{', '.join(names)} for {year(start)} to {year(end)}"
             for (start, end), names in spans.items()
         )
-        used = f"used beyond the years that they are given for: {outside}" if outside else ""
-        yield f"{lead}{verdict}; {used or 'none is used beyond the years that it is given for'}"
+        used = f"used beyond the years of their data: {outside}" if outside else ""
+        yield f"{lead}{verdict}; {used or 'none is used beyond the years of its data'}"
 
 
 def _series_words(trend: str, lead: str, projection: Projection) -> Iterator[str]:

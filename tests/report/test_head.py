@@ -123,7 +123,7 @@ CHOICE = ChosenPoints(
 )
 CHEAPER = replace(POINT, point={**POINT.point, "stations.app.servers": 4.0})
 KEPT = "99 of 100 requests are answered within 265 (259 to 272) ms"
-CHEAPEST = f"cheapest are 2 web servers and 5 app servers, cost 27; there {KEPT}"
+CHEAPEST = f"cheapest are 2 web servers and 5 app servers, cost 27; then {KEPT}"
 
 
 @pytest.mark.parametrize(
@@ -137,13 +137,13 @@ CHEAPEST = f"cheapest are 2 web servers and 5 app servers, cost 27; there {KEPT}
         (
             (replace(CHOICE, found=(), nearest=POINT),),
             (
-                "No combination keeps all limits; 2 web servers and 5 app servers comes nearest:"
-                f" there {KEPT}"
+                "No combination keeps all limits; 2 web servers and 5 app servers would come nearest:"
+                f" then {KEPT}"
             ),
         ),
         (
             (replace(CHOICE, undecided=(CHEAPER,)),),
-            f"The {CHEAPEST}; undecided is whether 2 web servers and 4 app servers is better",
+            f"The {CHEAPEST}; it is undecided whether 2 web servers and 4 app servers would be better",
         ),
         ((replace(CHOICE, found=()),), "No combination has all the values that are limited"),
     ],
@@ -355,7 +355,7 @@ choose:
         (
             "Do the methods agree?",
             "agree: {methods: [closed-form, simulation]}\n",
-            "Yes: all methods agree within what they promise, in the case.",
+            "Yes: all methods agree within their stated errors, in the case.",
         ),
         (
             "Does a cycle take longer than 8 ms?",
@@ -436,6 +436,6 @@ def test_of_a_choice_among_cases_the_best_and_its_currency_are_named() -> None:
     priced = replace(CHOICE, currency="dollars")
     (head,) = ChooseResult((priced, replace(priced, case="ndr")), True).headline(WORDS)
     assert head == (
-        f"HDR is the cheapest of 2, with 2 web servers and 5 app servers, cost 27 dollars; there"
+        f"HDR is the cheapest of 2, with 2 web servers and 5 app servers, cost 27 dollars; then"
         f" {KEPT}. NDR: 2 and 5, cost 27 dollars"
     )

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
 from slipstick import (
     Answer,
+    Barrier,
     Station,
     barrier,
     closed_model,
@@ -18,6 +21,7 @@ from slipstick import (
     solve,
 )
 from slipstick.errors import NoAnswerError
+from slipstick.expression.nodes import Number
 from slipstick.model.steps import Activity
 
 
@@ -104,10 +108,10 @@ VISIT, PAUSE = service("bus", 1.0, name="visit"), delay(9.0, name="think", scv=1
             PAUSE >> hold("door", VISIT) >> service("bus", 2.0, name="again"),
             "several visits to bus",
         ),
-        (PAUSE >> VISIT >> barrier("meet"), "a barrier meet"),
+        (PAUSE >> VISIT >> barrier("meet", parties=2), "a barrier meet"),
         (PAUSE >> repeat(2, VISIT), "a repeat"),
         (PAUSE >> VISIT >> service("bus", 2.0, name="again"), "several visits to bus"),
-        (PAUSE >> fork(VISIT, delay(1.0, name="beside")), "a fork"),
+        (PAUSE >> fork(VISIT, service("bus", 2.0, name="beside")), "several visits to bus"),
         (delay(9.0, name="constant") >> VISIT, "times that are all constant"),
     ],
     ids=["locks", "station outside too", "barrier", "repetition", "two steps", "fork", "constant"],
@@ -120,6 +124,52 @@ def test_the_part_whose_waits_have_further_rules_is_named(cycle: Activity, part:
         f"no equations are written for {part} by mean-value, in model; slipstick explain prints"
         " those of the model"
     )
+
+
+def test_a_section_between_barriers_takes_what_the_last_processor_takes() -> None:
+    """The largest of n exponential times is 1 + 1/2 + ... + 1/n of their mean."""
+    cycle = delay(9.0, name="work", scv=1.0) >> barrier("meet")
+    answer = solve(
+        closed_model(cycle, 8, resources={"meet": Barrier(cost=Number(0.5))}), method="mean-value"
+    )
+    assert answer["time"] == pytest.approx(9 * sum(1 / k for k in range(1, 9)) + 0.5, rel=1e-9)
+    text = answer.equations()
+    assert r"T(n) &= M_{1}(n) + t_{\text{barrier:meet}}" in text
+    assert r"X_{1,i} &= t_{\text{work}} \quad" in text
+    assert "left out" not in text
+
+
+def test_what_follows_the_last_barrier_belongs_to_the_section_before_the_first() -> None:
+    """The largest of n sums of two exponential times, by its distribution (Erlang)."""
+    before, after = delay(1.0, name="a", scv=1.0), delay(1.0, name="b", scv=1.0)
+    answer = solve(closed_model(before >> barrier("meet") >> after, 4), method="mean-value")
+    steps = [0.001 * number for number in range(40_000)]
+    expected = sum(0.001 * (1 - (1 - (1 + x) * math.exp(-x)) ** 4) for x in steps)
+    assert answer["time"] == pytest.approx(expected, rel=0.01)
+    assert r"X_{1,i} &= t_{\text{b}} + t_{\text{a}} \quad" in answer.equations()
+
+
+def test_a_fork_takes_the_mean_of_the_longest_branch() -> None:
+    branches = fork(delay(1.0, name="a", scv=1.0), delay(2.0, name="b", scv=1.0))
+    answer = solve(closed_model(PAUSE >> branches, 4), method="mean-value")
+    assert answer["time"] == pytest.approx(9 + 1 + 2 - 1 / (1 + 1 / 2), rel=1e-9)
+    text = answer.equations()
+    assert r"\mathrm{E} \max\left(t_{\text{a}}, t_{\text{b}}\right)" in text
+    assert r"\int_0^\infty 1 - \prod_i F_i(x)" in text
+
+
+def test_a_wait_in_a_fork_follows_from_one_processor_fewer() -> None:
+    cycle = PAUSE >> fork(service("bus", 1.0, name="visit", scv=1.0), delay(2.0, scv=1.0, name="b"))
+    fewer, answer = (solve(closed_model(cycle, n), method="mean-value") for n in (7, 8))
+    assert r"R_{\text{visit}}(n) &= t_{\text{visit}} + W_{\text{bus}}(n)" in answer.equations()
+    assert answer["wait[bus]"] == pytest.approx(fewer["queue_length[bus]"], rel=1e-9)
+
+
+def test_waits_after_a_barrier_are_left_out_in_words() -> None:
+    text = solve("lock-and-bus", method="mean-value").equations()
+    assert r"T(n) &= M_{1}(n) + t_{\text{barrier:meet}}" in text
+    assert r"t_{\text{work}} + W_{\text{door}}(n) + t_{\text{update}}" in text
+    assert "whose equations are left out" in text
 
 
 @pytest.mark.parametrize(

@@ -310,6 +310,6 @@ def test_the_head_of_many_cases_says_which_way_all_of_them_go() -> None:
     ends = [6 / (6 + delay / 1.1**ahead) for delay in (200, 0.2) for ahead in (10, 0)]
     least, least_first, most, most_first = (f"{100 * end:.3g}" for end in ends)
     assert first == (
-        f"by 2030 efficiency rises in all 3 cases: the least is {least} % for A slower one,"
-        f" {least_first} % in 2020, the most {most} % for base, {most_first} % in 2020"
+        f"by 2030 efficiency rises in all 3 cases: the lowest is {least} % for A slower one"
+        f" ({least_first} % in 2020), the highest {most} % for base ({most_first} % in 2020)"
     )

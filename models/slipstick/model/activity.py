@@ -1111,8 +1111,8 @@ def replies_renamed(activity: Activity, resource: str, copy_name: str) -> Activi
 
 @checked(resource=TEXT)
 def reply(resource: str) -> EarlyReply:
-    """Make the processor go on behind the hold of a resource, while the rest of the body is done
-    beside it, still holding the resource.
+    """Let the processor leave the hold of a resource early; the rest of the body runs in parallel
+    with it and keeps the resource.
 
     Parameters
     ----------

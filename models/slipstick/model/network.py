@@ -481,7 +481,7 @@ def closed_class(population: Like, think_time: Like = 0.0, target_time: Like = 0
 
     Parameters
     ----------
-    population : how many, a whole number from 0 [1]
+    population : number of customers, an integer of at least 0 [1]
     think_time, target_time : see `ClosedClass`
     """
     customer_count = _as_number(population, COUNT, "a population")

@@ -208,7 +208,7 @@ class ResourceKind:
 
     @property
     def expressions(self) -> tuple[Expr, ...]:
-        """The expressions of the times of the resource, which has no other numbers."""
+        """The expressions of all times of the resource; it has no other numeric fields."""
         return tuple(getattr(self, name) for name in self.time_classes)
 
     def ranges(self, name: str) -> Iterator[NumberRange]:
@@ -225,14 +225,14 @@ class ResourceKind:
 
     @property
     def full_speed(self) -> Expr:
-        """The largest amount of work that it does in a second, however many processors are present
-        [1].
+        """The highest rate of work, over all numbers of processors present [1]; a server at its
+        normal speed has rate 1.
         """
         return Number(float(self.capacity))
 
     @property
     def speed_alone(self) -> Expr | None:
-        """The speed at which it serves a processor that is alone there; None stands for 1 [1]."""
+        """The speed at which it serves a processor that is alone there [1]; None means 1."""
         return None
 
     @property
@@ -256,18 +256,18 @@ class ResourceKind:
 
     @property
     def counters(self) -> Mapping[str, int]:
-        """The initial units of each counter that steps wait for and signal."""
+        """The initial value of each counter that steps wait for or signal."""
         return {}
 
     @abstractmethod
     def labels(self, name: str, waiting: bool) -> tuple[str, ...]:
-        """Return the labels under which the account books its use; those of waits at stations are
-        left out.
+        """Return the labels that the account uses for the time at this resource, without those of
+        waits at stations.
 
         Parameters
         ----------
-        name : of the resource
-        waiting : also waits; else what takes time without contention
+        name : name of the resource
+        waiting : whether to include waits; else only what takes time without contention
         """
 
     def scaled(self, factors: Mapping[str, Expr]) -> Any:
@@ -1100,7 +1100,7 @@ class Group(ModelPart):
     ----------
     name : in answers
     processors : how many there are; none where they arrive [1]
-    cycle : what each does
+    cycle : what each processor does
     arrivals : rate at which they arrive; None of processors [1/s]
     pattern : how the arrivals follow each other
     target_time : target of response times, whose share within it is reported; none [s]
@@ -2193,8 +2193,9 @@ def closed_model(
 
     Parameters
     ----------
-    cycle : what each does
-    processors : N, at least 1 [1]; a number becomes the parameter ``population.processors``
+    cycle : what each processor does
+    processors : N, at least 1 [1]; a plain number is stored as the parameter
+        ``population.processors``
     name, resources, useful, amounts : see `Model`
     """
     processor_count = _positive_processor_count(processors)
@@ -2282,8 +2283,8 @@ def open_model(
     Parameters
     ----------
     cycle : what each customer does
-    rate : of arrivals [1/s]; a number becomes the parameter ``population.arrivals``
-    pattern : how arrivals follow each other
+    rate : arrival rate [1/s]; a plain number is stored as the parameter ``population.arrivals``
+    pattern : the process of arrivals, such as Poisson or in batches
     name, resources, useful, amounts : see `Model`
     """
     arrival_rate = (

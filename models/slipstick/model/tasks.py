@@ -33,12 +33,12 @@ _ITERATIONS = either(
 @checked(iterations=_ITERATIONS, chunk=whole(1, MOST_NODES))
 @dataclass(frozen=True, slots=True)
 class Loop:
-    """A parallel loop, cut into tasks of `chunk` iterations that all exist at the start.
+    """A parallel loop, cut into tasks of `chunk` iterations each; all tasks exist at the start.
 
     Parameters
     ----------
-    iterations : how many; or the work of each, in units [1]: a list, or what a generator gives
-    chunk : iterations of a task, of the last at most [1]
+    iterations : the number of iterations; or the work of each, in units [1], as a list or generator
+    chunk : iterations of a task [1]; the last task may have fewer
 
     >>> Loop(7, 3).problems()
     (((0, 1, 2), (((0, 3, -1),), ((0, 3, -1),), ((0, 1, -1),))),)

@@ -188,7 +188,7 @@ def _not_examined_lines(results: Results) -> Iterator[str]:
     if left_out and len(case_names) <= 1 + _FEW_CASES:
         words = results.words
         yield (
-            f"only {words.case(case_names[0])} was searched, not"
+            f"this was searched for in one case only, {words.case(case_names[0])}, not in"
             f" {joined(list(map(words.case, left_out)), 'or')}"
         )
 

@@ -214,6 +214,8 @@ class Words:
     'efficiency is at least 0.5 times the efficiency as given'
     >>> words.measured("phase_time_quantile[prompt,0.95]", "34 ms"), words.value("time[gold]")
     ('95 of 100 customers end the phase prompt within 34 ms', 'time of gold')
+    >>> words.reached("time[gold]", "3 s"), words.reached("processors_lost[lock]", "2")
+    ('the time of gold is 3 s', 'the processors lost to lock are 2')
     """
 
     titles: Mapping[str, str] = field(default_factory=dict)
@@ -361,6 +363,13 @@ class Words:
                 f"{self._quantile_clause(value_kind, label_end.removesuffix(']'))} within {amount}"
             )
         return f"{self.value(name)} {amount}"
+
+    def reached(self, name: str, amount: str) -> str:
+        """Return a clause for a value with its amount, such as ``the time of gold is 3 s``."""
+        if name.partition("[")[0].endswith("_quantile"):
+            return self.measured(name, amount)
+        noun = self.value(name)
+        return f"the {noun} {'are' if is_plural(noun.partition(' ')[0]) else 'is'} {amount}"
 
     def _quantile_clause(self, value_kind: str, label: str) -> str:
         """Return a clause for a quantile of a duration as a count, such as ``95 of 100 jobs are

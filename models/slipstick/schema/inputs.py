@@ -1001,9 +1001,9 @@ def _notes_of_machine(
         yield (
             f"{node_processors:g} processors of a node share {node_adapters:g} {adapter_noun}"
             " (machine.node.adapters): a"
-            " collective operation pairs ranks in no order of nodes, and their messages cross the"
-            " adapter one after the other, unless collectives: of the node names levels or a"
-            " library, or the operation algorithm: levels"
+            " collective operation pairs ranks without regard to nodes, and their messages cross the"
+            " adapter one after the other; algorithms that work in levels, or those of a library,"
+            " send fewer (machine.node.collectives)"
         )
 
 

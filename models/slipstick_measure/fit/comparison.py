@@ -271,10 +271,10 @@ class FitComparison:
         least, largest = (100 * pick(test.missed for test in far) for pick in (min, max))
         between = f"{least:.1f} %" if largest - least < 0.05 else f"{least:.1f} to {largest:.1f} %"
         return (
-            f"{p:g} processors are {step:.3g} times the largest measured, {self.most:g}: an"
-            f" extrapolation. Models fitted to the runs on up to {self.most / far[0].step:g}"
-            f" processors miss those on {self.most:g} by {between}; the interval allows for that, but"
-            f" not for effects that first appear above {self.most:g}"
+            f"the prediction for {p:g} processors is extrapolated to {step:.3g} times the largest"
+            f" measured number, {self.most:g}. Models fitted to the runs on up to"
+            f" {self.most / far[0].step:g} processors are {between} off at {self.most:g}; the"
+            f" interval allows for that, but not for effects that first appear above {self.most:g}"
         )
 
     def predict(self, p: float, level: float) -> tuple[float, float]:

@@ -152,7 +152,7 @@ def test_members_are_called_as_the_heading_calls_them(
         " By usl (the universal scalability law): Efficiency is at least 50 % up to 34 nodes."
     )
     assert "of 96 nodes. On 96 nodes: " in said
-    assert "warning: 96 nodes are 1.5 times the largest measured, 64" in warned
+    assert "warning: the prediction for 96 nodes is extrapolated to 1.5 times" in warned
     assert main(["measured", str(path)]) == 0
     told = capsys.readouterr().out
     assert told.startswith("  nodes     time")

@@ -96,8 +96,8 @@ def test_a_warning_says_how_far_and_what_is_known_of_the_error() -> None:
     assert found.warning(32) == ""
     near, far = (each.missed for each in found.best.tests)
     assert found.warning(64).startswith(
-        "64 processors are 2 times the largest measured, 32: an extrapolation. Models fitted to"
-        " the runs on up to 16 processors miss those on 32 by "
+        "the prediction for 64 processors is extrapolated to 2 times the largest measured number, 32."
+        " Models fitted to the runs on up to 16 processors are "
     )
     assert f"{100 * near:.1f}" in found.warning(64)
     assert f"{100 * far:.1f}" in found.warning(128)

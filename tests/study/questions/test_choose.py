@@ -241,7 +241,7 @@ def test_a_limit_that_noise_hides_leaves_a_cheaper_point_undecided(folder: Path)
         "undecided, because a limit lies in the interval: 10 at stations.web.servers = 10"
         in result.text()
     )
-    assert "undecided is whether 10 web servers is better" in result.headline(Words())[0]
+    assert "it is undecided whether 10 web servers would be better" in result.headline(Words())[0]
 
 
 def test_the_page_the_table_and_json_have_it(

@@ -620,8 +620,8 @@ class ReplySpec(ItemSpec):
 
 
 class PickSpec(ItemSpec):
-    """One of several parts, chosen in turn or by how many customers are at their first
-    resources.
+    """One of several parts, chosen in turn or by the number of customers at the first resource of
+    each part.
     """
 
     pick: list[list[Item]] = Field(
