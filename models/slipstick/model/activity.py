@@ -1111,7 +1111,7 @@ def replies_renamed(activity: Activity, resource: str, copy_name: str) -> Activi
 
 @checked(resource=TEXT)
 def reply(resource: str) -> EarlyReply:
-    """Let the processor leave the hold of a resource early; the rest of the body runs in parallel
+    """Release the processor from the hold of a resource early; the rest of the body runs in parallel
     with it and keeps the resource.
 
     Parameters
