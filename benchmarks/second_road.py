@@ -439,7 +439,7 @@ def main() -> None:
         return
     first, rows = options.first, options.file
     activities, networks = (1, 1) if options.short else (options.activities, options.networks)
-    events = 30_000 if options.short else EVENTS
+    events = 10_000 if options.short else EVENTS
     found: dict[str, list[Outcome]] = {"activities": [], "networks": []}
     earlier = known_outcomes(rows)
     drawn: list[tuple[str, int, Callable[[int], Model | QueueingNetwork]]]

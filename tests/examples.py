@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-PART = float(os.environ.get("SLIPSTICK_EXAMPLES", "0.4"))
+PART = float(os.environ.get("SLIPSTICK_EXAMPLES", "0.25"))
 """The part of all examples that is tried."""
 
 

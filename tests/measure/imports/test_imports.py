@@ -25,6 +25,7 @@ from slipstick_measure.imports.formats import IMPORTS, import_spec
 from slipstick_measure.imports.network import message_ranges
 from slipstick_measure.measurements import Hints
 from slipstick_measure.readers.messages import BETWEEN_TWO
+from tests.examples import examples
 from tests.measure.damage import damaged
 from tests.measure.data import sample
 
@@ -108,7 +109,7 @@ def test_a_spec_is_valid_and_says_where_each_value_is_from(name: str) -> None:
 def test_damaged_files_make_a_spec_or_are_refused_by_name(name: str, tmp_path: Path) -> None:
     known = {**ASKED, **REAL}
     text, chance, outcomes = known[name][0].read_text(), random.Random(name), set()
-    for variant in range(200):
+    for variant in range(examples(200)):
         if variant % 4 == 0:  # letters for numbers
             at = chance.choice([at for at, sign in enumerate(text) if sign.isdigit()])
             data = (text[:at] + chance.choice("xO?") + text[at + 1 :]).encode()

@@ -17,6 +17,7 @@ from slipstick.vocabulary import GEOMETRIC_COUNT
 from slipstick_measure.imports.formats import import_spec
 from slipstick_measure.imports.layered.lowering import _digit_chances
 from slipstick_measure.measurements import Hints
+from tests.examples import examples
 from tests.measure.damage import damaged
 
 SHOP = Path(__file__).parent / "files" / "activities.lqnx"
@@ -134,7 +135,7 @@ def _problems(path: Path, write: bool) -> list[tuple[int, str]]:
 
 def test_damaged_graphs_make_a_spec_or_are_refused_by_name(tmp_path: Path) -> None:
     text, chance, outcomes = SHOP.read_text(), random.Random(15), set()
-    for variant in range(200):
+    for variant in range(examples(200)):
         (tmp_path / "x.lqnx").write_bytes(damaged(text, chance)[1])
         problems = _problems(tmp_path / "x.lqnx", write=variant % 10 == 0)
         outcomes.add("refused" if problems else "made")
@@ -402,7 +403,7 @@ def test_loops_of_a_program_are_ranges_only_where_they_say_all(
 
 def test_damaged_texts_make_a_spec_or_are_refused_by_name(tmp_path: Path) -> None:
     chance, outcomes = random.Random(16), set()
-    for variant in range(200):
+    for variant in range(examples(200)):
         (tmp_path / "x.lqn").write_bytes(damaged(TEXT, chance)[1])
         problems = _problems(tmp_path / "x.lqn", write=variant % 10 == 0)
         outcomes.add("refused" if problems else "made")
