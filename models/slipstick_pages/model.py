@@ -92,8 +92,8 @@ class LiveModel:
     tape : what `Tape.listing` gives for the value, the account, and the stages of pipelines; None
         where it does not run
     grid : in the place of a tape, answers at the points of a grid: its axes with the logarithms of
-        their nodes, each value and the shares of the account along the axes in order, and the
-        largest error that was seen between the points
+        their nodes, each value and the shares of the account along the axes in order, the largest
+        error that was seen between the points, and the names of inputs that do not move (`still`)
     shown : of a tape, the register of each value that the page shows, the first one first
     busy : of a tape, the register of the utilization of each station, which is 1 at saturation
     values : of all inputs, in base units
@@ -232,7 +232,10 @@ def _answer_part(model: LiveModel) -> str:
     """
     now = escape(_with_ends(model.answer, model.quantity))
     limits = "".join(f'<p id="limit-{index}"></p>' for index in range(len(model.pipelines)))
-    note = f"<p><small>{escape(_interpolated(model.grid))}</small></p>" if model.grid else ""
+    note = ""
+    if model.grid:
+        text = _interpolated(model.grid) + _not_moved(model.grid.get("still", ()), model.words)
+        note = f"<p><small>{escape(text)}</small></p>"
     if model.draws:
         where = "at the values given" if model.grid else "of what is not moved"
         note += f"<p><small>Intervals hold 9 of 10 draws of the ranges {where}.</small></p>"
@@ -311,6 +314,25 @@ def _interpolated(grid: Mapping[str, Any]) -> str:
         f"Computed at {count} points, and interpolated between them: at {grid['tried']} other"
         f" points the value is at most {percent(grid['error'], 2)} off."
     )
+
+
+def _not_moved(names: Sequence[str], words: Words) -> str:
+    """Return why inputs stay as given in a page with a grid, and how they can be moved; empty if
+    all move.
+    """
+    if not names:
+        return ""
+    inputs = [words.quantity(name) for name in names[:_MOST_STILL]]
+    more = f" and {len(names) - _MOST_STILL} more" if len(names) > _MOST_STILL else ""
+    return (
+        " A grid has room for two inputs, so the others stay as given:"
+        f" {', '.join(inputs)}{more}. Make a page in which another one moves with: slipstick page"
+        f" --slider {names[0]}"
+    )
+
+
+_MOST_STILL = 6
+"""Inputs that do not move and are named."""
 
 
 def _method_words(answer: Answer) -> str:

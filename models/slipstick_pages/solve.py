@@ -363,7 +363,11 @@ def _gridded(
             for sliders in (wide, grid.within_answers(wide, slopes)):
                 data = grid.data(sliders)
                 if data:
-                    return replace(found, grid=data, values=given, sliders=sliders)
+                    still = sorted(
+                        set(values) - set(names), key=lambda name: (not _counted(name), name)
+                    )
+                    grid_with_names = {**data, "still": still}
+                    return replace(found, grid=grid_with_names, values=given, sliders=sliders)
             if sum(spent) > 1:
                 return replace(
                     found,

@@ -282,6 +282,9 @@ def test_a_grid_is_as_far_off_as_its_page_says(
 ) -> None:
     found = live_model({"model": read_value(name, "model")})
     assert found.grid is not None
+    page = live_page(found)
+    assert ("stay as given: " in page) == bool(found.grid["still"])
+    assert all(slider.name not in found.grid["still"] for slider in found.sliders)
     assert 0 < found.grid["error"] < within
     model = json.dumps({"grid": found.grid})
     given = json.loads(engine.eval(f"JSON.stringify(solve({model}, {json.dumps(found.values)}))"))

@@ -215,7 +215,8 @@ figure { margin: 0; }
 #curve circle { fill: var(--fill); stroke: var(--ground); stroke-width: 2; }
 .bars { display: table; width: 100%; }
 .bars td:nth-child(2) { width: 50%; }
-@media (max-width: 40rem) { .bars tr { display: grid; grid-template-columns: 1fr 1fr; }
+@media (max-width: 40rem) { th, td { padding: .2rem .35rem; } .numbers { font-size: .9em; }
+ .bars tr { display: grid; grid-template-columns: 1fr 1fr; }
  .bars th, .bars td { border: 0; } .bars td:nth-child(2) { width: auto; grid-column: 1 / 3; grid-row: 2; } }
 .bar { display: block; height: 1.1rem; min-width: 1px; background: var(--fill); }
 @media print { form, noscript { display: none; } body { margin: 0; max-width: none; font-size: 11px; }

@@ -323,6 +323,8 @@ class Words:
             return f"time within which {self._quantile_clause(value_kind, label_text)}"
         if value_kind in ("account", "step", "technology"):
             return _PHRASES_OF_VALUES[value_kind].format(self.part(label_text))
+        if value_kind == "processors_lost":
+            return f"{self.members} lost to {self.part(label_text)}"
         if time_match := _VALUE_AT_A_TIME.fullmatch(name):
             steady_name = f"{time_match[1]}[{time_match[2]}]"
             time_text = time_match[3]
