@@ -27,6 +27,7 @@ _NETWORK = {
     "in_switch.start": "switch",
     "in_switch.per_byte": "wire",
 }
+_RING_PROTOCOL = {"most": "wire", "start": "switch", "step": "switch"}
 _QUANTITIES = {
     "processors.flops": "application",
     "processors.speed": "processors",
@@ -172,6 +173,12 @@ def _paths(base: Table) -> Iterator[tuple[str, str]]:
                     path = f"{network}.protocol.ranges.{name}.{part}.{key}"
                     if at(base, path) is not None:
                         yield path, "protocol"
+        ring_protocols = at(base, f"{network}.ring_protocols")
+        for name in ring_protocols.entries if isinstance(ring_protocols, Table) else ():
+            for key, class_name in _RING_PROTOCOL.items():
+                path = f"{network}.ring_protocols.{name}.{key}"
+                if at(base, path) is not None:
+                    yield path, class_name
 
 
 def _found(base: Table, path: str) -> Node:

@@ -42,6 +42,18 @@ class SwitchReduction(NamedTuple):
     per_byte: Expr
 
 
+class RingProtocol(NamedTuple):
+    """A protocol that a library may take for the messages of a ring: its name, and the keys of
+    `RingProtocolSpec`.
+    """
+
+    name: str
+    share: Expr
+    most: Expr | None
+    start: Expr
+    step: Expr
+
+
 class Network(NamedTuple):
     """A network between processors: the costs of its messages.
 
@@ -59,6 +71,7 @@ class Network(NamedTuple):
         link) or none
     algorithms : of collective operations that its library has; empty: all that are known
     in_switch : how its switches combine what ranks send, if they do
+    ring_protocols : of which its library takes the quickest for a ring and its size
     """
 
     name: str
@@ -72,6 +85,7 @@ class Network(NamedTuple):
     medium: str
     algorithms: tuple[str, ...] = ()
     in_switch: SwitchReduction | None = None
+    ring_protocols: tuple[RingProtocol, ...] = ()
 
 
 class Dvsm(NamedTuple):

@@ -16,6 +16,7 @@ from slipstick.schema.kinds.quantity import (
     Count,
     Described,
     Given,
+    Part,
     PerByte,
     ProcessorKind,
     Rate,
@@ -106,6 +107,19 @@ class SwitchReductionSpec(Spec):
     )
 
 
+class RingProtocolSpec(Spec):
+    """A protocol that a library may take for the messages of a ring."""
+
+    share: Part = Field(ONE, description="part of the rate of the wire that it reaches")
+    most: ByteRate | None = Field(None, description="rate above which it moves no bytes")
+    start: Time = Field(_NO_TIME, description="time that it adds to the start of an operation")
+    step: Time = Field(_NO_TIME, description="time that it adds to each step of the ring")
+
+    def check_rules(self) -> None:
+        if not self.share.value > 0:
+            raise broken_rule("a protocol that moves bytes reaches more than 0", "share")
+
+
 class NetworkSpec(Described):
     """A network between processors: the costs of its messages."""
 
@@ -134,6 +148,12 @@ class NetworkSpec(Described):
     )
     in_switch: SwitchReductionSpec | None = Field(
         None, description="how its switches add up what ranks send, if they do"
+    )
+    ring_protocols: dict[Name, RingProtocolSpec] = Field(
+        {},
+        description=(
+            "protocols by name, of which the library takes the quickest for a ring and its size"
+        ),
     )
 
     def build(
@@ -168,6 +188,16 @@ class NetworkSpec(Described):
         reduction = self.in_switch and part_of(
             hardware.SwitchReduction, self.in_switch, parameter_by_path, f"{prefix}.in_switch"
         )
+        ring_protocols = tuple(
+            part_of(
+                hardware.RingProtocol,
+                protocol,
+                parameter_by_path,
+                f"{prefix}.ring_protocols.{protocol_name}",
+                name=protocol_name,
+            )
+            for protocol_name, protocol in self.ring_protocols.items()
+        )
         wire_parameters = {
             "wire_per_byte": parameter_by_path[f"{wire_path}.per_byte"],
             "wire_added": parameter_by_path[f"{wire_path}.added"],
@@ -182,6 +212,7 @@ class NetworkSpec(Described):
             protocol_added=protocol_added,
             algorithms=tuple(self.algorithms),
             in_switch=reduction,
+            ring_protocols=ring_protocols,
             **wire_parameters,
         )
 
