@@ -187,6 +187,11 @@ NETWORKS = [
         ["6:20: protocol.ranges.large.up_to: the last range, large, must have no up_to"],
     ),
     (
+        6,
+        "    large: {total: {fixed: 154 us, per_byte: 0.03 us/B}}\nring_protocols: {a: {share: 0}}",
+        ["7:29: ring_protocols.a.share: a protocol that moves bytes reaches more than 0"],
+    ),
+    (
         5,
         "    small: {up_to: 1024 B, total: {fixed: 102 us, per_byte: 0.04 us}}",
         [
