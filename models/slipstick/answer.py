@@ -313,46 +313,53 @@ class Answer(ShownAsTables):
 
     Parameters
     ----------
-    model, method : names
-    values : by name, such as ``time`` or ``processors_lost[lock]``
-    account : the time of one processor in a cycle (or in the whole program) [s], by component; the
-        parts add up to the time
-    technology : the same time by technology class [s]
-    steps : the same time by step [s]
+    model, method : names of the model and of the method
+    values : the values by name, such as ``time`` or ``processors_lost[lock]``
+    account : the time of one processor in a cycle or in the whole program, split by component; the
+        parts add up to the time [s]
+    technology : the same time, split by technology class [s]
+    steps : the same time, split by step [s]
     once : time of one execution of each step [s]
-    useful : components that count as useful
-    share : elasticity of each value T by each parameter, k theta / T dT/dtheta, by value and path.
-        k is 1 for times and -1 for rates, so a share is positive if a faster part shortens T. The
-        shares of a time or a rate add up to 1. For an amount, k is 1 for every parameter. It is
-        also 1 for parameters without time in their unit of a server that works in rounds; their
-        shares do not belong to the sum
-    gradient : by value and path, the derivative in base units
-    exact : equal to the expectation of the model, except for rounding errors
+    useful : components that count as useful work
+    share : elasticity of each value T with respect to each parameter theta, k theta / T dT/dtheta,
+        by value and path. k is the power of time in the unit of the parameter: 1 for a time, -1 for
+        a rate. If the value is a rate, k has the opposite sign. A positive share means that a
+        faster part improves the value. The shares of a time or of a rate add up to 1. If the value
+        is a plain number, such as a cost, k is 1 for every parameter. k is also 1 for a parameter
+        of a server that works in rounds, if its unit has no time; the sum does not include such
+        shares
+    gradient : derivative of each value with respect to each parameter, by value and path, in base
+        units
+    exact : whether the values are those that the model implies, except for rounding errors
     bound : the value that lies outside of its bounds, and by how much; empty if none does
-    error : the class of the error if an approximate method states no error for the model; else
+    error : the error class, if the approximate method states no typical error for the model; else
         empty
-    failed : why there is no answer, or None
-    other_method : the name of another method that found an answer after this one failed; else empty
-    notes : what the method left out or assumed
-    limits : the limiting stage of each pipeline
+    failed : the reason why there is no answer, or None
+    other_method : name of another method that has an answer where this method has none; else empty
+    notes : sentences on what the method neglected or assumed
+    limits : the slowest stage of each pipeline, which limits its rate
     point : coordinates on the axes of a study
-    given : the values that were set in addition to the files
-    seed : key of the random streams of a simulation
+    given : values that were set in addition to the files
+    seed : key of the random streams of a simulation; None for other methods
     converged : whether a simulation reached the requested precision; None for other methods
-    promise : usual relative error of the time of an approximate method [1], from its benchmark
-    interrupted : whether the method was stopped before it finished
-    intervals : ends of the confidence intervals of the account, by names such as ``account[lock]``
-        and ``step[send]``
-    check : comparison of the answer with a second method; None if the answer is exact or simulated,
+    promise : typical relative error of the time, from the benchmark of the approximate method (a
+        fraction)
+    interrupted : whether the method was stopped before it was complete
+    intervals : ends of the intervals of the parts of the account, by names such as
+        ``account[lock]`` and ``step[send]``
+    check : comparison of the answer with a second method. None if the answer is exact or simulated,
         or if the method was chosen by name
-    left_out : what the import of the model could not represent, by name, with its effect; an answer
-        with such losses is never exact
-    described : the meaning and source of each quantity in the specs, by path, if known
-    asked : for each value that was requested by name, whether there is an answer
-    groups : names of the groups if there are several; time and throughput then need the name of one
-    subject : the model that was solved, from which equations are made; None if it is not kept
-    draws : if settings have ranges, the draws of each setting by path, and the values at these
-        draws by name; answers with the same names have the same draws
+    left_out : features that were lost when the model was imported, by name, each with its effect;
+        such an answer is never exact
+    described : descriptions of the quantities by path, as far as the specs contain them
+    asked : for each value that was requested by name, whether it was computed, needs another method
+        or is not defined
+    groups : names of the groups, if there are several; ``time`` and ``throughput`` then need the
+        name of a group
+    subject : the model that was solved, from which the equations are written; None if the answer
+        does not keep it
+    draws : if settings have ranges: the draws of each setting by its path, and the values at these
+        draws by name. Answers with the same names use the same draws
     """
 
     model: str
@@ -431,7 +438,9 @@ class Answer(ShownAsTables):
 
     @property
     def refusal(self) -> str:
-        """Why there is no answer, with the method that has one; empty where there is an answer."""
+        """The reason why there is no answer, and the method that has one; empty if there is an
+        answer.
+        """
         return with_way_out(self.failed or "", self.other_method)
 
     def __repr__(self) -> str:
@@ -448,8 +457,8 @@ class Answer(ShownAsTables):
 
     @property
     def named_values(self) -> dict[str, Value]:
-        """The values whose names need no group; of several groups `time` and `throughput` are not
-        among them.
+        """The values whose names need no group. If there are several groups, `time` and
+        `throughput` are not included.
         """
         return {
             name: value
@@ -471,7 +480,8 @@ class Answer(ShownAsTables):
 
     @checked(name=TEXT)
     def find(self, name: str) -> float | None:
-        """Return a number by the name of its column, in its base unit; None if there is none.
+        """Return a number, in its base unit, by the name of its column; None if there is no such
+        number.
 
         >>> Answer("m", "closed-form", account={"lock": 2.0}).find("account[lock]")
         2.0
@@ -487,8 +497,8 @@ class Answer(ShownAsTables):
 
     @checked(name=TEXT)
     def ends(self, name: str) -> tuple[float | None, float | None]:
-        """Return the ends of the interval of a number by its name, in its base unit; None where
-        there is none.
+        """Return the two ends of the interval of a number, in its base unit; None if it has no
+        interval.
 
         They are infinite where a simulation does not know how sure its estimate is: it was too
         short, or drifts.
@@ -511,7 +521,7 @@ class Answer(ShownAsTables):
 
     @checked(name=TEXT)
     def unit(self, name: str) -> str:
-        """Return the base unit of a number by its name; empty where there is none."""
+        """Return the base unit of a number by its name; empty if there is no such number."""
         if name in self.values:
             return self.values[name].unit
         return "s" if self.find(name) is not None else ""

@@ -145,15 +145,15 @@ def sweep(axes: Mapping[str, Value | Values]) -> Axes: ...
 def sweep(axes: Mapping[str, Value | Values], out: Reference) -> AxesToFile: ...
 @checked(axes=_VALUES, out=optional(REFERENCE))
 def sweep(axes: Mapping[str, Value | Values], out: Reference | None = None) -> Axes:
-    """Return axes of values, all of whose combinations `solve` takes as points.
+    """Return axes of values for `solve`, which solves the model at every combination of the values.
 
     Parameters
     ----------
-    axes : arrays or lists of values by path; a single value holds at every point
-    out : a Parquet file to write the points to, block by block, so that memory does not grow with
-        their number; `solve` then gives a `StreamedSweep`. The axes are numbers, the method does
-        not simulate, and the file has the first value of an answer, such as ``time``, with the
-        method of each point and whether it is exact
+    axes : arrays or lists of values by path; a single value applies to every point
+    out : path of a Parquet file. The points are then written block by block, so that the memory
+        does not grow with their number, and `solve` returns a `StreamedSweep`. The axes must be
+        numbers, and the method must not simulate. Each row of the file has the first value of an
+        answer, such as ``time``, the method, and whether the value is exact
 
     >>> from slipstick import solve, sweep
     >>> axes = sweep({"population.processors": [1, 2, 4], "parameters.critical": ["1 ms", "2 ms"]})
@@ -178,27 +178,30 @@ def load(
     technology: Spec | None = None,
     set: Mapping[str, Value] | None = None,
 ) -> Machine | SharedMemory | Network | Model | QueueingNetwork | AddedModel | Law:
-    """Load a model, a machine or a network to look at, to build on or to solve.
+    """Load a model, a machine or a network in order to inspect it, extend it or solve it.
 
     Parameters
     ----------
-    reference : a model by the name or file that `slipstick solve` takes (``lock-and-bus``,
-        ``dvsm/diff-request``, ``law/flow-line``, ``mine.yaml``), or ``KIND/NAME`` of the catalogue:
-        ``machine/NAME``, ``network/NAME``, ``activity/NAME``, ``queueing-network/NAME``; the file
-        of a machine or network; or a dict of what a file would hold, whose first key is the kind
-    machine, workload, technology : what a program runs on, its inputs, the technology: names,
-        files, or in place as dicts
-    set : values by path, laid over what the files say: text with a unit, or numbers in base units
+    reference : one of three forms. (1) The name or file of a model, as for `slipstick solve`
+        (``lock-and-bus``, ``dvsm/diff-request``, ``law/flow-line``, ``mine.yaml``), or the file of
+        a machine or network. (2) ``KIND/NAME`` for an entry of the catalogue: ``machine/NAME``,
+        ``network/NAME``, ``activity/NAME``, ``queueing-network/NAME``. (3) A dict with the content
+        of a file, whose first key is the kind
+    machine, workload, technology : the machine that a program runs on, its inputs, and the
+        technology. Each is a name, a file, or a dict with the content of a file
+    set : values by path, which replace those of the files: text with a unit, or numbers in base
+        units
 
     Returns
     -------
-    Machine or SharedMemory (of a machine), Network (of a network), Model (of a program or an
-    activity), QueueingNetwork, a model of another package, or Law
+    Machine, SharedMemory or Network : for a machine or a network
+    Model, QueueingNetwork or Law : for a program or an activity, a queueing network, or a law
+    object : for a kind of model that another package adds
 
     Raises
     ------
     SpecError : a name is unknown, a file is wrong, or a path leads nowhere
-    ModelError : the kind is not one of those above
+    ModelError : the reference names another kind of file, such as a study
 
     >>> from slipstick import load
     >>> load("machine/rs6000-43p-atm").network.medium
@@ -305,41 +308,41 @@ def solve(
     simulation: Simulation | None = None,
     limits: Mapping[str, float] | None = None,
 ) -> Answer | Sweep | StreamedSweep:
-    """Solve a model at one point or at many.
+    """Solve a model at one point or at many points.
 
     Parameters
     ----------
-    model : a model by the name or file that `slipstick solve` takes, a dict of what the file would
-        hold, or an object: what `load` and the constructors give
-    set : values by path that differ from the model's own: text with a unit, or numbers in base
+    model : a model: its name or file, as for `slipstick solve`; a dict with the content of a file;
+        or an object from `load` or from a constructor
+    set : values by path, which replace those of the model: text with a unit, or numbers in base
         units. Arrays or lists of length n solve the model at n points; a single value applies to
-        all of them. `sweep` solves every combination instead
-    machine, workload, technology : of a program: names, files, or in place as dicts
-    method : the name of a method. The default for an activity is the closed form at points where
-        it is exact, else mean value analysis if it states an error, else simulation; for a law,
-        its formula; for a network, the most exact solver that its size allows. ``answer.method``
-        and ``found.provenance`` name the method that answered
-    simulation : how to simulate: seed, precision, budget
-    limits : limits on costs in place of those that ``slipstick limits`` lists, such as
+        all points. Use `sweep` for all combinations of values
+    machine, workload, technology : the machine that a program runs on, its inputs, and the
+        technology. Each is a name, a file, or a dict with the content of a file
+    method : name of the method. The default for an activity is the closed form at the points where
+        it is exact. At other points the default is mean value analysis, or simulation if mean value
+        analysis states no typical error for the model. The default for a law is its formula. The
+        default for a network is the most exact solver that its size allows. `answer.method` and
+        `found.provenance` name the method that was used
+    simulation : settings of a simulation: seed, precision and budget
+    limits : costs to allow in place of the limits that `slipstick limits` lists, such as
         ``{"states": 1e6}``
 
     Returns
     -------
-    Answer
-        at one point; ``answer["time"]``, ``answer.account``, ``print(answer)``
-    Sweep
-        at many; ``found["time"]`` is an array with a dimension for each axis
-    StreamedSweep
-        at those of a `sweep` with a file: where it is, how many points it has, and how many have no
-        answer
+    Answer : for one point; see ``answer["time"]``, ``answer.account`` and ``print(answer)``
+    Sweep : for many points; ``found["time"]`` is an array with a dimension for each axis
+    StreamedSweep : for the points of a `sweep` with a file. It has the path of the file, the number
+        of points, and the number of points without an answer
 
     Raises
     ------
     SpecError : a name is unknown, a file is wrong, a path leads nowhere, or a value is not allowed
-    ModelError : a model given as an object has no such parameter, or lacks a value
-    UnknownNameError : there is no such method for such a model
-    NoAnswerError : there is no answer at the one point, because a time overflows or a station is
-        saturated. Of many points, those without an answer hold NaN, and `Sweep.failed` says why
+    ModelError : a model that was given as an object has no such parameter, or lacks a value
+    UnknownNameError : the method does not exist, or does not solve this kind of model
+    NoAnswerError : the single point has no answer, because a time overflows or a station is
+        saturated. If there are many points, those without an answer hold NaN, and ``Sweep.failed``
+        gives the reasons
 
     >>> from slipstick import solve
     >>> answer = solve("lock-and-bus", {"population.processors": 32}, method="mean-value")
@@ -377,13 +380,13 @@ def run(
 
     Parameters
     ----------
-    study : its name in the catalogue, its file, or the study itself as a dict of what the file
-        would hold; numbers of a dict may be in base units
-    limits : costs to allow, as `solve` takes them; they go before those of the study
+    study : the name of the study in the catalogue, its file, or a dict with the content of the
+        file. A dict may have numbers in base units
+    limits : costs to allow, as for `solve`; they take precedence over those of the study
 
     Raises
     ------
-    SpecError : the study, or anything it names, is wrong
+    SpecError : the study is wrong, or a file that it names is wrong or missing
 
     >>> from slipstick import run
     >>> study = {"study": 1, "base": {"model": "lock-and-bus"}, "vary": {"population.processors": [1, 2, 4]}}
@@ -402,11 +405,11 @@ def run(
 
 @checked(model=instance(object, "a model"))
 def dump(model: Model | QueueingNetwork) -> str:
-    """Return the text of an activity or queueing-network file from which an equal model is loaded.
+    """Return the text of an activity or queueing-network file that describes a model.
 
     Parameters
     ----------
-    model : as built in Python, or loaded
+    model : a model that was built in Python or loaded
     """
     import yaml
 

@@ -52,19 +52,20 @@ class SpecKind(NamedTuple):
 
 
 class Registry(Mapping[str, T]):
-    """A registry of additions by name: slipstick's own, then those of other packages.
+    """A registry of additions by name. It holds the additions of slipstick itself, followed by
+    those of other packages.
 
-    Entry points are read when a name is asked for that is none of slipstick's own, or when all
-    names are.
+    Entry points are read when all names are listed, or when a name is requested that slipstick
+    itself does not have.
 
     Parameters
     ----------
-    group : of the entry points
-    own : slipstick's own additions, or what gives them when a name is first looked up
+    group : name of the group of entry points
+    own : the additions of slipstick itself, or a function that returns them at the first access
 
     Raises
     ------
-    ModelError : a package adds a name that is taken, or cannot be imported
+    ModelError : a package adds a name that is already taken, or a package cannot be imported
 
     >>> kinds = Registry("slipstick.none", {"machine": "machines"})
     >>> kinds["machine"], "profile" in kinds, list(kinds)

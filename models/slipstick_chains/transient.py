@@ -59,34 +59,36 @@ def transient(
     limit: float | None = None,
     backlog: int = 0,
 ) -> Columns:
-    """Return expected queue lengths and probabilities at some times after the start of a network or
-    an activity, exactly, by its Markov chain.
+    """Return the expected queue lengths and the probabilities of a network or an activity at given
+    times after the start. The method is exact and uses the Markov chain of the model.
 
     At time 0 all closed customers and processors begin a cycle, with their think time if they have
-    one, and the open classes and streams are empty, but for a backlog.
+    one. There are no customers of open classes and streams, except for a backlog.
 
     Parameters
     ----------
-    model : the network, or the activity of processors that repeat a cycle, and of streams with
-        Poisson arrivals; times of an scv other than 1 are phases of that mean and scv
-    times : at which to look [s]
-    values : parameters that differ from the model's own, in base units
-    most : where streams come to stations without a capacity, customers of theirs at most; by
-        default as many as make no difference in the long run; of an activity, as many as change no
-        value by more than 1e-6
-    limit : states at most
-    backlog : customers of each stream of an activity that come together at time 0
+    model : a network, or an activity of processors that repeat a cycle and of streams with Poisson
+        arrivals. A time whose scv is not 1 is represented by phases with the same mean and scv
+    times : times after the start [s]
+    values : parameters that differ from those of the model, in base units
+    most : maximum number of customers of streams in the chain, if they visit stations without a
+        capacity. The default for a network is a number beyond which the long-run values do not
+        change. The default for an activity is a number beyond which no value changes by more than
+        1e-6
+    limit : maximum number of states
+    backlog : number of customers of each stream of an activity that arrive together at time 0
 
     Returns
     -------
-    ``queue_length[class,station]``, ``queue_length[station]`` and ``probability[station,n]``, as
-    answers name them, each an array of one number for each time; of an activity, by resource in the
-    place of the station, and without classes
+    dict : an array for each name, with a number for each time. The names are
+        ``queue_length[class,station]``, ``queue_length[station]`` and ``probability[station,n]``, as
+        in answers. For an activity the resource takes the place of the station, and there are no
+        classes
 
     Raises
     ------
-    ModelError : a time is not finite or negative, a parameter is not one of the model's, or `most`
-        or a backlog is given where no streams come
+    ModelError : a time is negative or not finite, the model has no such parameter, or `most` or a
+        backlog is given although the model has no streams
     NoAnswerError : the chain is too large, a number is out of its range, or streams saturate a
         station
 
@@ -147,20 +149,22 @@ def time_until(
     limit: float | None = None,
     backlog: int = 0,
 ) -> float:
-    """Return the mean time from the start until a number of customers is first present at a station
-    [s]; with 0, until it is empty.
+    """Return the mean time from the start until a given number of customers is first present at a
+    station [s]. For the number 0 it is the time until the station is empty.
 
     Parameters
     ----------
     model, values, most, limit, backlog : see `transient`
-    station : its name; of an activity, that of a resource
-    present : how many or more; 0 for none
+    station : name of the station; for an activity, name of the resource
+    present : number of customers: the time ends when at least this number is present, or, for 0,
+        when none is
 
     Raises
     ------
     UnknownNameError : there is no such station
-    ModelError : a parameter is not one of the model's, or `most` is given where no streams come
-    NoAnswerError : the number is never present, the chain is too large, or streams saturate a
+    ModelError : the model has no such parameter, or `most` is given although the model has no
+        streams
+    NoAnswerError : the number can never be present, the chain is too large, or streams saturate a
         station
 
     Source: Kemeny and Snell, Finite Markov Chains, 1960, ch. 3.
@@ -170,7 +174,8 @@ def time_until(
     >>> time_until(door, "door", 2)
     3.0
 
-    A backlog of 5 that is served in 1 s each while 0.5 in a second come is gone after 5 / (1 - 0.5):
+    Service takes 1 s and 0.5 customers arrive per second, so a backlog of 5 customers
+    lasts 5 / (1 - 0.5) s on average:
 
     >>> from slipstick import open_model, service
     >>> round(time_until(open_model(service("door", 1.0, scv=1.0), 0.5), "door", 0, backlog=5), 4)

@@ -220,8 +220,8 @@ class Parameter(Expr):
 
     Parameters
     ----------
-    name : dotted path, as in the file it comes from
-    dimension : what it counts
+    name : dotted path of the quantity in its file
+    dimension : the kind of quantity, such as a time or a plain number
     value : base value in base units; None for the symbols of a law
 
     >>> Parameter("parts", value=3.0) - 1

@@ -759,9 +759,10 @@ def service(
 
     Parameters
     ----------
-    resource : a resource of the model, or a processor: own, other, each-other, processor[i]
-    time : mean service time [s]; a number becomes a parameter named after the step
-    name : the resource's by default
+    resource : a resource of the model, or a processor: ``own``, ``other``, ``each-other``,
+        ``processor[i]``
+    time : mean service time [s]; a plain number becomes a parameter that is named after the step
+    name : name of the step; by default the name of the resource
     component, technology, scv, distribution, rank, weight : see `Step`
 
     >>> service("bus", 1e-6)
@@ -800,7 +801,7 @@ def delay(
 
     Parameters
     ----------
-    time : mean [s]; a number becomes a parameter named after the step
+    time : mean time [s]; a plain number becomes a parameter that is named after the step
     name, component, technology, scv, distribution, think : see `Step`
 
     >>> delay(9e-3, name="work") >> service("bus", 1e-3)
@@ -822,7 +823,7 @@ def then(*parts: Activity) -> Activity:
 
     Parameters
     ----------
-    parts : in the order in which they are executed
+    parts : activities, in the order of execution
     """
     # Flat, so that `(a >> b) >> c` and `a >> (b >> c)` are equal models.
     flat_parts = [
@@ -835,14 +836,14 @@ def then(*parts: Activity) -> Activity:
 
 @checked(branches=ACTIVITY, join=optional(LIKE))
 def fork(*branches: Activity, join: Like | None = None) -> Activity:
-    """Issue requests together and wait for all of them, or for the first few; a fork adds no
+    """Issue requests together and wait for all of them, or for the first few. A fork adds no
     processors.
 
     Parameters
     ----------
-    branches : what is done side by side
-    join : how many branches are waited for, all by default; the others continue while the processor
-        goes on [1]
+    branches : activities that run in parallel
+    join : number of branches to wait for; by default all. The remaining branches continue while the
+        processor proceeds
 
     >>> fork(delay(1.0, name="left"), delay(2.0, name="right"), join=1)
     fork(delay(1.0, name='left'), delay(2.0, name='right'), join=1)
@@ -865,11 +866,11 @@ def fork(*branches: Activity, join: Like | None = None) -> Activity:
 
 @checked(body=ACTIVITY)
 def send(body: Activity) -> Activity:
-    """Begin a body and go on at once, without waiting for its end.
+    """Begin a body and proceed at once, without waiting for its end.
 
     Parameters
     ----------
-    body : what continues beside the sender
+    body : activity that runs in parallel with the sender
 
     >>> send(delay(2.0, name="log"))
     fork(delay(2.0, name='log'), join=0)
@@ -886,7 +887,7 @@ def choose(*options: tuple[Like, Activity]) -> Choice:
 
     Parameters
     ----------
-    options : of each activity its probability [1] and the activity
+    options : pairs of a probability and an activity
 
     >>> choose((0.3, delay(1.0, name="hit")), (0.7, delay(2.0, name="miss")))
     choose((0.3, delay(1.0, name='hit')), (0.7, delay(2.0, name='miss')))
@@ -935,17 +936,18 @@ _ROUNDS_IN_WORDS = (
 def repeat(
     count: Like | Sequence[Like], body: Activity, spread: str = WHOLE, scv: Like | None = None
 ) -> Activity:
-    """Execute an activity a number of times in a row, fixed or random as one of `SPREADS`, with a
-    given scv, or with the probability of each number.
+    """Execute an activity several times in a row. The number of times is fixed, or random with one
+    of the `SPREADS`, with a given scv, or with a given probability of each number.
 
     Parameters
     ----------
-    count : mean number of times, or the probabilities of 0, 1, 2 ... times [1]
-    body : what is repeated
-    spread : whole, the two numbers next to a mean that is no whole number; or geometric
-    scv : of the number of times, in the place of a spread [1]: up to that of a geometric number a
-        whole number and a geometric one are added; above, there are none with some probability, and
-        else a geometric number
+    count : mean number of times, or a list with the probabilities of 0, 1, 2 ... times
+    body : the activity to repeat
+    spread : ``whole`` or ``geometric``. ``whole`` uses the two integers next to a mean that is no
+        integer
+    scv : squared coefficient of variation of the number of times, in place of a spread. Up to the
+        scv of a geometric number, the number is the sum of an integer and a geometric number. Above
+        it, the number is 0 with some probability, and otherwise geometric
 
     >>> repeat(2.5, delay(1.0), spread="geometric")
     repeat(2.5, delay(1.0, name='delay'), spread='geometric')
@@ -1056,16 +1058,17 @@ def hold(
     after: Activity | None = None,
     permits: Like | None = None,
 ) -> Hold:
-    """Execute a body while holding a resource, such as a lock; a reader-writer lock in one of
-    `MODES`.
+    """Execute a body while holding a resource, such as a lock.
 
     Parameters
     ----------
-    resource, body, mode : what is held, what is done, and how a reader-writer lock is held
-    after : what is done then, still holding it, while the processor goes on
-    permits : how many permits it takes at once; 1 by default [1]
+    resource, body, mode : the resource, the activity while it is held, and the mode of a
+        reader-writer lock, one of `MODES`
+    after : activity that follows the body and still holds the resource, while the processor
+        proceeds
+    permits : number of permits that one hold takes; 1 by default
 
-    A `reply` between the parts of the body begins a second phase: the parts behind it are `after`.
+    If the body has a `reply` between two of its parts, the parts after the reply become `after`.
 
     >>> hold("server", delay(1.0, name="reply"), after=delay(2.0, name="log"))
     hold('server', delay(1.0, name='reply'), after=delay(2.0, name='log'))
@@ -1111,12 +1114,13 @@ def replies_renamed(activity: Activity, resource: str, copy_name: str) -> Activi
 
 @checked(resource=TEXT)
 def reply(resource: str) -> EarlyReply:
-    """Release the processor from the hold of a resource early; the rest of the body runs in parallel
-    with it and keeps the resource.
+    """End the `hold` of a resource for the processor early. The rest of the body runs in parallel
+    with the processor, and keeps the resource.
 
     Parameters
     ----------
-    resource : of the hold that the step is inside, perhaps in a branch of a fork
+    resource : name of the resource in the `hold` around this step; the step may be in a branch of a
+        fork
 
     >>> hold("server", fork(delay(1.0, name="copy") >> reply("server"), delay(5.0, name="archive")))
     hold('server', fork(delay(1.0, name='copy') >> reply('server'), delay(5.0, name='archive')))
@@ -1150,8 +1154,8 @@ def attempt(
     limits: str = WAITING,
     breaker: str | None = None,
 ) -> Attempt:
-    """Visit a station, or hold a lock or permits, if that begins in time, or a service if it ends
-    in time; else try again or give up.
+    """Visit a station, or hold a lock or permits, within a time limit. A try that takes longer is
+    abandoned; then the customer tries again or gives up.
 
     Parameters
     ----------
@@ -1159,7 +1163,7 @@ def attempt(
     timeout, patience : constant time, or the mean of an exponential one, after which it is
         abandoned [s]
     retries, back_off, doubling, queue, limits, breaker : see `Attempt`
-    otherwise : what is done where the last try is abandoned; nothing by default
+    otherwise : activity after the last try is abandoned; nothing by default
 
     >>> attempt(service("db", 0.1), timeout=0.5, retries=2, back_off=0.2)
     attempt(service('db', 0.1, name='db'), timeout=db.timeout, retries=2, back_off=db.back_off)
@@ -1190,14 +1194,14 @@ def attempt(
 
 @checked(options=ACTIVITY, by=TEXT)
 def pick(*options: Activity, by: str = SHORTEST) -> Pick:
-    """Execute one of several bodies, chosen in turn or by how many customers are at their first
-    resources.
-
+    """Execute one of several bodies. The choice is round robin, or by the number of customers at
+    the first resource of each body.
 
     Parameters
     ----------
-    options : each begins with a step at a station, or a hold of a lock or of permits
-    by : shortest, shorter-of-two or in-turn
+    options : activities; each begins with a step at a station, or with the hold of a lock or of
+        permits
+    by : ``shortest``, ``shorter-of-two`` or ``in-turn`` (round robin)
 
     >>> pick(service("left", 1.0), service("right", 1.0))
     pick(service('left', 1.0, name='left'), service('right', 1.0, name='right'))
@@ -1211,12 +1215,12 @@ def pick(*options: Activity, by: str = SHORTEST) -> Pick:
 
 @checked(counter=TEXT)
 def wait(counter: str) -> WaitUnit:
-    """Take a unit of a counter, or wait until there is one.
+    """Take one from a counter, after waiting until the counter is above 0.
 
     Parameters
     ----------
-    counter : a semaphore, of a bounded buffer ``items`` or ``places``, or a condition of the
-        monitor that is held: the name of the resource, a dot, and its own
+    counter : a semaphore; ``items`` or ``places`` of a bounded buffer; or a condition of the
+        monitor that is held. Write the name of the resource, a dot, and the name of the counter
 
     >>> hold("stack", wait("stack.filled") >> delay(1.0, name="take"))
     hold('stack', wait('stack.filled') >> delay(1.0, name='take'))
@@ -1227,7 +1231,7 @@ def wait(counter: str) -> WaitUnit:
 
 @checked(counter=TEXT)
 def signal(counter: str) -> SignalUnit:
-    """Release a unit of a counter; see `wait`. In a monitor it is the last step, because the
+    """Add one to a counter; see `wait`. In a monitor this must be the last step, because the
     monitor passes to another processor.
 
     Parameters
@@ -1245,8 +1249,8 @@ def put(buffer: str, body: Activity) -> Activity:
 
     Parameters
     ----------
-    buffer : its name among the resources
-    body : the work of putting
+    buffer : name of the buffer among the resources
+    body : activity that puts the item in
 
     >>> put("queue", delay(1.0, name="copy"))
     wait('queue.places') >> delay(1.0, name='copy') >> signal('queue.items')
@@ -1256,13 +1260,13 @@ def put(buffer: str, body: Activity) -> Activity:
 
 @checked(buffer=TEXT, body=ACTIVITY)
 def get(buffer: str, body: Activity) -> Activity:
-    """Get an item out of a bounded buffer: wait for an item, execute the body, and signal its free
-    place.
+    """Get an item from a bounded buffer: wait for an item, execute the body, and signal that a
+    place is free.
 
     Parameters
     ----------
-    buffer : its name among the resources
-    body : the work of getting
+    buffer : name of the buffer among the resources
+    body : activity that takes the item out
     """
     return then(wait(f"{buffer}.items"), body, signal(f"{buffer}.places"))
 
@@ -1273,7 +1277,7 @@ def ask(pool: str) -> Ask:
 
     Parameters
     ----------
-    pool : its name among the resources
+    pool : name of the pool among the resources
     """
     check_name(pool)
     return Ask(pool)
@@ -1281,24 +1285,24 @@ def ask(pool: str) -> Ask:
 
 @checked(bodies=ACTIVITY, name=optional(TEXT))
 def serial(*bodies: Activity, name: str | None = None) -> Stage:
-    """Make a stage that takes one item at a time, in order.
+    """Make a stage that processes one item at a time, in order.
 
     Parameters
     ----------
-    bodies : what is done with an item, one after the other
-    name : of the stage; that of its first step by default
+    bodies : activities for one item, executed one after the other
+    name : name of the stage; by default the name of its first step
     """
     return Stage("serial", bodies, _stage_name(name, bodies))
 
 
 @checked(bodies=ACTIVITY, name=optional(TEXT))
 def parallel(*bodies: Activity, name: str | None = None) -> Stage:
-    """Make a stage that takes all items at once.
+    """Make a stage that processes any number of items at the same time.
 
     Parameters
     ----------
-    bodies : what is done with an item, one after the other
-    name : of the stage; that of its first step by default
+    bodies : activities for one item, executed one after the other
+    name : name of the stage; by default the name of its first step
     """
     return Stage("parallel", bodies, _stage_name(name, bodies))
 
@@ -1308,13 +1312,13 @@ _STAGE = instance((Stage, Activity), "a stage or an activity, such as parallel(d
 
 @checked(stages=listed(_STAGE), items=LIKE, name=TEXT)
 def pipeline(stages: Sequence[Stage | Activity], items: Like, name: str = "pipeline") -> Pipeline:
-    """Pass items, all ready at the start, through stages.
+    """Pass items through stages. All items are ready at the start.
 
     Parameters
     ----------
-    stages : made by `serial` and `parallel`; a bare activity is a serial stage
-    items : how many [1]; at least 1. A whole number if any stage has a body for each item
-    name : what answers call the pipeline
+    stages : stages made by `serial` and `parallel`; a plain activity becomes a serial stage
+    items : number of items, at least 1; an integer if a stage has a body for each item
+    name : name of the pipeline in answers
     """
     built_stages = tuple(stage if isinstance(stage, Stage) else serial(stage) for stage in stages)
     item_count = as_count(items, "the items of a pipeline")
@@ -1346,8 +1350,8 @@ def barrier(name: str, parties: int | None = None) -> BarrierWait:
 
     Parameters
     ----------
-    name : of the barrier among the resources
-    parties : number that wait for each other; all by default
+    name : name of the barrier among the resources
+    parties : number of members that wait for each other; by default the whole population
     """
     check_name(name)
     return BarrierWait(name, parties)

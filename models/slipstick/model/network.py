@@ -285,23 +285,25 @@ _REGIONS = mapped_by_name(instance(Region, "a region, as region(...) makes it"))
 )
 @dataclass(frozen=True, slots=True)
 class QueueingNetwork:
-    """A queueing network that a method can answer for.
+    """A queueing network that methods can solve.
 
     Parameters
     ----------
-    name : what answers call it
-    classes : customers of each class that keeps its class
-    stations : by name
-    chains : groups of classes, for those that change
-    routing : the ways of the classes in chains
-    left_out : losses of an import by name, and what each changes; no answer is exact then
-    amounts : plain numbers that follow from the values of an answer, such as a cost, by name;
-        expressions of parameters and of `slipstick.model.amounts.answer_value` [1]
-    regions : stations that a limited number of customers are at together, by name
+    name : name of the network in answers
+    classes : the customers of each class whose customers never change class
+    stations : the stations by name
+    chains : groups of classes between which customers change, by name
+    routing : the routes of the classes in chains
+    left_out : features that were lost at an import, by name, each with its effect; no answer is
+        exact then
+    amounts : plain numbers that follow from the values of an answer, such as a cost, by name. Each
+        is a dimensionless expression of parameters and of `slipstick.model.amounts.answer_value`
+    regions : groups of stations with a common limit on the number of customers, by name
 
     Raises
     ------
-    FaultyError : everything that `slipstick.model.network.faults` finds
+    FaultyError : the network has faults; the error lists all that `slipstick.model.network.faults`
+        finds
     """
 
     name: str
@@ -320,14 +322,17 @@ class QueueingNetwork:
 
     @property
     def members_by_chain(self) -> dict[str, CustomerClass]:
-        """The customers of each chain, classes that keep their class among them."""
+        """The customers of each chain. A class whose customers never change class counts as a
+        chain.
+        """
         members_of_chains = {name: chain.members for name, chain in self.chains.items()}
         return {**self.classes, **members_of_chains}
 
     @property
     def closed_chains(self) -> tuple[str, ...]:
-        """Names of the chains whose customers stay in the network, without those that never wait
-        because they interrupt all others, such as failures: no number of these saturates anything.
+        """Names of the chains whose customers stay in the network. Chains whose customers never
+        wait because they interrupt all others, such as failures, are not included: they never
+        saturate a station.
         """
         return tuple(
             name
@@ -354,7 +359,9 @@ class QueueingNetwork:
 
     @property
     def class_names(self) -> tuple[str, ...]:
-        """Every class, in the order written: those that keep their class, then those of chains."""
+        """The names of all classes in the order of the file: first those whose customers never
+        change class, then those of chains.
+        """
         return tuple(
             dict.fromkeys(
                 (
@@ -366,7 +373,9 @@ class QueueingNetwork:
 
     @property
     def constructs(self) -> frozenset[str]:
-        """The constructs of the network, which a method must declare to know."""
+        """The constructs of the network; a method that does not support one of them refuses the
+        network.
+        """
         has_weights = any(station.weight for station in self.stations.values())
         is_used_by_construct = {
             REGIONS: bool(self.regions),
@@ -379,17 +388,17 @@ class QueueingNetwork:
 
     @property
     def blocks(self) -> bool:
-        """Whether a station blocks customers when it is full, in the place of losing them."""
+        """Whether some station blocks customers when it is full, instead of losing them."""
         return any(station.blocking != "loss" for station in self.stations.values())
 
     def region_of(self, station: str) -> str:
-        """Return the region that contains a station; empty if none does."""
+        """Return the region that contains a station; empty if no region does."""
         return next(
             (name for name, region in self.regions.items() if station in region.stations), ""
         )
 
     def quantities(self) -> Iterator[tuple[str, Expr]]:
-        """Yield every number of the network that may vary, with its path."""
+        """Yield every numeric quantity of the network, with its path."""
         expressions: list[tuple[str, Expr]] = []
 
         def collect(path: str, value: Expr) -> Expr:
@@ -403,7 +412,7 @@ class QueueingNetwork:
 
     @property
     def parameters(self) -> dict[str, Parameter]:
-        """Everything that the network and its amounts are computed from, by path."""
+        """All parameters of the network and of its amounts, by path."""
         return given_parameters([*dict(self.quantities()).values(), *self.amounts.values()])
 
 
@@ -435,21 +444,23 @@ def network(
     amounts: Mapping[str, Expr] | None = None,
     regions: Mapping[str, Region] | None = None,
 ) -> QueueingNetwork:
-    """Build a queueing network; every number becomes a parameter that is named after its place.
+    """Build a queueing network. Every number becomes a parameter whose name is its path in the
+    network.
 
     Parameters
     ----------
-    classes : by name, from `closed_class` and `open_class`; empty if all are in chains
-    stations : by name, from `station`
-    chains : by name, from `chain`, for classes that customers change between
-    routing : from `route`
-    name : what answers call it
+    classes : classes by name, from `closed_class` and `open_class`; empty if all classes are in
+        chains
+    stations : stations by name, from `station`
+    chains : chains by name, from `chain`, for classes between which customers change
+    routing : routes of the classes in chains, from `route`
+    name : name of the network in answers
     amounts : see `QueueingNetwork`
-    regions : by name, from `region`
+    regions : regions by name, from `region`
 
     Raises
     ------
-    FaultyError : something does not fit; the message names all of it
+    FaultyError : the parts do not fit together; the message lists every fault
 
     >>> central = network(
     ...     {"jobs": closed_class(20, think_time=5.0)},
@@ -481,7 +492,7 @@ def closed_class(population: Like, think_time: Like = 0.0, target_time: Like = 0
 
     Parameters
     ----------
-    population : number of customers, an integer of at least 0 [1]
+    population : number of customers, an integer of at least 0
     think_time, target_time : see `ClosedClass`
     """
     customer_count = _as_number(population, COUNT, "a population")
@@ -522,8 +533,8 @@ def open_class(
     profile: Sequence[tuple[float, float]] = (),
     target_time: Like = 0.0,
 ) -> OpenClass:
-    """Make a class of customers that arrive at a rate [1/s], pass through once and leave: as a
-    Poisson stream, with bursts, by a trace, or by a profile over the day.
+    """Make a class of customers that arrive at a rate [1/s], pass through once and leave. The
+    arrivals are a Poisson stream, or have bursts, a trace, or a profile over the day.
 
     Parameters
     ----------
@@ -574,12 +585,15 @@ def station(
     distribution: Mapping[str, TimeDistribution] | None = None,
     weight: Mapping[str, Like] | None = None,
 ) -> NetworkStation:
-    """Make a station: its demand, or its service time and visits, by class; see `NetworkStation`.
+    """Make a station with its demand, or with its service time and visits, by class; see
+    `NetworkStation`.
 
     Parameters
     ----------
-    demand : service time in all visits of a cycle [s], in place of service and visits
-    service, visits : mean service time of a visit [s], and visits in a cycle, 1 by default
+    demand : total service time of all visits in a cycle, by class [s]; in place of `service` and
+        `visits`
+    service, visits : mean service time of a visit [s], and number of visits in a cycle (default 1),
+        by class
     discipline : one of `slipstick.vocabulary.DISCIPLINES`
     servers, rates, scv, capacity, priority, blocking, patience, timeout, distribution, weight : as
         for `NetworkStation`
@@ -617,13 +631,13 @@ def station(
 
 @checked(classes=listed(TEXT), members=_CLASS_KIND, reference=_PLACE_KIND)
 def chain(classes: Sequence[str], members: CustomerClass, reference: Place) -> Chain:
-    """Make a chain: classes between which customers change. A cycle begins and ends at the
-    reference, a class at a station.
+    """Make a chain: a group of classes between which customers change. A cycle of a customer begins
+    and ends in the reference class at the reference station.
 
     Parameters
     ----------
-    classes : their names
-    members : the customers: number and think time, or arrivals
+    classes : names of the classes
+    members : the customers: their number and think time, or their arrivals
     reference : class and station where a cycle begins
     """
     return Chain(tuple(classes), members, reference)
@@ -631,12 +645,12 @@ def chain(classes: Sequence[str], members: CustomerClass, reference: Place) -> C
 
 @checked(stations=listed(TEXT), capacity=whole(1), blocking=TEXT)
 def region(stations: Sequence[str], capacity: int, blocking: str = WAIT) -> Region:
-    """Make a region: a limit of the customers at several stations together; see `Region`.
+    """Make a region: a limit on the total number of customers at several stations; see `Region`.
 
     Parameters
     ----------
-    stations : their names
-    capacity : most customers there [1]
+    stations : names of the stations
+    capacity : maximum number of customers at these stations
     blocking : one of `REGION_BLOCKING`
 
     >>> region(["cpu", "disk"], 10)
@@ -647,7 +661,8 @@ def region(stations: Sequence[str], capacity: int, blocking: str = WAIT) -> Regi
 
 @checked(source=_PLACE_KIND, target=optional(_PLACE_KIND), probability=LIKE, by=TEXT)
 def route(source: Place, target: Place | None, probability: Like = 1.0, *, by: str = "") -> Route:
-    """Make a route: where customers of a class go from a station; None leaves the network.
+    """Make a route: where customers of a class go after a station. The target None means that they
+    leave the network.
 
     Parameters
     ----------

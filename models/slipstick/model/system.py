@@ -178,15 +178,15 @@ class ResourceKind:
 
     @property
     def constructs(self) -> frozenset[str]:
-        """The constructs of the resource; a method that does not know one of them refuses the
-        model. See `slipstick.model.steps`.
+        """The constructs of the resource; a method that does not support one of them refuses the
+        model.
         """
         return constructs_of(self)
 
     @property
     @abstractmethod
     def capacity(self) -> int:
-        """The number of processors that can use it at the same time."""
+        """The number of processors that can use the resource at the same time."""
 
     @abstractmethod
     def use_time(self, name: str, processors: Expr, labelled: bool) -> Expr:
@@ -201,18 +201,18 @@ class ResourceKind:
 
     @property
     def time_classes(self) -> Mapping[str, str]:
-        """The technology class that scales each of its times, by attribute; empty if it has
-        none.
+        """The technology class that scales each of its times, by attribute; empty if the resource
+        has no times.
         """
         return {}
 
     @property
     def expressions(self) -> tuple[Expr, ...]:
-        """The expressions of all times of the resource; it has no other numeric fields."""
+        """The expressions of all times of the resource. It has no other numeric fields."""
         return tuple(getattr(self, name) for name in self.time_classes)
 
     def ranges(self, name: str) -> Iterator[NumberRange]:
-        """Yield its times, each with the values that it may have.
+        """Yield the times of the resource, each with the range of its allowed values.
 
         Parameters
         ----------
@@ -225,14 +225,16 @@ class ResourceKind:
 
     @property
     def full_speed(self) -> Expr:
-        """The highest rate of work, over all numbers of processors present [1]; a server at its
-        normal speed has rate 1.
+        """The highest rate of work for any number of processors present, relative to a single
+        server.
         """
         return Number(float(self.capacity))
 
     @property
     def speed_alone(self) -> Expr | None:
-        """The speed at which it serves a processor that is alone there [1]; None means 1."""
+        """The speed for a processor that is alone at the resource, relative to full speed; None
+        means 1.
+        """
         return None
 
     @property
@@ -241,7 +243,7 @@ class ResourceKind:
         return {} if self.capacity < MOST_HOLDERS else {"utilization": NEVER_ALL_BUSY}
 
     def with_parameters(self, name: str) -> Any:
-        """Return a copy in which times that are plain numbers become parameters.
+        """Return a copy in which each time that is a plain number becomes a parameter.
 
         Parameters
         ----------
@@ -261,8 +263,8 @@ class ResourceKind:
 
     @abstractmethod
     def labels(self, name: str, waiting: bool) -> tuple[str, ...]:
-        """Return the labels that the account uses for the time at this resource, without those of
-        waits at stations.
+        """Return the labels that the account uses for the time at this resource. Labels of waits at
+        stations are not included.
 
         Parameters
         ----------
@@ -288,14 +290,14 @@ INFINITE = 2**53
 @checked(servers=whole(1, MOST_HOLDERS), discipline=TEXT, rates=listed(LIKE))
 @dataclass(frozen=True, slots=True)
 class Station(ResourceKind):
-    """Servers with a queue, or without a queue.
+    """A station: servers with a queue, or servers without a queue.
 
     Parameters
     ----------
-    servers : how many serve at the same time [1]
-    discipline : one of `DISCIPLINES`; with ``is`` every customer has a server
-    rates : speed of the station with 1, 2, 3 ... customers present, in the place of servers; the
-        last holds for more [1]
+    servers : number of servers
+    discipline : one of `DISCIPLINES`; with ``is`` every customer has its own server
+    rates : speed of the station, relative to full speed, with 1, 2, 3 ... customers present, in
+        place of `servers`. The last number also applies to more customers
     """
 
     servers: int = 1
@@ -410,9 +412,7 @@ class HeldResource(ResourceKind, abstract=True):
 
     @property
     def accesses(self) -> tuple[int, int]:
-        """The number of accesses to the word for an acquire and for a release, without
-        contention.
-        """
+        """The numbers of accesses to the word for an acquire and for a release, without contention."""
         return 0, 0
 
 
@@ -428,26 +428,27 @@ class HeldResource(ResourceKind, abstract=True):
 )
 @dataclass(frozen=True, slots=True)
 class Lock(HeldResource):
-    """A lock: its kind, and the station that holds its word.
+    """A lock, described by its kind and by the station that holds its word.
 
-    Without contention, acquire and release access the word `accesses` times. While another
-    processor holds the lock, test-and-set accesses the word repeatedly, with a pause of `back_off`
-    between two attempts; test-and-test-and-set and ticket spin on a cached copy, which every
-    waiting processor fetches again at each release; array and mcs spin on a word of each waiting
-    processor.
+    Without contention, acquire and release access the word `accesses` times in total. If another
+    processor holds the lock, the waiting processors spin. With test-and-set they access the word
+    repeatedly and pause for `back_off` between two attempts. With test-and-test-and-set and ticket
+    they spin on a cached copy, which every waiting processor fetches again at each release. With
+    array and mcs each waiting processor spins on its own word.
 
     Parameters
     ----------
-    kind : one of `LOCKS`; all but tas and ttas are handed over in the order of requests
-    word : the station that holds the lock word; None if reading it costs nothing
-    access : time that one access occupies that station [s]
-    back_off : one of `BACK_OFFS`; exponential pauses double
-    base, most : the first pause after a failure, and the longest [s]
-    together : locks of this kind that are held directly inside each other are taken at one moment:
-        all, or none until after a pause; test-and-set with a pause, and without a word
-    home : number of the processor at whose node the word lies; a flag lies at the node of the
-        processor that waits on it. With a home, a simulation counts accesses, those of that node
-        apart; they take the same time
+    kind : one of `LOCKS`. All kinds but ``tas`` and ``ttas`` serve the requests in order of arrival
+    word : name of the station that holds the lock word; None if an access to the word takes no time
+    access : time for which one access occupies this station [s]
+    back_off : one of `BACK_OFFS`; an exponential pause doubles after each failure
+    base, most : first pause after a failure, and longest pause [s]
+    together : whether nested holds of such locks, each directly inside the other, acquire all the
+        locks in one attempt. An attempt acquires all locks, or none and is repeated after a pause.
+        This needs test-and-set with a pause and no `word`
+    home : index of the processor whose node has the word. The flag of a waiting processor is at the
+        node of this processor. With `home`, a simulation counts local and remote accesses
+        separately; both take the same time
     """
 
     kind: str = "fifo"
@@ -493,15 +494,14 @@ class Lock(HeldResource):
 @checked(number=whole(1, MOST_HOLDERS))
 @dataclass(frozen=True, slots=True)
 class Permits(HeldResource):
-    """A counted resource, such as a pool of threads, connections or licences: a number of permits,
-    each of which a processor holds during a body.
+    """A resource with a number of permits, such as a pool of threads, connections or licences. A
+    processor holds one or more permits while it executes a body.
 
-    Permits are granted in the order of the requests, at no cost; with one permit they are a FIFO
-    lock.
+    Permits are granted in the order of the requests, at no cost. A single permit is a FIFO lock.
 
     Parameters
     ----------
-    number : of permits
+    number : number of permits
     """
 
     number: int
@@ -518,13 +518,13 @@ class Permits(HeldResource):
 @checked(order=TEXT, readers=whole(1, MOST_HOLDERS))
 @dataclass(frozen=True, slots=True)
 class ReaderWriterLock(HeldResource):
-    """A lock that readers hold together and a writer holds alone.
+    """A lock that several readers can hold together, but a writer holds alone.
 
     Parameters
     ----------
-    order : one of `READER_WRITER_ORDERS`: requests in the order of arrival (fair), or those of one
-        kind before all others
-    readers : how many hold it together at most
+    order : one of `READER_WRITER_ORDERS`: in order of arrival (fair), or all requests of one kind
+        before those of the other
+    readers : maximum number of readers that hold the lock together
     """
 
     order: str = "fair"
@@ -541,7 +541,7 @@ class ReaderWriterLock(HeldResource):
         return self.readers
 
     def rank(self, mode: str) -> int:
-        """Return the rank of a request; smaller ones go first."""
+        """Return the rank of a request; requests with a smaller rank are served first."""
         # 0 for the kind that goes first, and for all where the lock is fair.
         return int(READER_WRITER_ORDERS[self.order] not in ("", mode))
 
@@ -553,17 +553,18 @@ _UNITS_KIND = mapped_by_name(whole(0, MOST_HOLDERS))
 @checked(conditions=_UNITS_KIND)
 @dataclass(frozen=True, slots=True)
 class Monitor(HeldResource):
-    """A monitor: one processor is inside at a time, enters in the order of requests, and may wait
-    for conditions.
+    """A monitor. One processor at a time is inside; processors enter in the order of their
+    requests, and may wait inside for conditions.
 
-    A condition is a counter, as the shared variable that it is about: `wait` takes a unit, and
-    where there is none leaves the monitor until another processor's `signal` gives one. That hands
-    the monitor over at once, before all that wait to enter, and its processor leaves (Hoare's
-    monitors, with the signal as the last statement). A unit for which no processor waits is kept.
+    A condition is a counter that stands for the shared variable of the condition. `wait` takes one
+    from the counter. If the counter is 0, the processor leaves the monitor until another processor
+    adds one by `signal`. A signal passes the monitor at once to the waiting processor, ahead of all
+    processors that wait to enter, and the signalling processor leaves (Hoare's monitors, with the
+    signal as the last statement). If no processor waits, the signal stays in the counter.
 
     Parameters
     ----------
-    conditions : names, and units at the start [1]
+    conditions : names and initial values of the counters
 
     Source: Hoare, CACM 17(10), 1974; Lucier, SIGMETRICS 1988, for the two places of waits.
     """
@@ -583,11 +584,12 @@ class Monitor(HeldResource):
 @checked(units=_UNITS_KIND)
 @dataclass(frozen=True, slots=True)
 class Semaphores(ResourceKind):
-    """Counters of units that one processor takes (`wait`) and the same or another gives (`signal`).
+    """Counters. A processor takes one from a counter (`wait`), and the same or another processor
+    adds one (`signal`).
 
     Parameters
     ----------
-    units : names, and units at the start [1]
+    units : names and initial values of the counters
     """
 
     units: Mapping[str, int] = field(hash=False)
@@ -610,12 +612,12 @@ class Semaphores(ResourceKind):
 
 @checked(places=whole(1, MOST_HOLDERS), items=whole(0, MOST_HOLDERS))
 def buffer(places: int, items: int = 0) -> Semaphores:
-    """Make a bounded buffer, for `put` and `get`: semaphores that count free places and items.
+    """Make a bounded buffer for `put` and `get`: two semaphores that count free places and items.
 
     Parameters
     ----------
-    places : most items that it holds
-    items : that it begins with
+    places : maximum number of items in the buffer
+    items : initial number of items
 
     >>> buffer(3)
     Semaphores(units={'places': 3, 'items': 0})
@@ -634,23 +636,25 @@ def buffer(places: int, items: int = 0) -> Semaphores:
 )
 @dataclass(frozen=True, slots=True)
 class TaskPool(ResourceKind):
-    """A pool of tasks that add further tasks, kept in queues; every access to a queue is inside the
-    monitor of the queue.
+    """A pool of tasks, which may add further tasks. The tasks are kept in queues, and every access
+    to a queue is inside the monitor of the queue.
 
-    A processor that asks enters the monitor of its own queue, or of the next that has a task, and
-    takes one; without any it waits outside. A processor that adds or takes a task admits a waiting
-    one when it leaves, if tasks are left. When all but one wait and that one finds no task, the
-    problem is complete and all continue: an implicit barrier.
+    A processor that asks for a task enters the monitor of its own queue, or of the next queue that
+    has a task, and takes a task. If there is no task, the processor waits outside. A processor that
+    adds or takes a task admits a waiting processor when it leaves, if tasks are left. If all other
+    processors wait and the last one finds no task, the problem is complete and all processors
+    continue. The pool is thus an implicit barrier.
 
     Parameters
     ----------
-    source : what the tasks are
-    leaf, interior : time of an iteration or a leaf, and of a node with subtrees [s]
-    inside : time in the monitor to take or to add a task, and to find none [s]
-    order : one of `TASK_ORDERS`: a processor takes the youngest task of its own queue (lifo), or
-        the oldest; of another queue always the oldest
-    queues : how many there are; processor i has queue i modulo their number [1]
-    component : of the account, for the work; the time in the monitor is booked to ``monitor``
+    source : the tasks: a `Loop` or `Trees`
+    leaf, interior : time of an iteration or of a leaf, and time of a node with subtrees [s]
+    inside : time in the monitor to take a task, to add a task, or to find that there is none [s]
+    order : one of `TASK_ORDERS`: a processor takes the youngest task (lifo) or the oldest task of
+        its own queue. From another queue it always takes the oldest task
+    queues : number of queues; processor i uses queue i modulo this number
+    component : component of the account for the work; the time in the monitor is booked to
+        ``monitor``
 
     Source: Lucier, SIGMETRICS 1988 (askfor, after Lusk and Overbeek); Blumofe and Leiserson, J. ACM
     46(5), 1999 (stealing).
@@ -673,15 +677,15 @@ class TaskPool(ResourceKind):
         _refuse_unknown_word("order", self.order, TASK_ORDERS)
 
     def problem_times(self) -> list[ProblemTimes]:
-        """Return work, time in the monitors and critical path of each problem [s]."""
+        """Return the work, the time in the monitors and the critical path of each problem [s]."""
         return [
             problem_times(problem, self.interior, self.leaf, self.inside)
             for problem in self.source.problems()
         ]
 
     def use_time(self, name: str, processors: Expr, labelled: bool) -> Expr:
-        """Return the mean over the problems of max(work / processors, path), plus a last access;
-        the part of the path beyond the work is booked to a barrier [s].
+        """Return the mean over the problems of max(work / processors, path), plus the time of one
+        last access [s]. The part of the path beyond the work is booked to a barrier.
         """
         times_of_problems = self.problem_times()
         term_labels = (name, f"{MONITOR}:{name}", f"{BARRIER}:{name}")
@@ -710,11 +714,11 @@ class TaskPool(ResourceKind):
 @checked(kind=TEXT, cost=LIKE)
 @dataclass(frozen=True, slots=True)
 class Barrier(ResourceKind):
-    """A barrier, described by what it costs after the last processor has arrived [s].
+    """A barrier. Its cost is the time that it takes after the last processor has arrived [s].
 
     Parameters
     ----------
-    kind : of the algorithm, as the catalogue of machines names it
+    kind : name of the algorithm, as in the catalogue of machines
     cost : time after the last arrival [s]
     """
 
@@ -753,21 +757,24 @@ MOST_CALLS = 10_000
 )
 @dataclass(frozen=True, slots=True)
 class Breaker(ResourceKind):
-    """A circuit breaker: attempts ask it before each try, and it counts those that fail.
+    """A circuit breaker. Attempts ask the breaker before each try, and the breaker counts the
+    failed tries.
 
-    It is closed at first, and admits all tries. When the last `of` tries have `failures` failed
-    ones among them, it opens: it refuses all tries for a time. Then it is half-open: it admits
-    `trials` tries, and refuses those beyond. If all of them succeed it closes, and counts anew; if
-    one fails it opens again. A try counts only while the breaker is in the state that admitted it.
+    A breaker begins in the state closed, in which all tries are admitted. It opens when `failures`
+    of the last `of` tries have failed. In the state open, it refuses all tries for a time, and then
+    becomes half-open. A half-open breaker admits `trials` tries and refuses any further tries. If
+    all trials succeed, the breaker closes and starts its count again. If a trial fails, the breaker
+    opens again. A try counts only while the breaker is in the state that admitted the try.
 
     Parameters
     ----------
-    failures : that open it [1]
-    open : mean time that it refuses all tries [s]
-    of : the tries that it looks back at; `failures` by default, so that it opens after so many
-        failures in a row [1]
-    trials : that it admits before it closes again [1]
-    scv : squared coefficient of variation of the time that it is open; constant by default [1]
+    failures : number of failed tries that opens the breaker
+    open : mean time for which the breaker refuses all tries [s]
+    of : number of latest tries in which failures are counted. The default is `failures`, so that
+        the breaker opens after this number of failures in a row
+    trials : number of tries that a half-open breaker admits before it closes
+    scv : squared coefficient of variation of the time for which the breaker is open; 0 (constant)
+        by default
 
     Source: Nygard, Release It!, 2007, ch. 5 (circuit breaker).
 
@@ -796,7 +803,7 @@ class Breaker(ResourceKind):
 
     @property
     def calls(self) -> int:
-        """The number of tries that it looks back at."""
+        """The number of latest tries in which failures are counted."""
         return self.of or self.failures
 
     @property
@@ -1515,31 +1522,31 @@ _MODEL_KINDS: Mapping[str, Kind] = {"name": TEXT, "useful": listed(TEXT)}
 )
 @dataclass(frozen=True, slots=True)
 class Model:
-    """A complete system for which a method can compute answers: resources, activities and a
-    population.
+    """A complete system that methods can solve: resources, activities and a population.
 
     Parameters
     ----------
-    name : what answers call it
-    population : the processors and the activities they execute
-    resources : by name; processors need no entry
-    useful : the components that count as useful work
-    single : the first processor without the others, if answers are to compare with it
-    notes : what every answer is to say of the model
-    counted : values that follow from what the program does alone, such as ``bytes[diffs]``, the
-        mean size of a kind of message, ``accesses[remote]``, and ``work``, the units of work of a
-        processor; every answer repeats them, in base units
-    left_out : losses of an import by name, and what each changes; no answer is exact then
-    estimates : what is taken in the mean or left out where the model was built, in words; every
-        answer repeats them, and none is exact
-    requires : conditions on its quantities; a point that breaks one has no answer
-    amounts : plain numbers that follow from the values of an answer, such as a cost, by name;
-        expressions of parameters and of `slipstick.model.amounts.answer_value` [1]
+    name : name of the model in answers
+    population : the processors and the activities that they execute
+    resources : resources by name; processors need no entry
+    useful : components that count as useful work
+    single : the first processor without the others, if answers are to be compared with this case
+    notes : notes on the model, which every answer repeats
+    counted : values that depend on the program alone, in base units; every answer repeats them.
+        Examples are ``bytes[diffs]``, the mean size of a kind of message; ``accesses[remote]``; and
+        ``work``, the units of work of a processor
+    left_out : features that were lost at an import, by name, each with its effect; no answer is
+        exact then
+    estimates : sentences on what was averaged or neglected when the model was built. Every answer
+        repeats them, and no answer is exact if there are any
+    requires : conditions on quantities of the model; a point that violates one has no answer
+    amounts : plain numbers that follow from the values of an answer, such as a cost, by name. Each
+        is a dimensionless expression of parameters and of `slipstick.model.amounts.answer_value`
 
     Raises
     ------
-    ModelError : a step, lock or barrier names what is not there or is of another kind; one name
-        stands for two different steps or pipelines
+    ModelError : a step, lock or barrier names a resource that does not exist or is of another kind,
+        or two different steps or pipelines have the same name
 
     >>> from slipstick.model.activity import delay, service
     >>> closed_model(delay(9e-3, name="work") >> service("bus", 1e-3), processors=8).useful
@@ -1585,8 +1592,8 @@ class Model:
 
     @property
     def technologies(self) -> list[str]:
-        """The technology classes, such as memory or network, to which the times of the model
-        belong; `scaled` multiplies times by class.
+        """The technology classes, such as memory or network, of the times in the model. `scaled`
+        multiplies the times of a class by a factor.
         """
         step_technologies = {step.technology for step in self.steps}
         return sorted(
@@ -1601,28 +1608,26 @@ class Model:
 
     @property
     def bodies(self) -> tuple[Activity, ...]:
-        """The activities of the population: a single one, one for each group or phase, or those of
-        each processor and barrier in supersteps.
+        """The activities of the population. There is one activity, one for each group or phase, or,
+        for supersteps, one for each processor and each barrier.
         """
         return self.population.bodies
 
     @property
     def constructs(self) -> frozenset[str]:
-        """The constructs of all parts of the model; a method that does not know one of them refuses
-        the model.
+        """The constructs of all parts of the model; a method that does not support one of them
+        refuses the model.
         """
         model_parts = (*each_once(self.bodies), *self.resources.values(), self.population)
         return frozenset().union(*(model_part.constructs for model_part in model_parts))
 
     @property
     def parameters(self) -> dict[str, Parameter]:
-        """All parameters of the model, by path, including those of amounts and of resources that no
-        body uses.
-        """
+        """All parameters of the model by path, including those of amounts and of unused resources."""
         return given_parameters([*self.expressions(unused=True), *self.amounts.values()])
 
     def expressions(self, unused: bool = False) -> tuple[Expr, ...]:
-        """List every expression that an answer may depend on, each once.
+        """List every expression on which an answer may depend, without duplicates.
 
         Parameters
         ----------
@@ -1641,15 +1646,15 @@ class Model:
         return tuple(dict.fromkeys(expressions))
 
     def expressions_of(self, bodies: Iterable[Activity]) -> Iterator[Expr]:
-        """Yield every expression of some activities, and of the resources that these use."""
+        """Yield every expression of some activities and of the resources that they use."""
         for node in each_once(bodies):
             yield from node.expressions
             for name in node.uses:
                 yield from () if is_processor(name) else self.resources[name].expressions
 
     def speed_alone(self, step: Step) -> Expr | None:
-        """Return the speed at which a step is served if no other processor is at its resource; None
-        stands for 1 [1].
+        """Return the speed of a step if no other processor is at its resource, relative to full
+        speed. None means 1.
 
         Parameters
         ----------
@@ -1664,14 +1669,14 @@ class Model:
         return step.time if speed is None else step.time / speed
 
     def held_resource(self, name: str) -> HeldResource:
-        """Return the resource that a hold names, such as a lock."""
+        """Return the resource of a hold, such as a lock."""
         resource = self.resources[name]
         assert isinstance(resource, HeldResource)
         return resource
 
     def taken_together(self, outer_hold: Hold) -> tuple[Hold, ...]:
-        """Return the holds, from an outer one inwards, whose locks are acquired at one moment
-        because they are directly inside each other.
+        """Return the nested holds, from outer to inner, whose locks are acquired in one attempt
+        because each hold is directly inside the other.
         """
         nested_holds = [outer_hold]
         while isinstance(inner_hold := nested_holds[-1].body, Hold) and all(
@@ -1707,7 +1712,7 @@ class Model:
 
     @property
     def steps(self) -> tuple[Step, ...]:
-        """The steps of the model, each once, in the order written."""
+        """The steps of the model without duplicates, in the order of the file."""
         return tuple(
             dict.fromkeys(node for node in each_once(self.bodies) if isinstance(node, Step))
         )
@@ -1726,7 +1731,7 @@ class Model:
             )
 
     def check_uses(self, node: Activity) -> None:
-        """Raise if a node names a resource that does not exist, or is of another kind."""
+        """Raise an error if a node names a resource that does not exist or is of another kind."""
         for resource_name in node.uses:
             if not is_processor(resource_name):
                 self._check_use(
@@ -1831,8 +1836,8 @@ class Model:
             )
 
     def check_beside(self, node: Activity, branch: Activity) -> None:
-        """Raise if work that continues beside its processor holds a resource that cannot pass to
-        it, or waits for all processors.
+        """Raise an error if work that runs in parallel with its processor holds a resource that
+        cannot pass to it, or waits for all processors.
         """
         held_name = next(iter(node.held), "")
         work_in_words = (
@@ -1892,13 +1897,11 @@ class Model:
 
     @property
     def counters(self) -> dict[str, int]:
-        """The initial units of every counter that steps wait for and signal, by its full name."""
+        """The initial value of each counter that steps wait for or signal, by its full name."""
         return _units_by_counter(self.resources)
 
     def monitor_of(self, counter: str) -> str | None:
-        """Return the monitor to which a counter belongs as a condition; None if it belongs to
-        none.
-        """
+        """Return the monitor that has a counter as its condition; None if there is no such monitor."""
         owner = counter.rpartition(".")[0]
         return owner if isinstance(self.resources.get(owner), Monitor) else None
 
@@ -2188,13 +2191,13 @@ def closed_model(
     useful: tuple[str, ...] = ("busy",),
     amounts: Mapping[str, Expr] | None = None,
 ) -> Model:
-    """Build a model of N processors that repeat a cycle; resources that are not listed are single
-    servers, FIFO locks and barriers without cost.
+    """Build a model of N processors that repeat a cycle. A resource that is not listed is a single
+    server, a FIFO lock or a barrier without cost.
 
     Parameters
     ----------
-    cycle : what each processor does
-    processors : N, at least 1 [1]; a plain number is stored as the parameter
+    cycle : the activity that each processor repeats
+    processors : number of processors N, at least 1; a plain number is stored as the parameter
         ``population.processors``
     name, resources, useful, amounts : see `Model`
     """
@@ -2228,15 +2231,16 @@ def grouped_model(
     useful: tuple[str, ...] = ("busy",),
     amounts: Mapping[str, Expr] | None = None,
 ) -> Model:
-    """Build a model of several groups of processors or streams of customers, each with an activity
-    of its own; where some are processors, the first is, and the account is that of the first.
+    """Build a model of several groups of processors or streams of customers, each with its own
+    activity. If there are processors, the first group must have processors. The account is that of
+    the first group.
 
     Parameters
     ----------
-    groups : by name, the number of processors [1], which becomes the parameter
-        ``groups.NAME.processors``, and what each of them does; the first has at least 1 processor,
-        any other may have none. A rate, an expression in [1/s], in the place of the number makes a
-        stream of arrivals; then the pattern of arrivals may follow
+    groups : by name, the number of processors and the activity of each of them. The number is
+        stored as the parameter ``groups.NAME.processors``. The first group has at least 1
+        processor; any other group may have none. A rate, an expression in [1/s] in place of the
+        number, makes a stream of arrivals; the pattern of arrivals may follow the activity
     name, resources, useful, amounts : see `Model`
 
     >>> from slipstick.model.activity import delay, service
@@ -2277,14 +2281,14 @@ def open_model(
     amounts: Mapping[str, Expr] | None = None,
     pattern: ArrivalPattern = POISSON,
 ) -> Model:
-    """Build a model of customers that arrive at a rate [1/s] and a pattern, execute the activity
+    """Build a model of customers that arrive at a rate [1/s] with a pattern, execute the activity
     once and leave.
 
     Parameters
     ----------
-    cycle : what each customer does
+    cycle : the activity of each customer
     rate : arrival rate [1/s]; a plain number is stored as the parameter ``population.arrivals``
-    pattern : the process of arrivals, such as Poisson or in batches
+    pattern : pattern of the arrivals, such as bursts; Poisson arrivals by default
     name, resources, useful, amounts : see `Model`
     """
     arrival_rate = (
@@ -2312,12 +2316,13 @@ def phased_model(
     useful: tuple[str, ...] = ("busy",),
     amounts: Mapping[str, Expr] | None = None,
 ) -> Model:
-    """Build a model of a program of phases, one after the other; each is a repeat, a number of
-    processors and a cycle.
+    """Build a model of a program with several phases, one after the other. A phase has a number of
+    repetitions, a number of processors and a cycle.
 
     Parameters
     ----------
-    parts : of each phase how often it is repeated, the number of processors, and what each does
+    parts : for each phase: the number of repetitions, the number of processors, and the activity of
+        each processor
     name, resources, useful, amounts : see `Model`
     """
     phases = tuple(
@@ -2351,13 +2356,13 @@ def superstep_model(
     useful: tuple[str, ...] = ("busy",),
     amounts: Mapping[str, Expr] | None = None,
 ) -> Model:
-    """Build a model of a program of supersteps, one after the other; each is a repeat, an activity
-    for each processor, and a barrier.
+    """Build a model of a program with several supersteps, one after the other. A superstep has a
+    number of repetitions, an activity for each processor, and a barrier.
 
     Parameters
     ----------
-    parts : of each superstep how often it is repeated, an activity for each processor, and the
-        barrier at its end
+    parts : for each superstep: the number of repetitions, a list with the activity of each
+        processor, and the barrier at the end
     name, resources, useful, amounts : see `Model`
 
     >>> from slipstick.model.activity import delay

@@ -33,12 +33,13 @@ _ITERATIONS = either(
 @checked(iterations=_ITERATIONS, chunk=whole(1, MOST_NODES))
 @dataclass(frozen=True, slots=True)
 class Loop:
-    """A parallel loop, cut into tasks of `chunk` iterations each; all tasks exist at the start.
+    """A parallel loop, cut into tasks of `chunk` iterations each. All tasks exist at the start.
 
     Parameters
     ----------
-    iterations : the number of iterations; or the work of each, in units [1], as a list or generator
-    chunk : iterations of a task [1]; the last task may have fewer
+    iterations : number of iterations, or the work of each iteration as a number of units. The work
+        is a list, or the output of a generator
+    chunk : number of iterations in a task; the last task may have fewer
 
     >>> Loop(7, 3).problems()
     (((0, 1, 2), (((0, 3, -1),), ((0, 3, -1),), ((0, 1, -1),))),)
@@ -64,24 +65,26 @@ class Loop:
 @checked(shapes=listed(listed(whole(0)), 1), min_size=whole(1), work=listed(listed(whole(0))))
 @dataclass(frozen=True, slots=True)
 class Trees:
-    """Trees of work, each a problem of its own, executed from the root down in tasks of a few
-    nodes.
+    """Trees of work. Each tree is a problem of its own, and is executed from the root down in tasks
+    of a few nodes.
 
-    A processor that has a subtree works on its root, goes on with the largest of the subtrees
-    below, and keeps each other for itself if it then has at most 3 `min_size` nodes; else it adds
-    it to the pool. It stops when it has more than `min_size`, or all of the rest fits, and works on
-    the nodes that it has: of a binary tree that is not smaller from `min_size` + 1 to 3 `min_size`,
-    beside those on the way to them.
+    A processor that takes a subtree works on the root, and then walks down into the largest subtree
+    below it. The processor keeps a smaller subtree as long as it then has at most 3 `min_size`
+    nodes; otherwise it adds the subtree to the pool. The walk ends when the processor has more than
+    `min_size` nodes, or when the rest fits. The processor then works on the nodes that it has kept.
+    In a binary tree these are `min_size` + 1 to 3 `min_size` nodes, or fewer if the tree is
+    smaller. The nodes on the way down come in addition.
 
     Parameters
     ----------
-    shapes : of each tree the number of subtrees of each node, a node before its subtrees: a list,
-        or what a generator gives
-    min_size : nodes [1]
-    work : of each tree the work of each node, in times of a node of its kind [1]; 1 if left out
+    shapes : for each tree the number of subtrees of each node, with a node before its subtrees. The
+        numbers are a list, or the output of a generator
+    min_size : size that controls the partition, a number of nodes
+    work : for each tree the work of each node, as a multiple of the time of a node of this kind; 1
+        by default
 
-    Source: Lucier, SIGMETRICS 1988, the partition of a tree by `min_size`; for more than two
-    subtrees our extension.
+    Source: Lucier, SIGMETRICS 1988, for the partition of a tree by `min_size`; the case of more
+    than two subtrees is our extension.
 
     >>> Trees(((2, 2, 0, 0, 0),), min_size=1).problems()
     (((0,), (((2, 3, -1),),)),)

@@ -41,24 +41,25 @@ class Simulation:
     Parameters
     ----------
     seed : key of all random streams, at least 0; runs with the same seed use common random numbers
-    precision : the run stops when the half-width of the confidence interval of the mean time,
-        relative to the mean, is at most this [1]
-    level : confidence level of the intervals [1]
+    precision : relative precision: the run stops when the half-width of the confidence interval of
+        the mean time is at most this fraction of the mean
+    level : confidence level of the intervals, as a fraction
     least : minimum number of cycles, or of replications of a program
     events : maximum number of events, over all replications
-    cycles : if given, run exactly this number of cycles (or replications), whatever the precision
-    shares : number of parameters, largest first, whose shares are estimated; each costs two more
-        runs
-    replications : independent runs that the simulation is parted into, each with random streams of
-        its own; one long run has the least warm-up, several run side by side, and are better where
-        there are more cores than points. The replications of a program are what `least` and
-        `cycles` count
-    check : of a default answer that is not exact, whether a short simulation looks at it: off, ends
-        (of a sweep the ends, the point nearest to a knee and two at random), all points, again
-        (as ends; what earlier looks have found, which is kept in the user's cache folder, is
-        neither read nor written), or a number of events instead of the usual ones
-    kernel : one of `KERNELS`; auto begins with the plain kernel and takes the compiled one for long
-        runs
+    cycles : exact number of cycles or replications to run; `precision` is then ignored
+    shares : number of parameters, largest first, whose shares are estimated. Each share costs two
+        more runs
+    replications : number of independent runs into which the simulation is divided, each with its
+        own random streams. One long run has the least warm-up. Several runs can use several cores,
+        and are better if there are more cores than points. `least` and `cycles` count the
+        replications of a program, which are different
+    check : whether a short simulation checks a default answer that is not exact. ``off``: no check.
+        ``ends``: in a sweep, check the two ends, the point nearest to a knee, and two random
+        points. ``all``: check all points. ``again``: like ``ends``, but neither read nor write the
+        results of earlier checks in the user's cache folder. A number sets the number of events of
+        a check
+    kernel : one of `KERNELS`; ``auto`` begins with the plain kernel and uses the compiled kernel
+        for long runs
 
     Raises
     ------
@@ -80,8 +81,8 @@ class Simulation:
     check: str | int = CHECK_ENDS
 
     def longer(self, factor: float) -> Simulation:
-        """Return the settings of a run that is longer by a factor, whichever rule ends it;
-        intervals shrink by the square root of the factor.
+        """Return the settings of a run that is longer by a factor. The intervals shrink by the
+        square root of the factor.
 
         >>> Simulation(cycles=1000).longer(4).cycles, Simulation().longer(4).precision
         (4000, 0.01)
