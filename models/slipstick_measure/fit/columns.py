@@ -185,6 +185,22 @@ def heading_and_unit(cell: str) -> tuple[str, str]:
     return (match["name"], match["unit"]) if match else (cell, "")
 
 
+def unit_of_name(heading: str, expected_unit: str) -> str:
+    """Return the unit with which the name of a measured column ends, if it is one of what is
+    measured; else an empty text.
+
+    >>> unit_of_name("tpot_ms", "s"), unit_of_name("tokens_per_s", "1/s"), unit_of_name("tpot_ms", "1/s")
+    ('ms', '1/s', '')
+    """
+    word, _, last = heading.casefold().rpartition("_")
+    unit = f"1/{last}" if word.endswith("_per") else last
+    try:
+        is_expected = bool(word) and scale(unit)[1] == scale(expected_unit)[1]
+    except UnitError:
+        return ""
+    return unit if is_expected else ""
+
+
 def parameter_name(heading: str) -> str:
     """Return the name that a parameter called as a heading would have.
 
@@ -435,6 +451,7 @@ class _TableReader:
                     f"an answer for {self.built.name} has no value {name!r}{hint}"
                 )
             unit = self.uses[heading].unit or self.table.units.get(heading, "")
+            unit = unit or unit_of_name(heading, names[name])
             for row, cell in enumerate(self.table.column(heading)):
                 if is_missing(cell):
                     continue
