@@ -139,7 +139,7 @@ MM1_NUMBER_TAIL = Law(
 
 MM1_RESPONSE_QUANTILE = Law(
     name="mm1-response-quantile",
-    title="Response time that a share of the customers do not exceed",
+    title="Quantile of the response time at a single server",
     gives=Symbol("response", TIME, "time from arrival to departure", "R_p"),
     equation=lambda share=_SHARE, service=SERVICE, arrivals=ARRIVALS: (
         service / (1 - arrivals * service) * log(1 / (1 - share))
@@ -156,7 +156,7 @@ MM1_RESPONSE_QUANTILE = Law(
 
 MM1_WAITING_QUANTILE = Law(
     name="mm1-waiting-quantile",
-    title="Waiting time that a share of the customers do not exceed",
+    title="Quantile of the waiting time at a single server",
     gives=Symbol("wait", TIME, "time from arrival to the start of service", "W_p"),
     equation=lambda share=_SHARE, service=SERVICE, arrivals=ARRIVALS: maximum(
         service / (1 - arrivals * service) * log(arrivals * service / (1 - share)), 0

@@ -47,6 +47,7 @@ def catalogue_lines(
     wanted_kinds = kinds if kind is None else [kind if kind in kinds else kind.rstrip("s")]
     lines = [line for wanted_kind in wanted_kinds for line in _lines_of_kind(wanted_kind, titled)]
     matching_lines = [line for line in lines if mentions(_search_text(line), search)]
+    matching_lines.sort(key=lambda line: not _is_named(line.name, search))
     # Terms are no kind of the catalogue, but a search looks for a subject.
     if kind is None and search:
         matching_lines += _glossary_lines(search)
@@ -79,6 +80,17 @@ def mentions(text: str, search: str) -> bool:
         if plain_search.strip() in plain_text:
             return True
     return False
+
+
+def _is_named(name: str, search: str) -> bool:
+    """Return whether a name is that of a search, or the first word of the name is; such entries
+    come first.
+
+    >>> _is_named("mm1-response-time", "M/M/1"), _is_named("mm1k-blocking", "M/M/1")
+    (True, False)
+    """
+    letters = re.sub(r"[\W_]+", "", search.casefold())
+    return letters in (name.replace("-", ""), name.partition("-")[0])
 
 
 def glossary_entries() -> dict[str, str]:
