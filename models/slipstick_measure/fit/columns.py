@@ -128,10 +128,13 @@ def read_columns(path: Path | str) -> ColumnTable:
     if len(lines) < 2:
         raise Mark(file, 1, 1).error("a table needs a heading and at least one row below it")
     delimiter = delimiter_of(lines[0][1])
-    cells = [
-        tuple(cell.strip() for cell in row)
-        for row in csv.reader((line for _, line in lines), delimiter=delimiter)
-    ]
+    try:
+        cells = [
+            tuple(cell.strip() for cell in row)
+            for row in csv.reader((line for _, line in lines), delimiter=delimiter)
+        ]
+    except csv.Error as error:
+        raise Mark(file, lines[0][0], 1).error(f"this is no table: {error}") from error
     parted = [heading_and_unit(cell) for cell in cells[0]]
     headings = tuple(name for name, _ in parted)
     if double := next((name for name in headings if headings.count(name) > 1), None):

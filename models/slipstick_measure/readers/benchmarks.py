@@ -14,7 +14,6 @@ or --threads=4.
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
@@ -27,6 +26,7 @@ from slipstick_measure.readers.reading import (
     FileFormat,
     JsonNumber,
     Reading,
+    csv_rows,
     parse_json,
 )
 
@@ -143,13 +143,14 @@ def _read_hyperfine_text(reading: Reading) -> Measurements:
     """Read hyperfine's CSV, markdown or printed output, using its mean times."""
     rows = list[dict[str, Any]]()
     if _CSV_HEAD.match(reading.text):
-        for cells in csv.DictReader(reading.text.lstrip("\ufeff").splitlines()):
+        for line, cells in csv_rows(reading, reading.text.lstrip("\ufeff")):
             parameters = {
                 name.removeprefix("parameter_"): value
                 for name, value in cells.items()
                 if name and name.startswith("parameter_")
             }
-            mean = cells.get("mean") or ""
+            mean = JsonNumber(cells.get("mean") or "")
+            mean.line = line
             rows.append({"command": cells["command"], "parameters": parameters, "mean": mean})
         return _read_commands(reading, rows)
     command = ""
@@ -357,7 +358,7 @@ def _read_google_text(reading: Reading) -> Measurements:
     """Read Google Benchmark's CSV or printed output; prefixes of bytes are powers of 1,024."""
     rows = list[dict[str, Any]]()
     if begun := _GOOGLE_CSV.search(reading.text):
-        for cells in csv.DictReader(reading.text[begun.start() :].splitlines()):
+        for _, cells in csv_rows(reading, reading.text[begun.start() :]):
             rows.append({key: value for key, value in cells.items() if key and value})
     _check_one_machine(reading)
     for line, text in enumerate([] if begun else reading.lines, 1):

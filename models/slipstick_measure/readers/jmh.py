@@ -12,7 +12,6 @@ headings. The table has no threads: they are in the lines that begin with #, if 
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import takewhile
@@ -21,7 +20,7 @@ from typing import Any, NamedTuple
 from slipstick_measure.measurements import Measurements
 from slipstick_measure.readers.benchmarks import line_of, place_of
 from slipstick_measure.readers.names import LOADS, PROCESSORS, plain_words
-from slipstick_measure.readers.reading import FileFormat, JsonNumber, Reading, parse_json
+from slipstick_measure.readers.reading import FileFormat, JsonNumber, Reading, csv_rows, parse_json
 
 MODES = ("thrpt", "avgt", "sample", "ss")
 """The modes of JMH, in the order in which one is taken of a benchmark that has several."""
@@ -93,9 +92,7 @@ def _read_text(reading: Reading) -> Measurements:
 
 def _csv_rows(reading: Reading) -> Iterator[_JmhResult]:
     """Yield the results in the CSV of JMH."""
-    table = csv.DictReader(reading.text.removeprefix("\ufeff").splitlines())
-    for cells in table:
-        named = {str(name): value or "" for name, value in cells.items() if name}
+    for line, named in csv_rows(reading, reading.text):
         folded = {name.casefold(): value for name, value in named.items()}
         parameters = {
             match["of_csv"]: value
@@ -104,7 +101,7 @@ def _csv_rows(reading: Reading) -> Iterator[_JmhResult]:
         }
         score, unit = folded.get("score", ""), folded.get("unit", "")
         name, mode, threads = (folded[key] for key in ("benchmark", "mode", "threads"))
-        yield _JmhResult(name, mode, parameters, threads, [score], unit, table.line_num)
+        yield _JmhResult(name, mode, parameters, threads, [score], unit, line)
 
 
 def _table_rows(reading: Reading) -> Iterator[_JmhResult]:
@@ -126,8 +123,14 @@ def _table_rows(reading: Reading) -> Iterator[_JmhResult]:
             threads.setdefault(benchmark, set()).add(count)
         elif _TABLE.fullmatch(text):
             heading = text.split()
-        elif heading and _is_row(cells := _cells(text), heading):
+        elif heading and _is_row(text.split(), heading):
+            cells = _cells(text)
+            if not cells:
+                reading.odd(line, "", "the row is cut before its unit, and is left out")
+                continue
             yield _table_row(reading, line, heading, cells, threads)
+        elif heading and text.strip() and line == len(reading.lines):
+            reading.odd(line, "", "the last line is no whole row, and is left out")
 
 
 def _cells(text: str) -> list[str]:

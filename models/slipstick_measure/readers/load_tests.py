@@ -507,6 +507,12 @@ def _read_k6_json(reading: Reading) -> LoadRow:
     }
     users = values("vus_max").get("max", values("vus_max").get("value"))
     present = values("vus")
+    # At a rate of iterations k6 makes users ready that may never run.
+    users = present.get("max") or users
+    failed = values("http_req_failed")
+    if share := float(failed.get("rate", failed.get("value")) or 0.0):
+        why = f"{100 * share:.3g} % of the requests failed, and are counted in the throughput"
+        reading.odd(1, "http_req_failed", f"{why} and the times")
     ramp = users is not None and _ramps(float(present.get("min", users)), float(users))
     return LoadRow(
         1,
@@ -805,32 +811,48 @@ def _first_line(reading: Reading) -> str:
 def _is_locust(reading: Reading) -> bool:
     return bool(
         re.match(r'"?Type"?,"?Name"?,"?(?:Request Count|# requests)"?,', _first_line(reading))
-    ) or (reading.text.startswith("Label,# Samples,Average,"))
+    ) or bool(_AGGREGATE.match(reading.text))
+
+
+_AGGREGATE = re.compile("\ufeff?(?:Label,# Samples,Average,|sampler_label,aggregate_report_count,)")
+"""What begins a table of JMeter's aggregate report, with its headings or with their names."""
 
 
 def _read_totals(reading: Reading) -> LoadRow:
-    """Read the last row, which covers all requests, of Locust's or JMeter's table."""
+    """Read the row that covers all requests of Locust's or JMeter's table; a lone row does.
+
+    Raises
+    ------
+    SpecError : several rows and none of all requests
+    """
     grid = grid_of(reading)
-    line, cells = next(
-        (
-            (line, cells)
-            for line, cells in grid.rows
-            if "Aggregated" in cells or cells[0] == "TOTAL"
-        ),
-        grid.rows[-1],
-    )
+    rows = [
+        (line, cells)
+        for line, cells in grid.rows
+        if len(grid.rows) == 1 or "Aggregated" in cells or cells[0] == "TOTAL" or "Total" in cells
+    ]
+    if not rows:
+        why = (
+            "there is no row of all requests (TOTAL, Aggregated), and percentiles of several cannot"
+        )
+        reading.refuse(
+            grid.line, "", f"{why} be put together; keep one row, or export that row, too"
+        )
+    line, cells = rows[0]
     row = dict(zip(grid.heading, cells, strict=False))
-    failed = row.get("Failure Count") or row.get("# failures") or row.get("Error %") or "0"
+    failures = ("Failure Count", "# failures", "Error %", "aggregate_report_error%")
+    failed = next((row[name] for name in failures if row.get(name)), "0")
     if re.search("[1-9]", failed):
         why = f"requests failed ({failed}), and are counted in the throughput and the times"
         reading.odd(line, "", why)
-    rate = row.get("Requests/s") or row.get("Throughput", "")
-    means = ("Average Response Time", "Average response time", "Average")
+    rates = ("Requests/s", "Throughput", "aggregate_report_rate")
+    rate = next((row[name] for name in rates if row.get(name)), "")
+    means = ("Average Response Time", "Average response time", "Average", "average")
     mean = next((row[name] for name in means if row.get(name)), "")
     quantiles = {
         float(match[1]) / 100: float(cell) / 1e3
         for name, cell in row.items()
-        if (match := re.fullmatch(r"([0-9.]+)%(?: Line)?", name))
+        if (match := re.fullmatch(r"(?:aggregate_report_)?([0-9.]+)%(?:[ _][Ll]ine)?", name))
         and re.fullmatch(r"[0-9.]+", cell)
         and 0 < float(match[1]) < 100
     }

@@ -5,10 +5,11 @@ JSON is parsed with every number as text with its line, so that a problem names 
 
 from __future__ import annotations
 
+import csv
 import json
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -354,6 +355,26 @@ def split_unit(cell: str) -> tuple[str, str | None]:
     return (match["name"] if match else cell).strip().casefold(), (
         match["unit"].strip() if match else None
     )
+
+
+def csv_rows(reading: Reading, text: str) -> Iterator[tuple[int, dict[str, str]]]:
+    """Yield the rows of a table with commas by the names in its first line, each with its line
+    within the text; a row of another length is a problem, for it is cut or shifted.
+    """
+    rows = csv.reader(text.removeprefix("\ufeff").splitlines())
+    heading = list[str]()
+    try:
+        for cells in rows:
+            if not heading:
+                heading = cells
+            elif cells and len(cells) != len(heading):
+                why = f"{len(cells)} values, where the header promises {len(heading)}"
+                reading.wrong(rows.line_num, "", why)
+            elif cells:
+                yield rows.line_num, dict(zip(heading, cells, strict=True))
+    except csv.Error as error:
+        why = f"this is not a line of a table: {error}; check the quotes"
+        reading.refuse(max(rows.line_num, 1), "", why)
 
 
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|(-?[0-9][-+0-9.eE]*|NaN|-?Infinity)', re.DOTALL)

@@ -67,7 +67,10 @@ def read_gpu_list(path: Path | str, lines: Iterator[tuple[int, str]]) -> ReadTra
     if not heading:
         columns.refuse("there is no heading of a list of operations: Start (ns),Duration (ns),...")
     columns.scale = _SECONDS[unit]
-    names = next(csv.reader([heading]))
+    try:
+        names = next(csv.reader([heading]))
+    except csv.Error as error:
+        columns.refuse(f"this is not a line of a table: {error}; check the quotes")
     headings = {re.sub(r" ?\(.*", "", name): index for index, name in enumerate(names)}
     place = {
         key: next(headings[word] for word in words if word in headings)

@@ -176,7 +176,9 @@ class _TextReader:
             "P": lambda: self._section({"p": self._processor, "d": self._delay}),
             "U": lambda: self._section({"g": self._share}),
             "T": lambda: self._section({"t": self._task, "I": self._fan, "O": self._fan}),
-            "E": lambda: self._section(dict.fromkeys("aAcfFHMpRPsUVWXyzZ", self._entry)),
+            "E": lambda: self._section(
+                {**dict.fromkeys("aAcfFHMpRPsUVWXyzZ", self._entry), "i": self._fan, "o": self._fan}
+            ),
             "A": self._activities,
             "R": self._skipped,
             "C": self._convergence,
@@ -308,18 +310,26 @@ class _TextReader:
             task.think = self.amount("a think time")
 
     def _fan(self, letter: str) -> None:
+        """Read a fan; in files of before 1996 it stands among entries, and names two of them."""
         tasks = [self.name("a task") for _ in range(2)]
         count = self.whole("a number of copies")
+        if letter.islower():
+            self.take("-1", "end")
         self._fans.append((letter, tasks, count))
 
     def _set_fans(self) -> None:
         """Set the numbers of replicas that tasks call, after all tasks were read."""
+        owners = {name: task.name for task in self.network.tasks.values() for name in task.entries}
         for letter, tasks, count in self._fans:
+            known = self.network.tasks if letter.isupper() else owners
+            what = "task" if letter.isupper() else "entry"
             for task in tasks:
-                if task.text not in self.network.tasks:
-                    self.reading.refuse(task.line, letter, f"there is no task {short(task.text)}")
+                if task.text not in known:
+                    self.reading.refuse(task.line, letter, f"there is no {what} {short(task.text)}")
             source, target = (task.text for task in tasks)
-            if letter == "I":
+            if letter.islower():
+                source, target = owners[source], owners[target]
+            if letter.upper() == "I":
                 self.network.tasks[target].fan_in[source] = count
             else:
                 self.network.tasks[source].fan_out[target] = count
