@@ -243,6 +243,12 @@ class MemoryPort:
     def _modules(self) -> int:
         return int(structural_number(self.machine.memory.modules, "the number of memory modules"))
 
+    def far(self, ring: Ring) -> Expr:
+        """Return the share of the accesses to another ring: any of the others replies, each as
+        likely, and those of the own ring are near.
+        """
+        return maximum(1 - (ring.members - 1) / maximum(self.others, 1), 0)
+
     def _round(self, label: _AccessSteps, ring: Ring) -> Activity:
         """Go around the ring, or around the ring of rings if a processor of another ring
         replies.
@@ -250,8 +256,7 @@ class MemoryPort:
         near = label.at(RING, ring.rotation, "ring")
         if ring.upper is None:
             return near
-        # Any of the others replies, each as likely; those of the own ring are near.
-        far = maximum(1 - (ring.members - 1) / maximum(self.others, 1), 0)
+        far = self.far(ring)
         return choose((1 - far, near), (far, label.at(UPPER, ring.upper, "upper")))
 
 
@@ -336,7 +341,9 @@ def lock_kind(machine: SharedMemory, name: str, other_processors: Expr) -> Machi
     processors that use it.
 
     Where the machine tells the time of an access to a word that the processor itself accessed last,
-    its latency is that of such accesses. A lock that is handed over in order was another's before;
+    its latency is that of such accesses. On a ring of rings, the latency is that of accesses on the
+    own ring; the last that had the lock is any of the others, each as likely, and as many of the
+    accesses go to another ring. A lock that is handed over in order was another's before;
     a word that all test was last accessed by any of the processors, each as likely.
 
     Raises
@@ -348,6 +355,10 @@ def lock_kind(machine: SharedMemory, name: str, other_processors: Expr) -> Machi
             f"{machine.name} has no lock {name!r}{did_you_mean(name, list(machine.locks))}"
         )
     kind = machine.locks[name]
+    ring = machine.interconnect
+    if isinstance(ring, Ring) and (upper := ring.upper) is not None:
+        far = MemoryPort(machine, other_processors).far(ring)
+        kind = kind._replace(latency=kind.latency * (1 + far * (upper / ring.rotation - 1)))
     if kind.own is None:
         return kind
     unordered = kind.kind in ("tas", "ttas")

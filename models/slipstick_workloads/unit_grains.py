@@ -214,6 +214,8 @@ class GrainSteps:
     contended : the stages of switches before the modules contend
     nodes : on how many nodes, from 0 on, processors wait for flags; on all of the machine by
         default
+    linked : an acquisition of a lock with flags asks the processor that asked before, wherever that
+        is, in place of a counter on one node
     """
 
     machine: SharedMemory
@@ -222,6 +224,7 @@ class GrainSteps:
     retried: bool = False
     contended: bool = False
     nodes: Expr | None = None
+    linked: bool = False
 
     @property
     def port(self) -> MemoryPort:
@@ -377,7 +380,8 @@ class GrainSteps:
         set the next one's.
 
         The next holder's flag is in the module of any processor that may wait, each as likely; a
-        flag that is set is seen at once.
+        flag that is set is seen at once. So is, where the lock is a list that the processors link,
+        the processor that asked last.
         """
         modules = int(
             structural_number(self.machine.memory.modules, "the number of memory modules")
@@ -387,10 +391,11 @@ class GrainSteps:
                 modules,
                 int(structural_number(self.nodes, "the processors that use a lock with flags")),
             )
-        counter = self.port.lock_access(f"{prefix}lock.counter", kind.access, (1.0,))
-        next_flag = self.port.lock_access(
-            f"{prefix}lock.flag", kind.access, (1 / modules,) * modules
+        anywhere = (1 / modules,) * modules
+        counter = self.port.lock_access(
+            f"{prefix}lock.counter", kind.access, anywhere if self.linked else (1.0,)
         )
+        next_flag = self.port.lock_access(f"{prefix}lock.flag", kind.access, anywhere)
         own = [
             delay(
                 kind.access, name=f"{prefix}lock.own.{call}", component="lock", technology="memory"
@@ -642,7 +647,9 @@ def _phases(
             )
     for number, (times, count) in enumerate(zip(repeat, processors, strict=True)):
         grain = _grain(inputs, number, {name: values[number] for name, values in lists.items()})
-        work = GrainSteps(machine, count - 1, None, *_contention(inputs), nodes=count)
+        linked = word(inputs, "order") == "list"
+        contention = _contention(inputs)
+        work = GrainSteps(machine, count - 1, None, *contention, nodes=count, linked=linked)
         cycle = work.cycle(grain, grain, single=False)
         if cycle == then():
             raise ModelError(
@@ -730,6 +737,14 @@ PHASES = Program(
             "the machine's lock of critical sections; none if there are none",
             NONE,
             named="locks",
+        ),
+        Input(
+            "order",
+            COUNT,
+            "how a lock with flags knows who is next: a counter on its node, or a list, in which"
+            " each asks the one before it",
+            "counter",
+            options=("counter", "list"),
         ),
         CRITICAL_WRITES,
         SCV,

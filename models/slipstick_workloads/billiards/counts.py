@@ -101,7 +101,9 @@ class CollisionCounts:
 
 
 @lru_cache(maxsize=256)
-def observe(balls: int, collisions: int, seed: int, width: float = 0.1) -> CollisionCounts:
+def observe(
+    balls: int, collisions: int, seed: int, width: float = 0.1, *, direct: bool = False
+) -> CollisionCounts:
     """Run the sequential program and count; results are cached by arguments.
 
     Parameters
@@ -110,13 +112,16 @@ def observe(balls: int, collisions: int, seed: int, width: float = 0.1) -> Colli
     collisions : to execute at least, all runs together; the more, the closer the means [1]
     seed : of the places and speeds
     width : of a time bin of the queue [balls' mean distance / greatest speed]
+    direct : a bin is found from its time, so that a search passes collisions of one bin only
 
     >>> observe(balls=100, collisions=1000, seed=1).parallelism(1)
     1.0
     """
     collisions_of_run = min(LAPS * balls, collisions)
     runs = [
-        _observed(BilliardSimulation(uniform(balls, seed, n), width), collisions_of_run)
+        _observed(
+            BilliardSimulation(uniform(balls, seed, n), width, direct=direct), collisions_of_run
+        )
         for n in range(-(-collisions // collisions_of_run))
     ]
     per_run = 1 / len(runs)

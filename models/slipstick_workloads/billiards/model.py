@@ -25,7 +25,12 @@ accesses beyond it take longer is booked to `local`: the accesses are taken to b
 of which the inner level holds as many as fit.
 
 With `bins: best`, the width of the bins is, for each number of balls, the one of `WIDTHS` with
-which a collision of the main loop passes the fewest bins and collisions.
+which a collision of the main loop passes the fewest bins and collisions. With `bins: direct`, a bin
+is found from its time, so that only collisions of the bin are passed, and bins are narrower the more
+balls there are, so that a bin holds as many: the search does not lengthen with the balls.
+
+The local cache holds as many of the balls as fit: with `touches`, accesses to the others fetch them
+again, over the interconnect (`replaced`), beside the computing.
 
 Approximations: two processors that need one bin at the same time do not wait for each other. With
 `locks`, all that take locks in a step are taken to request them at the same instant, each a lock at
@@ -102,7 +107,8 @@ def parallel(machine: SharedMemory, inputs: InputValues) -> Model:
     of their number between two of these, and beyond them. The number of steps is then not a whole
     number, which the method simulation refuses.
     """
-    return _model(machine, inputs, _shortest if word(inputs, "bins") == "best" else observe)
+    searches: Mapping[str, _Counting] = {"width": observe, "best": _shortest, "direct": _direct}
+    return _model(machine, inputs, searches[word(inputs, "bins")])
 
 
 def sample(machine: SharedMemory, inputs: InputValues) -> Model:
@@ -117,6 +123,11 @@ def _shortest(balls: int, collisions: int, seed: int, width: float) -> Collision
     """Count with bins of the width that makes the search of a collision shortest."""
     runs = (observe(balls, collisions, seed, tried) for tried in WIDTHS)
     return min(runs, key=lambda run: run.searched)
+
+
+def _direct(balls: int, collisions: int, seed: int, width: float) -> CollisionCounts:
+    """Count with bins that are found from their time, the width for `SIZES[0]` balls."""
+    return observe(balls, collisions, seed, width * SIZES[0] / balls, direct=True)
 
 
 def _model(machine: SharedMemory, inputs: InputValues, counted: _Counting) -> Model:
@@ -195,15 +206,15 @@ class _Steps:
         steps = {part_name: units * self.machine.step for part_name, units in units_by_part.items()}
         computing = then()
         if self.cache is not None:
-            times = self._touched(
-                self._units("touches") * (fetched * self._units("misses") + passed)
-            )
+            accesses = self._units("touches") * (fetched * self._units("misses") + passed)
+            times = self._touched(accesses)
             steps["add"] = maximum(steps["add"] - total(times.values(), TIME), zero(TIME))
             computing = then(
                 *(
                     delay(touching, name=f"{name}.{part}", component=part, technology="memory")
                     for part, touching in times.items()
-                )
+                ),
+                self._fetch(f"{name}.replaced", accesses * self._beyond(self.cache.size), "local"),
             )
         computing = then(
             computing,
@@ -229,12 +240,16 @@ class _Steps:
         assert self.cache is not None
         if not self.cache.inner:
             return {"access": accesses * self.cache.hit}
-        own = self.run.balls / self.processors * BALL
         hits = [*(level.hit for level in self.cache.inner), self.cache.hit]
         further: Expr = zero(TIME)
         for level, (hit, outer_hit) in zip(self.cache.inner, pairwise(hits), strict=True):
-            further += maximum(1 - level.size / own, 0) * (outer_hit - hit)
+            further += self._beyond(level.size) * (outer_hit - hit)
         return {"access": accesses * hits[0], "local": accesses * further}
+
+    def _beyond(self, size: Expr) -> Expr:
+        """Return the share of a processor's own balls that a cache of a size does not hold."""
+        own = self.run.balls / self.processors * BALL
+        return maximum(1 - size / own, 0)
 
     def _fetch(self, name: str, accesses: Expr, component: str) -> Activity:
         modules = int(number({"modules": self.machine.memory.modules}, "modules"))
@@ -366,9 +381,10 @@ PARALLEL = Program(
         Input(
             "bins",
             COUNT,
-            "as wide as width says, or as is best for the number of balls",
+            "as wide as width says, as is best for the number of balls, or found directly from the"
+            " time, as wide as width says for a hundred balls and the narrower the more there are",
             "width",
-            options=("width", "best"),
+            options=("width", "best", "direct"),
         ),
         Input("removing", COUNT, "units of computing to remove a collision from the queue", 1.0),
         Input("meeting", COUNT, "units of computing of one time-to-collision", 1.0),

@@ -159,10 +159,12 @@ class CollisionQueue:
     Parameters
     ----------
     width : of a bin [balls' mean distance / greatest speed]
+    direct : a bin is found from its time, so that no bin is passed
     """
 
-    def __init__(self, width: float) -> None:
+    def __init__(self, width: float, *, direct: bool = False) -> None:
         self.width = width
+        self.direct = direct
         self._bins: dict[int, list[Collision]] = {}
         self._order: list[int] = []
         self._valid: dict[int, Collision] = {}
@@ -184,7 +186,7 @@ class CollisionQueue:
         place = bisect_left(items, collision)
         items.insert(place, collision)
         self._valid[collision.pair] = collision
-        self.searched += passed + place
+        self.searched += place if self.direct else passed + place
         self.added += 1
 
     def remove(self, pair: int) -> None:
@@ -211,15 +213,16 @@ class BilliardSimulation:
     ----------
     start : places and velocities
     width : of a time bin of the queue [balls' mean distance / greatest speed]
+    direct : a bin is found from its time
 
     >>> run = BilliardSimulation(InitialState((1.0, 2.0), (1.0, -1.0), length=3.0))
     >>> [run.step().time for _ in range(3)]
     [0.5, 2.0, 2.0]
     """
 
-    def __init__(self, start: InitialState, width: float = 0.1) -> None:
+    def __init__(self, start: InitialState, width: float = 0.1, *, direct: bool = False) -> None:
         self.table = BilliardTable(start)
-        self.queue = CollisionQueue(width)
+        self.queue = CollisionQueue(width, direct=direct)
         self.done = 0
         self.time = 0.0
         for pair in self.table.pairs:

@@ -10,6 +10,12 @@ Each time step of the solver is three passes over the tree of that step:
 - pass 2b, clean-up over all nodes, is one task: a processor works, and all others wait in the
   monitor.
 
+All processors share the machine's bus. With `bus`, the part of its work for which a lone processor
+uses it, N processors at work wait for each other there, and work takes longer by the law of one
+server with N sources (`slipstick_laws.finite_population`). Approximation: all N are taken to work
+all the time, though some wait for tasks; so the rise is at most this. Pass 2b has one processor at
+work.
+
 Waits are booked by how they end, for each pass: ``entry:pass-1`` (critical region), ``task:pass-1``
 and ``barrier:pass-1`` (lack of parallelism). The locks of single nodes, which a processor holds for
 a few instructions, are left out.
@@ -28,6 +34,7 @@ from slipstick.model.machine import SharedMemory
 from slipstick.model.system import Model, TaskPool, phased_model
 from slipstick.model.tasks import Trees
 from slipstick.program.program import Input, InputValues, Program, number, value_of, word
+from slipstick_laws.finite_population import MACHINE_REPAIRMAN_RESPONSE
 from slipstick_workloads.euler.solver import run, shape, update_work
 
 NAME = "euler/adaptive"
@@ -55,6 +62,25 @@ def sample(machine: SharedMemory, inputs: InputValues) -> Model:
     return _passes(inputs, ((2, 0, 0),), ((1, 1, 1),))
 
 
+def lengthened(bus: float, processors: float) -> float:
+    """Return by which factor work takes longer on processors that share a bus [1].
+
+    Parameters
+    ----------
+    bus : part of its work for which one processor alone uses the bus [1]
+    processors : at work [1]
+
+    >>> lengthened(0.02, 1), round(lengthened(0.5, 2), 3)
+    (1.0, 1.25)
+    """
+    if not bus:
+        return 1.0
+    if bus == 1:
+        return processors
+    at_bus = MACHINE_REPAIRMAN_RESPONSE(sources=processors, think=1 - bus, service=bus)
+    return float(1 - bus + at_bus)
+
+
 def _passes(
     inputs: InputValues, shapes: tuple[tuple[int, ...], ...], updates: tuple[tuple[int, ...], ...]
 ) -> Model:
@@ -71,14 +97,12 @@ def _passes(
     def tasks(source: Trees, leaf: Expr, interior: Expr) -> TaskPool:
         return TaskPool(source, leaf, interior, inside, order, queues)
 
+    longer = lengthened(number(inputs, "bus"), processors)
+    leaf_time, interior_time = (longer * value_of(inputs, name) for name in ("leaf", "interior"))
     less = value_of(inputs, "update")
     pools = {
-        "pass-1": tasks(small_tasks, value_of(inputs, "leaf"), value_of(inputs, "interior")),
-        "pass-2a": tasks(
-            updated,
-            less * value_of(inputs, "leaf"),
-            less * value_of(inputs, "interior"),
-        ),
+        "pass-1": tasks(small_tasks, leaf_time, interior_time),
+        "pass-2a": tasks(updated, less * leaf_time, less * interior_time),
         "pass-2b": tasks(whole_tasks, value_of(inputs, "serial"), value_of(inputs, "serial")),
     }
     passes = {"all": [*pools], "1": ["pass-1"], "2": ["pass-2a", "pass-2b"]}[word(inputs, "passes")]
@@ -131,6 +155,13 @@ ADAPTIVE = Program(
             0.25,
         ),
         Input("serial", TIME, "work at a node in pass 2b", 26e-6),
+        Input(
+            "bus",
+            COUNT,
+            "part of its work for which a processor alone uses the bus",
+            0.0,
+            most=1.0,
+        ),
         Input("inside", TIME, "time in the monitor to take or to add a task", 150e-6),
         Input(
             "queues",

@@ -13,6 +13,9 @@ node before the own, and `accesses[local]`. Remote accesses contend for memory m
 for a block for the scheduler; an access to the own node takes the module's time and is never
 delayed, which is an approximation.
 
+A monitor that records each access, as that of the paper does, adds `recording` to it, after the
+access; the words of one block are recorded together.
+
 The paper prints the sizes (1400 variables, 14 blocks) and from which node a processor reads. The
 equations are ours, and they give the number of iterations; so are the work, and how many words the
 data of a block has. The paper leaves open whether a processor reads all earlier variables or those
@@ -173,6 +176,7 @@ class _Schedule:
                 f" {self.count} blocks"
             )
         self.dynamic = word(inputs, "scheduling") == "dynamic"
+        self.recorded = number(inputs, "recording") > 0
         self.port = MemoryPort(machine, Number(self.count - 1.0))
         orders = [list(range(self.count))]
         self.repeat = 1
@@ -232,13 +236,19 @@ class _Schedule:
 
     def _access(self, accesses: WordAccesses, name: str = "access") -> Activity:
         words = Number(float(accesses.words))
+        record = words * value_of(self.inputs, "recording")
+        recording = delay(
+            record, name=f"record.{accesses.words}", component="monitor", technology="software"
+        )
         if accesses.kind == "local":
             seconds = words * self.machine.memory.access
-            return delay(
+            access: Activity = delay(
                 seconds, name=f"local.{accesses.words}", component="memory", technology="memory"
             )
-        ratios = [float(module == accesses.module) for module in range(self.modules)]
-        return repeat(words, self.port.access(name, ratios))
+        else:
+            ratios = [float(module == accesses.module) for module in range(self.modules)]
+            access = repeat(words, self.port.access(name, ratios))
+        return access >> recording if self.recorded else access
 
     def counted(self) -> dict[str, float]:
         """Count the accesses of the whole run, those to the scheduler's word on node 0 among
@@ -311,6 +321,13 @@ BLOCKS = Program(
             TIME,
             "time of the scheduler to hand out a block, beside the access to its word",
             20e-6,
+        ),
+        Input(
+            "recording",
+            TIME,
+            "time of the code that records an access to a word, of the block that is accessed or"
+            " of the scheduler",
+            0.0,
         ),
         Input(
             "iterations",

@@ -112,6 +112,45 @@ def test_accesses_to_the_own_cache_are_a_part_of_computing_and_each_ball_is_fetc
         PROGRAMS["billiards/parallel"].on(shared_machine("bbn-tc2000"), touches=1)
 
 
+def test_a_lock_that_a_processor_of_another_ring_had_last_takes_longer() -> None:
+    """Of 79 others 48 are on other rings of 32; an access there takes 28.5 us for 7.5."""
+    counts = observe(1000, 20_000, seed=1)
+    calls = (200 * (counts.added + counts.removed) + counts.queued) / 80
+    far = 1 - 31 / 79
+    assert answer(processors=80).account["lock"] == pytest.approx(
+        calls * 15 * (1 + far * (28.5 / 7.5 - 1)) * US
+    )
+    near = (200 * (counts.added + counts.removed) + counts.queued) / 32
+    assert answer(processors=32).account["lock"] == pytest.approx(near * 15 * US)
+
+
+def test_balls_beyond_the_local_cache_are_fetched_again() -> None:
+    """32 MB hold 33,333 balls of 960 B: of 40,000 a sixth is fetched again at each access."""
+    given = {"touches": 1, "parallelism": "expected", "steps": 2000}
+    fits, beyond = (answer(balls=balls, **given) for balls in (30_000, 40_000))
+    again = "collision.replaced.ring"
+    assert fits.steps.get(again, 0.0) == 0
+    accesses = sum(beyond.steps[f"{part}.access"] for part in ("setup", "collision")) / 0.1
+    fetched = sum(beyond.steps[f"{part}.replaced.ring"] for part in ("setup", "collision")) / 7.5
+    assert fetched / accesses == pytest.approx(1 / 6)
+
+
+def test_a_search_that_finds_its_bin_from_the_time_does_not_lengthen_with_the_balls() -> None:
+    few, many = (
+        answer(balls=balls, bins="direct", processors=32, steps=1000) for balls in (1250, 10_000)
+    )
+    work = [found.steps["collision.add"] for found in (few, many)]
+    assert work[1] == pytest.approx(work[0], rel=0.15)
+    longer = [
+        answer(balls=balls, bins="best", processors=32, steps=1000).steps["collision.add"]
+        for balls in (1250, 10_000)
+    ]
+    assert longer[1] > 2 * longer[0]
+    passed = observe(1250, 4000, seed=1, width=0.008, direct=True)
+    assert passed.searched < observe(1250, 4000, seed=1, width=0.008).searched
+    assert passed.parallelism(32) == observe(1250, 4000, seed=1).parallelism(32)
+
+
 def test_one_lock_for_all_is_waited_for_by_half_of_those_that_execute() -> None:
     counts = observe(1000, 20_000, seed=1)
     alone, one_lock = (answer(processors=2, locks=each).account["lock"] for each in (0, 1))

@@ -11,7 +11,7 @@ import pytest
 
 from slipstick import Simulation, solve
 from slipstick.answer import Answer
-from slipstick_workloads.euler.model import ADAPTIVE, TOLERANCE
+from slipstick_workloads.euler.model import ADAPTIVE, TOLERANCE, lengthened
 from slipstick_workloads.euler.solver import nodes, primitive, run, shape, update_work
 from tests.specs import shared_machine
 
@@ -148,3 +148,32 @@ def test_the_bands_add_to_the_processors(processors: int) -> None:
 def test_the_processors_lost_in_the_whole_run_are_near_those_of_the_paper() -> None:
     """4.99 of 16 are lost; nothing here is fitted to that."""
     assert 4.2 < 16 - speedup(steps=16) < 5.8
+
+
+def test_processors_that_share_a_bus_work_longer_and_the_estimate_rises() -> None:
+    """Two processors that use the bus half of their time are both there for a quarter of it:
+    exactly, machine repairman of two with equal times: 1 / 0.8 - 0.5 each.
+    """
+    assert lengthened(0.5, 2) == pytest.approx(0.5 + (2 / 0.8 - 1) / 2)
+    assert [lengthened(0.0, 16), lengthened(1.0, 16), lengthened(0.3, 1)] == [1.0, 16.0, 1.0]
+    given: dict[str, float | str] = {"steps": 3, "passes": "1"}
+    alone, among = (
+        {
+            count: count * answer(processors=count, bus=bus, **given).account["busy"]
+            for count in (1, 4, 16)
+        }
+        for bus in (0.0, 0.04)
+    )
+    assert [alone[4], alone[16]] == pytest.approx([alone[1]] * 2)
+    assert among[1] == pytest.approx(alone[1])
+    for count in (4, 16):
+        assert among[count] / alone[count] == pytest.approx(lengthened(0.04, count))
+
+
+def test_one_processor_at_work_does_not_wait_for_the_bus() -> None:
+    given: dict[str, float | str] = {"steps": 3, "passes": "2", "inside": 0.0}
+    serial = [
+        lost("barrier:pass-2b", bus=bus, **given) * (answer(bus=bus, **given)["time"] or 0.0)
+        for bus in (0.0, 0.5)
+    ]
+    assert serial[0] == pytest.approx(serial[1])

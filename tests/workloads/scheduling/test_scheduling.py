@@ -141,3 +141,13 @@ def test_shares_end_with_the_longest() -> None:
         ModelError, match="no word repeats in a sequence of 100 letters; give more letters"
     ):
         MATCHING.on(TC2000, letters=100, repeated=0.0)
+
+
+def test_a_monitor_adds_its_time_to_each_access_of_a_processor() -> None:
+    """In each of three iterations a block reads its data and variables, the variables of those
+    before it, and writes its own: 14 words and four for each block before it.
+    """
+    plain, recorded = (answer(recording=time) for time in (0.0, 1e-3))
+    words = [6 + 4 + 4 * block + 4 for block in range(5)]
+    assert recorded.account["monitor"] == pytest.approx(3e-3 * sum(words) / 5)
+    assert recorded["time"] == pytest.approx((plain["time"] or 0) + 3e-3 * max(words), rel=0.02)

@@ -76,6 +76,28 @@ def test_flags_lie_on_the_nodes_of_processors_that_take_part() -> None:
     assert matrix(trace).sum() == 80  # each acquisition accesses the counter, each release a flag
 
 
+def test_a_list_of_processors_has_as_many_accesses_as_a_counter_and_no_hot_spot() -> None:
+    """Each acquisition asks the processor before it, anywhere; a counter lies on node 0."""
+    given = {"repeat": (50.0,), "processors": (4.0,), "critical": (1.0,)}
+    lists: dict[str, Any] = {name: tuple(map(Number, each)) for name, each in given.items()}
+    counter, linked = (
+        matrix(
+            trace_of(
+                timeline(
+                    PROGRAMS["grain/phases"].on(
+                        shared_machine("bbn-gp1000"), lock="distributed", order=order, **lists
+                    )
+                ),
+                "run",
+            )
+        ).sum(axis=0)
+        for order in ("counter", "list")
+    )
+    assert counter.sum() == linked.sum() == 400
+    assert counter[0] == pytest.approx(200 + 50, abs=25)
+    assert linked == pytest.approx([100.0] * 4, abs=35)
+
+
 def started(apart: float, **given: tuple[float, ...]) -> Model:
     lists: dict[str, Any] = {name: tuple(map(Number, each)) for name, each in given.items()}
     return PROGRAMS["grain/phases"].on(
