@@ -162,6 +162,11 @@ class TraceSpec(QuestionSpec):
     machine: Note | None = Field(
         None, description="machine whose network the accesses go through, for contention"
     )
+    nodes: bool = Field(
+        False,
+        description="the module of a number belongs to the processor of that number, so that"
+        " accesses to others are remote",
+    )
     useful: list[Note] = Field([], description="activities that are useful work; found by default")
     only: Note | None = Field(
         None, description="part of the names of the processors to take; all by default"

@@ -520,7 +520,7 @@ def lines_of(sweep: Sweep, spec: LinesSpec, words: Words = NO_WORDS) -> list[Lin
     x = _places(sweep, spec.x)
     lines = []
     groups = _groups(sweep, spec, words)
-    short = _short(spec.y)
+    short = {**_short(spec.y), **spec.called}
     for name in spec.y:
         columns = np.array([sweep.column(name), *sweep.ends(name)])
         columns = _against(sweep, columns, spec.against) if spec.against else columns
@@ -759,7 +759,11 @@ def _panel(
     for limit in limits.values():
         axes.axhline(limit / factor, color=LIMIT_COLOUR, linewidth=1.0, linestyle=(0, (6, 3)))
     kind = _KINDS.get(split_name(names[0])[0], "value") if names else ""
-    subject = kind if len(names) > 2 else ", ".join(_named_value(name, words) for name in names)
+    subject = (
+        kind
+        if len(names) > 2
+        else ", ".join(spec.called.get(name) or _named_value(name, words) for name in names)
+    )
     title = f"{subject} / first of its line" if spec.relative else subject
     title = (
         f"{subject} at first {short_path(spec.against, 30)} / {subject}" if spec.against else title

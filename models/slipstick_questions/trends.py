@@ -325,7 +325,7 @@ def _check_base_year(trend: Trend, year: float, place: Place, study: StudyContex
             span = f"{periods[0].start:g} to {periods[-1].end:g}"
             why = (
                 f"trend {trend.name} knows rates of {name} for {span} only, so nothing can start in"
-                f" {year:g}"
+                f" {year:g}: start within these years, or extend the trend by a rate of your own"
             )
             raise study.refusal(place, why)
 

@@ -12,7 +12,7 @@ import pytest
 
 from slipstick.cli.main import main
 from slipstick_measure.calibration import host
-from slipstick_measure.calibration.grain import counts_of
+from slipstick_measure.calibration.grain import _point, counts_of
 from slipstick_measure.calibration.timing import Timing
 from slipstick_measure.results import GRAIN_FIGURES
 from tests.calibration import FakeCalibration, use_made_times
@@ -129,3 +129,30 @@ def test_a_file_that_is_no_workload_is_named(
     table.write_text("p,time [s]\n1,2\n")
     assert main(["calibrate", "--grain", str(table)]) == 2
     assert "is no workload: write one in a file that ends in .yaml" in capsys.readouterr().err
+
+
+def test_an_input_of_the_model_alone_is_refused_by_name(
+    grain_file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    grain_file.write_text(GRAIN.replace("accesses: 2", "stride: 16, accesses: 2"))
+    assert main(["calibrate", "--grain", str(grain_file)]) == 2
+    assert capsys.readouterr().err == (
+        f"error: {grain_file}:4:43: inputs.stride: stride is an input of the model of a grain; a"
+        " grain that runs here accesses at random and has no stride: leave it out\n"
+    )
+
+
+def test_a_value_lies_within_its_interval() -> None:
+    """Of 1 to 5 us alone and 2 to 10 us among others: quartiles 2 / 4, ends 1 / 8 and 4 / 2."""
+    alone, among = (
+        Timing(
+            "grain",
+            {"competitors": count, "accesses": 3},
+            seconds=[1e-6 * (count + 1) * k for k in range(1, 6)],
+        )
+        for count in (0, 1)
+    )
+    point = _point(GRAIN_FIGURES[0], 1.0, "read", among, alone)
+    assert (point.low, point.value, point.high) == pytest.approx((1 / 8, 2 / 4, 4 / 2))
+    rate = _point(GRAIN_FIGURES[2], 1.0, "read", among, alone)
+    assert (rate.low, rate.value, rate.high) == pytest.approx((6 / 8e-6, 6 / 4e-6, 6 / 2e-6))

@@ -314,3 +314,14 @@ def test_a_site_of_the_user_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         finally:
             os.dup2(before, 1)
     assert (tmp_path / "said").read_text() == "mine\ndone\n"
+
+
+def test_a_profile_that_could_not_be_read_back_is_not_recorded(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "run.json"
+    assert main(["record", "-o", str(out), "--", sys.executable, "-c", "pass"]) == 2
+    assert capsys.readouterr().err == (
+        f"error: --out: a profile is read back from a name that ends in .yaml; got '{out}'\n"
+    )
+    assert not out.exists()

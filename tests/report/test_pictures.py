@@ -289,6 +289,13 @@ def test_lines_against_an_axis_are_what_its_first_value_gives_divided_by_each() 
     assert axes.get_ylabel().startswith("time at first ")
 
 
+def test_a_picture_calls_a_value_as_its_author_says() -> None:
+    named = LINES.model_copy(update={"called": {"time": "time of a fault"}})
+    assert draw(SMALL_RESULTS, named).axes[0].get_ylabel().startswith("time of a fault [")
+    with pytest.raises(ValueError, match="called names speedup, which is not drawn; write it in y"):
+        type(LINES).model_validate({**LINES.model_dump(), "called": {"speedup": "gain"}})
+
+
 def test_lines_are_compared_in_one_way_only() -> None:
     with pytest.raises(
         ValueError, match="draw relative to the first point of a line, or against an axis; not both"

@@ -234,7 +234,7 @@ WRONG = [
     (
         "base_year: 2005",
         "base_year: 1995",
-        "trend trend knows rates of processors for 2000 to 2020 only, so nothing can start in 1995",
+        "trend trend knows rates of processors for 2000 to 2020 only, so nothing can start in 1995: start within these years, or extend the trend by a rate of your own",
     ),
     ("base_year: 2005", "base_year: 95", "project.base_year: at least 1900"),
     (

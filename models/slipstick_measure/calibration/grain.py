@@ -2,8 +2,8 @@
 input of the grain varied in each and all others as they are.
 
 Grain efficiency is T_0 / T_N: the time of a grain alone over that among N competitors that do the
-same. Each time is the first quartile of its repetitions, and an interval holds the middle half of
-those among competitors.
+same. Each time is the first quartile of its repetitions, which other programs disturb least. The
+ends of an interval take the third quartile of one time and the shortest repetition of the other.
 
 Source: Nanda and Ni, Supercomputing 1992, Figures 5 to 9. What differs: accesses are at random,
 for the kernels have no strides, and competitors number at most one less than the cores.
@@ -17,10 +17,11 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from pydantic import Field
 
+from slipstick.program import PROGRAMS
 from slipstick.schema.kinds.quantity import Spec, validate
 from slipstick.schema.library import Library
 from slipstick.schema.programs import WorkloadSpec
-from slipstick.schema.text import value_mark
+from slipstick.schema.text import Table, at, key_mark, value_mark
 from slipstick_measure.calibration.analysis import QUARTER, SPEC_LOCKS
 from slipstick_measure.calibration.timing import Timing
 from slipstick_measure.results import GRAIN_FIGURES, GrainFigure, GrainPoint
@@ -35,6 +36,8 @@ _ELEMENTS = (1, 1 << 10, 1 << 15, 1 << 20)
 _CRITICAL = (0, 4, 8, 14, 30)
 _LOCKS = ("test-and-set", "ticket", "mcs")
 _MOST_COUNTS = 8
+_ENDS = (0.0, QUARTER, 1 - QUARTER)
+"""Parts of the repetitions that take less than one end of a time, the time, and the other end."""
 
 
 class GrainInputsSpec(Spec):
@@ -66,6 +69,7 @@ def read_grain(file: str) -> tuple[str, dict[str, Any]]:
     SpecError : the file is no such workload, or has an input that the kernels do not run
     """
     tree = Library().load("workload", file)
+    _refuse_inputs_of_the_model(tree)
     spec = validate(GrainWorkloadSpec, tree)
     inputs = spec.inputs.model_dump()
     if not inputs["accesses"] and not inputs["compute"] and inputs["lock"] == "none":
@@ -75,6 +79,19 @@ def read_grain(file: str) -> tuple[str, dict[str, Any]]:
         why = f"critical needs a lock, one of {', '.join(SPEC_LOCKS)}"
         raise value_mark(tree, "inputs.critical").error(why, "inputs.critical")
     return spec.title, inputs
+
+
+def _refuse_inputs_of_the_model(tree: Table) -> None:
+    """Refuse inputs that the model of a grain has and the kernels of this host do not."""
+    inputs = at(tree, "inputs")
+    known = {given.name for given in PROGRAMS["grain/unit"].inputs}
+    for name in inputs.entries if isinstance(inputs, Table) else ():
+        if name in known and name not in GrainInputsSpec.model_fields:
+            why = (
+                f"{name} is an input of the model of a grain; a grain that runs here accesses at"
+                f" random and has no {name}: leave it out"
+            )
+            raise key_mark(tree, f"inputs.{name}").error(why, f"inputs.{name}")
 
 
 def counts_of(cores: int) -> list[int]:
@@ -156,12 +173,11 @@ def _key(varied: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
 
 
 def _point(figure: GrainFigure, x: float, line: str, among: Timing, alone: Timing) -> GrainPoint:
-    ends = np.quantile(among.seconds, [QUARTER, QUARTER, 1 - QUARTER])
+    least, time, most = (float(end) for end in np.quantile(among.seconds, _ENDS))
     inputs = among.given
-    above = (
-        inputs["accesses"] * (1 + inputs["competitors"])
-        if figure.throughput
-        else float(np.quantile(alone.seconds, QUARTER))
+    accesses = inputs["accesses"] * (1 + inputs["competitors"])
+    above = [accesses] * 3 if figure.throughput else np.quantile(alone.seconds, _ENDS)
+    low, value, high = (
+        float(over / under) for over, under in zip(above, (most, time, least), strict=True)
     )
-    value, high, low = (float(above / end) for end in ends)
-    return GrainPoint(figure.name, float(x), line, float(ends[0]), value, low, high)
+    return GrainPoint(figure.name, float(x), line, time, value, low, high)

@@ -587,6 +587,8 @@ def record(out: str, title: str, command: Sequence[str]) -> int:
     """
     from slipstick_measure.instrument import record as record_waits
 
+    if not out.endswith((".yaml", ".yml")):
+        refuse("--out", f"a profile is read back from a name that ends in .yaml; got {out!r}")
     try:
         status = record_waits(command, out, title)
     except FileNotFoundError as error:

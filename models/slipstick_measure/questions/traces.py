@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
@@ -177,7 +177,7 @@ class _AskedTrace:
     @cached_property
     def views(self) -> TraceViews:
         """The views of the trace."""
-        return self._shown(self._trace(), views_of)
+        return self._shown(self._trace(), partial(views_of, nodes=self.spec.nodes))
 
     def _shown(
         self, trace: TraceT, show: Callable[[TraceT, float | None, SwitchedNetwork | None], ShownT]
@@ -185,7 +185,11 @@ class _AskedTrace:
         """Return the requested part of a trace."""
         spec = self.spec
         key = next(
-            (key for key in ("useful", "only", "machine", "window", "first") if getattr(spec, key)),
+            (
+                key
+                for key in ("useful", "only", "machine", "nodes", "window", "first")
+                if getattr(spec, key)
+            ),
             "data",
         )
         first, last, width = (

@@ -45,13 +45,14 @@ def grain_blocks(points: Sequence[GrainPoint]) -> Iterator[TextBlock]:
             if point.figure == figure.name
         ]
         if rows:
-            heads = [figure.x, LINE_TITLES[figure.line], "time of a grain", "value", "from", "to"]
+            value = "million a second" if figure.throughput else "T0 / TN"
+            heads = [figure.x, LINE_TITLES[figure.line], "time of a grain", value, "from", "to"]
             yield f"{figure.title}:"
             yield TextTable(heads, rows, (0, 2, 3, 4, 5))
 
 
 def _value(figure: GrainFigure, value: float) -> str:
-    return show(value, Dimension.of("1/s")) if figure.throughput else f"{value:.3f}"
+    return f"{value / 1e6:.4g}" if figure.throughput else f"{value:.3f}"
 
 
 def write_grain(points: Sequence[GrainPoint], title: str, cores: int, folder: Path) -> list[Path]:

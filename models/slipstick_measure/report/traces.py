@@ -51,7 +51,8 @@ _MOST_LOST, _MOST_NAMED = 4, 2  # causes that the sentence on a trace names, and
 
 NO_ORDER: Mapping[str, int] = {}
 _MOST_DRAWN = 64
-_FEWEST_DRAWN = 8
+_FEWEST_WIDE = 8
+"""Columns of a matrix that takes the width of a picture."""
 _MOST_BANDS = 7
 _LONGEST = 20
 """Characters of a name in a table or a picture."""
@@ -138,7 +139,9 @@ def _tables(views: TraceViews) -> Iterator[TextBlock]:
     remote = views.answer.find("remote_accesses")
     access_count = views.matrix.sum()
     far = "" if remote is None else f"; {remote:.10g} of {access_count:.10g} to other nodes"
-    tables = {f"Accesses, processors by objects{far}": _matrix_table(views)}
+    begun = _counts_activities(views)
+    title = f"{_BEGUN.capitalize()}, by processor" if begun else "Accesses, processors by objects"
+    tables = {f"{title}{far}": _matrix_table(views)}
     if views.answer.account:
         tables["Processors at useful work at a time"] = _levels(views)
     for title, (head, rows) in {**tables, "By window": _windows(views)}.items():
@@ -148,6 +151,14 @@ def _tables(views: TraceViews) -> Iterator[TextBlock]:
             f"{_count(remote)} of {_count(views.answer['accesses'] or 0.0)} accesses go to other"
             " nodes, through the network."
         )
+
+
+_BEGUN = "times that an activity was begun"
+
+
+def _counts_activities(views: TraceViews) -> bool:
+    """Return whether the matrix counts activities, of a trace that records no accesses."""
+    return {*views.objects} <= {*views.work}
 
 
 def _matrix_table(views: TraceViews) -> _HeadAndRows:
@@ -234,16 +245,18 @@ def _windows(views: TraceViews) -> _HeadAndRows:
         f"contention: {name}": np.add.reduceat(values, starts)
         for name, values in [*views.contention.items()][:4]
     }
+    useful = busy / length if views.answer.account else None  # accesses alone tell of no work
     rows = [
         [
             quantity(float(views.edges[start]), "s"),
-            percent(float(busy[index] / length[index])),
+            *([] if useful is None else [percent(float(useful[index]))]),
             *(percent(float(column[index])) for column in columns.values()),
             *(quantity(float(column[index]), unit) for column in contended.values()),
         ]
         for index, start in enumerate(starts)
     ]
-    return ["from", "useful", *map(_short, columns), *contended], rows
+    head = ["from"] if useful is None else ["from", "useful"]
+    return [*head, *map(_short, columns), *contended], rows
 
 
 def draw_traces(
@@ -265,7 +278,9 @@ def draw_traces(
     """
     rows = max(len(trace.processors) for trace in traces.values())
     tall = min(5.0, 1.6 + 0.14 * rows) if view in ("matrix", "utilization") else 2.1
-    figure = sheet(9.0, 0.6 + tall * len(traces))
+    lines = _lines_of(traces) if view == "matrix" else [[name] for name in traces]
+    width = _width_of(traces, lines) if view == "matrix" else _WIDTH
+    figure = sheet(width, 0.6 + tall * len(lines))
     drawers = {
         "matrix": _draw_matrix,
         "utilization": _draw_utilization,
@@ -278,19 +293,77 @@ def draw_traces(
                 shares.get(label, 0.0), float(work.sum()) / views.edges[-1] / len(views.processors)
             )
     shown = sorted(shares, key=lambda label: -shares[label])[:_MOST_BANDS]
-    for axes, (name, views) in zip(
-        figure.subplots(len(traces), 1, squeeze=False)[:, 0], traces.items(), strict=True
-    ):
+    titles = _titles_of(traces, words)
+    for (name, views), axes in zip(traces.items(), _places(figure, lines), strict=True):
         if view in drawers:
             drawers[view](axes, views)
         elif view == "work":
             _draw_work(axes, views, shown, order)
         else:
             _draw_contention(axes, views)
-        head = [words.case(name)] if len(traces) > 1 else []
+        head = [titles[name]] if len(traces) > 1 else []
         head += [_matrix_totals(views)] if view == "matrix" else []
-        axes.set_title(": ".join(head), loc="left", fontsize=9)
+        beside = max(len(line) for line in lines if name in line)
+        wrapped = textwrap.wrap(
+            ": ".join(head), int(_LETTERS * width / beside) - (6 if beside == 1 else 15)
+        )
+        axes.set_title("\n".join(wrapped), loc="left", fontsize=9)
     return titled(figure, title)
+
+
+_WIDTH = 9.0
+"""Width of a picture [in]."""
+_LETTERS = 14
+"""Letters of the size 9 in an inch."""
+_MOST_BESIDE = 3
+
+
+def _lines_of(traces: Mapping[str, TraceViews]) -> list[list[str]]:
+    """Return which matrices stand side by side: up to three that have few columns."""
+    lines: list[list[str]] = []
+    for name, views in traces.items():
+        last = lines[-1] if lines else []
+        columns = [_used_columns(traces[beside]) for beside in last]
+        fits = max(columns, default=_FEWEST_WIDE) < _FEWEST_WIDE and len(last) < _MOST_BESIDE
+        if fits and _used_columns(views) < _FEWEST_WIDE:
+            last.append(name)
+        else:
+            lines.append([name])
+    return lines
+
+
+def _used_columns(views: TraceViews) -> int:
+    """Count the objects of a trace that are accessed."""
+    return int(views.matrix.any(axis=0).sum())
+
+
+def _width_of(traces: Mapping[str, TraceViews], lines: Sequence[Sequence[str]]) -> float:
+    """Return the width of a picture of matrices: a few columns need no whole page [in]."""
+    columns = max(sum(_used_columns(traces[name]) for name in line) for line in lines)
+    beside = max(map(len, lines))
+    return min(_WIDTH, 0.7 * columns + 2.8 * beside)
+
+
+def _places(figure: Figure, lines: Sequence[Sequence[str]]) -> Iterator[Axes]:
+    """Yield the axes of each trace, line by line."""
+    if max(map(len, lines)) == 1:
+        yield from figure.subplots(len(lines), 1, squeeze=False)[:, 0]
+        return
+    for part, line in zip(
+        figure.subfigures(len(lines), 1, squeeze=False)[:, 0], lines, strict=True
+    ):
+        yield from part.subplots(1, len(line), squeeze=False)[0]
+
+
+def _titles_of(traces: Mapping[str, TraceViews], words: Words) -> dict[str, str]:
+    """Return the title of each trace: that of the case that it is a run of, if there is one."""
+    titles = {
+        name: words.titles.get(name) or words.titles.get(views.file) or words.case(name)
+        for name, views in traces.items()
+    }
+    if len({*titles.values()}) < len(titles):
+        return {name: words.case(name) for name in traces}
+    return titles
 
 
 def _time_axis(axes: Axes, views: TraceViews) -> float:
@@ -326,19 +399,21 @@ def _draw_matrix(axes: Axes, views: TraceViews) -> None:
     used = np.flatnonzero(views.matrix.any(axis=0))
     columns = used[_most(views.matrix[:, used].sum(axis=0), _MOST_DRAWN)]
     counts = views.matrix[:, columns]
-    _shaded(
-        axes, np.arange(counts.shape[1] + 1) - 0.5, views.processors, counts, "accesses", vmin=0
-    )
+    begun = _counts_activities(views)
+    label = _BEGUN if begun else "accesses"
+    _shaded(axes, np.arange(counts.shape[1] + 1) - 0.5, views.processors, counts, label, vmin=0)
     _write_figures(axes, counts)
     label_step = -(-counts.shape[1] // 24)
     names = [_short(views.objects[column]) for column in columns]
     names_along(axes, names[::label_step] if label_step > 1 else names)
     if label_step > 1:
         axes.set_xticks(range(0, len(names), label_step), names[::label_step])
-    axes.set_xlim(-0.5, max(_FEWEST_DRAWN, len(names)) - 0.5)  # a few columns stay columns
-    axes.set_xlabel("object")
+    axes.set_xlim(-0.5, len(names) - 0.5)
+    of_modules = all(name.startswith(_MODULE) for name in names)
+    axes.set_xlabel("activity" if begun else "memory module" if of_modules else "object")
 
 
+_MODULE = "memory-"
 _MOST_FIGURES = 16
 """Rows and columns of a matrix in whose cells the accesses are written."""
 
@@ -347,7 +422,8 @@ def _matrix_totals(views: TraceViews) -> str:
     """Return how many accesses a matrix has, and how many of them go to other nodes."""
     remote = views.answer.find("remote_accesses")
     far = "" if remote is None else f", {_count(remote)} of them to other nodes"
-    return f"{_count(views.matrix.sum())} accesses{far}"
+    counted = "beginnings of activities" if _counts_activities(views) else "accesses"
+    return f"{_count(views.matrix.sum())} {counted}{far}"
 
 
 def _write_figures(axes: Axes, counts: Array) -> None:
@@ -433,6 +509,9 @@ def _draw_contention(axes: Axes, views: TraceViews) -> None:
             label=_in_lines(name) + (f" (as {same})" if same else ""),
             baseline=None,
         )
+    if drawn and not any(line.any() for line in drawn.values()):
+        none = "no request conflicts with another" if views.conflicts else "nothing waits"
+        axes.text(0.5, 0.5, none, transform=axes.transAxes, ha="center")
     axes.set_ylim(0, max(1.0, axes.get_ylim()[1]))
     axes.set_ylabel("conflicts" if views.conflicts else "waiting")
     if views.contention:

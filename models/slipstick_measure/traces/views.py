@@ -259,7 +259,11 @@ def value_names(
 
 
 def views_of(
-    trace: ProgramTrace, width: float | None = None, network: SwitchedNetwork | None = None
+    trace: ProgramTrace,
+    width: float | None = None,
+    network: SwitchedNetwork | None = None,
+    *,
+    nodes: bool = False,
 ) -> TraceViews:
     """Compute all views of a trace, its account, and the values of both.
 
@@ -269,6 +273,7 @@ def views_of(
     width : of a window [s]; a fortieth of the trace if None
     network : of the machine, for contention; if None, what waits at resources, where the trace says
         it
+    nodes : the module of a number belongs to the processor of that number, as it does on a network
 
     Raises
     ------
@@ -298,7 +303,7 @@ def views_of(
         ),
         "accesses": Value(float(counts.sum()), "1"),
         **_named(trace, counts),
-        **_remote(trace, network),
+        **(_remote(trace, network) if nodes or network is not None else {}),
         "hottest_object": Value(float(counts.sum(axis=0).max(initial=0.0)), "1"),
         **{
             f"contention[{name}]": Value(float(wait.sum()), "1" if network else "s")
@@ -323,10 +328,9 @@ def views_of(
 
 def _remote(trace: ProgramTrace, network: SwitchedNetwork | None) -> dict[str, Value]:
     """Count the accesses to modules of other nodes than the processor's own."""
-    if network is None:
-        return {}
+    ports = None if network is None else network.ports
     source, target = (
-        np.array(numbers_of(names, network.ports)) for names in (trace.processors, trace.objects)
+        np.array(numbers_of(names, ports)) for names in (trace.processors, trace.objects)
     )
     used = trace.accesses
     away = source[used.processor] != target[used.target]

@@ -36,7 +36,7 @@ def test_a_simulated_run_is_shown_and_drawn(
     assert len(said.err.splitlines()) == 1
     for part in (
         "where the processors go",
-        "Accesses, processors by objects:",
+        "Times that an activity was begun, by processor:",
         "By window:",
         "contention: door",
     ):

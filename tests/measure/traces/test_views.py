@@ -21,8 +21,10 @@ from slipstick.method.simulation.flatten import timeline
 from slipstick.model.activity import delay, fork, hold, service, then
 from slipstick.model.system import Model, closed_model
 from slipstick.results.study import Timeline, TimelineInterval
+from slipstick.results.words import Words
 from slipstick.schema.library import Library
 from slipstick_measure.account import measured
+from slipstick_measure.report.traces import draw_traces
 from slipstick_measure.traces.readers import read_trace
 from slipstick_measure.traces.trace import ProgramTrace, TraceColumns, trace_of
 from slipstick_measure.traces.views import (
@@ -402,3 +404,34 @@ def test_time_in_windows_is_parted_exactly() -> None:
     edges = np.array([0.0, 1.5, 3.0, 4.5, 6.0])
     own = trace.spans.select(trace.spans.processor == 2)
     assert by_window(own, own.label * 0, 1, edges).tolist() == [[0.5, 1.5, 1.5, 1.5]]
+
+
+def test_accesses_to_the_module_of_another_number_are_remote() -> None:
+    """Of seven accesses, four go to the module of the processor's own number."""
+    trace = made([], [(0, 0, 0.1, 1), (1, 1, 0.2, 3), (2, 0, 0.3, 2), (3, 2, 0.4, 1)])
+    assert views_of(trace, nodes=True).answer["remote_accesses"] == 3.0
+    assert views_of(trace).answer.find("remote_accesses") is None
+
+
+def test_matrices_of_few_columns_stand_side_by_side_under_the_titles_of_their_cases() -> None:
+    narrow = replace(made([], [(0, 0, 0.1, 1), (2, 0, 0.3, 2)]), file="word")
+    wide = made([], [(k % 4, k % 9, 0.1 + k / 50, 1) for k in range(20)])
+    traces = {
+        "run-1": views_of(narrow, nodes=True),
+        "run-2": views_of(narrow),
+        "run-3": views_of(wide),
+    }
+    figure = draw_traces(traces, "matrix", "Accesses", words=Words(titles={"word": "one word"}))
+    heads = [axes.get_title(loc="left") for axes in figure.axes if axes.get_title(loc="left")]
+    assert len(figure.subfigs) == 2
+    assert [len(part.axes) for part in figure.subfigs] == [4, 2], "with their bars of colours"
+    assert heads[0].replace("\n", " ") == "run-1: 3 accesses, 2 of them to other nodes"
+    one = draw_traces(
+        {"run-1": traces["run-1"], "run-3": traces["run-3"]},
+        "matrix",
+        "t",
+        words=Words(titles={"word": "one word"}),
+    )
+    assert one.axes[0].get_title(loc="left").split(":")[0] == "one word"
+    assert figure.get_figwidth() == 9
+    assert draw_traces({"a": traces["run-2"]}, "matrix", "t").get_figwidth() < 5

@@ -240,8 +240,13 @@ class LinesSpec(Drawn):
             " efficiency"
         ),
     )
+    called: dict[str, Note] = Field({}, description="what the picture calls a value of y")
 
     def check_rules(self) -> None:
+        if unknown := [name for name in self.called if name not in self.y]:
+            raise broken_rule(
+                f"called names {unknown[0]}, which is not drawn; write it in y", "called"
+            )
         if self.relative and self.against:
             raise broken_rule(
                 "draw relative to the first point of a line, or against an axis; not both",
