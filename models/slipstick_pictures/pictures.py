@@ -444,7 +444,7 @@ def _lines(results: Results, spec: LinesSpec) -> Figure:
         methods = []
     units = list(dict.fromkeys(line.unit for line in lines)) or [""]
     columns = 1 + (len(labels) + len(methods) - 1) // _MOST_IN_COLUMN
-    alone = not spec.series and set(labels) <= set(_short(spec.y).values())
+    alone = not spec.series and set(labels) <= {*_short(spec.y).values(), *spec.called.values()}
     title = _in_words(spec.series, results.words) if spec.series else "value" if alone else "case"
     title = textwrap.fill(title, _LONGEST_LEGEND_TITLE)
     hidden = coinciding(lines, log=spec.log in ("y", "both"))
