@@ -492,7 +492,7 @@ def _result(
         model=observed.built.name,
         source=observed.table.file,
         measured=observed.measured,
-        rows=task.count,
+        rows=int(np.isfinite(observed.logs).any(axis=0).sum()),
         parameters=tuple(_parameters(task, fit)),
         choices=chosen,
         groups=tuple(errors),

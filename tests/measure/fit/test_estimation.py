@@ -374,3 +374,11 @@ def test_the_file_of_a_fit_is_a_spec(tmp_path: Path) -> None:
     (tmp_path / "fit.yaml").write_text(fitted_text(estimated))
     tree = Library().load("fitted", str(tmp_path / "fit.yaml"))
     assert tree.entries["unknowns"]
+
+
+def test_names_of_columns_tell_units_and_empty_cells_are_no_rows(tmp_path: Path) -> None:
+    rows = "size [MB],move_ms\n1,0.0453\n10,0.2738\n100,\n1000,25.03\n"
+    uses = {"move_ms": ColumnUse(measured="time")}
+    estimate_found = found(tmp_path, rows, ["parameters.share=0.5..1"], uses=uses)
+    assert estimate_found.rows == 3
+    assert "held against 3 rows of time" in estimation_text(estimate_found)
