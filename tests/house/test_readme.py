@@ -110,7 +110,7 @@ def test_the_questions_of_the_page_on_studies_are_keys_of_a_study() -> None:
 
 
 def test_the_first_answer_of_readme_is_what_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
-    (shown,) = re.findall(r"```text\n(lock-and-bus: .+?)```", README, re.DOTALL)
+    (shown,) = re.findall(r"\$ slipstick solve lock-and-bus\n(.+?)```", README, re.DOTALL)
     assert main(["solve", "lock-and-bus"]) == 0
     assert set(shown.splitlines()) <= set(capsys.readouterr().out.splitlines())
 
