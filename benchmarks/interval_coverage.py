@@ -26,7 +26,7 @@ def open_station(load: float) -> tuple[Plan, float]:
     builder = Builder()
     builder.station("cpu")
     builder.serve("cpu", ServiceTime("exponential", 1.0))
-    builder.open("jobs", ServiceTime("exponential", 1 / load), first_instruction=0)
+    builder.add_open_group("jobs", ServiceTime("exponential", 1 / load), first_instruction=0)
     return builder.plan(), 1 / (1 - load)
 
 
@@ -40,7 +40,7 @@ def closed_network() -> tuple[Plan, float]:
     for name, demand in zip(("cpu", "disk"), demands, strict=True):
         builder.station(name)
         builder.serve(name, ServiceTime("exponential", demand))
-    builder.closed("jobs", jobs, first_instruction=0)
+    builder.add_closed_group("jobs", jobs, first_instruction=0)
     queues, time_ = [0.0, 0.0], 0.0
     for n in range(1, jobs + 1):
         residence = [demand * (1 + queue) for demand, queue in zip(demands, queues, strict=True)]

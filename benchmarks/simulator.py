@@ -40,7 +40,7 @@ def single_server() -> Plan:
     builder = Builder()
     builder.station("cpu")
     builder.serve("cpu", exponential(0.8))
-    builder.open("jobs", exponential(1.0), first_instruction=0)
+    builder.add_open_group("jobs", exponential(1.0), first_instruction=0)
     return builder.plan()
 
 
@@ -55,7 +55,7 @@ def central_server() -> Plan:
         (0.5, lambda: builder.serve("disk2", exponential(1.6))),
     ]
     builder.choose(disks, "disk")
-    builder.closed("jobs", 20, first_instruction=0)
+    builder.add_closed_group("jobs", 20, first_instruction=0)
     return builder.plan()
 
 
@@ -64,7 +64,7 @@ def one_lock() -> Plan:
     builder.lock("door")
     builder.delay(exponential(9.0), "work")
     builder.hold("door", lambda: builder.delay(exponential(1.0), "inside"))
-    builder.closed("all", 16, first_instruction=0)
+    builder.add_closed_group("all", 16, first_instruction=0)
     return builder.plan()
 
 

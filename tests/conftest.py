@@ -45,7 +45,7 @@ from slipstick.sim.plan.builder import Builder
 from slipstick.sim.plan.distributions import ServiceTime
 builder = Builder()
 builder.delay(ServiceTime("deterministic", 1.0, 0.0))
-builder.closed("all", customers=1, at=0)
+builder.add_closed_group("all", customers=1, at=0)
 CompiledKernel(builder.plan()).run(1)
 """
 CLOCKS = (

@@ -142,8 +142,8 @@ def repeated_geometrically(count: Array, time: RandomTime) -> RandomTime:
     """
     if time is ZERO_TIME:
         return ZERO_TIME
-    number_variance = count * (1 + count) * time.mean * time.mean
-    return RandomTime(count * time.mean, count * time.variance + number_variance, "general")
+    variance_from_number = count * (1 + count) * time.mean * time.mean
+    return RandomTime(count * time.mean, count * time.variance + variance_from_number, "general")
 
 
 def mixture_of(options: Sequence[tuple[Array, RandomTime]]) -> RandomTime:
@@ -643,27 +643,31 @@ class JointlyNormalTimes:
         return mean, variance, probability_a
 
     def _variance_of_later(
-        self, first_number: int, second_number: int, deviation: Array, excess: Array
+        self,
+        first_index: int,
+        second_index: int,
+        deviation_of_difference: Array,
+        excess_kurtosis: Array,
     ) -> Array:
         """Return the variance of the maximum of two normal times, corrected for their tails."""
-        mean_a = self.mean[first_number]
-        mean_b = self.mean[second_number]
-        variance_a = self.variance(first_number)
-        variance_b = self.variance(second_number)
-        standard_difference = (mean_a - mean_b) / deviation
+        mean_a = self.mean[first_index]
+        mean_b = self.mean[second_index]
+        variance_a = self.variance(first_index)
+        variance_b = self.variance(second_index)
+        standard_difference = (mean_a - mean_b) / deviation_of_difference
         probability_a = normal_distribution(standard_difference)
         probability_b = normal_distribution(-standard_difference)
         density = np.exp(-standard_difference * standard_difference / 2) / np.sqrt(2 * np.pi)
-        mean = mean_a * probability_a + mean_b * probability_b + deviation * density
+        mean = mean_a * probability_a + mean_b * probability_b + deviation_of_difference * density
         # Squares are taken about the mean of the maximum, so that no digits cancel.
         offset_a = mean_a - mean
         offset_b = mean_b - mean
         normal_variance = (
             (offset_a * offset_a + variance_a) * probability_a
             + (offset_b * offset_b + variance_b) * probability_b
-            + (offset_a + offset_b) * deviation * density
+            + (offset_a + offset_b) * deviation_of_difference * density
         )
-        variance: Array = normal_variance + 0.2 * np.log(1 + excess / 0.3) * (
+        variance: Array = normal_variance + 0.2 * np.log(1 + excess_kurtosis / 0.3) * (
             variance_a * probability_a + variance_b * probability_b - normal_variance
         )
         return variance

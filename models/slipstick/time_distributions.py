@@ -113,13 +113,13 @@ def _coxian_phases(means: Array, onward: Array) -> PhaseType:
     )
 
 
-def _general_phases(start: Array, *rows: Array) -> PhaseType:
-    """Return the phases of a sub-generator, by its rows."""
-    generator = np.array(rows)
+def _general_phases(start: Array, *generator_rows: Array) -> PhaseType:
+    """Return the phases of a sub-generator, by its generator_rows."""
+    generator = np.array(generator_rows)
     rates = -np.diag(generator)
-    onward = generator / rates[:, None]
-    np.fill_diagonal(onward, 0.0)
-    return PhaseType(start, rates, onward)
+    jump_probabilities = generator / rates[:, None]
+    np.fill_diagonal(jump_probabilities, 0.0)
+    return PhaseType(start, rates, jump_probabilities)
 
 
 _PHASES_BY_KIND: dict[str, Callable[..., PhaseType]] = {

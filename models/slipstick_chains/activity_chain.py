@@ -772,7 +772,9 @@ class _States:
     def _second_phases(self) -> int:
         """Count the second phases that can be under way at once."""
         replied = {node.resource for node in self._nodes if isinstance(node, act.EarlyReply)}
-        held = replied | {name for node in self._nodes if node.beside for name in node.held}
+        held = replied | {
+            name for node in self._nodes if node.unawaited_children for name in node.held
+        }
         return sum(self._resources[name].capacity for name in held)
 
     def least(self) -> int:

@@ -25,7 +25,7 @@ from slipstick.method.activity_form import ActivityForm
 from slipstick.method.asked import NO_VALUE
 from slipstick.method.names import moment, until
 from slipstick.method.networks.arrays import NetworkLayout, NetworkPoints
-from slipstick.method.networks.markov import BEFORE_STEADY_STATE, by_class, chain_at
+from slipstick.method.networks.markov import BEFORE_STEADY_STATE, chain_at, solve_by_class
 from slipstick.method.networks.solvers import unsolvable
 from slipstick.model.network import QueueingNetwork
 from slipstick.model.system import Model
@@ -399,4 +399,4 @@ def _truncation(arrays: NetworkPoints, most: int | None, limit: float | None) ->
     """
     if most is not None or arrays.network.all_closed:
         return most
-    return by_class(arrays, limit, BEFORE_STEADY_STATE).truncation[0] or None
+    return solve_by_class(arrays, limit, BEFORE_STEADY_STATE).truncation[0] or None

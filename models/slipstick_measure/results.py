@@ -237,7 +237,7 @@ class LoadedStation:
     scv : squared coefficient of variation of its services [1]
     second : demand at a second station, as a part of that at the first
     service : demand of a request there [s]
-    beside : time of a request beside it [s]
+    time_elsewhere : time of a request outside of the station [s]
     saturates : throughput at which it saturates [1/s]
     scatter : relative error of the rows; None where none is left over
     missed : relative error at the largest load when fitted without it; None where too few rows
@@ -248,7 +248,7 @@ class LoadedStation:
     scv: float
     second: float
     service: float
-    beside: float
+    time_elsewhere: float
     saturates: float
     scatter: float | None
     missed: float | None

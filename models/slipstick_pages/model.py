@@ -23,7 +23,7 @@ from slipstick.report.formatting import (
     losses_sentence,
     percent,
     quantity,
-    reader_amount,
+    readable_quantity,
 )
 from slipstick.report.html import MOST_PAGE_BYTES, PageSection, html_page
 from slipstick.results.words import Words
@@ -165,7 +165,9 @@ def _section(model: LiveModel) -> tuple[str, str]:
         why = f"the page would have more than {MOST_PAGE_BYTES // 1024} KiB"
     note = f"<p>This page shows fixed answers: {escape(why)}.</p>" if why else ""
     words = model.words
-    parts = {words.part(label): seconds for label, seconds in model.answer.account.items()}
+    parts = {
+        words.component_phrase(label): seconds for label, seconds in model.answer.account.items()
+    }
     account = f"<h2>Account of the time</h2>{_bars(parts)}" if parts else ""
     values = _values(model.answer, words)
     return _method_words(model.answer) + note + values + account + _notes(model.answer), ""
@@ -216,7 +218,9 @@ def _live(model: LiveModel) -> str:
     none = "<noscript><p>Without JavaScript the numbers stay as given.</p></noscript>"
     account = ""
     if components:
-        bars = _bars({model.words.part(name): answer.account[name] for name in components})
+        bars = _bars(
+            {model.words.component_phrase(name): answer.account[name] for name in components}
+        )
         account = f"<h2>Account of {escape(model.words.value(model.quantity))}</h2>{bars}"
     body = (
         f'{_method_words(answer)}{none}<div class="live"><div>{_answer_part(model)}</div>'
@@ -285,7 +289,7 @@ def _comparison(model: LiveModel) -> str:
 
 
 def _with_ends(answer: Answer, name: str) -> str:
-    return reader_amount(answer.find(name), answer.unit(name), ends=answer.ends(name))
+    return readable_quantity(answer.find(name), answer.unit(name), ends=answer.ends(name))
 
 
 def _choice(name: str, label: str, options: Mapping[str, str]) -> str:
@@ -378,7 +382,7 @@ def _slider(index: int, slider: Slider, words: str) -> str:
         at = round(_STEPS * log(slider.value / slider.low) / log(slider.high / slider.low))
     name = escape(words)
     path = escape(f"{slider.name}: {slider.meaning}" if slider.meaning else slider.name)
-    now = escape(reader_amount(slider.value, slider.unit))
+    now = escape(readable_quantity(slider.value, slider.unit))
     return (
         f'<p class="input" title="{path}"><label for="slider-{index}">{name}</label>'
         f'<input type="text" class="typed" id="now-{index}" value="{now}" size="9"'

@@ -203,7 +203,7 @@ def part_label(label: str) -> str:
     >>> part_label("lock:door"), part_label("sigio")
     ('waiting for the lock door', 'sigio')
     """
-    return NO_WORDS.part(label) if ":" in label else label
+    return NO_WORDS.component_phrase(label) if ":" in label else label
 
 
 def _cause(label: str) -> int | None:

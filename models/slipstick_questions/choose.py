@@ -198,7 +198,7 @@ class ChooseResult(QuestionResult):
         head += [words.condition(text) for text in first.conditions]
         return head, [_decided_row(choice, words) for choice in alike]
 
-    def beside_tables(self) -> list[str]:
+    def sentences_beside_tables(self) -> list[str]:
         """Return the chosen points and their justification, which the tables do not have."""
         return [f"{choice.case}: {next(_sentences(choice))}" for choice in self.choices]
 

@@ -135,7 +135,7 @@ class Condition:
             left_side,
             right,
             margins,
-            comparison.between(np.where(equal, right[0], left_side[0]), right[0]),
+            comparison.is_true(np.where(equal, right[0], left_side[0]), right[0]),
         )
 
     def _ends(

@@ -417,7 +417,7 @@ def with_points(tree: Table, library: SpecFiles) -> Table:
         place = ["series", name, "points"]
         points = at(tree, place)
         if isinstance(points, Scalar) and isinstance(points.value, str):
-            path = library.beside(points.value, points.mark)
+            path = library.measurement_file(points.value, points.mark)
             text = file_text(path, "data_bytes", "keep a part of it")
             library.keep_hash(path)
             by_series = points_in(text, str(path))

@@ -137,13 +137,13 @@ class ProjectResult(QuestionResult):
             *warnings(projection),
         ]
 
-    def beside_tables(self) -> list[str]:
+    def sentences_beside_tables(self) -> list[str]:
         """Return the sentences whose content is neither in the tables nor in the head."""
         return beside_head(self.projection, self.projection.words)
 
     def text(self) -> str:
         """Return the sentences that the head of a report leaves out, for the terminal."""
-        return "\n".join(self.beside_tables())
+        return "\n".join(self.sentences_beside_tables())
 
     def headline(self, words: Words) -> list[str]:
         """Return the values of the first cases at both ends of the years, and where the time goes;

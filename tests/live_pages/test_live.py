@@ -44,7 +44,7 @@ from slipstick.expression.special import raised
 from slipstick.expression.tape import Tape
 from slipstick.method.closed_form import ClosedForm
 from slipstick.model.system import Model
-from slipstick.report.formatting import RATE_UNITS, reader_amount
+from slipstick.report.formatting import RATE_UNITS, readable_quantity
 from slipstick.report.html import MOST_PAGE_BYTES, report_page
 from slipstick.schema.inputs import build, resolve
 from slipstick.schema.library import Library, names
@@ -443,7 +443,7 @@ def test_a_slow_rate_is_written_in_a_minute_or_an_hour(
 ) -> None:
     ladders = json.dumps({"1/s": RATE_UNITS})
     assert engine.eval(f"shown({value!r}, '1/s', {ladders})") == text
-    assert reader_amount(value, "1/s") == text
+    assert readable_quantity(value, "1/s") == text
 
 
 def test_a_page_that_would_be_too_large_has_fixed_answers() -> None:

@@ -246,7 +246,7 @@ def two_classes(expected: float, rows: dict[str, float] | None = None) -> tuple[
     time = ServiceTime("exponential", 1.0, 1.0)
     builder.serve("disk", time, "use")
     builder.delay(ServiceTime("exponential", 2.0, 1.0), "think")
-    builder.closed("all", customers=3, first_instruction=0)
+    builder.add_closed_group("all", customers=3, first_instruction=0)
     once = {"use": 1.0, "think": 2.0}
     return builder.plan(), Expected(expected, 0.03, steps=rows or {}, once=once)
 
@@ -294,7 +294,7 @@ def three_at_one_server() -> Plan:
     builder = Builder()
     builder.station("bus")
     builder.serve("bus", ServiceTime("deterministic", 2.0, 0.0))
-    builder.closed("all", customers=3, first_instruction=0)
+    builder.add_closed_group("all", customers=3, first_instruction=0)
     return builder.plan()
 
 
@@ -347,7 +347,7 @@ def test_the_wait_of_a_seldom_visit_counts_as_that_of_one_cycle() -> None:
     builder.delay(ServiceTime("exponential", 1.0, 1.0), "work")
     read = ServiceTime("exponential", 0.5, 1.0)
     builder.choose([(0.02, lambda: builder.serve("bus", read)), (0.98, lambda: None)], "read")
-    builder.closed("all", customers=1, first_instruction=0)
+    builder.add_closed_group("all", customers=1, first_instruction=0)
     plan, expected = builder.plan(), {0: Expected(1.01, 0.05)}
     assert second_look(plan, expected, 80_000, {"wait[bus]": 0.0}).verdict == AGREES
     look = second_look(plan, expected, 80_000, {"wait[bus]": 0.2})
@@ -368,10 +368,10 @@ def test_what_the_run_leaves_open_beside_the_time_is_named() -> None:
 def test_a_group_that_ends_nothing_is_not_checked() -> None:
     builder = Builder()
     builder.delay(ServiceTime("exponential", 1.0, 1.0), "work")
-    builder.closed("quick", customers=2, first_instruction=0)
+    builder.add_closed_group("quick", customers=2, first_instruction=0)
     at = builder.next_instruction
     builder.delay(ServiceTime("exponential", 1e9, 1.0), "ages")
-    builder.closed("slow", customers=1, first_instruction=at)
+    builder.add_closed_group("slow", customers=1, first_instruction=at)
     expected = {0: Expected(1.0, 0.05), 1: Expected(1e9, 0.05)}
     look = second_look(builder.plan(), expected, 10_000)
     assert (look.verdict, look.reason) == (UNSETTLED, "no cycle of slow ended")

@@ -39,7 +39,7 @@ def one_server(discipline: str, load: float, scv: float) -> Plan:
     builder = Builder()
     builder.station("cpu", 1, discipline)
     builder.serve("cpu", service_time(1.0, scv))
-    builder.open("jobs", ServiceTime("exponential", 1 / load), first_instruction=0)
+    builder.add_open_group("jobs", ServiceTime("exponential", 1 / load), first_instruction=0)
     return builder.plan()
 
 

@@ -133,10 +133,10 @@ def test_a_deadlock_names_all_that_hold_permits() -> None:
         builder.hold("pool", lambda: builder.delay(constant(1.0), "inner"))
 
     builder.hold("pool", twice)
-    builder.closed("all", 6, first_instruction=0)
+    builder.add_closed_group("all", 6, first_instruction=0)
     at = builder.next_instruction
     builder.delay(constant(1.0), "work")
-    builder.closed("other", 1, first_instruction=at)
+    builder.add_closed_group("other", 1, first_instruction=at)
     kernel = Kernel(builder.plan())
     kernel.run(100)
     first, *_ = found = lock_cycle(kernel.waits())
@@ -330,7 +330,7 @@ def test_requests_to_others_go_to_each_of_them_alike_and_never_to_oneself() -> N
 def one_delay(members: int) -> Plan:
     builder = Builder()
     builder.delay(constant(1.0))
-    builder.closed("all", members, first_instruction=0)
+    builder.add_closed_group("all", members, first_instruction=0)
     return builder.plan()
 
 
@@ -343,7 +343,7 @@ def test_rounds_of_nothing_leave_no_instruction() -> None:
         if rounds:
             inner = partial(builder.delay, constant(1.0), "work")
             builder.repeat(rounds, partial(builder.repeat, 0.0, inner, "inner"), "outer")
-        builder.closed("all", customers=1, first_instruction=0)
+        builder.add_closed_group("all", customers=1, first_instruction=0)
         return builder.plan().code
 
     assert code(1e6) == code(1e6 + 0.5) == code(0.0)

@@ -44,7 +44,7 @@ def nowhere() -> None:
 def at_once() -> None:
     builder = Builder()
     builder.delay(constant(1.0))
-    builder.open("jobs", constant(0.0), first_instruction=0)
+    builder.add_open_group("jobs", constant(0.0), first_instruction=0)
 
 
 def too_late() -> None:

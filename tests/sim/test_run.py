@@ -58,7 +58,7 @@ class Rows:
 def one_delay() -> Plan:
     builder = Builder()
     builder.delay(ServiceTime("exponential", 2.0))
-    builder.closed("all", customers=1, first_instruction=0)
+    builder.add_closed_group("all", customers=1, first_instruction=0)
     return builder.plan()
 
 
@@ -101,7 +101,7 @@ def test_many_customers_are_compiled_from_the_start(monkeypatch: pytest.MonkeyPa
     for customers in (10, 1_000_000):
         builder = Builder()
         builder.delay(ServiceTime("exponential", 2.0))
-        builder.closed("all", customers=customers, first_instruction=0)
+        builder.add_closed_group("all", customers=customers, first_instruction=0)
         run.simulate(builder.plan(), Simulation(events=100_000))
     assert chosen == ["plain", "compiled"]
 
@@ -110,7 +110,7 @@ def queue(load: float = 0.5) -> Plan:
     builder = Builder()
     builder.station("cpu")
     builder.serve("cpu", ServiceTime("exponential", 1.0))
-    builder.open("jobs", ServiceTime("exponential", 1 / load), first_instruction=0)
+    builder.add_open_group("jobs", ServiceTime("exponential", 1 / load), first_instruction=0)
     return builder.plan()
 
 
@@ -155,7 +155,7 @@ def test_replications_grow_until_the_mean_is_known_or_the_budget_ends() -> None:
     assert run.simulate(queue(0.7), replace(wished, precision=0.001)).stopped == "events"
     nothing_random = Builder()
     nothing_random.delay(ServiceTime("deterministic", 2.0, 0.0))
-    nothing_random.closed("all", customers=3, first_instruction=0)
+    nothing_random.add_closed_group("all", customers=3, first_instruction=0)
     assert not run.simulate(nothing_random.plan(), wished).pooled
 
 

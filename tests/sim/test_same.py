@@ -63,7 +63,7 @@ def test_of_every_discipline(discipline: str, servers: int) -> None:
         starts.append(builder.next_instruction)
         builder.serve("cpu", EXPONENTIAL, f"work{rank}", rank=rank)
         builder.delay(EXPONENTIAL, f"think{rank}")
-        builder.closed(f"class{rank}", 3, first_instruction=starts[-1])
+        builder.add_closed_group(f"class{rank}", 3, first_instruction=starts[-1])
     check_same(builder.plan(), 6000)
 
 
@@ -81,7 +81,7 @@ def test_of_speeds_that_depend_on_how_many_are_there(
         builder.serve("pool", service_time(0.4, 4.0), f"work{rank}", rank=rank)
         builder.serve("pool", CONSTANT, f"rest{rank}", rank=rank)
         builder.serve("cpu", EXPONENTIAL, f"end{rank}")
-        builder.closed(f"class{rank}", 4, first_instruction=start)
+        builder.add_closed_group(f"class{rank}", 4, first_instruction=start)
     check_same(builder.plan(), 6000)
 
 
@@ -94,7 +94,7 @@ def test_of_weights_at_a_shared_station(rates: tuple[float, ...]) -> None:
         builder.serve("cpu", EXPONENTIAL, f"work{number}", weight=weight)
         builder.serve("cpu", CONSTANT, f"rest{number}")
         builder.delay(EXPONENTIAL, f"think{number}")
-        builder.closed(f"class{number}", 3, first_instruction=start)
+        builder.add_closed_group(f"class{number}", 3, first_instruction=start)
     check_same(builder.plan(), 6000)
 
 
@@ -106,7 +106,7 @@ def test_of_ends_at_one_instant_at_a_shared_station() -> None:
         start = builder.next_instruction
         builder.serve("cpu", CONSTANT, f"work{number}")
         builder.serve("cpu", service_time(0.4, 4.0), f"rest{number}")
-        builder.closed(f"class{number}", count, first_instruction=start)
+        builder.add_closed_group(f"class{number}", count, first_instruction=start)
     check_same(builder.plan(), 1500)
 
 
@@ -117,7 +117,7 @@ def test_of_streams_whose_customers_take_all_the_space_that_there_is(branches: i
     """
     builder = Builder()
     builder.fork([lambda: builder.delay(ServiceTime("exponential", 300.0), "long")] * branches)
-    builder.open("jobs", EXPONENTIAL, first_instruction=0)
+    builder.add_open_group("jobs", EXPONENTIAL, first_instruction=0)
     check_same(builder.plan(), 2000)
 
 
@@ -140,13 +140,13 @@ def test_of_ways_that_lead_anywhere_and_of_gates() -> None:
     builder.go([(1.0, "cpu")], "back")
     builder.mark("refused")
     builder.finish(lost=True)
-    builder.closed("jobs", 7, first_instruction=0)
+    builder.add_closed_group("jobs", 7, first_instruction=0)
     at = builder.next_instruction
     builder.admit("web at disk", "disk", 3, "away")
     builder.serve("disk", EXPONENTIAL, "web")
     builder.mark("away")
     builder.finish(lost=True)
-    builder.open("web", ServiceTime("exponential", 0.4), first_instruction=at)
+    builder.add_open_group("web", ServiceTime("exponential", 0.4), first_instruction=at)
     plan = builder.plan()
     check_same(plan, 6000)
     kernel = Kernel(plan, 1)
@@ -168,7 +168,9 @@ def test_of_customers_that_abandon_queues(discipline: str) -> None:
         builder.mark(f"left{rank}")
         builder.admit(f"left{rank}")
         builder.finish(lost=True)
-        builder.open(f"class{rank}", ServiceTime("exponential", 0.6 + rank), first_instruction=at)
+        builder.add_open_group(
+            f"class{rank}", ServiceTime("exponential", 0.6 + rank), first_instruction=at
+        )
     check_same(builder.plan(), 6000)
 
 
@@ -195,7 +197,7 @@ def test_of_every_lock(form: LockImplementation) -> None:
     builder.lock("door", form)
     builder.delay(EXPONENTIAL, "work")
     builder.hold("door", lambda: builder.delay(EXPONENTIAL, "inside"))
-    builder.closed("all", 5, first_instruction=0)
+    builder.add_closed_group("all", 5, first_instruction=0)
     check_same(builder.plan(), 6000)
 
 
@@ -206,7 +208,7 @@ def test_of_locks_that_are_taken_together() -> None:
         builder.delay(EXPONENTIAL, f"work {name}")
         builder.hold(name, lambda: builder.delay(EXPONENTIAL, "inside"))
     builder.hold_together(["door", "gate"], lambda: builder.delay(EXPONENTIAL, "inside both"))
-    builder.closed("all", 5, first_instruction=0)
+    builder.add_closed_group("all", 5, first_instruction=0)
     check_same(builder.plan(), 6000)
 
 
@@ -217,7 +219,7 @@ def test_of_accesses_to_several_locks() -> None:
         builder.lock(name, LockImplementation("queue", "bus", CONSTANT, home=home, own_flags=home))
         builder.delay(EXPONENTIAL, f"work {name}")
         builder.hold(name, lambda: builder.delay(EXPONENTIAL, "inside"))
-    builder.closed("all", 3, first_instruction=0)
+    builder.add_closed_group("all", 3, first_instruction=0)
     check_same(builder.plan(), 6000)
 
 
@@ -236,7 +238,7 @@ def test_of_permits(number: int) -> None:
         builder.fork([query, query, lambda: builder.delay(EXPONENTIAL, "other")])
 
     builder.hold("pool", inside)
-    builder.closed("all", 7, first_instruction=0)
+    builder.add_closed_group("all", 7, first_instruction=0)
     check_same(builder.plan(), 6000)
 
 
@@ -262,7 +264,7 @@ def test_of_a_counter_beside_a_station(monitor: str | None, producing: float) ->
             builder.hold(monitor, body)
         else:
             body()
-        builder.closed(name, 4, first_instruction=start)
+        builder.add_closed_group(name, 4, first_instruction=start)
     check_same(builder.plan(), 6000)
 
 
@@ -271,7 +273,7 @@ def test_of_a_barrier(members: int) -> None:
     builder = Builder()
     builder.delay(EXPONENTIAL, "work")
     builder.barrier("meet", members, CONSTANT)
-    builder.closed("all", members, first_instruction=0)
+    builder.add_closed_group("all", members, first_instruction=0)
     plan = builder.plan()
     check_same(plan, 6000)
     kernel = Kernel(plan, 1)

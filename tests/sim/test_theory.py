@@ -45,7 +45,7 @@ def open_station(
     builder = Builder()
     builder.station("cpu", servers, discipline)
     builder.serve("cpu", service)
-    builder.open("jobs", ServiceTime("exponential", 1 / rate), first_instruction=0)
+    builder.add_open_group("jobs", ServiceTime("exponential", 1 / rate), first_instruction=0)
     return builder.plan()
 
 
@@ -89,7 +89,9 @@ def two_classes(discipline: str) -> Plan:
     for rank in (0, 1):
         at = builder.next_instruction
         builder.serve("cpu", ServiceTime("exponential", 1.0), f"work{rank}", rank=rank)
-        builder.open(f"class{rank}", ServiceTime("exponential", 1 / 0.35), first_instruction=at)
+        builder.add_open_group(
+            f"class{rank}", ServiceTime("exponential", 1 / 0.35), first_instruction=at
+        )
     return builder.plan()
 
 
@@ -110,7 +112,7 @@ def closed_network(demands: list[float], jobs: int, think: float) -> tuple[Plan,
     for index, demand in enumerate(demands):
         builder.station(f"s{index}")
         builder.serve(f"s{index}", ServiceTime("exponential", demand))
-    builder.closed("jobs", jobs, first_instruction=0)
+    builder.add_closed_group("jobs", jobs, first_instruction=0)
     queues, time = [0.0] * len(demands), 0.0
     for n in range(1, jobs + 1):
         residence = [demand * (1 + queue) for demand, queue in zip(demands, queues, strict=True)]
@@ -144,7 +146,7 @@ def test_permits_around_a_delay_are_machine_repair(number: int) -> None:
     builder.permits("pool", number)
     builder.delay(ServiceTime("exponential", 4.0), "think")
     builder.hold("pool", lambda: builder.delay(ServiceTime("exponential", 3.0), "inside"))
-    builder.closed("jobs", 8, first_instruction=0)
+    builder.add_closed_group("jobs", 8, first_instruction=0)
     found = run(builder.plan())
     assert holds(found.mean_time(), machine_repair(8, number, 4.0, 3.0))
 

@@ -326,12 +326,12 @@ def counts(program: str, out: Path | None, changes: Sequence[str], as_json: bool
     parameters = _number_parameters(changes)
     if Path(program).suffix:  # programs have names without a dot
         title = f"Counts of the record {Path(program).name}"
-        count_data = _counts_of_record(program, parameters)
+        counts_by_name = _counts_of_record(program, parameters)
     else:
         counting_program = counted_program(program)
         title = counting_program.title
-        count_data = counting_program.count(**parameters).to_dict()
-    document = {**_counts_head(program, title, parameters), **count_data}
+        counts_by_name = counting_program.count(**parameters).to_dict()
+    document = {**_counts_head(program, title, parameters), **counts_by_name}
     if as_json:
         print_json({"counts": document})
         return DONE

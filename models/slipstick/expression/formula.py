@@ -84,7 +84,7 @@ class Comparison:
         left_values, right_values = tape.run(
             {name: value for name, value in values.items() if name in tape.parameters}
         )
-        return self.between(left_values, right_values)
+        return self.is_true(left_values, right_values)
 
     def everywhere(self, left: Array, right: Array) -> bool:
         """Return whether the condition holds at all points, given the values of the two sides
@@ -93,9 +93,9 @@ class Comparison:
         if len(right) == 1 and self.relation in _REDUCTION_TO_WORST:
             # The worst point decides; finding it writes nothing. NaN is worse than any number.
             left = getattr(np, _REDUCTION_TO_WORST[self.relation]).reduce(left, keepdims=True)
-        return bool(self.between(left, right).all())
+        return bool(self.is_true(left, right).all())
 
-    def between(self, left: Array, right: Array) -> NDArray[np.bool_]:
+    def is_true(self, left: Array, right: Array) -> NDArray[np.bool_]:
         """Return for each point whether the condition holds, from the values of both sides
         [points].
         """
@@ -509,12 +509,12 @@ class _FormulaReader:
         )
 
     def _result_at(
-        self, sign: _FormulaToken, function: Callable[..., Outcome], *arguments: object
+        self, operator_token: _FormulaToken, function: Callable[..., Outcome], *arguments: object
     ) -> Outcome:
         try:
             return function(*arguments)
         except (ModelError, UnitError) as error:
-            raise FormulaError(str(error), sign.column) from None
+            raise FormulaError(str(error), operator_token.column) from None
 
 
 def _tokens(text: str, pattern: re.Pattern[str]) -> Iterator[_FormulaToken]:

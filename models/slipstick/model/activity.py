@@ -236,7 +236,7 @@ class Fork(Activity):
         return (NumberRange("the join of a fork", self.join, most=branch_count, whole=True),)
 
     @property
-    def beside(self) -> tuple[Activity, ...]:
+    def unawaited_children(self) -> tuple[Activity, ...]:
         # Which branches are waited for is known only as they end: any of them may outlast the fork.
         return () if self.join is None else self.branches
 
@@ -354,7 +354,7 @@ class Hold(Activity):
         return single_executions(self.children)
 
     @property
-    def beside(self) -> tuple[Activity, ...]:
+    def unawaited_children(self) -> tuple[Activity, ...]:
         return () if self.after is None else (self.after,)
 
 

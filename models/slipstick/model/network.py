@@ -771,8 +771,8 @@ class _Inspection:
         self._network = network
         self._class_names = network.class_names
         self._chain_by_class = {
-            class_name: name
-            for name, chain in network.chains.items()
+            class_name: chain_name
+            for chain_name, chain in network.chains.items()
             for class_name in chain.classes
         }
 

@@ -333,7 +333,7 @@ class Activity(ModelPart):
         return tuple(zip(lower_bounds, self.children, strict=True))
 
     @property
-    def beside(self) -> tuple[Activity, ...]:
+    def unawaited_children(self) -> tuple[Activity, ...]:
         """The children that may be executed while the processor goes on behind the step."""
         return ()
 

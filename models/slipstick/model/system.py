@@ -1495,7 +1495,7 @@ class Requirement:
                 for value, side in zip(side_values, (condition.left, condition.right), strict=True)
             )
             sides_in_words = f"{left_text} is not {_RELATIONS[condition.relation]}{right_text}"
-            yield sides_in_words, ~condition.between(*side_values)
+            yield sides_in_words, ~condition.is_true(*side_values)
 
 
 _RELATIONS = {
@@ -1739,7 +1739,7 @@ class Model:
                 )
         for resource_name in node.held:
             self._check_hold(node, resource_name)
-        for child in node.beside:
+        for child in node.unawaited_children:
             self.check_beside(node, child)
         if isinstance(node, Attempt):
             self._check_attempt(node)
@@ -1989,13 +1989,18 @@ def _check_reply(node: EarlyReply, enclosing: tuple[Activity, ...]) -> None:
         )
     nodes_between = enclosing[hold_positions[-1] + 1 :]
     (child_of_hold, *_) = (*nodes_between, node)
-    if any(child_of_hold is node_beside for node_beside in enclosing[hold_positions[-1]].beside):
+    if any(
+        child_of_hold is node_beside
+        for node_beside in enclosing[hold_positions[-1]].unawaited_children
+    ):
         raise ModelError(
             f"a reply to {node.resource} stands in what is done after the body of its hold, when"
             " its processor has gone on; leave this reply out"
         )
     for node_between in nodes_between:
-        begun_beside = node_between.beside or isinstance(node_between, Repeat | Pipeline)
+        begun_beside = node_between.unawaited_children or isinstance(
+            node_between, Repeat | Pipeline
+        )
         if begun_beside or (isinstance(node_between, Hold) and replies_to(node_between)):
             raise ModelError(
                 f"a reply to {node.resource} cannot stand inside a {node_between.kind} that may"

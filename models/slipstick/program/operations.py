@@ -277,16 +277,16 @@ class MachineOperations:
         """Return a collective operation by the algorithm that a library takes for its size."""
         size = task.size / task.ranks if task.operation == "alltoall" else task.size
         *shorter_rules, last_rule = rules
-        activity = self._in_nodes(task, node, last_rule)
+        activity = self._collective_over_nodes(task, node, last_rule)
         for rule in reversed(shorter_rules):
             assert rule.up_to is not None
             is_short = select(size, Number(float(rule.up_to), BYTES), 1, 0)
             activity = choose(
-                (is_short, self._in_nodes(task, node, rule)), (1 - is_short, activity)
+                (is_short, self._collective_over_nodes(task, node, rule)), (1 - is_short, activity)
             )
         return activity
 
-    def _in_nodes(self, task: Collective, node: Node, rule: LibraryRule) -> Activity:
+    def _collective_over_nodes(self, task: Collective, node: Node, rule: LibraryRule) -> Activity:
         """Return an algorithm over ranks that fill one node after the other, by the order in which
         a rank meets the others.
         """
@@ -295,22 +295,24 @@ class MachineOperations:
             for candidate in _algorithms_of(task.operation)
             if candidate.name == rule.algorithm
         )
-        operations = self._renamed(f"{rule.algorithm}-{rule.up_to or 'long'}")
-        figures = algorithm.figures(task.ranks, task.size)
-        rounds, combined_bytes = as_expr(figures[0]), figures[2]
-        message_size = figures[1] / maximum(1, rounds)
+        renamed_operations = self._renamed(f"{rule.algorithm}-{rule.up_to or 'long'}")
+        rounds, sent_bytes, combined_bytes = algorithm.figures(task.ranks, task.size)
+        round_count = as_expr(rounds)
+        message_size = sent_bytes / maximum(1, round_count)
         order = rule.order or algorithm.order
         if order == SHIFT:
             crossing_messages = maximum(1, _messages_of_adapter(node, task.ranks))
-            message_steps = operations._message_steps(message_size, "network", crossing_messages)
-            activity = repeat(rounds, then(*message_steps))
+            message_steps = renamed_operations._message_steps(
+                message_size, "network", crossing_messages
+            )
+            activity = repeat(round_count, then(*message_steps))
         elif order == RING:
-            activity = repeat(rounds, operations._round_of_ring(message_size, node))
+            activity = repeat(round_count, renamed_operations._round_of_ring(message_size, node))
         else:
-            activity = operations._inside_first(algorithm, task, node, order)
+            activity = renamed_operations._inside_first(algorithm, task, node, order)
         if task.combine is None or not algorithm.combines:
             return activity
-        return activity >> operations._delay_step(
+        return activity >> renamed_operations._delay_step(
             "combine", combined_bytes * task.combine, "application"
         )
 
@@ -326,8 +328,8 @@ class MachineOperations:
         """
         all_rounds, all_bytes, _ = algorithm.figures(task.ranks, task.size)
         inside_size = task.size * (node.processors / task.ranks) if order == PARTS else task.size
-        inside_figures = algorithm.figures(node.processors, inside_size)
-        inside_rounds, inside_bytes = as_expr(inside_figures[0]), inside_figures[1]
+        rounds, inside_bytes, _ = algorithm.figures(node.processors, inside_size)
+        inside_rounds = as_expr(rounds)
         # Ranks beyond a power of two may cost a node more rounds than they cost all.
         between_rounds = maximum(0, as_expr(all_rounds) - inside_rounds)
         between_bytes = maximum(0 * all_bytes, all_bytes - inside_bytes)

@@ -257,9 +257,9 @@ def sweep_text(sweep: Sweep) -> str:
     hidden_titles: list[str] = []
     while sum(widths) - 2 > terminal_width() and (
         optional_positions := [
-            column
-            for column, index in enumerate(shown_columns)
-            if titles[index] in column_names[1:]
+            position
+            for position, column in enumerate(shown_columns)
+            if titles[column] in column_names[1:]
         ]
     ):
         # The first value of the sweep is always kept.
@@ -271,7 +271,7 @@ def sweep_text(sweep: Sweep) -> str:
         plain_table(
             [titles[column] for column in shown_columns],
             shown_rows,
-            [index for index, column in enumerate(shown_columns) if column in number_columns],
+            [position for position, column in enumerate(shown_columns) if column in number_columns],
         ),
     ]
     if len(rows) > _MOST_POINTS:
@@ -345,7 +345,7 @@ def _answer_lines(answer: Answer) -> Iterator[str]:
     total_time = sum(answer.account.values())
     parts_by_time = sorted(answer.account.items(), key=lambda label_and_time: -label_and_time[1])
     parts_in_words = [
-        f"{percent(time / total_time)} {words.part(label)}"
+        f"{percent(time / total_time)} {words.component_phrase(label)}"
         for label, time in parts_by_time[:_MOST_NAMED]
         if total_time > 0 and time >= _LEAST_TIME_SHARE * total_time
     ]

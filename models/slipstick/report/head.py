@@ -315,7 +315,7 @@ def _compared_name(results: Results, value_names: Sequence[str]) -> str:
     that all are served, say, is the same for all cases.
     """
     answers = [answer for answer in results.cases.values() if not answer.failed]
-    first_name = _first_name(
+    first_name = _first_answered_value(
         answers[0] if answers else next(iter(results.cases.values())), value_names
     )
     for name in (first_name, *value_names):
@@ -328,7 +328,7 @@ def _compared_name(results: Results, value_names: Sequence[str]) -> str:
     return first_name
 
 
-def _first_name(first_answer: Answer, value_names: Sequence[str]) -> str:
+def _first_answered_value(first_answer: Answer, value_names: Sequence[str]) -> str:
     return next(
         (
             name
@@ -345,7 +345,7 @@ def _base_lines(results: Results, value_names: Sequence[str]) -> Iterator[str]:
         return
     words = results.words
     case, base_answer = next(iter(results.cases.items()))
-    value_name = _first_name(base_answer, value_names)
+    value_name = _first_answered_value(base_answer, value_names)
     opening = words.case(case) if len(results.cases) > 1 else ""
     if given_values := list(_searched_values(results, base_answer)):
         opening = f"{opening or 'as'}{' as' if opening else ''} given ({joined(given_values)})"
@@ -361,7 +361,7 @@ def _base_lines(results: Results, value_names: Sequence[str]) -> Iterator[str]:
         )
         shares_in_words = [
             f"{percent(seconds / total_time)} {'of its time ' if index == 0 else ''}on"
-            f" {words.part(label)}"
+            f" {words.component_phrase(label)}"
             for index, (label, seconds) in enumerate(parts_by_time[:3])
             if seconds >= _LEAST_SHARE * total_time
         ]
@@ -472,7 +472,7 @@ def _what_if_lines(results: Results, value_names: Sequence[str]) -> Iterator[str
     does the same work.
     """
     (_, base_answer), *further_cases = results.cases.items()
-    value_name = _first_name(base_answer, value_names)
+    value_name = _first_answered_value(base_answer, value_names)
     base_value = base_answer.find(value_name)
     if base_value is None or base_answer.failed:
         return

@@ -271,7 +271,7 @@ class QuestionResult:
         """Return the results in sentences, the most important first; at least one."""
         raise NotImplementedError
 
-    def beside_tables(self) -> Sequence[str]:
+    def sentences_beside_tables(self) -> Sequence[str]:
         """Return the sentences that say what the tables do not show."""
         return self.sentences()
 

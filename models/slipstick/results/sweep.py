@@ -148,24 +148,32 @@ class Provenance:
 
         methods = np.full(point_count, "", dtype=object)
         is_exact = np.zeros(point_count, dtype=bool)
-        outside: dict[int, str] = {}
-        errors: dict[int, str] = {}
-        left_out: dict[int, Mapping[str, str]] = {}
-        checks: dict[int, Verdict] = {}
+        violation_by_point: dict[int, str] = {}
+        error_by_point: dict[int, str] = {}
+        losses_by_point: dict[int, Mapping[str, str]] = {}
+        check_by_point: dict[int, Verdict] = {}
         for rows, provenance in rows_and_provenances:
             methods[rows], is_exact[rows] = provenance.methods, provenance.exact
-            outside |= {int(rows[index]): reason for index, reason in provenance.outside.items()}
-            errors |= {int(rows[index]): reason for index, reason in provenance.errors.items()}
-            left_out |= {int(rows[index]): losses for index, losses in provenance.left_out.items()}
-            checks |= {int(rows[index]): check for index, check in provenance.checks.items()}
+            violation_by_point |= {
+                int(rows[index]): reason for index, reason in provenance.outside.items()
+            }
+            error_by_point |= {
+                int(rows[index]): reason for index, reason in provenance.errors.items()
+            }
+            losses_by_point |= {
+                int(rows[index]): losses for index, losses in provenance.left_out.items()
+            }
+            check_by_point |= {
+                int(rows[index]): check for index, check in provenance.checks.items()
+            }
         return cls(
             methods.tolist(),
             is_exact.tolist(),
             # Pieces come in the order of their models; readers expect the order of the points.
-            dict(sorted(outside.items())),
-            dict(sorted(errors.items())),
-            dict(sorted(left_out.items())),
-            dict(sorted(checks.items())),
+            dict(sorted(violation_by_point.items())),
+            dict(sorted(error_by_point.items())),
+            dict(sorted(losses_by_point.items())),
+            dict(sorted(check_by_point.items())),
         )
 
     def at(self, row: int) -> dict[str, Any]:

@@ -200,7 +200,7 @@ class Words:
     ('servers', 'permits of pool')
     >>> words.quantity("technology.processors"), words.quantity("technology.wire")
     ('gain of processors', 'factor on the time of the class wire')
-    >>> words.value("utilization[db]"), words.part("lock:table")
+    >>> words.value("utilization[db]"), words.component_phrase("lock:table")
     ('utilization of db', 'waiting for the lock table')
     >>> words.quantity("stations.agents.servers"), Words(member="client").quantity("population.processors")
     ('number of agents', 'clients')
@@ -322,9 +322,9 @@ class Words:
         if value_kind.endswith("_quantile"):
             return f"time within which {self._quantile_clause(value_kind, label_text)}"
         if value_kind in ("account", "step", "technology"):
-            return _PHRASES_OF_VALUES[value_kind].format(self.part(label_text))
+            return _PHRASES_OF_VALUES[value_kind].format(self.component_phrase(label_text))
         if value_kind == "processors_lost":
-            return f"{self.members} lost to {self.part(label_text)}"
+            return f"{self.members} lost to {self.component_phrase(label_text)}"
         if time_match := _VALUE_AT_A_TIME.fullmatch(name):
             steady_name = f"{time_match[1]}[{time_match[2]}]"
             time_text = time_match[3]
@@ -386,7 +386,7 @@ class Words:
             ending_phrase = "runs end" if self.member == "processor" else f"{self.members} end"
         return f"{100 * float(fraction):g} of 100 {ending_phrase}"
 
-    def part(self, label: str) -> str:
+    def component_phrase(self, label: str) -> str:
         """Return a phrase for a component of the account of time, such as ``waiting for the lock
         table``.
         """

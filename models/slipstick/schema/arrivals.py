@@ -91,7 +91,7 @@ def with_traces(tree: Node, library: SpecFiles) -> Node:
             ]
             if unfit_keys or value_by_key.get("of", "times") not in _TRACE_KINDS:
                 continue  # what is wrong with the keys is told when they are checked
-            file_path = library.beside(file_node.text, file_node.mark)
+            file_path = library.measurement_file(file_node.text, file_node.mark)
             gaps = _parse_gaps(
                 file_path, {key: str(value) for key, value in value_by_key.items()}, file_node.mark
             )
@@ -136,7 +136,7 @@ def with_samples(tree: Node, library: SpecFiles) -> Node:
             or "values" in value_by_key
         ):
             continue  # what is wrong with the keys is told when they are checked
-        file_path = library.beside(file_node.text, file_node.mark)
+        file_path = library.measurement_file(file_node.text, file_node.mark)
         text_by_key = {key: str(text) for key, text in value_by_key.items()}
         numbered_times = numbered_times_in(file_path, text_by_key, file_node.mark, "samples.file")
         library.keep_hash(file_path)

@@ -489,7 +489,7 @@ class Library:
             ]
             raise SpecError([*error.problems, *further_problems]) from None
 
-    def beside(self, reference: str, mark: Mark) -> Path:
+    def measurement_file(self, reference: str, mark: Mark) -> Path:
         """Return the path of a file of measurements that a spec names, relative to the folder of
         the spec.
 

@@ -22,7 +22,7 @@ class SpecFiles(Protocol):
     each once.
     """
 
-    def beside(self, reference: str, mark: Mark) -> Path:
+    def measurement_file(self, reference: str, mark: Mark) -> Path:
         """Return the path of a file of measurements that a spec names, from the folder of the
         spec.
         """

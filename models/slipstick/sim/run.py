@@ -173,7 +173,7 @@ def simulate(plan: Plan, simulation: Simulation | None = None) -> Result:
     >>> from slipstick.sim.plan.distributions import ServiceTime
     >>> builder = Builder()
     >>> builder.delay(ServiceTime("deterministic", 2.0, 0.0))
-    >>> builder.closed("all", customers=3, first_instruction=0)
+    >>> builder.add_closed_group("all", customers=3, first_instruction=0)
     >>> simulate(builder.plan()).mean_time()
     Estimate(mean=2.0, low=2.0, high=2.0)
     """

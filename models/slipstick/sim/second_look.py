@@ -155,7 +155,7 @@ def second_look(
     >>> builder = Builder()
     >>> builder.station("bus")
     >>> builder.serve("bus", ServiceTime("deterministic", 2.0, 0.0))
-    >>> builder.closed("all", customers=3, first_instruction=0)
+    >>> builder.add_closed_group("all", customers=3, first_instruction=0)
     >>> plan = builder.plan()
     >>> second_look(plan, {0: Expected(6.0, 0.01)}, 10_000).verdict
     'agrees'

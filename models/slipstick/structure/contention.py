@@ -225,7 +225,7 @@ def _counts_by_maximum_note(model: Model, processors_present: Expr) -> dict[str,
     """Return notes on maxima of random times, such as those of parallel branches or of processors
     that meet, each with the variation that makes the maximum random.
     """
-    parallel_nodes = [node for node in side_by_side(model.bodies) if not node.beside]
+    parallel_nodes = [node for node in side_by_side(model.bodies) if not node.unawaited_children]
     compared_bodies = [
         body
         for body in model.bodies
@@ -240,7 +240,7 @@ def _counts_by_maximum_note(model: Model, processors_present: Expr) -> dict[str,
             model.population.variation,
         ]
     )
-    has_early_fork = any(node.beside for node in side_by_side(model.bodies))
+    has_early_fork = any(node.unawaited_children for node in side_by_side(model.bodies))
     counts_by_note: dict[str, CountAndLimit] = (
         {_EARLY_NOTE: (Number(1.0), 0)} if has_early_fork else {}
     )

@@ -60,7 +60,7 @@ def _time(
             child_times = (
                 executions * time(child, model, books_labels, time_by_node)
                 for executions, child in activity.weighted
-                if child not in activity.beside
+                if child not in activity.unawaited_children
             )
             return total([own_seconds, *child_times], TIME)
         case Combination.LONGEST:
@@ -69,7 +69,7 @@ def _time(
             branch_times = [
                 time(child, model, books_labels, time_by_node)
                 for _, child in activity.weighted
-                if child not in activity.beside
+                if child not in activity.unawaited_children
             ]
             return total(
                 [own_seconds, maximum(*branch_times)] if branch_times else [own_seconds], TIME

@@ -347,7 +347,9 @@ class ParallelWork:
         useful_steps = {step for step in model.steps if step.component in model.useful}
         # Of branches that are not waited for any number may be under way.
         counts_useful = REPLIES not in model.constructs
-        counts_useful = counts_useful and not any(node.beside for node in parallel_nodes)
+        counts_useful = counts_useful and not any(
+            node.unawaited_children for node in parallel_nodes
+        )
         counts_useful = counts_useful and any(name in model.useful for name in self.components)
         if counts_useful and not model.population.open:
             self._add_useful_expressions(model, bodies, useful_steps)

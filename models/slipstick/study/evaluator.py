@@ -289,9 +289,9 @@ def with_values(case: str, settings: Settings, values: Settings, library: Librar
     canonical_paths = {canonical(case_evaluator.inputs.tree, path) for path in values}
     # A parameter of a file may be written in any unit, so whether its new one fits is known only
     # once it is built.
-    set_parameters = any(path.startswith("parameters.") for path in canonical_paths)
+    sets_parameter_of_file = any(path.startswith("parameters.") for path in canonical_paths)
     if (
-        not set_parameters
+        not sets_parameter_of_file
         and canonical_paths <= case_evaluator.built.parameters.keys()
         and case_evaluator.built.computed_from(canonical_paths)
     ):

@@ -162,8 +162,9 @@ def streamed(
     def data_frames(*_: object) -> Iterator[Any]:
         nonlocal written_count, failed_count, outside_count
         for case_points, point_numbers in _point_number_blocks(parts):
-            solved_columns, *texts = _solve_points(case_points, names, point_numbers)
-            outside_by_row, reason_by_row = texts
+            solved_columns, outside_by_row, reason_by_row = _solve_points(
+                case_points, names, point_numbers
+            )
             written_count += len(point_numbers)
             failed_count += len(reason_by_row)
             refusal_reasons.update(reason_by_row.values())
@@ -177,7 +178,7 @@ def streamed(
                 if name in solved_columns or name in columns
             }
             columns_of_texts = {"case": polars.lit(case_points.case)}
-            for name, text_by_row in zip(text_types, texts, strict=True):
+            for name, text_by_row in zip(text_types, (outside_by_row, reason_by_row), strict=True):
                 # A literal takes no time for each row.
                 columns_of_texts[name] = polars.lit("")
                 if text_by_row:

@@ -110,7 +110,7 @@ class StationFit:
         return float(abs(np.log1p(self.missed))) if np.isfinite(self.missed) else np.inf
 
     @property
-    def beside(self) -> float:
+    def time_elsewhere(self) -> float:
         """The part of the response time outside of the station [s]."""
         return float(self.fitted.theta[0])
 
@@ -233,7 +233,7 @@ def _described(station: StationFit) -> LoadedStation:
         kind.scv,
         kind.second,
         station.service,
-        station.beside,
+        station.time_elsewhere,
         station.most,
         fitted.scatter if fitted.freedom > 0 else None,
         station.missed,
@@ -260,7 +260,7 @@ def fit_loads(test: LoadTest, at: Sequence[float] = (), servers: int | None = No
 
     >>> rows = [LoadRow(at, rate=rate, response=0.005 + 0.01 / (1 - 0.01 * rate)) for at, rate in enumerate((10.0, 50.0, 80.0, 90.0))]
     >>> found = fit_loads(LoadTest("f", tuple(rows)), at=[95.0], servers=1)
-    >>> round(found.best.service, 6), round(found.best.beside, 6), round(found.predictions[0].value, 6)
+    >>> round(found.best.service, 6), round(found.best.time_elsewhere, 6), round(found.predictions[0].value, 6)
     (0.01, 0.005, 0.205)
     """
     quantile = _fitted_quantile(test)

@@ -44,7 +44,7 @@ def load_spec(test: LoadTest) -> ImportedSpec:
         raise SpecError([Problem(test.file, unsteady.line, 1, "", why)])
     tier_demands = demands(test)
     station = None if tier_demands else _fitted(test)
-    rest = beside_tiers(test, tier_demands) if station is None else station.beside
+    rest = beside_tiers(test, tier_demands) if station is None else station.time_elsewhere
     spec = ImportedSpec("queueing-network", f"Load test {test.file}", test.file)
     customers = _customers(spec, test)
     stations = _tiers(tier_demands) if station is None else _server(spec, station)
@@ -106,7 +106,7 @@ def _tiers(tier_demands: list[Demand]) -> dict[str, Any]:
 def _server(spec: ImportedSpec, station: StationFit) -> dict[str, Any]:
     """Return the station that was fitted to the response times, with a note on it."""
     spec.say(
-        f"{SERVER}: {station.service * 1e3:.4g} ms a request and {station.beside * 1e3:.4g} ms"
+        f"{SERVER}: {station.service * 1e3:.4g} ms a request and {station.time_elsewhere * 1e3:.4g} ms"
         f" beside it, of {station.kind.words}, as slipstick fit finds them from the response"
         " times, for no utilization was measured"
     )

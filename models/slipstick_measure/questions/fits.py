@@ -85,7 +85,7 @@ class FitsResult(QuestionResult):
         }
         return [f"{name}: {' '.join(lines)}".rstrip(".") for name, lines in selected.items()]
 
-    def beside_tables(self) -> list[str]:
+    def sentences_beside_tables(self) -> list[str]:
         """Return nothing: the page has all sentences of each fit beside its tables."""
         return []
 

@@ -116,7 +116,7 @@ def runs_of(
     if data in names("profile"):
         study.library.load("profile", data, mark, "data")
         return read_runs(find("profile", data))
-    path = study.library.beside(table_called(data) or data, mark)
+    path = study.library.measurement_file(table_called(data) or data, mark)
     measurements = read_runs(
         path, hints
     )  # refuses a file that is too large, before it is read again for its hash

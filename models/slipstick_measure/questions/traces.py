@@ -227,7 +227,9 @@ class _AskedTrace:
     @cached_property
     def _read(self) -> ReadTrace:
         mark = self.study.written((*self.place, "data")).mark
-        path = self.study.library.beside(table_called(self.spec.data) or self.spec.data, mark)
+        path = self.study.library.measurement_file(
+            table_called(self.spec.data) or self.spec.data, mark
+        )
         trace = checked_trace(path, unit=self.spec.unit)
         self.study.library.keep_hash(path)
         return trace

@@ -206,7 +206,7 @@ def read(specs: Mapping[str, ValidationSpec], study: StudyContext) -> Question:
 
 def _task(name: str, spec: ValidationSpec, study: StudyContext) -> EstimationTask:
     place = ("validation", name)
-    path = study.library.beside(
+    path = study.library.measurement_file(
         table_called(spec.data) or spec.data, study.written((*place, "data")).mark
     )
     settings = study.cases[spec.case] if spec.case is not None else study.base

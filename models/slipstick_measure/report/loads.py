@@ -166,7 +166,7 @@ def load_fit_sentences(found: LoadFitting) -> list[str]:
     if found.misfit:
         return [*words, f"No station describes these rows: {found.misfit}.", *_left_out(found)]
     service = f"{quantity(best.service, 's')}{_between(found, 'service')}"
-    beside = f"{quantity(best.beside, 's')}{_between(found, 'beside')}"
+    beside = f"{quantity(best.time_elsewhere, 's')}{_between(found, 'beside')}"
     words.append(
         f"By a station of {best.words}: a request needs {service} there and {beside} beside it;"
         f" the station saturates at {quantity(best.saturates, '1/s')}."
@@ -245,7 +245,7 @@ def _stations(fitting: LoadFitting) -> str:
             percent(station.scatter, 2),
             "-" if station.missed is None else f"{100 * station.missed:+.1f} %",
             quantity(station.service, "s"),
-            quantity(station.beside, "s"),
+            quantity(station.time_elsewhere, "s"),
             quantity(station.saturates, "1/s"),
         ]
         for station in fitting.stations

@@ -121,7 +121,7 @@ def trace_head(views: TraceViews, words: Words) -> str:
 
 def _cause(name: str, words: Words) -> str:
     """Return the cause of lost time: in words for a wait of a model, in quotes for a function."""
-    return words.part(name) if ":" in name and "." not in name else named_part(name)
+    return words.component_phrase(name) if ":" in name and "." not in name else named_part(name)
 
 
 def trace_parts(views: TraceViews) -> Iterator[str]:

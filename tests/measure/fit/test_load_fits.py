@@ -54,7 +54,9 @@ def test_a_known_station_is_found(servers: int, scv: float) -> None:
     test = noisy(RATES, [0.005 + response_by_hand(rate, service, servers, scv) for rate in RATES])
     found = fit_loads(test, [97.0, 120.0])
     assert (found.best.kind.servers, found.best.kind.scv) == (servers, scv)
-    assert (found.best.service, found.best.beside) == pytest.approx((service, 0.005), rel=1e-5)
+    assert (found.best.service, found.best.time_elsewhere) == pytest.approx(
+        (service, 0.005), rel=1e-5
+    )
     sure, saturated = found.predictions
     assert sure.value == pytest.approx(
         0.005 + response_by_hand(97, service, servers, scv), rel=1e-4

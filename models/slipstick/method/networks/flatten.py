@@ -283,7 +283,7 @@ class FlatNetwork:
             arrival_times: Times = (
                 BatchTimes(time_between, batch_size) if batch_size > 1 else time_between
             )
-            builder.open(
+            builder.add_open_group(
                 chain_name,
                 TracedTimes(chain.members.trace, mean_between)
                 if chain.members.trace
@@ -291,7 +291,7 @@ class FlatNetwork:
                 first_instruction=first_instruction,
             )
         else:
-            builder.closed(
+            builder.add_closed_group(
                 chain_name,
                 int(network.population[0, chain_index]),
                 first_instruction=first_instruction,

@@ -28,7 +28,7 @@ BEFORE_STEADY_STATE = (
 """The alternatives to a chain that is not solved for its steady state."""
 
 
-def by_class(
+def solve_by_class(
     network_points: NetworkPoints, state_limit: float | None = None, alternatives: str = ""
 ) -> MarkovSolution:
     """Solve a network as a Markov chain; the solution has the classes of the network, not its

@@ -41,9 +41,9 @@ def _solution_by(
     """Call a solver by name; its libraries are imported only now."""
     network = network_points.network
     if solver == MARKOV_CHAIN:
-        from slipstick.method.networks.markov import by_class
+        from slipstick.method.networks.markov import solve_by_class
 
-        return by_class(network_points, state_limit)
+        return solve_by_class(network_points, state_limit)
     if solver in (SCHWEITZER, LINEARIZER):
         from slipstick.queueing.approximate import linearizer, schweitzer
 

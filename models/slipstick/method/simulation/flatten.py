@@ -169,7 +169,7 @@ def flatten(model: Model, values: Mapping[str, float] | None = None) -> Flat:
             _refuse_saturation(model, values or {})
             writer.add_resources(0)
             writer.write(cycle, {})
-            writer.builder.open(ALL, times_between, 0)
+            writer.builder.add_open_group(ALL, times_between, 0)
             return writer.finished_plan(1 / times_between.mean)
         case PhasedPopulation():
             return _write_phases(model.population, writer, value_by_expr)
@@ -199,13 +199,13 @@ def _write_groups(groups: Sequence[Group], writer: Writer, value_by_expr: Number
         first_instruction = writer.builder.next_instruction
         if group_size:
             writer.write_cycle(group.cycle, _parties_by_name(groups, group_sizes))
-            writer.builder.closed(group.name or ALL, group_size, first_instruction)
+            writer.builder.add_closed_group(group.name or ALL, group_size, first_instruction)
         elif group.arrivals is not None:
             writer.refuse_own_processors(group.cycle)
             times_between = _times_between_arrivals(group.pattern, group.arrivals, value_by_expr)
             if times_between is not None:
                 writer.write(group.cycle, {})
-                writer.builder.open(group.name, times_between, first_instruction)
+                writer.builder.add_open_group(group.name, times_between, first_instruction)
                 population = population or 1 / times_between.mean
             elif group is first_group:
                 raise NoAnswerError(

@@ -480,9 +480,12 @@ def _overloads(
         ]
     except NoAnswerError:  # what is asked depends on the state
         return
-    forks = [node for node in side_by_side(model.bodies) if node.beside]
+    forks = [node for node in side_by_side(model.bodies) if node.unawaited_children]
     nodes_begun = [
-        begun_node for node in forks for branch in node.beside for begun_node in steps(branch)
+        begun_node
+        for node in forks
+        for branch in node.unawaited_children
+        for begun_node in steps(branch)
     ]
     resources_used = {
         resource_name for begun_node in nodes_begun for resource_name in begun_node.uses

@@ -312,8 +312,8 @@ class StateSpace:
     def _departures(
         self,
         rows: Rows,
-        origin: NDArray[np.int64],
-        rows_without: Rows,
+        origin_states: NDArray[np.int64],
+        rows_after_departure: Rows,
         rate: Array,
         class_index: int,
         station: int,
@@ -331,8 +331,8 @@ class StateSpace:
         for next_class, next_station, probability in self.destinations[class_index, station]:
             yield from self._transitions_to(
                 rows,
-                origin,
-                rows_without,
+                origin_states,
+                rows_after_departure,
                 rate * probability,
                 (next_class, next_station),
                 event,
@@ -340,8 +340,8 @@ class StateSpace:
             )
         if leaving_share != 0:
             yield (
-                origin,
-                self._rows_after_release(rows_without, station),
+                origin_states,
+                self._rows_after_release(rows_after_departure, station),
                 rate * leaving_share,
                 event,
             )
@@ -920,24 +920,26 @@ class OrderedQueue(StationState):
         self.served_places = min(
             len(speed) - 1 if (speed == np.arange(len(speed))).all() else 1, most_present
         )
-        self.codes: list[tuple[int, int]] = [(-1, -1)]
-        self.code: dict[tuple[int, int], int] = {}
+        self.class_and_phase_by_code: list[tuple[int, int]] = [(-1, -1)]
+        self.code_by_class_and_phase: dict[tuple[int, int], int] = {}
         for class_index, service_time in self.times.items():
             for phase in (
                 range(service_time.phases)
                 if service_time.phases == 1
                 else range(-1, service_time.phases)
             ):
-                self.code[class_index, phase] = len(self.codes)
-                self.codes.append((class_index, phase))
-        self.rank = np.array([-1] + [ranks[class_index] for class_index, _ in self.codes[1:]])
+                self.code_by_class_and_phase[class_index, phase] = len(self.class_and_phase_by_code)
+                self.class_and_phase_by_code.append((class_index, phase))
+        self.rank_by_code = np.array(
+            [-1] + [ranks[class_index] for class_index, _ in self.class_and_phase_by_code[1:]]
+        )
 
     def present(self, rows: Rows) -> Array:
         return self._sum_by_class(rows)
 
     def _sum_by_class(self, rows: Rows) -> NDArray[np.int64]:
         count_by_class = np.zeros((len(rows), self.classes), dtype=np.int64)
-        for code, (class_index, _) in enumerate(self.codes):
+        for code, (class_index, _) in enumerate(self.class_and_phase_by_code):
             if code:
                 count_by_class[:, class_index] += (rows == code).sum(axis=1)
         return count_by_class
@@ -961,7 +963,9 @@ class OrderedQueue(StationState):
 
     def enter(self, rows: Rows, class_index: int) -> Iterator[Entries]:
         entry_position = self._entry_place(rows, class_index)
-        code = self.code[class_index, -1 if (class_index, -1) in self.code else 0]
+        code = self.code_by_class_and_phase[
+            class_index, -1 if (class_index, -1) in self.code_by_class_and_phase else 0
+        ]
         positions = np.arange(self.width)
         # The customers behind the place of entry move one place back.
         shifted_rows = np.concatenate([rows[:, :1], rows[:, :-1]], axis=1)
@@ -979,8 +983,8 @@ class OrderedQueue(StationState):
             return customer_counts
         if self.discipline.order == REVERSE:
             return np.minimum(customer_counts, first_place)
-        rank = self.rank[self.code[class_index, 0]]
-        is_behind = (rows[:, first_place:] > 0) & (self.rank[rows[:, first_place:]] <= rank)
+        rank = self.rank_by_code[self.code_by_class_and_phase[class_index, 0]]
+        is_behind = (rows[:, first_place:] > 0) & (self.rank_by_code[rows[:, first_place:]] <= rank)
         position: NDArray[np.int64] = np.minimum(customer_counts, first_place) + is_behind.sum(
             axis=1
         )
@@ -989,7 +993,7 @@ class OrderedQueue(StationState):
     def serve(self, rows: Rows) -> Iterator[Completions]:
         speed = self._speed_per_place(rows)
         for position in range(self.served_places):
-            for code, (class_index, phase) in enumerate(self.codes):
+            for code, (class_index, phase) in enumerate(self.class_and_phase_by_code):
                 if phase < 0:
                     continue
                 origin = np.flatnonzero(rows[:, position] == code)
@@ -1012,7 +1016,9 @@ class OrderedQueue(StationState):
                         )
 
     def abandon(self, rows: Rows, class_index: int) -> Iterator[Entries]:
-        code = self.code[class_index, -1 if (class_index, -1) in self.code else 0]
+        code = self.code_by_class_and_phase[
+            class_index, -1 if (class_index, -1) in self.code_by_class_and_phase else 0
+        ]
         for position in range(self.served_places, self.width):
             origin = np.flatnonzero(rows[:, position] == code)
             if len(origin):
@@ -1031,7 +1037,7 @@ class OrderedQueue(StationState):
         for next_phase, probability in enumerate(self.times[class_index].onward[phase]):
             if probability != 0:
                 rows_after = rows[origin]
-                rows_after[:, position] = self.code[class_index, next_phase]
+                rows_after[:, position] = self.code_by_class_and_phase[class_index, next_phase]
                 yield origin, self._sorted_in_service(rows_after), rate * probability, -1
 
     def _begin_service(self, rows: Rows) -> Iterator[Entries]:
@@ -1039,7 +1045,7 @@ class OrderedQueue(StationState):
         beginning_class = np.zeros(len(rows), dtype=np.int64)
         beginning_place = np.zeros(len(rows), dtype=np.int64)
         for served_place in range(self.served_places):
-            for (class_index, phase), code in self.code.items():
+            for (class_index, phase), code in self.code_by_class_and_phase.items():
                 if phase < 0:
                     is_beginning = rows[:, served_place] == code
                     beginning_class[is_beginning], beginning_place[is_beginning] = (
@@ -1058,9 +1064,9 @@ class OrderedQueue(StationState):
             for phase, probability in enumerate(service_time.start):
                 if len(origin) and probability != 0:
                     rows_after = rows[origin]
-                    rows_after[np.arange(len(origin)), beginning_place[origin]] = self.code[
-                        class_index, phase
-                    ]
+                    rows_after[np.arange(len(origin)), beginning_place[origin]] = (
+                        self.code_by_class_and_phase[class_index, phase]
+                    )
                     yield (
                         origin,
                         self._sorted_in_service(rows_after),

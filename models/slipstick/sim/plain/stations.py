@@ -554,7 +554,7 @@ class WeightedServers(SimulatedStation):
         self.busy = min(self.present, self.servers)
         self.event_cell[0] = None
         self._set_speeds()
-        next_time, next_to_leave = math.inf, None
+        shortest_time_left, departing_token = math.inf, None
         for token in self.present_tokens:
             time_left = max(token.work, 0.0) / token.speed
             is_cut = False
@@ -562,14 +562,14 @@ class WeightedServers(SimulatedStation):
                 time_to_limit = max(token.patience - (now - token.since), 0.0)
                 is_cut = time_to_limit < time_left
                 time_left = min(time_left, time_to_limit)
-            if time_left < next_time:
-                next_time, next_to_leave = time_left, token
+            if time_left < shortest_time_left:
+                shortest_time_left, departing_token = time_left, token
                 token.cut = is_cut
-        if next_to_leave is not None:
-            self.event_cell = [next_to_leave]
+        if departing_token is not None:
+            self.event_cell = [departing_token]
             heappush(
                 self.event_loop.heap,
-                (now + next_time, self.event_loop.order(), self._end, self.event_cell),
+                (now + shortest_time_left, self.event_loop.order(), self._end, self.event_cell),
             )
 
     def _end(self, event_cell: list[Token | None], now: float) -> bool:

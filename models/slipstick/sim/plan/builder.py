@@ -109,7 +109,7 @@ class Builder:
     >>> builder = Builder()
     >>> builder.station("cpu")
     >>> builder.serve("cpu", ServiceTime("exponential", 0.8))
-    >>> plan = builder.open("jobs", ServiceTime("exponential", 1.0), first_instruction=0)
+    >>> plan = builder.add_open_group("jobs", ServiceTime("exponential", 1.0), first_instruction=0)
     >>> [Op(row[0]).name for row in builder.plan().code]
     ['SERVE', 'END']
     """
@@ -955,24 +955,24 @@ class Builder:
         """
         self.emit(Op.END, onward, lost)
 
-    def closed(self, group_name: str, customers: int, first_instruction: int) -> None:
+    def add_closed_group(self, group_name: str, customers: int, first_instruction: int) -> None:
         """Add a closed group, whose customers repeat the cycle that begins at an instruction; write
         the end of the cycle if it is missing.
         """
         self._add_group(CustomerGroup(group_name, "closed", (first_instruction,) * customers))
 
-    def open(self, group_name: str, between: Times, first_instruction: int) -> None:
-        """Add an open group, whose customers arrive at random times `between` apart and begin at an
-        instruction.
-        """
-        if between.mean == 0:
+    def add_open_group(
+        self, group_name: str, interarrival_times: Times, first_instruction: int
+    ) -> None:
+        """Add an open group, whose customers arrive at random times and begin at an instruction."""
+        if interarrival_times.mean == 0:
             raise ModelError(f"the time between two arrivals of {group_name} must be above 0 s")
         self._add_group(
             CustomerGroup(
                 group_name,
                 "open",
                 (first_instruction,),
-                self.draw(f"{group_name}:arrivals", between),
+                self.draw(f"{group_name}:arrivals", interarrival_times),
             )
         )
 

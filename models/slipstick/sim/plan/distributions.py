@@ -408,9 +408,11 @@ def _phase_times(phases: PhaseType, stream: Stream, sample_count: int) -> Array:
 
 
 def _log_normal(parameters: Sequence[float], stream: Stream, sample_count: int) -> Array:
-    variance = math.log1p(parameters[0])
-    # Of the logarithm, a mean of minus half its variance gives a time of mean 1.
-    samples: Array = np.exp(math.sqrt(variance) * _normal(stream, sample_count) - variance / 2)
+    (squared_variation,) = parameters
+    log_variance = math.log1p(squared_variation)
+    # A mean of the logarithm of minus half its variance gives a time of mean 1.
+    deviations = math.sqrt(log_variance) * _normal(stream, sample_count)
+    samples: Array = np.exp(deviations - log_variance / 2)
     return samples
 
 
