@@ -140,7 +140,12 @@ def _remarks(law: Law) -> Iterator[str]:
         yield f"Condition: {_cell(str(law.holds))}.\n"
     yield f"Source: {_cell(law.source)}.\n"
     if law.note:
-        yield f"{_cell(law.note)}\n"
+        yield f"{_cell(_sentences(law.note))}.\n"
+
+
+def _sentences(note: str) -> str:
+    """Write the clauses of a note as sentences of their own."""
+    return ". ".join(clause[:1].upper() + clause[1:] for clause in note.split("; "))
 
 
 def commands() -> Iterator[str]:

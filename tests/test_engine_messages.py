@@ -245,8 +245,8 @@ ABOUT_LAWS = [
     ),
     bad(
         lambda: FLOW(once=1.0),
-        "law flow-line needs longest [s]: one item at the longest serial stage; "
-        "items [1]: items, all ready at the start",
+        "law flow-line needs longest [s]: time of one item at the longest serial stage; "
+        "items [1]: number of items, all ready at the start",
     ),
     bad(
         lambda: FLOW(once=3.0, longest=1.0, items=0.5),

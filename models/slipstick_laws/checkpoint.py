@@ -16,7 +16,7 @@ _INTERVAL = Symbol("interval", TIME, "interval between two checkpoints", r"\tau"
 _RESTART = Symbol("restart", TIME, "time to read the last checkpoint after a failure", "R")
 _WORK = Symbol("work", TIME, "time of the program without checkpoints and failures", "T_s")
 
-_BEST = Symbol("interval", TIME, "interval between two checkpoints, for the least time", r"\tau")
+_BEST = Symbol("interval", TIME, "best interval between two checkpoints", r"\tau")
 
 YOUNG = Law(
     name="checkpoint-interval-young",
@@ -27,7 +27,11 @@ YOUNG = Law(
     ),
     holds="checkpoint > 0 and failures > 0",
     source="Young, Communications of the ACM 17(9), 1974",
-    note="7% too long at a checkpoint of 1/50 of the time between failures, 25% at 1/5: the run then takes 0.04% and 1.3% longer",
+    note=(
+        "the interval is 7% too long if a checkpoint takes 1/50 of the time between failures, and"
+        " the run then takes 0.04% longer; at 1/5 the interval is 25% too long, and the run takes"
+        " 1.3% longer"
+    ),
     exact=False,
     words=_WORDS,
     checks=(Check((2.0, 16.0), 8.0, 0.0, f"{HAND}: root of 2 x 2 x 16"),),
@@ -51,8 +55,8 @@ DALY = Law(
     holds="checkpoint > 0 and failures > 0",
     source=f"{_DALY}, equation 37",
     note=(
-        "against the best interval, 0.6% short where a checkpoint takes half the time between failures,"
-        " and 6% just below twice that time"
+        "the interval is 0.6% shorter than the best one if a checkpoint takes half the time"
+        " between failures; it is 6% shorter if a checkpoint takes just less than twice this time"
     ),
     exact=False,
     words=_WORDS,
@@ -65,7 +69,7 @@ DALY = Law(
 RUN_TIME = Law(
     name="checkpoint-run-time",
     title="Time of a program with checkpoints and failures",
-    gives=Symbol("time", TIME, "mean time until the program is done", "T"),
+    gives=Symbol("time", TIME, "mean time until the program is complete", "T"),
     equation=lambda interval=_INTERVAL, checkpoint=_SAVING, restart=_RESTART, failures=_FAILURES, work=_WORK: (
         work
         * exp(restart / failures)
@@ -78,8 +82,8 @@ RUN_TIME = Law(
     ),
     source=f"{_DALY}, equation 20",
     note=(
-        "exponential times between failures, which strike during checkpoints and restarts, too; the"
-        " work is a whole number of intervals, each with a checkpoint"
+        "the times between failures are exponential, and failures also occur during checkpoints"
+        " and restarts; the work is a whole number of intervals, each with a checkpoint"
     ),
     words=f"{_WORDS} overhead waste expected completion time",
     checks=(

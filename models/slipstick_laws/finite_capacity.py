@@ -29,7 +29,9 @@ _GATEWAY = (
     " two buffers, 125 packets a second, 2 ms each"
 )
 
-_CAPACITY = Symbol("capacity", COUNT, "most customers present, in service included", "K")
+_CAPACITY = Symbol(
+    "capacity", COUNT, ("maximum number of customers present, including those in service"), "K"
+)
 _BLOCKING = Symbol("blocking", COUNT, "share of the arrivals that are lost", "P_K")
 
 
@@ -167,7 +169,7 @@ MMCK_BLOCKING = Law(
 MMCK_WAITING_NUMBER = Law(
     name="mmck-waiting-number",
     title="Customers waiting at several servers of finite capacity",
-    gives=Symbol("waiting", COUNT, "mean number present and not in service", "L_q"),
+    gives=Symbol("waiting", COUNT, "mean number of customers present but not in service", "L_q"),
     equation=lambda capacity=_CAPACITY, servers=SERVERS, service=SERVICE, arrivals=ALL_ARRIVALS: (
         _queued(capacity, servers, arrivals * service)
     ),
@@ -186,7 +188,7 @@ MMCK_WAITING_TIME = Law(
     gives=Symbol(
         "wait",
         TIME,
-        "mean time from arrival to the start of service, of customers that are not lost",
+        "mean time from arrival to the start of service, for customers that are not lost",
         "W",
     ),
     equation=lambda capacity=_CAPACITY, servers=SERVERS, service=SERVICE, arrivals=ALL_ARRIVALS: (
@@ -196,8 +198,9 @@ MMCK_WAITING_TIME = Law(
     holds=f"{_ADMISSIBLE} and arrivals * service <= 1000000 * servers",
     source=KLEINROCK,
     note=(
-        "by Little's law from the customers admitted; of a load a million times too large few"
-        " digits would be left"
+        "the time follows from the number of customers by Little's law for the customers that are"
+        " admitted; the law refuses a load of over a million times the capacity, where few correct"
+        " digits would remain"
     ),
     checks=(
         Check((3, 2, 1.0, 1.0), 0.1, 1e-15, f"{HAND}: 1/11 over 10/11"),
@@ -215,7 +218,10 @@ MMCK_THROUGHPUT = Law(
     ),
     holds=f"{_ADMISSIBLE} and arrivals * service <= 1000000 * servers",
     source=KLEINROCK,
-    note="arrivals less those lost; of a load a million times too large few digits would be left",
+    note=(
+        "the throughput is the arrival rate minus the rate of losses; the law refuses a load of"
+        " over a million times the capacity, where few correct digits would remain"
+    ),
     checks=(
         Check((3, 2, 1.0, 1.0), 10 / 11, 1e-15, HAND),
         Check((2, 2, 1.0, 2.0), 1.2, 1e-15, f"{HAND}: 2 x 3/5"),
@@ -237,8 +243,9 @@ MMCK_RESPONSE_TIME = Law(
     holds=f"{_ADMISSIBLE} and arrivals * service <= 1000000 * servers",
     source=KLEINROCK,
     note=(
-        "by Little's law from the customers admitted; of a load a million times too large few"
-        " digits would be left"
+        "the time follows from the number of customers by Little's law for the customers that are"
+        " admitted; the law refuses a load of over a million times the capacity, where few correct"
+        " digits would remain"
     ),
     checks=(
         Check((3, 2, 1.0, 1.0), 1.1, 1e-15, f"{HAND}: 1 + 1/10"),
@@ -279,7 +286,10 @@ MMCK_NUMBER_PROBABILITY = Law(
         "poisson(arrivals * service, servers) > 0"
     ),
     source=KLEINROCK,
-    note="the state with all servers busy may not weigh less than the smallest number there is",
+    note=(
+        "the weight of the state with all servers busy must not be below the smallest"
+        " floating-point number"
+    ),
     checks=(
         Check((0, 3, 2, 1.0, 1.0), 4 / 11, 1e-15, f"{HAND}: 4, 4, 2, 1"),
         Check((2, 3, 2, 1.0, 1.0), 2 / 11, 1e-15, f"{HAND}: 4, 4, 2, 1"),

@@ -29,7 +29,7 @@ _REPAIRED = (
     " service > 0"
 )
 _TABLE = "Erlang's table"
-_ANY = "for any distribution of service times"
+_ANY = "the law holds for any distribution of service times"
 
 _SOURCES = Symbol("sources", COUNT, "size of the population", "N")
 _THINK = Symbol("think", TIME, "mean think time of a customer", "Z")
@@ -71,8 +71,8 @@ ERLANG_B_CARRIED = Law(
         " arrivals > 0"
     ),
     source=(
-        "Erlang, Elektroteknikeren 13, 1917: a (1 - B), by the recursion's last step, which loses"
-        " no digits"
+        "Erlang, Elektroteknikeren 13, 1917: a (1 - B), computed by the last step of the"
+        " recursion, which loses no digits"
     ),
     note=_ANY,
     checks=(
@@ -85,7 +85,7 @@ ERLANG_B_CARRIED = Law(
 ENGSET_TIME_CONGESTION = Law(
     name="engset-time-congestion",
     title="Share of time with all servers busy, finite population, no queue",
-    gives=Symbol("congestion", COUNT, "share of time", "E"),
+    gives=Symbol("congestion", COUNT, "share of time with all servers busy", "E"),
     equation=lambda sources=_SOURCES, servers=SERVERS, think=_THINK, service=SERVICE: engset(
         service / think, servers, sources
     ),
@@ -126,12 +126,10 @@ MACHINE_REPAIRMAN_THROUGHPUT = Law(
         sources / (service * sources + think * erlang_b(think / service, sources - 1))
     ),
     holds=_REPAIRED,
-    source=(
-        "Scherr, An Analysis of Time-Shared Computer Systems, MIT Press 1967; the idle server's"
-        " share is Erlang B of think / service"
-    ),
+    source="X",
     note=(
-        "exact for exponential service, and for any service under processor sharing; any think time"
+        "the law is exact for exponential service, and for any service under processor sharing;"
+        " think times may have any distribution"
     ),
     checks=(
         Check((1, 9.0, 1.0), 0.1, 1e-16, f"{HAND}: no one to wait for"),
@@ -150,7 +148,8 @@ MACHINE_REPAIRMAN_RESPONSE = Law(
     holds=_REPAIRED,
     source="Scherr, An Analysis of Time-Shared Computer Systems, MIT Press 1967",
     note=(
-        "exact for exponential service, and for any service under processor sharing; any think time"
+        "the law is exact for exponential service, and for any service under processor sharing;"
+        " think times may have any distribution"
     ),
     checks=(
         Check((1, 9.0, 1.0), 1.0, 0.0, f"{HAND}: no one to wait for"),
@@ -178,7 +177,8 @@ MACHINE_REPAIRMAN_NUMBER_PROBABILITY = Law(
         " are distributed as Erlang's busy servers"
     ),
     note=(
-        "exact for exponential service, and for any service under processor sharing; any think time"
+        "the law is exact for exponential service, and for any service under processor sharing;"
+        " think times may have any distribution"
     ),
     checks=(
         Check((0, 2, 1.0, 1.0), 0.2, 1e-15, f"{HAND}: weights 1, 2, 2"),

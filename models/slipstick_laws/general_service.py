@@ -60,7 +60,7 @@ MG1_WAITING_TIME = Law(
     equation=lambda scv=SCV, service=SERVICE, arrivals=ARRIVALS: _pollaczek(scv, service, arrivals),
     holds=_SINGLE,
     source=_POLLACZEK,
-    note="exact for every order of service that does not depend on service times",
+    note="the law is exact for every order of service that does not depend on the service times",
     checks=(
         Check((1.0, 0.2, 4.0), 0.8, 1e-15, f"{HAND}: as M/M/1"),
         Check((3.0, 0.2, 4.0), 1.6, 1e-15, f"{HAND}: twice that"),
@@ -129,7 +129,7 @@ MD1_NUMBER_PROBABILITY = Law(
     ),
 )
 
-_LIMIT = Symbol("limit", TIME, "a response time, the service itself or longer", "t")
+_LIMIT = Symbol("limit", TIME, "limit of the response time, not below the service time", "t")
 MD1_RESPONSE_TAIL = Law(
     name="md1-response-tail",
     title="Share of customers whose response time exceeds a limit, constant service",
@@ -142,7 +142,7 @@ MD1_RESPONSE_TAIL = Law(
         "Erlang, Nyt Tidsskrift for Matematik B 20, 1909; Franx, Operations Research Letters 29(5),"
         " 2001"
     ),
-    note="first come, first served; to 14 decimal places",
+    note="the discipline is first come, first served; the result is accurate to 14 decimal places",
     checks=(
         Check((0.2, 0.2, 2.5), 0.5, 1e-15, f"{HAND}: an arrival that finds a customer present"),
         Check((0.3, 0.2, 2.5), 0.35799, 5e-6, f"{HAND}: 1 - exp(1/4) / 2"),
@@ -176,8 +176,9 @@ GG1_KINGMAN = Law(
     holds=_RENEWAL,
     source="Kingman, Mathematical Proceedings of the Cambridge Philosophical Society 57(4), 1961",
     note=(
-        "exact for Poisson arrivals; with exponential service 8% high at most at a load of 0.9, 33%"
-        " at 0.7, 96% at 0.5, worst for constant times between arrivals"
+        "the approximation is exact for Poisson arrivals; with exponential service it is too high"
+        " by at most 8% at a load of 0.9, 33% at 0.7 and 96% at 0.5; constant times between"
+        " arrivals give the largest error"
     ),
     exact=False,
     checks=(
@@ -196,7 +197,7 @@ GG1_BOUND = Law(
     ),
     holds=f"arrivals > 0 and {_RENEWAL}",
     source="Kingman, Biometrika 49(3-4), 1962",
-    note="a bound, near in heavy traffic only",
+    note="this is an upper bound, which is close to the true time only in heavy traffic",
     checks=(
         Check((1.0, 1.0, 0.2, 4.0), 1.025, 1e-14, f"{HAND}: 0.41 / 0.4"),
         Check((0.5, 2.0, 0.2, 4.0), 1.1125, 1e-14, f"{HAND}: (0.125 + 0.32) / 0.4"),
@@ -221,8 +222,9 @@ GG1_KRAEMER_LANGENBACH_BELZ = Law(
     holds=f"{_RENEWAL} and arrivals * service > 0 and arrivals_scv + scv > 0",
     source=_KLB,
     note=(
-        "exact for Poisson arrivals; with exponential service within 10% from a load of 0.5 on for"
-        " scv up to 9, 15% at 0.3 for scv up to 4"
+        "the approximation is exact for Poisson arrivals; with exponential service its error is at"
+        " most 10% at loads of at least 0.5 for an scv up to 9, and 15% at a load of 0.3 for an"
+        " scv up to 4"
     ),
     exact=False,
     checks=(
@@ -247,9 +249,9 @@ GGC_ALLEN_CUNNEEN = Law(
     holds=_MANY,
     source="Allen, Probability, Statistics, and Queueing Theory, Academic Press 1978",
     note=(
-        "exact for M/M/c and M/G/1; for M/D/c with up to 20 servers it is too low by at most 5% at"
-        " a load of 0.9, 19% at 0.7 and 34% at 0.5; for arrivals that are not Poisson, its error is"
-        " that of law/gg1-kingman"
+        "the approximation is exact for M/M/c and M/G/1; for M/D/c with up to 20 servers it is too"
+        " low by at most 5% at a load of 0.9, 19% at 0.7 and 34% at 0.5; for other arrivals than"
+        " Poisson its error is that of law/gg1-kingman"
     ),
     exact=False,
     checks=(
@@ -284,8 +286,8 @@ GGC_KRAEMER_LANGENBACH_BELZ = Law(
         " 1998, chapter 6"
     ),
     note=(
-        "equal to law/ggc-allen-cunneen for Poisson arrivals; elsewhere as near as"
-        " law/gg1-kraemer-langenbach-belz is"
+        "for Poisson arrivals the result equals law/ggc-allen-cunneen; for other arrivals its"
+        " error is that of law/gg1-kraemer-langenbach-belz"
     ),
     exact=False,
     checks=(
@@ -304,21 +306,30 @@ _KLEINROCK = "Kleinrock, Queueing Systems volume 2, Wiley 1976, chapter 3"
 
 RESIDUAL_WORK = Law(
     name="residual-work",
-    title="Mean residual service that an arrival finds of one class",
+    title="Mean residual service of one class at an arrival",
     gives=Symbol(
-        "residual", TIME, "mean rest of the service under way, 0 if it is of another class", "w"
+        "residual",
+        TIME,
+        (
+            "mean remaining time of the service in progress, counted as 0 if the customer is of"
+            " another class"
+        ),
+        "w",
     ),
     equation=lambda scv=SCV, service=SERVICE, arrivals=ARRIVALS: (
         arrivals * service * service * (1 + scv) / 2
     ),
     holds=_SINGLE,
-    source=f"{_COBHAM}: half the arrival rate times the second moment; classes add up",
+    source=(
+        f"{_COBHAM}: half the arrival rate times the second moment of the service time. The values"
+        " of several classes add up"
+    ),
     checks=(Check((1.0, 0.2, 4.0), 0.16, 1e-16, f"{HAND}: 0.8 x 0.2"),),
 )
 
-_RESIDUAL = Symbol("residual", TIME, "law/residual-work, added up over all classes", "w")
+_RESIDUAL = Symbol("residual", TIME, "sum of law/residual-work over all classes", "w")
 _PREEMPTED = Symbol(
-    "residual", TIME, "law/residual-work, added up over this class and the classes above it", "w"
+    "residual", TIME, "sum of law/residual-work over this class and the classes above it", "w"
 )
 _ARRIVALS_OF_ALL = replace(ARRIVALS, meaning="arrival rate of all classes together")
 _ABOVE = Symbol("above", COUNT, "load of the classes above", r"\sigma_{k-1}")
@@ -336,7 +347,8 @@ PRIORITY_WAITING = Law(
     source=_COBHAM,
     words="priorities ranks premium classes",
     note=(
-        "a low class may be saturated while the classes above it are not: leave it out of the loads"
+        "a low class may be saturated while the classes above it are not; leave such a class out"
+        " of the loads"
     ),
     checks=(Check((0.0, 0.5, 0.5), 1.0, 0.0, HAND), Check((0.5, 0.75, 0.5), 4.0, 0.0, HAND)),
 )
@@ -360,7 +372,7 @@ MMC_PRIORITY_WAITING = Law(
         " service > 0 and arrivals > 0 and arrivals * service < servers"
     ),
     source=f"{_COBHAM}, the case of several servers",
-    note="exponential service, with one mean for all classes",
+    note="service times are exponential, with the same mean for all classes",
     words="priorities ranks premium classes",
     checks=(
         Check((0.0, 0.25, 2, 1.0, 1.0), 2 / 9, 1e-15, f"{HAND}: C = 1/3; 1/6 of 3/4"),
@@ -378,7 +390,7 @@ PREEMPTIVE_RESPONSE = Law(
     ),
     holds=f"{_RANKED} and service >= 0 and residual >= 0",
     source=_KLEINROCK,
-    note="interrupted service resumes where it stopped, at no cost",
+    note="an interrupted service resumes where it stopped, at no cost",
     checks=(
         Check((0.5, 0.75, 1.0, 0.5), 6.0, 0.0, f"{HAND}: 2 + 4"),
         Check((0.0, 0.8, 0.2, 0.16), 1.0, 1e-15, f"{HAND}: M/M/1"),
@@ -393,7 +405,7 @@ _HIGH = (
         "c_1^2",
     ),
     Symbol("high_service", TIME, "mean service time of the upper class", "S_1"),
-    Symbol("high_arrivals", RATE, "customers of the upper class that arrive", r"\lambda_1"),
+    Symbol("high_arrivals", RATE, "arrival rate of the upper class", r"\lambda_1"),
 )
 _LOW = (
     Symbol(
@@ -403,7 +415,7 @@ _LOW = (
         "c_2^2",
     ),
     Symbol("low_service", TIME, "mean service time of the lower class", "S_2"),
-    Symbol("low_arrivals", RATE, "customers of the lower class that arrive", r"\lambda_2"),
+    Symbol("low_arrivals", RATE, "arrival rate of the lower class", r"\lambda_2"),
 )
 
 
@@ -472,7 +484,7 @@ PREEMPTIVE_LOW_RESPONSE = Law(
     equation=_low_responds,
     holds=_BELOW_ALL,
     source=_KLEINROCK,
-    note="the lower class does not affect the upper: law/mg1-response-time",
+    note="the lower class does not affect the upper class, for which law/mg1-response-time holds",
     checks=(
         Check(_TWO, 6.0, 0.0, f"{HAND}: 1 / 0.5 + 4"),
         Check((2.0, 0.5, 1.0, 0.5, 2.0, 0.1), 8.5, 9e-14, f"{HAND}: 2 / 0.5 + 4.5"),

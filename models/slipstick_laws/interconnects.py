@@ -18,21 +18,26 @@ _SWITCHES = (
     "degree >= 1 and stages >= 0 and stages == floor(stages) and stages <= 1024 and rate > 0 and"
     " rate <= 1"
 )
-_BUS_PROCESSORS = Symbol("processors", COUNT, "processors that share the bus", "N")
+_BUS_PROCESSORS = Symbol("processors", COUNT, "number of processors that share the bus", "N")
 _THINK = Symbol("think", TIME, "time of a processor between transactions", "Z")
-_LATENCY = Symbol("latency", TIME, "a transaction from start to end, without contention", "R_0")
-_OCCUPANCY = Symbol("occupancy", TIME, "time that a transaction holds the bus", "D")
+_LATENCY = Symbol(
+    "latency", TIME, "time of a transaction from start to end, without contention", "R_0"
+)
+_OCCUPANCY = Symbol("occupancy", TIME, "time for which a transaction holds the bus", "D")
 
 BUS_SATURATION = Law(
     name="bus-saturation",
     title="Processors that saturate a bus",
-    gives=Symbol("processors", COUNT, "with more processors, some have to wait", "N^*"),
+    gives=Symbol("processors", COUNT, "number of processors above which some have to wait", "N^*"),
     equation=lambda think=_THINK, latency=_LATENCY, occupancy=_OCCUPANCY: (
         (think + latency) / occupancy
     ),
     holds="think >= 0 and occupancy > 0 and latency >= occupancy",
     source=DENNING_BUZEN,
-    note="an atomic bus is held for the whole latency, a split one for request and reply only",
+    note=(
+        "an atomic bus is held for the whole latency; a split bus is held for request and reply"
+        " only"
+    ),
     checks=(
         Check((9.0, 1.0, 1.0), 10.0, 0.0, f"{HAND}: held throughout"),
         Check((9.0, 1.0, 0.5), 20.0, 0.0, f"{HAND}: held for half the latency"),
@@ -42,15 +47,15 @@ BUS_SATURATION = Law(
 BUS_THROUGHPUT_BOUND = Law(
     name="bus-throughput-bound",
     title="Bound on the throughput of a bus",
-    gives=Symbol("throughput", RATE, "transactions of all processors", "X"),
+    gives=Symbol("throughput", RATE, "rate of transactions of all processors", "X"),
     equation=lambda processors=_BUS_PROCESSORS, think=_THINK, latency=_LATENCY, occupancy=_OCCUPANCY: (
         minimum(processors / (think + latency), 1 / occupancy)
     ),
     holds="processors >= 0 and think >= 0 and occupancy > 0 and latency >= occupancy",
     source=DENNING_BUZEN,
     note=(
-        "an upper bound, reached with constant times in step; for random times see"
-        " law/machine-repairman-throughput"
+        "this is an upper bound, which constant times without collisions reach; for random times"
+        " see law/machine-repairman-throughput"
     ),
     checks=(
         Check((5, 9.0, 1.0, 1.0), 0.5, 0.0, HAND),
@@ -59,9 +64,9 @@ BUS_THROUGHPUT_BOUND = Law(
     ),
 )
 
-_ARBITRATION = Symbol("arbitration", TIME, "arbitration and address", "a")
+_ARBITRATION = Symbol("arbitration", TIME, "time of arbitration and address", "a")
 _BUS_HELD = Symbol("held", TIME, "memory time during which the bus is held; 0 on a split bus", "m")
-_SIZE = Symbol("size", BYTES, "bytes moved", "s")
+_SIZE = Symbol("size", BYTES, "number of bytes moved", "s")
 _PER_BYTE = Symbol("per_byte", TIME_PER_BYTE, "time of a byte on the bus", "g")
 BUS_TRANSACTION = Law(
     name="bus-transaction",
@@ -78,18 +83,21 @@ BUS_TRANSACTION = Law(
     checks=(Check((1e-7, 3e-7, 16, 1.25e-8), 6e-7, 1e-21, HAND),),
 )
 
-_MISS = Symbol("miss", COUNT, "misses per access", "q")
+_MISS = Symbol("miss", COUNT, "number of misses per access", "q")
 _WRITTEN_BACK = Symbol(
     "written_back", COUNT, "share of the misses that write back a modified block", "d"
 )
 _SHARED_WRITE = Symbol(
-    "shared_write", COUNT, "hits per access that write to a block that other caches hold", "u"
+    "shared_write",
+    COUNT,
+    ("number of hits per access that write to a block that other caches hold"),
+    "u",
 )
-_ACCESSES = Symbol("accesses", RATE, "memory accesses of the processor", "a")
+_ACCESSES = Symbol("accesses", RATE, "rate of memory accesses of the processor", "a")
 SNOOPING_TRAFFIC = Law(
     name="snooping-traffic",
     title="Bus transactions of one processor under write-invalidate",
-    gives=Symbol("transactions", RATE, "misses, write-backs and invalidations", "x"),
+    gives=Symbol("transactions", RATE, "rate of misses, write-backs and invalidations", "x"),
     equation=lambda miss=_MISS, written_back=_WRITTEN_BACK, shared_write=_SHARED_WRITE, accesses=_ACCESSES: (
         accesses * (miss * (1 + written_back) + shared_write)
     ),
@@ -98,21 +106,27 @@ SNOOPING_TRAFFIC = Law(
         "miss + shared_write <= 1 and accesses >= 0"
     ),
     source=(
-        "Archibald and Baer, ACM Transactions on Computer Systems 4(4), 1986: what each kind of"
-        " access sends"
+        "Archibald and Baer, ACM Transactions on Computer Systems 4(4), 1986: the bus transactions"
+        " of each kind of access"
     ),
     checks=(Check((0.02, 0.5, 0.01, 1e6), 40e3, 1e-10, f"{HAND}: 4%"),),
 )
 
 
 _BHUYAN = "Bhuyan, Ghosal and Yang, IEEE Transactions on Computers 38(7), 1989"
-_FULL = "takes full slots as independent of each other, which is close below a load of about 0.8"
-_ROUND = "as on the KSR-1, a request and its reply go once around and hold a slot all the way"
+_FULL = (
+    "the law treats full slots as independent of each other, which is close to reality at loads"
+    " below about 0.8"
+)
+_ROUND = (
+    "as on the KSR-1, a request and its reply together go once around the ring, and hold a slot"
+    " all the way"
+)
 
-_ROTATION = Symbol("rotation", TIME, "once around the ring", "t_r")
-_SLOTS = Symbol("slots", COUNT, "slots on the ring", "S")
+_ROTATION = Symbol("rotation", TIME, "time of a slot once around the ring", "t_r")
+_SLOTS = Symbol("slots", COUNT, "number of slots on the ring", "S")
 _LOAD = Symbol("load", COUNT, "share of the slots that are full", r"\rho")
-_REQUESTS = Symbol("requests", RATE, "requests of all processors on the ring", r"\lambda")
+_REQUESTS = Symbol("requests", RATE, "rate of requests of all processors on the ring", r"\lambda")
 
 
 def _wait(rotation: Any, slots: Any, load: Any) -> Any:
@@ -130,18 +144,21 @@ RING_LOAD = Law(
         requests * rotation / slots
     ),
     holds="rotation >= 0 and slots >= 1 and requests >= 0 and requests * rotation / slots <= 1",
-    source=f"{LITTLE}: the mean number of slots in use is the rate of requests times the time of each in a slot",
+    source=(
+        f"{LITTLE}: the mean number of slots in use is the request rate times the time for which a"
+        " request holds a slot"
+    ),
     note=_ROUND,
     checks=(Check((6e-6, 24, 2e6), 0.5, 1e-16, f"{HAND}: 12 slots of 24"),),
 )
 
 RING_SATURATION = Law(
     name="ring-saturation",
-    title="Most requests that a slotted ring carries",
+    title="Maximum request rate of a slotted ring",
     gives=_REQUESTS,
     equation=lambda slots=_SLOTS, rotation=_ROTATION: slots / rotation,
     holds="slots >= 1 and rotation > 0",
-    source=f"{_BHUYAN}; every slot carries one request a rotation",
+    source=f"{_BHUYAN}: every slot carries one request in each rotation",
     note=_ROUND,
     checks=(Check((24, 6e-6), 4e6, 1e-9, HAND),),
 )
@@ -150,7 +167,7 @@ _RESPONSE = Symbol("response", TIME, "service time of the node that replies", "t
 RING_LATENCY = Law(
     name="ring-latency",
     title="Time of a request on a slotted ring",
-    gives=Symbol("time", TIME, "from the request until the reply arrives", "T"),
+    gives=Symbol("time", TIME, "time from the request until the reply arrives", "T"),
     equation=lambda slots=_SLOTS, load=_LOAD, response=_RESPONSE, rotation=_ROTATION: (
         rotation + response + _wait(rotation, slots, load)
     ),
@@ -164,10 +181,12 @@ RING_LATENCY = Law(
     ),
 )
 
-_RINGS = Symbol("rings", COUNT, "lower rings", "R")
+_RINGS = Symbol("rings", COUNT, "number of lower rings", "R")
 _REMOTE = Symbol("remote", COUNT, "share of the requests that leave their ring", "q")
-_OWN_REQUESTS = Symbol("requests", RATE, "requests of all processors of one lower ring", r"\lambda")
-_TOP_ROTATION = Symbol("rotation", TIME, "once around the upper ring", "t_R")
+_OWN_REQUESTS = Symbol(
+    "requests", RATE, "rate of requests of all processors of one lower ring", r"\lambda"
+)
+_TOP_ROTATION = Symbol("rotation", TIME, "time of a slot once around the upper ring", "t_R")
 TWO_LEVEL_RING_LOAD = Law(
     name="ring-upper-load",
     title="Share of the upper ring's slots that are full",
@@ -184,15 +203,15 @@ TWO_LEVEL_RING_LOAD = Law(
     checks=(Check((4, 0.1, 2e6, 8, 4e-6), 0.4, 1e-15, HAND),),
 )
 
-_UPPER_SLOTS = Symbol("upper_slots", COUNT, "slots on the upper ring", "S_u")
+_UPPER_SLOTS = Symbol("upper_slots", COUNT, "number of slots on the upper ring", "S_u")
 _UPPER_LOAD = Symbol(
     "upper_load", COUNT, "share of the upper ring's slots that are full", r"\rho_u"
 )
-_UPPER_ROTATION = Symbol("upper_rotation", TIME, "once around the upper ring", "t_u")
+_UPPER_ROTATION = Symbol("upper_rotation", TIME, "time of a slot once around the upper ring", "t_u")
 TWO_LEVEL_RING_LATENCY = Law(
     name="ring-two-level-latency",
     title="Mean time of a request on two levels of slotted rings",
-    gives=Symbol("time", TIME, "from the request until the reply arrives", "T"),
+    gives=Symbol("time", TIME, "time from the request until the reply arrives", "T"),
     symbols=(
         _REMOTE,
         _SLOTS,
@@ -216,7 +235,10 @@ TWO_LEVEL_RING_LATENCY = Law(
         f"{_BHUYAN}: a remote request goes once around its own ring, the upper ring and the other"
         " ring"
     ),
-    note=f"all lower rings alike, loads including the traffic from above; {_FULL}",
+    note=(
+        "all lower rings are alike, and their loads include the traffic from the upper ring;"
+        f" {_FULL}"
+    ),
     exact=False,
     checks=(
         Check(
@@ -238,18 +260,30 @@ TWO_LEVEL_RING_LATENCY = Law(
 _PATEL = "Patel, IEEE Transactions on Computers C-30(10), 1981"
 _KRUSKAL_SNIR = "Kruskal and Snir, IEEE Transactions on Computers C-32(12), 1983"
 _PFISTER_NORTON = "Pfister and Norton, IEEE Transactions on Computers C-34(10), 1985"
-_INDEPENDENT = "for requests that are uniform and independent of each other and of the last cycle"
+_INDEPENDENT = "requests are uniform, and independent of each other and of the previous cycle"
 
-_DEGREE = Symbol("degree", COUNT, "inputs, and outputs, of a switch", "k")
-_STAGES = Symbol("stages", COUNT, "stages of switches", "n")
-_RATE = Symbol("rate", COUNT, "requests of a processor in a cycle", "m_0")
-_FRESH = Symbol("rate", COUNT, "new requests, in a cycle, of a processor that is not waiting", "m")
-_HELD = Symbol("held", COUNT, "cycles that a circuit is held, setting it up included", "L")
-_SWITCHED_PROCESSORS = Symbol("processors", COUNT, "processors, and memory modules", "N")
+_DEGREE = Symbol("degree", COUNT, "number of inputs, and of outputs, of a switch", "k")
+_STAGES = Symbol("stages", COUNT, "number of stages of switches", "n")
+_RATE = Symbol("rate", COUNT, "mean number of requests of a processor in a cycle", "m_0")
+_FRESH = Symbol(
+    "rate",
+    COUNT,
+    ("mean number of new requests in a cycle of a processor that is not waiting"),
+    "m",
+)
+_HELD = Symbol(
+    "held", COUNT, "number of cycles for which a circuit is held, including its setup", "L"
+)
+_SWITCHED_PROCESSORS = Symbol(
+    "processors", COUNT, "number of processors, and of memory modules", "N"
+)
 _HOT = Symbol(
     "hot",
     COUNT,
-    "share of the requests that go to the hot module, beside its part of the rest",
+    (
+        "share of the requests that go to the hot module, in addition to its part of the uniform"
+        " requests"
+    ),
     "h",
 )
 _CYCLE = Symbol("cycle", TIME, "time of a request through the network, without contention", "t")
@@ -258,12 +292,14 @@ _CYCLE = Symbol("cycle", TIME, "time of a request through the network, without c
 DROPPING_RATE = Law(
     name="multistage-dropping-rate",
     title="Throughput of an unbuffered network that drops requests that collide",
-    gives=Symbol("through", COUNT, "requests that arrive at a module in a cycle", "m_n"),
+    gives=Symbol(
+        "through", COUNT, "mean number of requests that arrive at a module in a cycle", "m_n"
+    ),
     equation=lambda degree=_DEGREE, stages=_STAGES, rate=_RATE: drop_stages(
         rate, degree, degree, stages
     ),
     holds=_SWITCHES,
-    source=f"{_PATEL}: m_(i+1) = 1 - (1 - m_i/k)^k from stage to stage",
+    source=f"{_PATEL}: the recursion m_(i+1) = 1 - (1 - m_i/k)^k over the stages",
     note=_INDEPENDENT,
     checks=(
         Check((2, 2, 0.5), 0.3896, 5e-5, f"{HAND}: 0.4375, then 0.389648"),
@@ -293,15 +329,18 @@ DROPPING_ACCEPTANCE = Law(
 DROPPING_ASYMPTOTE = Law(
     name="multistage-dropping-asymptote",
     title="Throughput of an unbuffered network of very many stages",
-    gives=Symbol("through", COUNT, "requests that arrive at a module in a cycle", "m_n"),
+    gives=Symbol(
+        "through", COUNT, "mean number of requests that arrive at a module in a cycle", "m_n"
+    ),
     equation=lambda degree=_DEGREE, stages=_STAGES, rate=_RATE: (
         2 * degree / ((degree - 1) * stages + 2 * degree / rate)
     ),
     holds="degree > 1 and stages >= 0 and rate > 0 and rate <= 1",
     source=_KRUSKAL_SNIR,
     note=(
-        "the solution of the differential equation dm/di = -m^2 (k-1)/2k, an approximation of the"
-        " recursion; for 2 x 2 switches at rate 1 it is at most 12% too high, and 7% at 30 stages"
+        "the law is the solution of the differential equation dm/di = -m^2 (k-1)/2k, which"
+        " approximates the recursion; for 2 x 2 switches at rate 1 it is at most 12% too high, and"
+        " 7% at 30 stages"
     ),
     exact=False,
     checks=(
@@ -313,14 +352,19 @@ DROPPING_ASYMPTOTE = Law(
 RETRYING_RATE = Law(
     name="multistage-retrying-rate",
     title="Requests on a link when dropped requests are repeated",
-    gives=Symbol("offered", COUNT, "requests, new or again, of a processor in a cycle", "m'"),
+    gives=Symbol(
+        "offered",
+        COUNT,
+        ("mean number of new or repeated requests of a processor in a cycle"),
+        "m'",
+    ),
     equation=lambda degree=_DEGREE, stages=_STAGES, rate=_FRESH: retried_rate(
         rate, degree, degree, stages
     ),
     holds=_SWITCHES,
-    source=f"{_PATEL}: m' = m / (m + P_A(m') (1 - m)), solved",
+    source=f"{_PATEL}: the solution of m' = m / (m + P_A(m') (1 - m))",
     note=(
-        "takes retries as new requests to a random module; in truth a retry goes to the same"
+        "the law treats a retry as a new request to a random module; a real retry goes to the same"
         " module, and the rate is a few percent higher"
     ),
     exact=False,
@@ -330,15 +374,17 @@ RETRYING_RATE = Law(
 RETRYING_THROUGHPUT = Law(
     name="multistage-retrying-throughput",
     title="Requests served when dropped requests are repeated",
-    gives=Symbol("through", COUNT, "requests of a processor that are served in a cycle", "x"),
+    gives=Symbol(
+        "through", COUNT, ("mean number of requests of a processor that are served in a cycle"), "x"
+    ),
     equation=lambda degree=_DEGREE, stages=_STAGES, rate=_FRESH: drop_stages(
         retried_rate(rate, degree, degree, stages), degree, degree, stages
     ),
     holds=_SWITCHES,
     source=_PATEL,
     note=(
-        "takes retries as new requests to a random module; in truth a retry goes to the same"
-        " module, and a few percent fewer get through"
+        "the law treats a retry as a new request to a random module; a real retry goes to the same"
+        " module, and the throughput is a few percent lower"
     ),
     exact=False,
     checks=(
@@ -350,7 +396,7 @@ RETRYING_THROUGHPUT = Law(
 RETRYING_DELAY = Law(
     name="multistage-retrying-delay",
     title="Time that a request loses to collisions in a network with retries",
-    gives=Symbol("wait", TIME, "time from the first attempt to the one that gets through", "W"),
+    gives=Symbol("wait", TIME, "time from the first attempt to the successful attempt", "W"),
     equation=lambda degree=_DEGREE, stages=_STAGES, rate=_FRESH, cycle=_CYCLE: (
         cycle
         * (
@@ -360,11 +406,12 @@ RETRYING_DELAY = Law(
     ),
     holds=f"{_SWITCHES} and cycle >= 0",
     source=(
-        f"{_PATEL}: the time of a processor between two served requests, less the time to issue one"
+        f"{_PATEL}: the time of a processor between two served requests, minus the time to issue"
+        " one request"
     ),
     note=(
-        "takes retries as new requests to a random module; in truth a retry goes to the same module"
-        " and waits longer"
+        "the law treats a retry as a new request to a random module; a real retry goes to the same"
+        " module and takes longer"
     ),
     exact=False,
     checks=(
@@ -375,8 +422,8 @@ RETRYING_DELAY = Law(
 
 _CACHES = "Patel, IEEE Transactions on Computers C-31(4), 1982"
 _UNIT_REQUESTS = (
-    "takes a circuit of L cycles as L requests of one cycle that are independent of each other (the"
-    " unit-request approximation); throughputs are within about 6 % of simulated ones"
+    "the law treats a circuit of L cycles as L independent requests of one cycle (the unit-request"
+    " approximation); its throughputs differ from simulated ones by up to about 6 %"
 )
 
 
@@ -392,14 +439,16 @@ def _circuit_rate(degree: Any, stages: Any, held: Any, rate: Any) -> Any:
 
 CIRCUIT_THROUGHPUT = Law(
     name="multistage-circuit-throughput",
-    title="Circuits through a network in which refused requests are repeated",
-    gives=Symbol("through", COUNT, "circuits of a processor that are set up in a cycle", "x"),
+    title="Rate of circuits through a network in which refused requests are repeated",
+    gives=Symbol(
+        "through", COUNT, ("mean number of circuits of a processor that are set up in a cycle"), "x"
+    ),
     symbols=(_DEGREE, _STAGES, _HELD, _FRESH),
     equation=_circuit_rate,
     holds=f"{_SWITCHES} and held >= 1",
     source=(
-        f"{_CACHES}: utilization U of a processor with 1 - U = m_0, m_n = m t U, here with circuits"
-        " for blocks"
+        f"{_CACHES}: the utilization U of a processor, from 1 - U = m_0 and m_n = m t U. Circuits"
+        " take the place of block transfers here"
     ),
     note=_UNIT_REQUESTS,
     exact=False,
@@ -411,15 +460,17 @@ CIRCUIT_THROUGHPUT = Law(
 
 CIRCUIT_DELAY = Law(
     name="multistage-circuit-delay",
-    title="Time that a request for a circuit is refused",
-    gives=Symbol("wait", TIME, "time from the first attempt to the one that gets a circuit", "W"),
+    title="Time for which a request for a circuit is refused",
+    gives=Symbol(
+        "wait", TIME, "time from the first attempt to the attempt that gets a circuit", "W"
+    ),
     equation=lambda degree=_DEGREE, stages=_STAGES, held=_HELD, rate=_FRESH, cycle=_CYCLE: (
         cycle * (1 / _circuit_rate(degree, stages, held, rate) - (1 / rate - 1) - held)
     ),
     holds=f"{_SWITCHES} and held >= 1 and cycle >= 0",
     source=(
-        f"{_CACHES}: a processor's time between circuits, less the time of a circuit and the time"
-        " between circuits"
+        f"{_CACHES}: the mean time of a processor from one circuit to the next, minus the time of"
+        " the circuit and the time without a request"
     ),
     note=_UNIT_REQUESTS,
     exact=False,
@@ -430,13 +481,18 @@ CIRCUIT_DELAY = Law(
     ),
 )
 
-_PACKETS = Symbol("packets", COUNT, "packets of a message", "q")
-_MESSAGE_RATE = Symbol("rate", COUNT, "messages of a processor in a cycle", "p")
+_PACKETS = Symbol("packets", COUNT, "number of packets of a message", "q")
+_MESSAGE_RATE = Symbol("rate", COUNT, "mean number of messages of a processor in a cycle", "p")
 _SWITCH_CYCLE = Symbol("cycle", TIME, "time of a packet through a switch", "t")
 BUFFERED_DELAY = Law(
     name="multistage-buffered-delay",
     title="Transit time of a message through a buffered network",
-    gives=Symbol("time", TIME, "from the first packet in to the last packet out", "T"),
+    gives=Symbol(
+        "time",
+        TIME,
+        ("time from the entry of the first packet to the exit of the last packet"),
+        "T",
+    ),
     equation=lambda degree=_DEGREE, stages=_STAGES, packets=_PACKETS, rate=_MESSAGE_RATE, cycle=_SWITCH_CYCLE: (
         cycle
         * (
@@ -450,12 +506,12 @@ BUFFERED_DELAY = Law(
         " cycle >= 0"
     ),
     source=(
-        f"{_KRUSKAL_SNIR}; for messages of several packets as in Gottlieb et al., IEEE Transactions"
-        " on Computers C-32(2), 1983"
+        f"{_KRUSKAL_SNIR}. Messages of several packets are treated as in Gottlieb et al., IEEE"
+        " Transactions on Computers C-32(2), 1983"
     ),
     note=(
-        "exact at the first stage for one packet; at later ones the wait is longer by up to about"
-        " 0.8 p/k of it"
+        "the wait at the first stage is exact for messages of one packet; at later stages the wait"
+        " is longer, by a fraction of up to about 0.8 p/k"
     ),
     exact=False,
     checks=(
@@ -473,11 +529,11 @@ BUFFERED_DELAY = Law(
 HOT_SPOT_LIMIT = Law(
     name="hot-spot-limit",
     title="Largest rate of a processor when some requests go to one module",
-    gives=Symbol("rate", COUNT, "requests of a processor in a cycle", "r"),
+    gives=Symbol("rate", COUNT, "mean number of requests of a processor in a cycle", "r"),
     equation=lambda processors=_SWITCHED_PROCESSORS, hot=_HOT: 1 / (1 + hot * (processors - 1)),
     holds="processors >= 1 and hot >= 0 and hot <= 1",
-    source=f"{_PFISTER_NORTON}: the hot module serves one request a cycle",
-    note="a bound: trees of full buffers slow the other traffic to the same rate",
+    source=f"{_PFISTER_NORTON}: the hot module serves one request in each cycle",
+    note="this is an upper bound; trees of full buffers slow all other traffic to the same rate",
     checks=(
         Check((1001, 0.01), 1 / 11, 1e-16, f"{HAND}: 1 / (1 + 10)"),
         Check((64, 0.0), 1.0, 0.0, f"{HAND}: without a hot spot, all links are busy"),
@@ -485,30 +541,37 @@ HOT_SPOT_LIMIT = Law(
     ),
 )
 
-_HOT_RATE = Symbol("rate", COUNT, "requests of a processor in a cycle", "r")
+_HOT_RATE = Symbol("rate", COUNT, "mean number of requests of a processor in a cycle", "r")
 HOT_SPOT_PROCESSORS = Law(
     name="hot-spot-processors",
     title="Number of processors that saturates the hot module",
-    gives=Symbol("processors", COUNT, "with more processors, requests accumulate", "N^*"),
+    gives=Symbol(
+        "processors", COUNT, "number of processors above which requests accumulate", "N^*"
+    ),
     equation=lambda hot=_HOT, rate=_HOT_RATE: 1 + (1 / rate - 1) / hot,
     holds="hot > 0 and hot <= 1 and rate > 0 and rate <= 1",
-    source=f"{_PFISTER_NORTON}: r (1 + h (N - 1)) = 1",
-    note="where circuits are held for L cycles, the rate counts the circuits wanted in L cycles",
+    source=f"{_PFISTER_NORTON}: the solution of r (1 + h (N - 1)) = 1",
+    note=(
+        "if circuits are held for L cycles, the rate is the number of circuits requested in L"
+        " cycles"
+    ),
     checks=(Check((0.01, 0.25), 301.0, 1e-12, f"{HAND}: 1 + 3 / 0.01"),),
 )
 
 CIRCUIT_HOT_SPOT_LIMIT = Law(
     name="multistage-circuit-hot-spot-limit",
     title="Largest circuit rate of a processor when some circuits go to one module",
-    gives=Symbol("through", COUNT, "circuits of a processor that are set up in a cycle", "x"),
+    gives=Symbol(
+        "through", COUNT, ("mean number of circuits of a processor that are set up in a cycle"), "x"
+    ),
     equation=lambda processors=_SWITCHED_PROCESSORS, held=_HELD, hot=_HOT: (
         1 / (held * (1 + hot * (processors - 1)))
     ),
     holds="processors >= 1 and held >= 1 and hot >= 0 and hot <= 1",
-    source=f"{_PFISTER_NORTON}: the hot module has one circuit at a time",
+    source=f"{_PFISTER_NORTON}: the hot module serves one circuit at a time",
     note=(
-        "a bound: requests refused at the hot module hold no links, so the other traffic is slowed"
-        " less than in trees of full buffers"
+        "this is an upper bound; requests that the hot module refuses hold no links, so other"
+        " traffic is slowed less than by trees of full buffers"
     ),
     checks=(Check((1001, 5, 0.01), 1 / 55, 1e-16, f"{HAND}: 1 / (5 x 11)"),),
 )
@@ -516,7 +579,7 @@ CIRCUIT_HOT_SPOT_LIMIT = Law(
 HOT_MODULE_LOAD = Law(
     name="hot-module-load",
     title="Load of the hot module",
-    gives=Symbol("load", COUNT, "requests to it in a cycle", r"\rho_h"),
+    gives=Symbol("load", COUNT, "mean number of requests to the hot module in a cycle", r"\rho_h"),
     equation=lambda processors=_SWITCHED_PROCESSORS, hot=_HOT, rate=_HOT_RATE: (
         rate * (1 + hot * (processors - 1))
     ),
@@ -524,21 +587,24 @@ HOT_MODULE_LOAD = Law(
         "processors >= 1 and hot >= 0 and hot <= 1 and rate >= 0 and rate * (1 + hot * (processors"
         " - 1)) <= 1"
     ),
-    source=f"{_PFISTER_NORTON}: r (1 - h) of uniform and r h N of hot traffic",
+    source=(
+        f"{_PFISTER_NORTON}: uniform traffic contributes r (1 - h), and hot traffic contributes r h"
+        " N"
+    ),
     checks=(Check((101, 0.01, 0.25), 0.5, 0.0, f"{HAND}: 0.25 (1 + 1)"),),
 )
 
 
 _STRECKER = "Strecker, thesis, Carnegie Mellon University, 1970"
-_PROCESSORS = Symbol("processors", COUNT, "processors", "N")
-_MODULES = Symbol("modules", COUNT, "memory modules", "M")
-_BUSY = Symbol("busy", COUNT, "modules that serve a request in a cycle", "B")
+_PROCESSORS = Symbol("processors", COUNT, "number of processors", "N")
+_MODULES = Symbol("modules", COUNT, "number of memory modules", "M")
+_BUSY = Symbol("busy", COUNT, "mean number of modules that serve a request in a cycle", "B")
 
 
 _MEMORY_RATE = Symbol("rate", COUNT, "probability of a request of a processor in a cycle", "r")
 MEMORY_BANDWIDTH = Law(
     name="memory-bandwidth",
-    title="Memory modules busy under random requests",
+    title="Busy memory modules under random requests",
     gives=_BUSY,
     equation=lambda processors=_PROCESSORS, modules=_MODULES, rate=_MEMORY_RATE: (
         modules * drop_stages(rate, processors, modules, 1)
@@ -546,7 +612,7 @@ MEMORY_BANDWIDTH = Law(
     holds="processors >= 1 and modules >= 1 and rate > 0 and rate <= 1",
     source=f"{_STRECKER}: B = M (1 - (1 - r/M)^N)",
     note=(
-        "refused requests are dropped; if they are repeated instead, up to 10% fewer modules are"
+        "refused requests are dropped; if they were repeated, up to 10% fewer modules would be"
         " busy at rate 1"
     ),
     checks=(
@@ -566,19 +632,19 @@ _NEW_RATE = Symbol(
 )
 MEMORY_BANDWIDTH_RETRYING = Law(
     name="memory-bandwidth-retrying",
-    title="Memory modules busy when refused requests are made again",
+    title="Busy memory modules when refused requests are repeated",
     gives=_BUSY,
     equation=lambda processors=_PROCESSORS, modules=_MODULES, rate=_NEW_RATE: (
         modules * drop_stages(retried_rate(rate, processors, modules, 1), processors, modules, 1)
     ),
     holds="processors >= 1 and modules >= 1 and rate > 0 and rate <= 1",
     source=(
-        "Hoogendoorn, IEEE Transactions on Computers C-26(10), 1977; Patel, C-30(10), 1981: rate"
-        " adjustment"
+        "Hoogendoorn, IEEE Transactions on Computers C-26(10), 1977; Patel, C-30(10), 1981, for"
+        " the adjustment of the rate"
     ),
     note=(
-        "takes retries as new requests to a random module; up to 10% above the exact Markov chain"
-        " in which a retry goes to the same module"
+        "the law treats a retry as a new request to a random module; the result is up to 10% above"
+        " that of the exact Markov chain, in which a retry goes to the same module"
     ),
     exact=False,
     checks=(
@@ -590,12 +656,15 @@ MEMORY_BANDWIDTH_RETRYING = Law(
 
 MEMORY_RUN = Law(
     name="memory-run",
-    title="Requests of one stream until two are for the same module",
-    gives=Symbol("run", COUNT, "requests served together", "B"),
+    title="Requests of one stream until two go to the same module",
+    gives=Symbol("run", COUNT, "mean number of requests that are served together", "B"),
     equation=lambda modules=_MODULES: raised(modules, 0.56),
     holds="modules >= 1 and modules <= 45",
     source="Hellerman, Digital Computer System Principles, McGraw-Hill 1967",
-    note="an empirical power of sum_k k^2 (M-1)! / (M^k (M-k)!), within 5% of it up to 45 modules",
+    note=(
+        "the law is an empirical power that approximates sum_k k^2 (M-1)! / (M^k (M-k)!); its"
+        " error is at most 5% for up to 45 modules"
+    ),
     exact=False,
     checks=(Check((16,), 4.704, 0.02, "Hellerman's sum at 16 modules is 4.704"),),
 )

@@ -16,12 +16,16 @@ _TIMESHARING = (
     " 18 s of thinking"
 )
 
-_RATE = Symbol("throughput", RATE, "completions of customers", "X")
-_TIME = Symbol("time", TIME, "mean time that a customer spends there", "R")
-_CUSTOMERS = Symbol("customers", COUNT, "customers of the system, those that think included", "N")
+_RATE = Symbol("throughput", RATE, "rate of completions of customers", "X")
+_TIME = Symbol("time", TIME, "mean time that a customer spends in the system", "R")
+_CUSTOMERS = Symbol(
+    "customers", COUNT, ("number of customers of the system, including those that think"), "N"
+)
 _THINK = Symbol("think", TIME, "mean think time", "Z")
-_VISITS = Symbol("visits", COUNT, "visits to the station for one completion of the system", "V_k")
-_BUSY = Symbol("utilization", COUNT, "part of the time that a server is busy, on average", "U")
+_VISITS = Symbol(
+    "visits", COUNT, "number of visits to the station per completion of the system", "V_k"
+)
+_BUSY = Symbol("utilization", COUNT, "mean fraction of time for which a server is busy", "U")
 
 LITTLES_LAW = Law(
     name="little",
@@ -30,7 +34,10 @@ LITTLES_LAW = Law(
     equation=lambda throughput=_RATE, time=_TIME: throughput * time,
     holds="throughput >= 0 and time >= 0",
     source=LITTLE,
-    note="for any system in steady state, whatever its order, distributions and boundaries",
+    note=(
+        "the law holds for any system in steady state, with any order of service, any"
+        " distributions and any boundaries"
+    ),
     words="concurrency in flight number in system L = lambda W",
     checks=(
         Check((40.0, 0.1), 4.0, 1e-15, f"{_LAZOWSKA}: a disk with 4 requests present"),
@@ -47,7 +54,7 @@ UTILIZATION_LAW = Law(
     ),
     holds="throughput >= 0 and service >= 0 and servers > 0 and throughput * service <= servers",
     source=f"{DENNING_BUZEN}; {_LAZOWSKA}",
-    note="Little's law of the servers",
+    note="this is Little's law applied to the servers",
     words="load rho cpu percent busy",
     checks=(
         Check((40.0, 0.0225, 1.0), 0.9, 1e-15, f"{_LAZOWSKA}: a disk, 40 requests of 22.5 ms"),
@@ -58,7 +65,7 @@ UTILIZATION_LAW = Law(
 SERVICE_DEMAND_LAW = Law(
     name="service-demand-law",
     title="Service demand from a measured utilization and throughput",
-    gives=Symbol("demand", TIME, "service that one completion of the system needs", "D"),
+    gives=Symbol("demand", TIME, "service time per completion of the system", "D"),
     equation=lambda utilization=_BUSY, servers=SERVERS, throughput=_RATE: (
         utilization * servers / throughput
     ),
@@ -74,7 +81,7 @@ SERVICE_DEMAND_LAW = Law(
 FORCED_FLOW_LAW = Law(
     name="forced-flow-law",
     title="Forced flow law: throughput of a station from that of the system",
-    gives=Symbol("station_throughput", RATE, "completions at the station", "X_k"),
+    gives=Symbol("station_throughput", RATE, "rate of completions at the station", "X_k"),
     equation=lambda visits=_VISITS, throughput=_RATE: visits * throughput,
     holds="visits >= 0 and throughput >= 0",
     source=f"{DENNING_BUZEN}; {_LAZOWSKA}",
@@ -91,7 +98,7 @@ RESPONSE_TIME_LAW = Law(
     ),
     holds="customers > 0 and throughput > 0 and think >= 0 and customers >= throughput * think",
     source=f"{DENNING_BUZEN}; {_LAZOWSKA}",
-    note="Little's law of the whole system",
+    note="this is Little's law applied to the whole system",
     words="interactive response time law users load test think time",
     checks=(
         Check((17.0, 0.19625, 18.0), 68.6242, 5e-5, _TIMESHARING),
@@ -99,46 +106,48 @@ RESPONSE_TIME_LAW = Law(
     ),
 )
 
-_TARGET = Symbol("target", COUNT, "utilization that the servers shall have", r"\rho^*")
+_TARGET = Symbol("target", COUNT, "target utilization of the servers", r"\rho^*")
 
 SERVERS_AT_TARGET = Law(
     name="autoscaler-servers",
-    title="Servers at which an autoscaler that keeps a target utilization settles",
-    gives=Symbol("servers", COUNT, "servers on average; rounded up there are enough", "c"),
+    title="Number of servers that an autoscaler with a target utilization reaches",
+    gives=Symbol("servers", COUNT, "mean number of servers; round up for a sufficient number", "c"),
     equation=lambda arrivals=ARRIVALS, service=SERVICE, target=_TARGET: arrivals * service / target,
     holds="arrivals >= 0 and service >= 0 and target > 0 and target <= 1",
-    source=f"{DENNING_BUZEN}: the utilization law, solved for the servers",
-    note="for load that changes slowly; what a target does to waiting times says law/mmc-waiting-time",
+    source=f"{DENNING_BUZEN}: the utilization law, solved for the number of servers",
+    note="the load must change slowly; law/mmc-waiting-time gives the waiting times at a target",
     words="HPA replicas capacity planning target utilization scale",
     checks=(Check((1000.0, 0.02, 0.7), 28.5714, 5e-5, f"{HAND}: 20 / 0.7"),),
 )
 
-_QUALITY = Symbol("quality", COUNT, "spare servers in units of the root of the load", r"\beta")
+_QUALITY = Symbol(
+    "quality", COUNT, ("number of spare servers divided by the square root of the load"), r"\beta"
+)
 
 SQUARE_ROOT_STAFFING = Law(
     name="square-root-staffing",
-    title="Servers for a load by the square root rule",
-    gives=Symbol("servers", COUNT, "servers; rounded up there are enough", "c"),
+    title="Number of servers for a load by the square root rule",
+    gives=Symbol("servers", COUNT, "number of servers; round up for a sufficient number", "c"),
     equation=lambda arrivals=ARRIVALS, service=SERVICE, quality=_QUALITY: (
         arrivals * service + quality * sqrt(arrivals * service)
     ),
     holds="arrivals > 0 and service > 0 and quality > 0",
     source="Halfin and Whitt, Operations Research 29(3), 1981",
     note=(
-        "with quality 0.5, 1 and 1.5 about 51%, 23% and 9% of the customers wait at large loads; at a"
-        " load of 20, servers rounded up, 42%, 21% and 10%"
+        "at large loads about 51%, 23% and 9% of the customers wait with a quality of 0.5, 1 and"
+        " 1.5; at a load of 20, with servers rounded up, 42%, 21% and 10% wait"
     ),
     exact=False,
     words="safety staffing agents call centre Halfin-Whitt capacity planning",
     checks=(Check((5.0, 20.0, 1.5), 115.0, 1e-12, f"{HAND}: 100 + 1.5 x 10"),),
 )
 
-_BACKLOG = Symbol("backlog", COUNT, "customers present at the start", "n")
+_BACKLOG = Symbol("backlog", COUNT, "number of customers present at the start", "n")
 
 DRAIN_TIME = Law(
     name="drain-time",
     title="Time until a backlog is drained while arrivals continue (fluid limit)",
-    gives=Symbol("time", TIME, "until the backlog is gone", "t"),
+    gives=Symbol("time", TIME, "time until the backlog is gone", "t"),
     equation=lambda backlog=_BACKLOG, servers=SERVERS, service=SERVICE, arrivals=ARRIVALS: (
         backlog * service / (servers - arrivals * service)
     ),
@@ -148,8 +157,9 @@ DRAIN_TIME = Law(
     ),
     source="Newell, Applications of Queueing Theory, Chapman and Hall 1982, chapter 2",
     note=(
-        "a fluid limit; for one server and Poisson arrivals it is the mean time until the server is"
-        " empty, and for c exponential servers, with a backlog smaller by c - 1, until one is idle"
+        "this is a fluid limit; for one server and Poisson arrivals it is the mean time until the"
+        " server is empty; for c exponential servers, and a backlog reduced by c - 1, it is the"
+        " mean time until the first server is idle"
     ),
     exact=False,
     words="queue lag consumers kafka recover catch up backlog fluid",

@@ -10,25 +10,30 @@ _WILLIAMS = "Williams, Waterman and Patterson, Communications of the ACM 52(4), 
 _WORDS = "roofline arithmetic intensity memory bound compute bound flops bandwidth ridge"
 _OPTERON = f"{_WILLIAMS}: Opteron X2, 17.6 GFlop/s and 15 GB/s"
 
-_PEAK = Symbol("peak", RATE, "operations a second that the processors can do", r"\pi")
-_BANDWIDTH = Symbol("bandwidth", Dimension.of("B/s"), "bytes a second of the memory", r"\beta")
+_PEAK = Symbol("peak", RATE, "maximum rate of operations of the processors", r"\pi")
+_BANDWIDTH = Symbol("bandwidth", Dimension.of("B/s"), "bandwidth of the memory", r"\beta")
 _INTENSITY = Symbol(
-    "intensity", Dimension.of("1/B"), "operations for each byte moved from or to memory", "I"
+    "intensity",
+    Dimension.of("1/B"),
+    "number of operations for each byte moved from or to memory",
+    "I",
 )
-_OPERATIONS = Symbol("operations", COUNT, "operations", "W")
-_MOVED = Symbol("bytes", BYTES, "bytes moved from or to memory", "Q")
+_OPERATIONS = Symbol("operations", COUNT, "number of operations", "W")
+_MOVED = Symbol("bytes", BYTES, "number of bytes moved from or to memory", "Q")
 _HOLDS = "peak > 0 and bandwidth > 0"
 
 ROOFLINE = Law(
     name="roofline",
-    title="Roofline: most operations a second at an arithmetic intensity",
-    gives=Symbol("performance", RATE, "operations a second at most", "P"),
+    title="Roofline: maximum rate of operations at an arithmetic intensity",
+    gives=Symbol("performance", RATE, "maximum rate of operations", "P"),
     equation=lambda intensity=_INTENSITY, bandwidth=_BANDWIDTH, peak=_PEAK: minimum(
         peak, bandwidth * intensity
     ),
     holds=f"intensity >= 0 and {_HOLDS}",
     source=_WILLIAMS,
-    note="an upper bound: computation and memory traffic overlap wholly",
+    note=(
+        "this is an upper bound; it assumes that computation and memory traffic overlap completely"
+    ),
     words=_WORDS,
     checks=(
         Check((0.25, 15e9, 17.6e9), 3.75e9, 1.0, f"{_OPTERON}; a quarter of an operation a byte"),
@@ -38,14 +43,16 @@ ROOFLINE = Law(
 
 ROOFLINE_TIME = Law(
     name="roofline-time",
-    title="Least time of operations and of the bytes that they move",
+    title="Least time of operations and of the memory traffic that they cause",
     gives=Symbol("time", TIME, "least time", "T"),
     equation=lambda operations=_OPERATIONS, bytes=_MOVED, bandwidth=_BANDWIDTH, peak=_PEAK: maximum(
         operations / peak, bytes / bandwidth
     ),
     holds=f"operations >= 0 and bytes >= 0 and {_HOLDS}",
     source=_WILLIAMS,
-    note="a lower bound: computation and memory traffic overlap wholly",
+    note=(
+        "this is a lower bound; it assumes that computation and memory traffic overlap completely"
+    ),
     words=_WORDS,
     checks=(
         Check((3e9, 30e9, 15e9, 17.6e9), 2.0, 0.0, f"{HAND}: 30 GB at 15 GB/s"),
@@ -55,8 +62,10 @@ ROOFLINE_TIME = Law(
 
 MACHINE_BALANCE = Law(
     name="machine-balance",
-    title="Arithmetic intensity above which the processors limit, not the memory",
-    gives=Symbol("intensity", Dimension.of("1/B"), "operations for each byte at the ridge", "I^*"),
+    title="Arithmetic intensity above which the processors are the limit, not the memory",
+    gives=Symbol(
+        "intensity", Dimension.of("1/B"), ("number of operations for each byte at the ridge"), "I^*"
+    ),
     equation=lambda bandwidth=_BANDWIDTH, peak=_PEAK: peak / bandwidth,
     holds=_HOLDS,
     source=_WILLIAMS,

@@ -17,23 +17,28 @@ PER_OPERATION = Dimension.of("s/op")
 _PAPER = f"{SCALE_GRAPH}, equation"
 _SUN_ROVER = "Sun and Rover, IEEE Transactions on Parallel and Distributed Systems 5(6), 1994"
 
-_LARGER = Symbol("more_processors", COUNT, "processors of the larger run", "N'")
-_WORK = Symbol("work", OPERATIONS, "basic operations of the fastest sequential algorithm", "W")
-_LARGER_WORK = Symbol("more_work", OPERATIONS, "basic operations in the larger run", "W'")
+_LARGER = Symbol("more_processors", COUNT, "number of processors of the larger run", "N'")
+_WORK = Symbol(
+    "work", OPERATIONS, ("number of basic operations of the fastest sequential algorithm"), "W"
+)
+_LARGER_WORK = Symbol("more_work", OPERATIONS, "number of basic operations in the larger run", "W'")
 _OPERATION = Symbol("operation", PER_OPERATION, "time of a basic operation", "t_c")
 _TIME = Symbol("time", TIME, "elapsed time on all processors", r"T_{\mathrm{para}}")
 _LATENCY = Symbol("latency", TIME, "average overhead latency of a processor", "L")
 _EFFICIENCY = Symbol("efficiency", COUNT, "efficiency", "E")
 _LARGER_EFFICIENCY = Symbol("more_efficiency", COUNT, "efficiency of the larger run", "E'")
 _SCALABILITY = Symbol(
-    "scalability", COUNT, "at most 1 in practice; large is scalable", r"\mathrm{scale}"
+    "scalability",
+    COUNT,
+    "scalability, at most 1 in practice; a larger value is better",
+    r"\mathrm{scale}",
 )
 
 
 SEQUENTIAL_TIME = Law(
     name="sequential-time",
     title="Time of the fastest sequential algorithm",
-    gives=Symbol("time", TIME, "on one processor", r"T_{\mathrm{seq}}"),
+    gives=Symbol("time", TIME, "time on one processor", r"T_{\mathrm{seq}}"),
     equation=lambda work=_WORK, operation=_OPERATION: work * operation,
     holds="work >= 0 and operation >= 0",
     source=f"{_PAPER} 8",
@@ -88,7 +93,7 @@ LATENCY_SCALABILITY = Law(
     ),
     holds="latency >= 0 and more_latency > 0",
     source=f"{_PAPER} 4",
-    note="work must grow so that the efficiency stays the same",
+    note="the work must grow so that the efficiency stays the same",
     checks=(Check((27.0, 50.0), 0.54, 0.0, "printed for 4 to 32 processors; latencies made up"),),
 )
 
@@ -122,15 +127,15 @@ IDLE_TIME = Law(
 )
 
 _ALONE = Symbol("alone", TIME, "memory reference time on one processor", "ML(1)")
-_TOGETHER = Symbol("together", TIME, "memory reference time on all, added up", "ML(N)")
+_TOGETHER = Symbol("together", TIME, "memory reference time on all processors, added up", "ML(N)")
 MEMORY_LATENCY = Law(
     name="memory-latency",
-    title="Memory time that only the parallel run needs",
+    title="Memory time that the parallel run needs in addition",
     gives=Symbol("memory", TIME, "memory reference latency, added up over processors", "ML"),
     equation=lambda alone=_ALONE, together=_TOGETHER: together - alone,
     holds="alone >= 0 and together >= 0",
     source=f"{_PAPER} 7",
-    note="negative where more caches hold more of the data",
+    note="the time is negative if the caches of all processors together hold more of the data",
     checks=(Check((3.0, 8.0), 5.0, 0.0, HAND),),
 )
 
@@ -151,15 +156,15 @@ EFFICIENCY_FROM_LATENCY = Law(
 
 OVERHEAD = Law(
     name="overhead",
-    title="Time of all processors beyond the sequential work",
+    title="Time of all processors in excess of the sequential work",
     gives=Symbol("overhead", TIME, "total overhead", "T_o"),
     equation=lambda processors=PROCESSORS, latency=_LATENCY: processors * latency,
     holds="processors >= 1 and latency >= 0",
-    source=f"{GRAMA}: N T - W t_c",
+    source=f"{GRAMA}: the overhead N T - W t_c",
     checks=(Check((4, 3.0), 12.0, 0.0, f"{HAND}: 4 x 10 - 28"),),
 )
 
-_TOTAL_OVERHEAD = Symbol("overhead", TIME, "total overhead of all processors at that work", "T_o")
+_TOTAL_OVERHEAD = Symbol("overhead", TIME, "total overhead of all processors at this work", "T_o")
 ISOEFFICIENCY_WORK = Law(
     name="isoefficiency",
     title="Work that keeps an efficiency constant as overhead grows",
@@ -169,7 +174,10 @@ ISOEFFICIENCY_WORK = Law(
     ),
     holds="efficiency > 0 and efficiency < 1 and overhead >= 0 and operation > 0",
     source=GRAMA,
-    note="if the overhead depends on the work, an equation to be solved for the work",
+    note=(
+        "if the overhead depends on the work, the law is an equation that must be solved for the"
+        " work"
+    ),
     checks=(
         Check((0.8, 48.0, 1.0), 192.0, 1e-13, f"{GRAMA}: adding n numbers, N = 8"),
         Check((0.8, 128.0, 1.0), 512.0, 1e-12, f"{GRAMA}: N = 16"),
@@ -180,7 +188,7 @@ ISOEFFICIENCY_WORK = Law(
 UNIT_SPEED = Law(
     name="unit-speed",
     title="Work of one processor per second",
-    gives=Symbol("speed", OPERATIONS / TIME, "operations of one processor in a second", "v"),
+    gives=Symbol("speed", OPERATIONS / TIME, "rate of operations of one processor", "v"),
     equation=lambda processors=PROCESSORS, work=_WORK, time=_TIME: work / (processors * time),
     holds="processors >= 1 and work >= 0 and time > 0",
     source=_SUN_ROVER,
@@ -189,8 +197,13 @@ UNIT_SPEED = Law(
 
 ISOSPEED_SCALABILITY = Law(
     name="isospeed-scalability",
-    title="Scalability by work that keeps the speed of a processor",
-    gives=Symbol("scalability", COUNT, "at most 1 in practice; large is scalable", r"\psi"),
+    title="Scalability by the work that keeps the speed of a processor constant",
+    gives=Symbol(
+        "scalability",
+        COUNT,
+        ("scalability, at most 1 in practice; a larger value is better"),
+        r"\psi",
+    ),
     equation=lambda processors=PROCESSORS, more_processors=_LARGER, work=_WORK, more_work=_LARGER_WORK: (
         more_processors * work / (processors * more_work)
     ),
@@ -223,22 +236,27 @@ TIME_BOUND_LATENCY_SCALABILITY = Law(
     ),
     holds="efficiency >= 0 and more_efficiency >= 0 and efficiency <= 1 and more_efficiency < 1",
     source=f"{_PAPER} 12",
-    note="near 1 if both efficiencies are low, so a program that scales badly looks good",
+    note=(
+        "the scalability is near 1 if both efficiencies are low, so that a program that scales"
+        " badly looks good"
+    ),
     checks=(Check((0.5, 0.39), 0.82, 5e-3, "printed for 4 to 32 processors; E' fitted"),),
 )
 
 TIME_BOUND_WORK_SCALABILITY = Law(
     name="time-bound-work-scalability",
     title="Scalability in fixed time, by work",
-    gives=Symbol("scalability", COUNT, "above 1 as efficiency falls", r"\mathrm{scale}"),
+    gives=Symbol(
+        "scalability", COUNT, "scalability, above 1 if the efficiency falls", r"\mathrm{scale}"
+    ),
     equation=lambda more_efficiency=_LARGER_EFFICIENCY, efficiency=_EFFICIENCY: (
         efficiency / more_efficiency
     ),
     holds="efficiency >= 0 and more_efficiency > 0",
-    source=f"{_PAPER} 13, with the prime where equation 11 puts it",
+    source=f"{_PAPER} 13, with the prime placed as in equation 11",
     note=(
-        "work of a processor over that in the larger run; isospeed only where the efficiency is the"
-        " same"
+        "the scalability is the work of a processor divided by its work in the larger run; it"
+        " equals the isospeed scalability only if the efficiency is the same"
     ),
     checks=(Check((0.39, 0.5), 1.28, 5e-3, f"{HAND}: 0.50 / 0.39"),),
 )
@@ -248,11 +266,11 @@ _MEMORY_SIZE = Symbol("memory", BYTES, "memory of a processor", "B")
 MEMORY_BOUND_ITEMS = Law(
     name="memory-bound-items",
     title="Items that fill the memory",
-    gives=Symbol("items", COUNT, "items, such as balls", "n"),
+    gives=Symbol("items", COUNT, "number of items, such as balls", "n"),
     equation=lambda processors=PROCESSORS, each=_EACH, memory=_MEMORY_SIZE: (
         processors * memory / each
     ),
     holds="processors >= 1 and memory >= 0 and each > 0",
-    source=f"{_PAPER} 14; an item is 960 on the KSR-1, printed as bytes",
+    source=f"{_PAPER} 14. On the KSR-1 an item is 960, which the paper prints as bytes",
     checks=(Check((4, 960, 1.2e6), 5000.0, 0.0, f"{HAND}: 4.8 MB of balls"),),
 )

@@ -25,15 +25,17 @@ _QUINN = "Quinn, Parallel Programming in C with MPI and OpenMP, McGraw-Hill 2003
 _SERIAL = Symbol(
     "serial", COUNT, "share of the one-processor time that only one processor can do", "f"
 )
-_SPEEDUP = Symbol("speedup", COUNT, "time on one processor over time on all", "S")
+_SPEEDUP = Symbol(
+    "speedup", COUNT, "time on one processor divided by the time on all processors", "S"
+)
 
 
-_PARALLEL = Symbol("parallel", TIME, "the rest, on one processor", "t_p")
-_SERIAL_TIME = Symbol("serial", TIME, "the part that only one processor can do", "t_s")
+_PARALLEL = Symbol("parallel", TIME, "time of the remaining part on one processor", "t_p")
+_SERIAL_TIME = Symbol("serial", TIME, "time of the part that only one processor can do", "t_s")
 AMDAHL_TIME = Law(
     name="amdahl-time",
     title="Time of a program with a serial part (Amdahl)",
-    gives=Symbol("time", TIME, "on all processors", "T(N)"),
+    gives=Symbol("time", TIME, "time on all processors", "T(N)"),
     equation=lambda processors=PROCESSORS, parallel=_PARALLEL, serial=_SERIAL_TIME: (
         serial + parallel / processors
     ),
@@ -49,7 +51,10 @@ AMDAHL_SPEEDUP = Law(
     equation=lambda serial=_SERIAL, processors=PROCESSORS: 1 / (serial + (1 - serial) / processors),
     holds=_SHARED,
     source=_AMDAHL,
-    note="work is the same on any number of processors, and the rest is shared perfectly",
+    note=(
+        "the total work is the same for any number of processors, and the parallel part is shared"
+        " perfectly"
+    ),
     checks=(
         Check((0.05, 8), 5.9, 0.05, f"{_QUINN}: 95% in a parallel loop, eight processors"),
         Check((0.01, 1024), 91.0, 0.5, f"{_GUSTAFSON}, figure 2a"),
@@ -77,7 +82,7 @@ GUSTAFSON_SPEEDUP = Law(
     gives=Symbol(
         "speedup",
         COUNT,
-        "time the larger problem would take on one processor, over its time on all",
+        "time of the larger problem on one processor, divided by its time on all processors",
         "S",
     ),
     equation=lambda serial=_SERIAL_PART, processors=PROCESSORS: (
@@ -86,8 +91,8 @@ GUSTAFSON_SPEEDUP = Law(
     holds=_SHARED,
     source=_GUSTAFSON,
     note=(
-        "the serial part does not grow with the problem; the share is of the parallel run, not"
-        " Amdahl's"
+        "the serial part does not grow with the problem; the share refers to the time of the"
+        " parallel run, whereas Amdahl's refers to that of one processor"
     ),
     checks=(
         Check((0.01, 1024), 1014.0, 0.5, f"{_GUSTAFSON}, figure 2b"),
@@ -97,7 +102,10 @@ GUSTAFSON_SPEEDUP = Law(
 )
 
 _GROWTH = Symbol(
-    "growth", COUNT, "parallel work with the memory of all, over that with the memory of one", "G"
+    "growth",
+    COUNT,
+    ("parallel work with the memory of all processors, divided by that with the memory of one"),
+    "G",
 )
 SUN_NI_SPEEDUP = Law(
     name="sun-ni-speedup",
@@ -105,7 +113,7 @@ SUN_NI_SPEEDUP = Law(
     gives=Symbol(
         "speedup",
         COUNT,
-        "time the larger problem would take on one processor, over its time on all",
+        "time of the larger problem on one processor, divided by its time on all processors",
         "S",
     ),
     equation=lambda serial=_SERIAL, growth=_GROWTH, processors=PROCESSORS: (
@@ -113,21 +121,23 @@ SUN_NI_SPEEDUP = Law(
     ),
     holds=f"{_SHARED} and growth > 0",
     source=_SUN_NI,
-    note="growth 1 is Amdahl's law, growth N is Gustafson's",
+    note="a growth of 1 gives Amdahl's law, and a growth of N gives Gustafson's law",
     checks=(
         Check((0.5, 8.0, 4), 3.0, 1e-15, f"{HAND}: 4.5 / 1.5"),
         Check((0.25, 8.0, 4), 3.5714285714285716, 4e-14, f"{HAND}: 6.25 / 1.75"),
     ),
 )
 
-_EXPONENT = Symbol("exponent", COUNT, "parallel work grows as the memory to this power", "b")
+_EXPONENT = Symbol(
+    "exponent", COUNT, ("exponent with which the parallel work grows with the memory"), "b"
+)
 SUN_NI_POWER_SPEEDUP = Law(
     name="sun-ni-power-speedup",
     title="Speed-up of a problem that grows as a power of the memory",
     gives=Symbol(
         "speedup",
         COUNT,
-        "time the larger problem would take on one processor, over its time on all",
+        "time of the larger problem on one processor, divided by its time on all processors",
         "S",
     ),
     equation=lambda serial=_SERIAL, exponent=_EXPONENT, processors=PROCESSORS: (
@@ -135,25 +145,29 @@ SUN_NI_POWER_SPEEDUP = Law(
         / (serial + (1 - serial) * raised(processors, exponent) / processors)
     ),
     holds=f"{_SHARED} and exponent >= 0",
-    source=f"{_SUN_NI}: work n^3 on memory n^2 of matrix multiplication is the power 1.5",
+    source=f"{_SUN_NI}: matrix multiplication, with work n^3 on memory n^2, has the power 1.5",
     checks=(
         Check((0.5, 1.5, 4), 3.0, 1e-15, f"{HAND}: 4.5 / 1.5"),
         Check((0.25, 1.5, 4), 3.5714285714285716, 4e-14, f"{HAND}: 6.25 / 1.75"),
     ),
 )
 
-_CONTENTION = Symbol("contention", COUNT, "cost of sharing, for each other processor", r"\sigma")
-_COHERENCY = Symbol("coherency", COUNT, "cost of agreeing, for each pair of processors", r"\kappa")
+_CONTENTION = Symbol(
+    "contention", COUNT, "relative cost of sharing for each other processor", r"\sigma"
+)
+_COHERENCY = Symbol(
+    "coherency", COUNT, "relative cost of coherency for each pair of processors", r"\kappa"
+)
 UNIVERSAL_SCALABILITY = Law(
     name="universal-scalability",
     title="Capacity under contention and coherency delays",
-    gives=Symbol("capacity", COUNT, "throughput of all over that of one", "C"),
+    gives=Symbol("capacity", COUNT, "throughput of all processors divided by that of one", "C"),
     equation=lambda contention=_CONTENTION, coherency=_COHERENCY, processors=PROCESSORS: (
         processors / (1 + contention * (processors - 1) + coherency * processors * (processors - 1))
     ),
     holds="contention >= 0 and contention <= 1 and coherency >= 0 and processors >= 1",
     source=_GUNTHER,
-    note="without coherency delays it is Amdahl's law",
+    note="without coherency delays this is Amdahl's law",
     checks=(Check((0.1, 0.01, 10), 10 / 2.8, 1e-15, f"{HAND}: 1 + 0.9 + 0.9"),),
 )
 
@@ -166,22 +180,22 @@ UNIVERSAL_SCALABILITY_PEAK = Law(
     ),
     holds="contention >= 0 and contention <= 1 and coherency > 0",
     source=_GUNTHER,
-    note="between two whole numbers of processors, one of which is the fastest",
+    note="the best whole number of processors is one of the two next to this number",
     checks=(Check((0.19, 0.01), 9.0, 1e-14, f"{HAND}: sqrt(81)"),),
 )
 
 KARP_FLATT = Law(
     name="karp-flatt",
     title="Serial share implied by a measured speed-up",
-    gives=Symbol("serial", COUNT, "serial share, found by experiment", "e"),
+    gives=Symbol("serial", COUNT, "serial share implied by the measurement", "e"),
     equation=lambda processors=PROCESSORS, speedup=_SPEEDUP: (
         (1 / speedup - 1 / processors) / (1 - 1 / processors)
     ),
     holds="processors > 1 and speedup > 0",
     source=_KARP_FLATT,
     note=(
-        "constant in N if Amdahl's law explains the losses; growing if overhead does; negative if"
-        " superlinear"
+        "the share is constant in N if Amdahl's law explains the losses; it grows with N if"
+        " overhead explains them; it is negative for a superlinear speed-up"
     ),
     checks=(
         Check((4, 3.08), 0.1, 1e-3, f"{_QUINN}: benchmarked speed-ups, first example"),
@@ -197,24 +211,24 @@ _SPAN = Symbol("span", TIME, "time of the longest chain of operations", r"T_\inf
 WORK_SPAN_LEAST_TIME = Law(
     name="work-span-least-time",
     title="Lower bound on the time of a task graph",
-    gives=Symbol("time", TIME, "on all processors", "T_N"),
+    gives=Symbol("time", TIME, "time on all processors", "T_N"),
     equation=lambda processors=PROCESSORS, span=_SPAN, work=_WORK: maximum(work / processors, span),
     holds=f"processors >= 1 and {_SPANNED}",
     source=_BRENT,
-    note="a lower bound",
+    note="this is a lower bound",
     checks=(Check((4, 2.0, 20.0), 5.0, 0.0, HAND), Check((40, 2.0, 20.0), 2.0, 0.0, HAND)),
 )
 
 WORK_SPAN_MOST_TIME = Law(
     name="work-span-most-time",
     title="Upper bound on the time of a greedy schedule of a task graph",
-    gives=Symbol("time", TIME, "on all processors", "T_N"),
+    gives=Symbol("time", TIME, "time on all processors", "T_N"),
     equation=lambda processors=PROCESSORS, span=_SPAN, work=_WORK: (
         (work - span) / processors + span
     ),
     holds=f"processors >= 1 and {_SPANNED}",
     source=_BRENT,
-    note="an upper bound, less than twice the lower one",
+    note="this is an upper bound, which is less than twice the lower bound",
     checks=(Check((4, 4.0, 20.0), 8.0, 0.0, f"{HAND}: 16/4 + 4"),),
 )
 
@@ -225,7 +239,7 @@ WORK_SPAN_PARALLELISM = Law(
     equation=lambda processors=PROCESSORS, span=_SPAN, work=_WORK: minimum(processors, work / span),
     holds=f"processors >= 1 and {_SPANNED}",
     source=_BRENT,
-    note="work over span is the parallelism of the graph",
+    note="work divided by span is the parallelism of the graph",
     checks=(Check((40, 2.0, 20.0), 10.0, 0.0, HAND),),
 )
 
@@ -249,11 +263,16 @@ def _downey(parallelism: Any, variance: Any, processors: Any) -> Any:
 
 DOWNEY_SPEEDUP = Law(
     name="downey-speedup",
-    title="Speed-up of a program by its average parallelism and the variance of it",
+    title="Speed-up of a program from its average parallelism and the variance of the parallelism",
     gives=_SPEEDUP,
     symbols=(
         Symbol("parallelism", COUNT, "average parallelism", "A"),
-        Symbol("variance", COUNT, "coefficient of variance in parallelism, 0: none", r"\sigma"),
+        Symbol(
+            "variance",
+            COUNT,
+            ("coefficient of variance in parallelism; 0 for constant parallelism"),
+            r"\sigma",
+        ),
         PROCESSORS,
     ),
     equation=_downey,

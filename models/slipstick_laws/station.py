@@ -34,7 +34,7 @@ _SEVERAL = (
 _ERLANG = "Erlang, 1917; Kleinrock, Queueing Systems volume 1, Wiley 1975, chapter 3"
 _GATEWAY = f"{JAIN}: gateway, 125 packets a second, 2 ms each"
 _CENTER = f"{JAIN}: five terminals, ten students an hour, 20 minutes each"
-_DIGITS = "up to ten million servers"
+_DIGITS = "the law computes up to ten million servers"
 
 _SHARE = Symbol("share", COUNT, "share of the customers with at most this time", "p")
 
@@ -46,7 +46,7 @@ MM1_RESPONSE_TIME = Law(
     equation=lambda service=SERVICE, arrivals=ARRIVALS: service / (1 - arrivals * service),
     holds=_OPEN,
     source=KLEINROCK,
-    note="exact for exponential service, and for any service under processor sharing",
+    note="the law is exact for exponential service, and for any service under processor sharing",
     checks=(
         Check((2e-3, 125.0), 2.66e-3, 1e-5, _GATEWAY),
         Check((0.2, 4.0), 1.0, 1e-15, f"{HAND}: 0.2 / 0.2"),
@@ -79,7 +79,10 @@ MM1_BREAKDOWN_RESPONSE_TIME = Law(
         "White and Christie, Operations Research 6(1), 1958, 79-95; Avi-Itzhak and Naor, Operations"
         " Research 11(3), 1963, 303-320"
     ),
-    note="exponential times; a server fails whether busy or idle, and resumes the service",
+    note=(
+        "all times are exponential; a server fails whether it is busy or idle, and later resumes"
+        " the interrupted service"
+    ),
     checks=(
         Check((1.0, 0.5, 20.0, 5.0), 6.0, 1e-14, f"{HAND}: 1.8 / 0.3; 3 customers present"),
         Check((1.0, 0.0, 20.0, 5.0), 2.25, 1e-15, f"{HAND}: 1 / 0.8 and a fifth of 5"),
@@ -146,7 +149,7 @@ MM1_RESPONSE_QUANTILE = Law(
     ),
     holds=f"share >= 0 and share < 1 and {_OPEN}",
     source=KLEINROCK,
-    note="first come, first served: the response time is exponential",
+    note="the discipline is first come, first served; the response time is exponential",
     words="p50 p90 p95 p99 percentile tail latency",
     checks=(
         Check((0.9, 0.2, 4.0), 2.3026, 5e-5, f"{HAND}: ln 10"),
@@ -163,7 +166,10 @@ MM1_WAITING_QUANTILE = Law(
     ),
     holds=f"share >= 0 and share < 1 and {_OPEN} and arrivals * service > 0",
     source=KLEINROCK,
-    note="first come, first served; 0 for the share that finds the station empty",
+    note=(
+        "the discipline is first come, first served; the time is 0 for the share that finds the"
+        " station empty"
+    ),
     words="p50 p90 p95 p99 percentile tail latency",
     checks=(
         Check((0.9, 0.2, 4.0), 2.0794, 5e-5, f"{HAND}: ln 8"),
@@ -256,8 +262,8 @@ MMC_NUMBER_PROBABILITY = Law(
     ),
     source=_ERLANG,
     note=(
-        "from the state with all servers busy, whose weight must not be below the smallest number"
-        " there is"
+        "the probabilities are computed from the state with all servers busy; the weight of this"
+        " state must not be below the smallest floating-point number"
     ),
     checks=(
         Check((0, 5, 1200.0, 1 / 360), 0.0318, 2e-4, _CENTER),
@@ -281,7 +287,10 @@ MMC_WAITING_QUANTILE = Law(
     ),
     holds=f"share >= 0 and share < 1 and {_SEVERAL}",
     source=_ERLANG,
-    note="first come, first served; 0 for the share that finds a server free",
+    note=(
+        "the discipline is first come, first served; the time is 0 for the share that finds a free"
+        " server"
+    ),
     words="p50 p90 p95 p99 percentile tail latency",
     checks=(
         Check((0.9, 5, 1200.0, 1 / 360), 840.0, 30.0, _CENTER),
@@ -290,11 +299,11 @@ MMC_WAITING_QUANTILE = Law(
 )
 
 
-_WAITED = Symbol("limit", TIME, "a waiting time", "t")
+_WAITED = Symbol("limit", TIME, "limit of the waiting time", "t")
 
 MMC_SERVICE_LEVEL = Law(
     name="mmc-service-level",
-    title="Service level: share of the customers that wait at most a time at several servers",
+    title="Service level of several servers: share of the customers that wait at most a limit",
     gives=Symbol("share", COUNT, "share of the customers that wait at most the limit", "p"),
     equation=lambda limit=_WAITED, servers=SERVERS, service=SERVICE, arrivals=ARRIVALS: (
         1
@@ -303,7 +312,10 @@ MMC_SERVICE_LEVEL = Law(
     ),
     holds=f"limit >= 0 and {_SEVERAL}",
     source=_ERLANG,
-    note="first come, first served; the inverse of mmc-waiting-quantile",
+    note=(
+        "the discipline is first come, first served; this law is the inverse of"
+        " law/mmc-waiting-quantile"
+    ),
     words="SLA SLO call centre within seconds",
     checks=(
         Check((20.0, 14, 180.0, 200 / 3600), 0.88835, 5e-6, "pyworkforce, example of Erlang C"),
@@ -334,7 +346,7 @@ MMC_RESPONSE_TAIL = Law(
     ),
     holds=f"limit >= 0 and {_SEVERAL}",
     source=KLEINROCK,
-    note="first come, first served",
+    note="the discipline is first come, first served",
     words="p99 percentile tail latency SLA SLO deadline",
     checks=(
         Check((1.0, 1, 0.2, 4.0), 0.36788, 5e-6, f"{HAND}: exp(-1)"),
@@ -359,11 +371,12 @@ _CALLS = (
 _PATIENCE = Symbol(
     "patience",
     TIME,
-    "mean time, exponential, until a customer that waits abandons the queue",
+    "mean of the exponential time until a waiting customer abandons the queue",
     r"1/\theta",
 )
 _KINDEST = (
-    "exponential service and patience; all customers are counted, those that abandon the queue, too"
+    "service times and patience are exponential; the mean is over all customers, including those"
+    " that abandon the queue"
 )
 
 
@@ -385,7 +398,7 @@ def _abandons(servers: Any, service: Any, arrivals: Any, patience: Any) -> Any:
 IMPATIENCE = tuple(
     Law(
         name=f"mmc-patience-{name}",
-        title=f"{title} at several servers whose customers have patience (Erlang A)",
+        title="{title} at several servers with impatient customers (Erlang A)",
         gives=gives,
         equation=equation,
         holds=_IMPATIENT,
@@ -443,7 +456,7 @@ MMINF_NUMBER = Law(
     equation=lambda service=SERVICE, arrivals=ARRIVALS: arrivals * service,
     holds="arrivals >= 0 and service >= 0",
     source=KLEINROCK,
-    note="for any distribution of service times",
+    note="the law holds for any distribution of service times",
     checks=(Check((0.5, 8.0), 4.0, 0.0, HAND),),
 )
 
@@ -456,6 +469,6 @@ MMINF_NUMBER_PROBABILITY = Law(
     ),
     holds="count >= 0 and count == floor(count) and arrivals > 0 and service > 0",
     source=KLEINROCK,
-    note="for any distribution of service times",
+    note="the law holds for any distribution of service times",
     checks=(Check((3, 0.5, 4.0), 0.18045, 5e-6, f"{HAND}: 8/6 exp(-2)"),),
 )

@@ -61,7 +61,7 @@ source: Somebody, 1997
 
 symbol    unit    meaning
 --------  ------  ----------------------------------------------
-time      s       from the first bit to the last
+time      s       time from the first bit to the last
 per_byte  s/B     time of a byte on the wire
 size      B       message size
 added     B       bytes that headers and framing add on the wire

@@ -143,7 +143,7 @@ REFUSED = [
         {"model": "law/flow-line", "items": "3 us", "once": "10 us"},
         [
             "--set items: '3 us' is a quantity in s, but a plain number is wanted, such as '3'",
-            "--set model: longest: key 'longest' is missing: one item at the longest serial stage",
+            "--set model: longest: key 'longest' is missing: time of one item at the longest serial stage",
         ],
     ),
     ({**ATM, "partis": "3"}, ["--set partis: unknown key; did you mean 'parties'?"]),

@@ -10,7 +10,9 @@ from slipstick.expression.nodes import COUNT, RATE, TIME
 from slipstick.law.law import Check, Law, Symbol
 from slipstick.law.symbols import HAND, LITTLE, NANDA_NI, PARSONS, PROCESSORS
 
-TIME_OF_CYCLE = Symbol("time", TIME, "one cycle of a processor, or the whole program", "T")
+TIME_OF_CYCLE = Symbol(
+    "time", TIME, "time of one cycle of a processor, or of the whole program", "T"
+)
 
 _USEFUL = Symbol("useful", TIME, "useful time of a processor in a cycle", "T_u")
 EFFICIENCY = Law(
@@ -27,11 +29,11 @@ EFFICIENCY_SHARE = Symbol("efficiency", COUNT, "share of time that is useful", "
 SPEEDUP = Law(
     name="speed-up",
     title="Speed-up from efficiency",
-    gives=Symbol("speedup", COUNT, "processors' worth of useful work", "S"),
+    gives=Symbol("speedup", COUNT, "useful work as a number of fully useful processors", "S"),
     equation=lambda processors=PROCESSORS, efficiency=EFFICIENCY_SHARE: processors * efficiency,
     holds="processors >= 1",
     source="Parsons, Brorsson, Sevcik, 1997: efficiency = speed-up / processors",
-    note="against one processor only if its useful work is the same",
+    note="the speed-up is relative to one processor only if the useful work is the same there",
     checks=(
         Check(
             (8, 0.8625),
@@ -46,7 +48,7 @@ _BOOKED = Symbol("booked", TIME, "time of a processor booked to the cause", "T_c
 PROCESSORS_LOST = Law(
     name="processors-lost",
     title="Processors lost to one cause",
-    gives=Symbol("lost", COUNT, "processors' worth of time lost", "N_c"),
+    gives=Symbol("lost", COUNT, "lost time as a number of processors", "N_c"),
     equation=lambda processors=PROCESSORS, booked=_BOOKED, time=TIME_OF_CYCLE: (
         processors * booked / time
     ),
@@ -60,7 +62,7 @@ PROCESSORS_LOST = Law(
 
 
 _BEFORE = Symbol("before", TIME, "time of a processor that is not useful, before the change", "L_0")
-_AFTER = Symbol("after", TIME, "the same after it", "L_1")
+_AFTER = Symbol("after", TIME, "time of a processor that is not useful, after the change", "L_1")
 OVERHEAD_REDUCTION = Law(
     name="overhead-reduction",
     title="Part of the overhead that a change removes",
@@ -74,16 +76,16 @@ OVERHEAD_REDUCTION = Law(
 CYCLE_RATE = Law(
     name="cycle-rate",
     title="Cycles of all processors per second",
-    gives=Symbol("throughput", RATE, "cycles of all processors", "X"),
+    gives=Symbol("throughput", RATE, "rate of cycles of all processors", "X"),
     equation=lambda processors=PROCESSORS, time=TIME_OF_CYCLE: processors / time,
     holds="time > 0",
-    source=f"{LITTLE}: the law applied to the whole cycle",
+    source=f"{LITTLE}: Little's law applied to the whole cycle",
     checks=(Check((8, 2.0), 4.0, 0.0, HAND),),
 )
 
 
-_ALONE = Symbol("alone", TIME, "a test grain with no competitors", "T_0")
-_AMONG = Symbol("among", TIME, "a test grain among N competitors", "T_N")
+_ALONE = Symbol("alone", TIME, "time of a test grain without competitors", "T_0")
+_AMONG = Symbol("among", TIME, "time of a test grain among N competitors", "T_N")
 
 GRAIN_EFFICIENCY = Law(
     name="grain-efficiency",
@@ -107,17 +109,22 @@ GRAIN_INTERFERENCE = Law(
     checks=(Check((2.0, 8.0), 3.0, 0.0, f"{HAND}: (1 - 0.25) / 0.25"),),
 )
 
-_PROCESSORS = Symbol("processors", COUNT, "the test processor and its competitors", "N + 1")
-_ACCESSES = Symbol("accesses", COUNT, "accesses of a grain, at random stride", "m")
+_PROCESSORS = Symbol(
+    "processors",
+    COUNT,
+    ("number of processors: the test processor and its competitors"),
+    "N + 1",
+)
+_ACCESSES = Symbol("accesses", COUNT, "number of accesses in a grain, at random stride", "m")
 WORDS_ACCESSED_RANDOMLY = Law(
     name="words-accessed-randomly",
     title="Words accessed randomly per second (WARPS)",
-    gives=Symbol("bandwidth", RATE, "accesses of all processors", "WARPS"),
+    gives=Symbol("bandwidth", RATE, "rate of accesses of all processors", "WARPS"),
     equation=lambda processors=_PROCESSORS, accesses=_ACCESSES, among=_AMONG: (
         processors * accesses / among
     ),
     holds="processors >= 1 and accesses >= 0 and among > 0",
     source=f"{NANDA_NI}, Figure 7",
-    note="for equal grains of accesses alone",
+    note="all grains must be equal and consist of accesses only",
     checks=(Check((4, 10, 20e-6), 2e6, 1e-9, HAND),),
 )

@@ -62,16 +62,21 @@ Figures = Callable[[Expr, Expr], tuple[Like, Expr, Expr]]
 """From ranks [1] and size [B]: rounds [1], bytes moved [B] and bytes combined [B]."""
 
 _SYMBOLS: tuple[Symbol, ...] = (
-    Symbol("ranks", COUNT, "ranks that take part", "p"),
+    Symbol("ranks", COUNT, "number of ranks that take part", "p"),
     Symbol(
         "size",
         BYTES,
-        "the vector; of allgather and reduce-scatter, of all ranks; of alltoall, what a rank sends",
+        (
+            "size of the vector; for allgather and reduce-scatter that of all ranks, for alltoall"
+            " that of the data that a rank sends"
+        ),
         "n",
     ),
-    Symbol("latency", TIME, "a message without its bytes", r"\alpha"),
-    Symbol("per_byte", TIME_PER_BYTE, "one more byte of a message", r"\beta"),
-    Symbol("combine", TIME_PER_BYTE, "combining a byte with another by arithmetic", r"\gamma"),
+    Symbol("latency", TIME, "time of a message without its bytes", r"\alpha"),
+    Symbol("per_byte", TIME_PER_BYTE, "time of one more byte of a message", r"\beta"),
+    Symbol(
+        "combine", TIME_PER_BYTE, "time to combine a byte with another by arithmetic", r"\gamma"
+    ),
 )
 _CONDITIONS = {"ranks": "ranks >= 1 and ranks == floor(ranks)"}
 _CHECK_VALUES = {"ranks": 6, "size": 6e6, "latency": 1e-6, "per_byte": 1e-9, "combine": 1e-10}
@@ -142,12 +147,17 @@ class CollectiveAlgorithm:
         return Law(
             name=f"{self.operation}-{self.name}",
             title=f"Time of {self.operation} by the algorithm {self.name}",
-            gives=Symbol("time", TIME, "from the common start to the end at the last rank", "T"),
+            gives=Symbol(
+                "time", TIME, "time from the common start to the end at the last rank", "T"
+            ),
             symbols=symbols,
             equation=equation,
             holds=condition,
             source=SWITCH if self.in_switch else MPICH,
-            note="no contention: a rank sends and receives one message at a time, both at once",
+            note=(
+                "contention is neglected; a rank sends one message and receives one message at the"
+                " same time"
+            ),
             checks=checks,
         )
 

@@ -24,7 +24,8 @@ PROTOCOL_TIME = Law(
     holds="size >= 0",
     source=_PAPER,
     note=(
-        "a straight line within a range of sizes; real times jump where sizes cross a power of two"
+        "the time is linear within a range of sizes; measured times jump where the size passes a"
+        " power of two"
     ),
     checks=(
         Check(
@@ -42,7 +43,7 @@ _WIRE_ADDED = Symbol("added", BYTES, "bytes that headers and framing add on the 
 WIRE_TIME = Law(
     name="wire-time",
     title="Time of one message on the wire",
-    gives=Symbol("time", TIME, "from the first bit to the last", "t_w"),
+    gives=Symbol("time", TIME, "time from the first bit to the last", "t_w"),
     equation=lambda per_byte=_WIRE_PER_BYTE, size=_SIZE, added=_WIRE_ADDED: (
         per_byte * (size + added)
     ),
@@ -58,12 +59,12 @@ WIRE_TIME = Law(
     ),
 )
 
-_MESSAGES = Symbol("messages", COUNT, "messages, one after the other", "m")
+_MESSAGES = Symbol("messages", COUNT, "number of messages, one after the other", "m")
 _ADAPTER = Symbol("adapter", TIME, "latency of each adapter", "l_a")
 ADAPTER_LATENCY = Law(
     name="adapter-latency",
     title="Latency of the adapters that messages cross",
-    gives=Symbol("time", TIME, "two adapters for each message", "t_a"),
+    gives=Symbol("time", TIME, "latency of two adapters for each message", "t_a"),
     equation=lambda messages=_MESSAGES, adapter=_ADAPTER: messages * (2 * adapter),
     holds="messages >= 0",
     source=_PAPER,
@@ -71,11 +72,13 @@ ADAPTER_LATENCY = Law(
 )
 
 _SWITCH = Symbol("switch", TIME, "latency of a switch", "l_s")
-_SWITCHES = Symbol("switches", COUNT, "switches on the way", "n_s")
+_SWITCHES = Symbol("switches", COUNT, "number of switches on the way", "n_s")
 SWITCH_LATENCY = Law(
     name="switch-latency",
     title="Latency of the switches that messages cross",
-    gives=Symbol("time", TIME, "the switches between two processors, for each message", "t_s"),
+    gives=Symbol(
+        "time", TIME, "latency of all switches between two processors, for each message", "t_s"
+    ),
     equation=lambda messages=_MESSAGES, switch=_SWITCH, switches=_SWITCHES: (
         messages * (switches * switch)
     ),

@@ -6,21 +6,24 @@ from slipstick.expression.nodes import COUNT, TIME
 from slipstick.law.law import Check, Law, Symbol
 from slipstick.law.symbols import HAND, PARSONS
 
-_ONCE = Symbol("once", TIME, "one item through every stage", r"\sum_s t_s")
+_ONCE = Symbol("once", TIME, "time of one item through all stages", r"\sum_s t_s")
 _LONGEST = Symbol(
-    "longest", TIME, "one item at the longest serial stage", r"\max_{s\,\mathrm{serial}} t_s"
+    "longest",
+    TIME,
+    "time of one item at the longest serial stage",
+    r"\max_{s\,\mathrm{serial}} t_s",
 )
-_ITEMS = Symbol("items", COUNT, "items, all ready at the start", "d")
+_ITEMS = Symbol("items", COUNT, "number of items, all ready at the start", "d")
 FLOW_LINE = Law(
     name="flow-line",
     title="Time of identical items through a pipeline",
-    gives=Symbol("time", TIME, "from the start until the last item has left", "T"),
+    gives=Symbol("time", TIME, "time from the start until the last item has left", "T"),
     equation=lambda once=_ONCE, longest=_LONGEST, items=_ITEMS: once + (items - 1) * longest,
     holds="items >= 1 and once >= longest",
-    source=f"{PARSONS}: estimate of a multipart diff request",
+    source=f"{PARSONS}: the estimate for a diff request of several parts",
     note=(
-        "exact for identical items; items of different sizes need the recursion over items and"
-        " stages"
+        "the law is exact for identical items; items of different sizes need the recursion over"
+        " items and stages"
     ),
     checks=(
         Check(

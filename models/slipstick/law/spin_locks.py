@@ -14,35 +14,41 @@ from slipstick.law.symbols import HAND, MELLOR_CRUMMEY_SCOTT
 SPINNING = "spinners >= 1 and access >= 0"
 ANDERSON = "Anderson, IEEE Transactions on Parallel and Distributed Systems 1(1), 1990"
 
-SPINNERS = Symbol("spinners", COUNT, "processors that wait for the lock", "w")
-ACCESS = Symbol("access", TIME, "one transaction", "t")
-HANDOFF = Symbol("time", TIME, "from the holder's release until the next one holds the lock", "h")
+SPINNERS = Symbol("spinners", COUNT, "number of processors that wait for the lock", "w")
+ACCESS = Symbol("access", TIME, "time of one transaction", "t")
+HANDOFF = Symbol("time", TIME, "time from the release until the next processor holds the lock", "h")
 _DELAY = Symbol("delay", TIME, "time between two attempts of one spinner", "d")
 
 TEST_AND_SET_HANDOFF_BACKOFF = Law(
     name="lock-back-off-handoff",
-    title="From release to the next holder under test-and-set with back-off",
+    title="Time from a release to the next holder, test-and-set with back-off",
     gives=HANDOFF,
     equation=lambda spinners=SPINNERS, delay=_DELAY, access=ACCESS: (
         2 * access + delay / (spinners + 1)
     ),
     holds=f"{SPINNING} and delay > spinners * access",
-    source=f"{ANDERSON}: delays between references",
-    note="spinners at random phases of equal periods; attempts are assumed not to collide",
+    source=f"{ANDERSON}: the case of delays between references",
+    note=(
+        "the spinners try with equal periods and random phases; the law assumes that attempts do"
+        " not collide"
+    ),
     exact=False,
     checks=(Check((4, 50e-6, 1e-6), 12e-6, 1e-20, f"{HAND}: 2 + 50/5"),),
 )
 
 TICKET_HANDOFF = Law(
     name="lock-ticket-handoff",
-    title="From release to the next holder under a ticket lock",
+    title="Time from a release to the next holder, ticket lock",
     gives=HANDOFF,
     equation=lambda spinners=SPINNERS, access=ACCESS: access * (1 + (spinners + 1) / 2),
     holds=SPINNING,
-    source=f"{MELLOR_CRUMMEY_SCOTT}: all spinners read the counter again, and one of them is next",
+    source=(
+        f"{MELLOR_CRUMMEY_SCOTT}: all spinners read the counter again, and one of them gets the"
+        " lock"
+    ),
     note=(
-        "assumes that the next holder's read is equally likely to be any of them; with proportional"
-        " back-off it is 2 accesses"
+        "the law assumes that the read of the next holder has a random place among the reads; with"
+        " proportional back-off the time is 2 accesses"
     ),
     exact=False,
     checks=(Check((9, 1e-6), 6e-6, 1e-20, HAND),),

@@ -21,22 +21,24 @@ LITTLE = "Little, Operations Research 9(3), 1961"
 MELLOR_CRUMMEY_SCOTT = "Mellor-Crummey and Scott, ACM Transactions on Computer Systems 9(1), 1991"
 NANDA_NI = "Nanda and Ni, Supercomputing 1992"
 
-PROCESSORS = Symbol("processors", COUNT, "processors", "N")
+PROCESSORS = Symbol("processors", COUNT, "number of processors", "N")
 ELAPSED = Symbol("time", TIME, "elapsed time on all processors", "T_N")
 
 ARRIVALS = Symbol("arrivals", RATE, "arrival rate", r"\lambda")
-ALL_ARRIVALS = Symbol("arrivals", RATE, "arrival rate, lost customers included", r"\lambda")
+ALL_ARRIVALS = Symbol("arrivals", RATE, "arrival rate, including lost customers", r"\lambda")
 SERVICE = Symbol("service", TIME, "mean service time of a customer", "S")
 SCV = Symbol("scv", COUNT, "squared coefficient of variation of service times", "c_s^2")
-SERVERS = Symbol("servers", COUNT, "servers", "c")
-PRESENT = Symbol("count", COUNT, "customers present, in service included", "n")
-NUMBER = Symbol("number", COUNT, "mean number of customers present, in service included", "L")
+SERVERS = Symbol("servers", COUNT, "number of servers", "c")
+PRESENT = Symbol("count", COUNT, "number of customers present, including those in service", "n")
+NUMBER = Symbol(
+    "number", COUNT, "mean number of customers present, including those in service", "L"
+)
 PROBABILITY = Symbol("probability", COUNT, "share of time with n customers present", "P_n")
 RESPONSE = Symbol("response", TIME, "mean time from arrival to departure", "R")
 WAIT = Symbol("wait", TIME, "mean time from arrival to the start of service", "W")
-LIMIT = Symbol("limit", TIME, "a response time", "t")
+LIMIT = Symbol("limit", TIME, "limit of the response time", "t")
 LATE = Symbol("late", COUNT, "probability of a longer response time", r"P_{R>t}")
-THROUGHPUT = Symbol("throughput", RATE, "customers served", "X")
+THROUGHPUT = Symbol("throughput", RATE, "rate of customers served", "X")
 
 
 def all_busy(servers: Any, load: Any) -> Any:
