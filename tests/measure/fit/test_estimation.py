@@ -245,6 +245,11 @@ def test_several_values_each_with_its_noise(tmp_path: Path) -> None:
         ),
         ("time,time\n1,1\n", ["parameters.share"], "two columns are called"),
         (
+            "time,p\n" + "1" * 200_000 + ",1\n",
+            ["parameters.share"],
+            "this is no table: field larger",
+        ),
+        (
             "parameters.none,time [s]\n1,1\n",
             ["parameters.share"],
             "; rename the column if it is not meant to be one",
