@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from slipstick.answer import Answer
 from slipstick.expression.nodes import Dimension
+from slipstick.report.answer import exactness_words
 from slipstick.report.formatting import (
     RATE_UNITS,
     capital,
@@ -341,12 +342,13 @@ _MOST_STILL = 6
 
 def _method_words(answer: Answer) -> str:
     """Return in words which method answered, and the settings given beside the model."""
-    how = "solved exactly" if answer.exact else "not exact"
     given = [
         f"{path} = {value if isinstance(value, str) else f'{value:g}'}"
         for path, value in answer.given.items()
     ]
-    opening = f"<p>{escape(answer.model)} by {escape(answer.method)}: {how}.</p>"
+    opening = (
+        f"<p>{escape(answer.model)} by {escape(answer.method)}: {exactness_words(answer)}.</p>"
+    )
     return opening + _list(given)
 
 

@@ -29,7 +29,8 @@ from slipstick import (
 )
 from slipstick.answer import Rejected, Verdict
 from slipstick.cli.main import main
-from slipstick.method.second_road import EVENTS
+from slipstick.method.answers import Remarks, Solution
+from slipstick.method.second_road import EVENTS, _with_simulated_answers
 from slipstick.model.network import closed_class, open_class, station
 from slipstick.model.system import Model
 from slipstick.report.answer import answer_text, check_sentence
@@ -109,6 +110,26 @@ def test_a_wrong_mean_value_is_replaced_and_the_answer_says_so(make: Any) -> Non
     longer = solve(model, method="simulation", simulation=Simulation(seed=5, precision=0.01))
     assert time.value == pytest.approx(longer["time"], rel=0.05)
     assert "rejected" in answer_text(answer).partition("\n\n")[0]
+
+
+def test_what_a_look_contradicts_is_not_exact_where_simulation_has_no_answer() -> None:
+    rejected = Rejected("mean-value", "time", 2.0, "s")
+    solution = Solution(
+        model="m",
+        method="mean-value",
+        count=2,
+        values={"time": np.ones(2)},
+        exact=np.ones(2, dtype=bool),
+    )
+    unanswered = Solution(
+        model="m", method="simulation", remarks=lambda _: Remarks(failed="nothing ended")
+    )
+    verdicts = {1: Verdict("replaced", "50 % off", rejected)}
+    checked = _with_simulated_answers({}, solution, verdicts, lambda _: unanswered)
+    assert list(checked.exact) == [True, False]
+    assert str(checked.checks[1]) == (
+        "undecided: simulation differs, but has no answer: nothing ended"
+    )
 
 
 def test_a_right_one_is_checked() -> None:

@@ -7,13 +7,24 @@ from dataclasses import replace
 import pytest
 
 from slipstick import delay, network, open_class, service, solve, station
-from slipstick.answer import ANSWERED, HELD, Answer, AskedValue, Limit, Takeover, Value
+from slipstick.answer import (
+    ANSWERED,
+    HELD,
+    Answer,
+    AskedValue,
+    Limit,
+    Rejected,
+    Takeover,
+    Value,
+    Verdict,
+)
 from slipstick.expression.nodes import TIME
 from slipstick.model.system import grouped_model
 from slipstick.report.answer import answer_text, answers_text
 from slipstick.report.formatting import WIDTH, plain_table, setting_amount, telling
 from slipstick.results.words import NO_WORDS
 from slipstick.schema.kinds.quantity import DescribedValue, Given
+from slipstick.vocabulary import AGREED, METHODS, NOT_CHECKED, REPLACED, UNDECIDED
 from tests.report.made_up import BASE, BROKEN, FASTER
 
 TEXT = """\
@@ -232,3 +243,19 @@ def test_the_account_of_several_groups_names_the_group_whose_time_it_divides() -
 @pytest.mark.parametrize(("value", "written"), [(123_456.0, "123456"), (1.234567, "1.235")])
 def test_a_whole_setting_keeps_its_digits_and_another_four(value: float, written: str) -> None:
     assert setting_amount("parameters.n", value, "1", NO_WORDS) == written
+
+
+@pytest.mark.parametrize("method", sorted({name for names in METHODS.values() for name in names}))
+@pytest.mark.parametrize("word", [AGREED, REPLACED, UNDECIDED, NOT_CHECKED])
+@pytest.mark.parametrize("exact", [True, False])
+def test_an_answer_that_its_check_left_open_is_not_told_as_solved_exactly(
+    word: str, method: str, exact: bool
+) -> None:
+    rejected = Rejected("mean-value", "time", 2.0, "s") if word == REPLACED else None
+    check = Verdict(word, "a short simulation says 1 +- 0.2 s", rejected)
+    answer = Answer("m", method, values={"time": Value(1.0, "s")}, exact=exact, check=check)
+    heading = " ".join(answer_text(answer).partition("\n\n")[0].split())
+    is_settled = word in (AGREED, REPLACED)
+    assert ("solved exactly" in heading) == (exact and is_settled)
+    assert ("exact by its equations, not confirmed" in heading) == (exact and not is_settled)
+    assert (f"; {word}: a short simulation says 1 +- 0.2 s" in heading) == (not is_settled)

@@ -630,6 +630,7 @@ class Answers:
         left_out = solution.left_out
         estimates = solution.estimates
         check = solution.checks.get(index)
+        is_exact = bool(at(solution.exact, index))  # a check may have refuted the method
         # A block holds the columns; what one point alone needs, such as derivatives, is computed
         # now.
         while solution.detail is not None:
@@ -656,7 +657,7 @@ class Answers:
             answer_with_numbers,
             share=gradient.shares(number_by_value) if gradient else {},
             gradient=gradient.slopes if gradient else {},
-            exact=answer_with_numbers.exact and not (left_out or estimates),
+            exact=is_exact and answer_with_numbers.exact and not (left_out or estimates),
             bound=bound_sentence,
             error=solution.errors.get(index, ""),
             notes=(*estimates, *remarks.notes, *_work_notes(solution.useful, number_by_value)),

@@ -144,12 +144,14 @@ def _with_simulated_answers(
     ]
     simulated_solutions = []
     new_verdicts = dict(verdict_by_point)
+    is_exact = np.broadcast_to(solution.exact, (solution.count,)).copy()
     for point_index in rejected_indexes:
         simulated_answer = simulate(_values_at_point(values, point_index))
         remarks = simulated_answer.remarks_at(0)
         if remarks.failed or remarks.interrupted:
             reason = f"simulation differs, but has no answer: {remarks.failed or 'interrupted'}"
             new_verdicts[point_index] = Verdict(UNDECIDED, reason)
+            is_exact[point_index] = False  # the short simulation contradicts the method
             continue
         verdict = _verdict_by_simulation(verdict_by_point[point_index], simulated_answer)
         new_verdicts[point_index] = verdict
@@ -157,7 +159,7 @@ def _with_simulated_answers(
             simulated_solutions.append(
                 (point_index, replace(simulated_answer, checks={0: verdict}))
             )
-    solution = replace(solution, checks=new_verdicts)
+    solution = replace(solution, checks=new_verdicts, exact=is_exact)
     if not simulated_solutions:
         return solution
     if solution.count == 1:

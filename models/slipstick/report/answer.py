@@ -29,7 +29,7 @@ from slipstick.report.formatting import (
     wrapped,
 )
 from slipstick.results.words import Words
-from slipstick.vocabulary import AGREED, CLOSED_FORM, REPLACED, UNDECIDED
+from slipstick.vocabulary import AGREED, CLOSED_FORM, NOT_CHECKED, REPLACED, UNDECIDED
 
 if TYPE_CHECKING:
     from slipstick.results.study import Agreement
@@ -383,9 +383,7 @@ def _heading(answer: Answer) -> str:
         )
         heading_line = f"{answer.model} by {answer.method}: estimated, {precision_in_words}"
     elif answer.exact:
-        heading_line = (
-            f"{answer.model} by {answer.method}: solved exactly{_interval_remark(answer)}"
-        )
+        heading_line = f"{answer.model} by {answer.method}: {exactness_words(answer)}{_interval_remark(answer)}"
     elif answer.method == CLOSED_FORM and any(
         "leaves out waiting" in note for note in answer.notes
     ):
@@ -395,7 +393,7 @@ def _heading(answer: Answer) -> str:
     else:
         notes_explain = answer.notes and not answer.left_out and answer.check is None
         hint = "; the notes say what is left out" if notes_explain else ""
-        heading_line = f"{answer.model} by {answer.method}: not exact{hint}"
+        heading_line = f"{answer.model} by {answer.method}: {exactness_words(answer)}{hint}"
     heading_line += (
         f"; {check_sentence(answer.check)}" if answer.check and not answer.failed else ""
     )
@@ -408,6 +406,21 @@ def _heading(answer: Answer) -> str:
         *_settings_lines("with", answer.given, answer),
     ]
     return "\n".join([wrapped(heading_line, _INDENT), *setting_lines])
+
+
+def exactness_words(answer: Answer) -> str:
+    """Return in words whether an answer is exact, and whether its check confirmed it.
+
+    A method is exact by the equations that it solves, which a simulation that left the answer
+    undecided does not refute. But such an answer is not told as one that nothing doubts.
+
+    >>> exactness_words(Answer("m", "mean-value", exact=True, check=Verdict(UNDECIDED)))
+    'exact by its equations, not confirmed'
+    """
+    if not answer.exact:
+        return "not exact"
+    is_unconfirmed = answer.check is not None and answer.check.word in (UNDECIDED, NOT_CHECKED)
+    return "exact by its equations, not confirmed" if is_unconfirmed else "solved exactly"
 
 
 def check_sentence(check: Verdict) -> str:
