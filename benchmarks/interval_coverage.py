@@ -1,10 +1,13 @@
-"""How often a 95 % interval holds the answer, at the sizes that the default stopping rule picks.
+"""How often an interval holds the answer, at the sizes that the default stopping rule picks, or at
+a budget of events that ends the run early.
 
 1,000 replications take some minutes on one core. Beside the coverage stands its own standard error,
-the mean size of a run, and the runs that did not converge.
+the mean size of a run, the runs that did not converge, and those without an interval, which are
+not counted as intervals.
 
     python benchmarks/interval_coverage.py [--replications 1000] [--first 0] [--only 0.9] [--parts
     4]
+    python benchmarks/interval_coverage.py --events 50000 --level 0.9 --first 2026112951
 """
 
 from __future__ import annotations
@@ -13,28 +16,27 @@ import argparse
 import math
 import time
 from collections.abc import Callable
+from dataclasses import replace
 
 from slipstick.sim.plan.builder import Builder
 from slipstick.sim.plan.distributions import ServiceTime
 from slipstick.sim.plan.plan import Plan
-from slipstick.sim.run import simulate
+from slipstick.sim.run import PLAIN_EVENTS, simulate
 from slipstick.sim.settings import Simulation
 
 
-def open_station(load: float) -> tuple[Plan, float]:
-    """M/M/1: the mean time is 1 / (1 - load) at service rate 1."""
+def open_station(load: float, scv: float = 1.0) -> tuple[Plan, float]:
+    """M/G/1: the mean time is 1 + load (1 + scv) / 2 / (1 - load) at service rate 1."""
     builder = Builder()
     builder.station("cpu")
-    builder.serve("cpu", ServiceTime("exponential", 1.0))
+    builder.serve("cpu", ServiceTime("exponential" if scv == 1 else "gamma", 1.0, scv))
     builder.add_open_group("jobs", ServiceTime("exponential", 1 / load), first_instruction=0)
-    return builder.plan(), 1 / (1 - load)
+    return builder.plan(), 1 + load * (1 + scv) / 2 / (1 - load)
 
 
-def closed_network() -> tuple[Plan, float]:
-    """Ten jobs between a cpu (demand 1), a disk (0.8) and a think time of 5; exact MVA gives the
-    time.
-    """
-    demands, jobs, think = (1.0, 0.8), 10, 5.0
+def closed_network(jobs: int = 10, think: float = 5.0) -> tuple[Plan, float]:
+    """Jobs between a cpu (demand 1), a disk (0.8) and a think time; exact MVA gives the time."""
+    demands = (1.0, 0.8)
     builder = Builder()
     builder.delay(ServiceTime("exponential", think), "think")
     for name, demand in zip(("cpu", "disk"), demands, strict=True):
@@ -49,39 +51,51 @@ def closed_network() -> tuple[Plan, float]:
     return builder.plan(), time_
 
 
+def program() -> tuple[Plan, float]:
+    """A program of one gamma-distributed step of scv 4 and mean 1, run once."""
+    builder = Builder()
+    builder.delay(ServiceTime("gamma", 1.0, 4.0), "work")
+    builder.once("jobs", [0])
+    return builder.plan(), 1.0
+
+
 MODELS: dict[str, Callable[[], tuple[Plan, float]]] = {
     "M/M/1, utilization 0.5": lambda: open_station(0.5),
     "closed network, N = 10": closed_network,
     "M/M/1, utilization 0.9": lambda: open_station(0.9),
+    "M/G/1, scv 4, utilization 0.9": lambda: open_station(0.9, 4.0),
+    "closed network, cpu at 0.9": lambda: closed_network(24, 20.0),
+    "program, scv 4": program,
 }
 
 
 def coverage(
-    title: str, make: Callable[[], tuple[Plan, float]], seeds: range, events: int, parts: int
+    title: str, make: Callable[[], tuple[Plan, float]], seeds: range, settings: Simulation
 ) -> None:
     plan, truth = make()
-    held = cycles = unsure = 0
+    held = cycles = unsure = without_interval = 0
     begin = time.perf_counter()
     for done, seed in enumerate(seeds):
         if done and done % 50 == 0:
             print(f"  {held} of {done} cover", flush=True)
-        found = simulate(
-            plan, Simulation(seed, kernel="compiled", events=events, replications=parts)
-        )
+        found = simulate(plan, replace(settings, seed=seed))
         estimate = found.mean_time()
         unsure += not found.converged
         cycles += found.cycles
+        without_interval += estimate.low is None
         held += (
             estimate.low is not None
             and estimate.high is not None
             and estimate.low <= truth <= estimate.high
         )
     replications = len(seeds)
-    share = held / replications
-    error = math.sqrt(share * (1 - share) / replications)
+    intervals = max(replications - without_interval, 1)
+    share = held / intervals
+    error = math.sqrt(share * (1 - share) / intervals)
     print(
-        f"{title:<28} covers {held:4d} = {100 * share:5.1f} % +- {100 * error:.1f}, mean run"
+        f"{title:<29} covers {held:4d} of {intervals:4d} = {100 * share:5.1f} % +- {100 * error:.1f}, mean run"
         f" {cycles / replications:12,.0f} cycles, not converged {unsure},"
+        f" without an interval {without_interval},"
         f" {time.perf_counter() - begin:.0f} s",
         flush=True,
     )
@@ -97,16 +111,20 @@ def main() -> None:
     parser.add_argument(
         "--parts", type=int, default=1, help="independent runs that each simulation is parted into"
     )
+    parser.add_argument("--events", type=int, default=Simulation().events, help="budget of a run")
+    parser.add_argument("--level", type=float, default=0.95, help="of the intervals")
     parser.add_argument("--only", default="", help="the models whose title holds this text")
     parser.add_argument(
         "--short", action="store_true", help="the smallest sizes, to see that it runs"
     )
     asked = parser.parse_args()
-    count, events = (2, 2_000) if asked.short else (asked.replications, Simulation(1).events)
+    count, events = (2, 2_000) if asked.short else (asked.replications, asked.events)
+    kernel = "compiled" if events > PLAIN_EVENTS else "plain"
+    settings = Simulation(kernel=kernel, events=events, replications=asked.parts, level=asked.level)
     seeds = range(asked.first, asked.first + count)
     for title, make in MODELS.items():
         if asked.only in title:
-            coverage(title, make, seeds, events, asked.parts)
+            coverage(title, make, seeds, settings)
 
 
 if __name__ == "__main__":
