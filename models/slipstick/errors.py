@@ -276,7 +276,7 @@ def did_you_mean(name: str, known_names: Collection[str], most_names: int = 12) 
 
 
 def _names_with_letters(name: str, known_names: Collection[str]) -> list[str]:
-    """Return the known names that contain the letters and digits of a name, without its marks."""
+    """Return the known names that contain the letters and digits of a name."""
     letters = _letters_and_digits(name[:80])
     # One or two letters are in most names.
     if len(letters) < 3 or letters == name:

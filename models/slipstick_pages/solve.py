@@ -66,7 +66,7 @@ def live_model(
     library: Library | None = None,
     over: Sequence[str] = (),
 ) -> LiveModel:
-    """Solve a model, and return it as a page needs it to solve it at other values.
+    """Solve a model, and return what a page needs to solve the model at other values.
 
     A closed form runs in the page; where it is exact, it is so wherever the sliders stand. Answers
     by mean value and of networks are computed at the points of a grid. Estimates, bounds, and

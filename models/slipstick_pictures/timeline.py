@@ -213,8 +213,9 @@ def _draw_bars(
 
 
 def _lanes(spans: list[TimelineInterval]) -> Iterator[tuple[TimelineInterval, float, float]]:
-    """Yield each span of a member with its bottom and height: the full row, or a lane of it beside
-    parallel branches.
+    """Yield each time span of a processor with the bottom and the height of its bar.
+
+    The bar has the full height of the row, or that of one lane if branches run in parallel.
     """
     together: list[TimelineInterval] = []
     reached = 0.0

@@ -209,7 +209,7 @@ class PublishedScalability:
 
     @property
     def agrees(self) -> bool:
-        """Return whether both are the same with two decimals."""
+        """Return whether the printed and the computed value are equal with two decimals."""
         return abs(self.computed - self.printed) <= 0.005
 
     def exponent(self, scalability: float) -> float:

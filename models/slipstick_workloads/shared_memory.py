@@ -261,7 +261,7 @@ class MemoryPort:
 
 
 def module(number: int) -> str:
-    """Name a memory module."""
+    """Return the name of a memory module."""
     return f"memory-{number}"
 
 

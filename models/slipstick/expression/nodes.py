@@ -363,7 +363,7 @@ def _short_text(node: Expr) -> str:
 
 
 def of_counts(operator: str, *operands: Like) -> Operation:
-    """Build the operation of a special function on plain numbers."""
+    """Build the expression that applies a special function to plain numbers."""
     counts = tuple(map(as_expr, operands))
     need_counts(operator, *counts)
     return Operation(operator, counts, COUNT)

@@ -78,7 +78,7 @@ class ActivityForm(CompiledModel):
         )
 
     def numbers(self, values: Values) -> dict[Expr, Array]:
-        """Evaluate every number of the model [points]."""
+        """Evaluate every numeric expression of the model; each gives an array over the points."""
         columns = self.tape.run(values)
         point_count = max([1, *(np.size(value) for value in values.values()), *map(len, columns)])
         return {

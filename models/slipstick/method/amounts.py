@@ -82,7 +82,7 @@ class Amounts:
         return frozenset(replace(self.model, amounts={}).parameters)
 
     def solvable(self, values: Values) -> Values:
-        """Return the values without those of parameters that only amounts depend on."""
+        """Return the parameter values that a solution needs: all but those that only amounts use."""
         # Points that differ in prices alone then share one solution.
         parameters_of_amounts_only = set(self.parameters) - self._parameters_of_solution
         return {

@@ -277,7 +277,7 @@ def needs_simulation(
 
 
 def names_in(texts: Iterable[str], value_kinds: Collection[str] = _SIMULATED_KINDS) -> set[str]:
-    """Return the names of values of some kinds that occur in texts, such as conditions.
+    """Return the names of values, of the given kinds, that texts such as conditions mention.
 
     >>> names_in(["response_time_quantile[jobs,0.95] <= 1 s and time < 2 s", "fairness"])
     {'response_time_quantile[jobs,0.95]'}

@@ -938,7 +938,7 @@ def _notes_of_build(
 
 
 def _notes_of_distributions(model: Subject) -> Iterator[str]:
-    """Yield notes on which methods know the distributions of times that a model names."""
+    """Yield notes that say which methods support the time distributions of a model."""
     if isinstance(model, Law):
         return
     distributions = [step.distribution for step in model.steps] if isinstance(model, Model) else []

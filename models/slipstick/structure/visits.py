@@ -338,7 +338,7 @@ class _TreeBuilder:
 
 
 def _refuse_barriers(bodies: Sequence[Activity], kind_of_part: str) -> None:
-    """Raise if a barrier stands inside a part to which not every processor comes in turn."""
+    """Raise if a barrier is in a part that not every processor executes in each cycle."""
     barrier_nodes = (node for body in bodies for node in steps(body) if node.use == MET)
     barrier_names = (resource_name for node in barrier_nodes for resource_name in node.uses)
     for barrier_name in barrier_names:

@@ -127,7 +127,7 @@ def _gauge(ticks: Array, at: int) -> None:
 
 @_compiled
 def _begin(words: Array, parties: int, ticks: Array) -> None:
-    """Gauge the core, wait for all threads, and read the clocks."""
+    """Measure the speed of the core, wait for all threads, and read the clocks."""
     _gauge(ticks, 8)
     _add(words, START, 1)
     while _load(words, START) < parties:

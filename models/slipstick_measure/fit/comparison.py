@@ -502,8 +502,9 @@ def compare(
 
 
 def _judged(fitted: FittedFormula) -> FittedFormula:
-    """Return a fit unless it has too few observations for the corrected Akaike criterion: two more
-    than parameters including the scatter.
+    """Return a fit, or nothing if it has too few observations for the corrected Akaike criterion.
+
+    The criterion needs at least two more observations than parameters, the scatter included.
     """
     if np.isfinite(fitted.aicc):
         return fitted

@@ -189,8 +189,9 @@ def _mix(
 def _demands(
     model: ToolModel, station: dict[str, Any], name: str, classes: list[str], values: list[float]
 ) -> SpecAxes:
-    """Return the service times for a range of demands of a station; for several classes,
-    multiples.
+    """Return the service times of a station for a range of demands.
+
+    With several classes, return multiples of the service time of each class.
     """
     axes: SpecAxes = {}
     for class_name in classes:

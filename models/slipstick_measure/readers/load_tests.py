@@ -406,8 +406,10 @@ def _read_sysbench(reading: Reading) -> LoadRow:
 
 
 def _read_pgbench(reading: Reading) -> LoadRow:
-    """Read pgbench; the time to connect is no part of its latency, nor of the throughput without
-    it. An interrupted run has only its lines of progress.
+    """Read the output of pgbench.
+
+    Its latency and its throughput "without initial connection time" leave out the time to connect.
+    The output of an interrupted run has only lines of progress.
     """
     text = reading.text
     limited = _found(r"^rate limit schedule lag", text)

@@ -72,7 +72,7 @@ class SharedArray:
         return Read(np.unique(np.concatenate((words, last)) // self.word_count))
 
     def read_span(self, begin: int, end: int) -> Read:
-        """Read all items from one to before another."""
+        """Read the items from `begin` up to, but without, `end`."""
         return Read(self._span_pages(*self._span(begin, end)))
 
     def write(self, items: Items, *fields: Field) -> Write:
@@ -87,7 +87,7 @@ class SharedArray:
         return Write(pages, [int.from_bytes(row.tobytes(), "little") for row in packed])
 
     def write_span(self, begin: int, end: int) -> Write:
-        """Write all items from one to before another."""
+        """Write the items from `begin` up to, but without, `end`."""
         first, after = self._span(begin, end)
         pages = self._span_pages(first, after)
         words = [(1 << self.word_count) - 1] * len(pages)

@@ -551,7 +551,7 @@ class FlatNetwork:
         return first_instruction
 
     def _write_way_onward(self, chain_name: str, chain: Chain, place: Place) -> None:
-        """Write where a customer goes on from a place."""
+        """Write the routing of a customer that leaves a place: where it goes next."""
         targets = list(self._targets_onward(chain_name, chain, place))
         way_label = f"{service_label(place)} onward"
         rule_name = self._rule_at(place)

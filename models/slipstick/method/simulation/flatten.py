@@ -425,8 +425,8 @@ class Writer:
         return counts_by_node[id(activity)]
 
     def _add_pool(self, pool_name: str, pool: TaskPool) -> None:
-        """Add the problems of a pool to the plan, one after the other, with the tasks of each and
-        the times of their parts.
+        """Add a task pool to the plan: its problems in turn, each with its tasks and the times of
+        the parts of a task.
         """
         leaf_time = self.numbers[pool.leaf]
         interior_time = self.numbers[pool.interior]

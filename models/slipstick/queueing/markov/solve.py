@@ -404,8 +404,9 @@ def _utilization(
 def _joined_solution(
     network: NetworkArrays, point_solutions: Sequence[MarkovSolution], in_written_order: bool
 ) -> MarkovSolution:
-    """Join the solutions of points into one; a number present that a point does not reach has
-    probability 0 there.
+    """Join the solutions of points into one.
+
+    A number of customers that cannot be present at a point has the probability 0 there.
     """
     array_names = (
         "throughput",

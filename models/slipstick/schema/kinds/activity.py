@@ -176,8 +176,9 @@ def _first_field(spec: ItemSpec | ResourceSpec | type[ItemSpec | ResourceSpec]) 
 
 
 def _fields_of_node(spec: ItemSpec | ResourceSpec, fields_by_key: dict[str, Any]) -> dict[str, Any]:
-    """Return the fields of a spec under the names that the activity or resource has for them: the
-    key of the kind, such as `delay`, is its first field.
+    """Return the fields of a spec under the names of the activity's or resource's class.
+
+    The key that tells the kind, such as `delay`, becomes the first field.
     """
     return {
         _first_field(spec) if key == spec.key else key: value
