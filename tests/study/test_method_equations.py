@@ -21,7 +21,7 @@ from slipstick import (
     solve,
 )
 from slipstick.errors import NoAnswerError
-from slipstick.expression.nodes import Number
+from slipstick.expression.nodes import TIME, Parameter
 from slipstick.model.steps import Activity
 
 
@@ -130,7 +130,8 @@ def test_a_section_between_barriers_takes_what_the_last_processor_takes() -> Non
     """The largest of n exponential times is 1 + 1/2 + ... + 1/n of their mean."""
     cycle = delay(9.0, name="work", scv=1.0) >> barrier("meet")
     answer = solve(
-        closed_model(cycle, 8, resources={"meet": Barrier(cost=Number(0.5))}), method="mean-value"
+        closed_model(cycle, 8, resources={"meet": Barrier(cost=Parameter("cost", TIME, 0.5))}),
+        method="mean-value",
     )
     assert answer["time"] == pytest.approx(9 * sum(1 / k for k in range(1, 9)) + 0.5, rel=1e-9)
     text = answer.equations()
