@@ -199,8 +199,8 @@ MMCK_WAITING_TIME = Law(
     source=KLEINROCK,
     note=(
         "the time follows from the number of customers by Little's law for the customers that are"
-        " admitted; the law refuses a load of over a million times the capacity, where few correct"
-        " digits would remain"
+        " admitted; the law refuses arrivals of over a million times what the servers can serve,"
+        " where few correct digits would remain"
     ),
     checks=(
         Check((3, 2, 1.0, 1.0), 0.1, 1e-15, f"{HAND}: 1/11 over 10/11"),
@@ -219,8 +219,9 @@ MMCK_THROUGHPUT = Law(
     holds=f"{_ADMISSIBLE} and arrivals * service <= 1000000 * servers",
     source=KLEINROCK,
     note=(
-        "the throughput is the arrival rate minus the rate of losses; the law refuses a load of"
-        " over a million times the capacity, where few correct digits would remain"
+        "the throughput is the arrival rate minus the rate of losses; the law refuses"
+        " arrivals of over a million times what the servers can serve, where few correct digits would"
+        " remain"
     ),
     checks=(
         Check((3, 2, 1.0, 1.0), 10 / 11, 1e-15, HAND),
@@ -244,8 +245,8 @@ MMCK_RESPONSE_TIME = Law(
     source=KLEINROCK,
     note=(
         "the time follows from the number of customers by Little's law for the customers that are"
-        " admitted; the law refuses a load of over a million times the capacity, where few correct"
-        " digits would remain"
+        " admitted; the law refuses arrivals of over a million times what the servers can serve,"
+        " where few correct digits would remain"
     ),
     checks=(
         Check((3, 2, 1.0, 1.0), 1.1, 1e-15, f"{HAND}: 1 + 1/10"),

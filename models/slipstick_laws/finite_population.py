@@ -126,7 +126,10 @@ MACHINE_REPAIRMAN_THROUGHPUT = Law(
         sources / (service * sources + think * erlang_b(think / service, sources - 1))
     ),
     holds=_REPAIRED,
-    source="X",
+    source=(
+        "Scherr, An Analysis of Time-Shared Computer Systems, MIT Press 1967: the server is idle for a"
+        " share of Erlang B of think / service"
+    ),
     note=(
         "the law is exact for exponential service, and for any service under processor sharing;"
         " think times may have any distribution"

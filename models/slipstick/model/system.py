@@ -553,8 +553,9 @@ _UNITS_KIND = mapped_by_name(whole(0, MOST_HOLDERS))
 @checked(conditions=_UNITS_KIND)
 @dataclass(frozen=True, slots=True)
 class Monitor(HeldResource):
-    """A monitor. One processor at a time is inside; processors enter in the order of their
-    requests, and may wait inside for conditions.
+    """A monitor, which one processor at a time may enter.
+
+    Processors enter in the order of their requests, and may wait inside for conditions.
 
     A condition is a counter that stands for the shared variable of the condition. `wait` takes one
     from the counter. If the counter is 0, the processor leaves the monitor until another processor
@@ -584,8 +585,9 @@ class Monitor(HeldResource):
 @checked(units=_UNITS_KIND)
 @dataclass(frozen=True, slots=True)
 class Semaphores(ResourceKind):
-    """Counters. A processor takes one from a counter (`wait`), and the same or another processor
-    adds one (`signal`).
+    """Counters from which processors take one (`wait`) and to which they add one (`signal`).
+
+    The processor that adds one may be another than the one that takes it.
 
     Parameters
     ----------
@@ -714,7 +716,7 @@ class TaskPool(ResourceKind):
 @checked(kind=TEXT, cost=LIKE)
 @dataclass(frozen=True, slots=True)
 class Barrier(ResourceKind):
-    """A barrier. Its cost is the time that it takes after the last processor has arrived [s].
+    """A barrier, with the time that it takes after the last processor has arrived [s].
 
     Parameters
     ----------

@@ -65,8 +65,9 @@ class Loop:
 @checked(shapes=listed(listed(whole(0)), 1), min_size=whole(1), work=listed(listed(whole(0))))
 @dataclass(frozen=True, slots=True)
 class Trees:
-    """Trees of work. Each tree is a problem of its own, and is executed from the root down in tasks
-    of a few nodes.
+    """Trees of work, which processors execute from the root down in tasks of a few nodes.
+
+    Each tree is a problem of its own.
 
     A processor that takes a subtree works on the root, and then walks down into the largest subtree
     below it. The processor keeps a smaller subtree as long as it then has at most 3 `min_size`
