@@ -74,7 +74,7 @@ PHASE_TIME = Law(
     gives=Symbol(
         "time",
         TIME,
-        ("time from the first iteration until all processors have left the barrier"),
+        "time from the first iteration until all processors have left the barrier",
         "T_k",
     ),
     equation=lambda iterations=_ITERATIONS, iteration=_ITERATION, barrier=_BARRIER: (

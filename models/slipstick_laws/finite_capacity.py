@@ -30,7 +30,7 @@ _GATEWAY = (
 )
 
 _CAPACITY = Symbol(
-    "capacity", COUNT, ("maximum number of customers present, including those in service"), "K"
+    "capacity", COUNT, "maximum number of customers present, including those in service", "K"
 )
 _BLOCKING = Symbol("blocking", COUNT, "share of the arrivals that are lost", "P_K")
 

@@ -90,7 +90,7 @@ _WRITTEN_BACK = Symbol(
 _SHARED_WRITE = Symbol(
     "shared_write",
     COUNT,
-    ("number of hits per access that write to a block that other caches hold"),
+    "number of hits per access that write to a block that other caches hold",
     "u",
 )
 _ACCESSES = Symbol("accesses", RATE, "rate of memory accesses of the processor", "a")
@@ -268,7 +268,7 @@ _RATE = Symbol("rate", COUNT, "mean number of requests of a processor in a cycle
 _FRESH = Symbol(
     "rate",
     COUNT,
-    ("mean number of new requests in a cycle of a processor that is not waiting"),
+    "mean number of new requests in a cycle of a processor that is not waiting",
     "m",
 )
 _HELD = Symbol(
@@ -355,7 +355,7 @@ RETRYING_RATE = Law(
     gives=Symbol(
         "offered",
         COUNT,
-        ("mean number of new or repeated requests of a processor in a cycle"),
+        "mean number of new or repeated requests of a processor in a cycle",
         "m'",
     ),
     equation=lambda degree=_DEGREE, stages=_STAGES, rate=_FRESH: retried_rate(
@@ -375,7 +375,7 @@ RETRYING_THROUGHPUT = Law(
     name="multistage-retrying-throughput",
     title="Requests served when dropped requests are repeated",
     gives=Symbol(
-        "through", COUNT, ("mean number of requests of a processor that are served in a cycle"), "x"
+        "through", COUNT, "mean number of requests of a processor that are served in a cycle", "x"
     ),
     equation=lambda degree=_DEGREE, stages=_STAGES, rate=_FRESH: drop_stages(
         retried_rate(rate, degree, degree, stages), degree, degree, stages
@@ -441,7 +441,7 @@ CIRCUIT_THROUGHPUT = Law(
     name="multistage-circuit-throughput",
     title="Rate of circuits through a network in which refused requests are repeated",
     gives=Symbol(
-        "through", COUNT, ("mean number of circuits of a processor that are set up in a cycle"), "x"
+        "through", COUNT, "mean number of circuits of a processor that are set up in a cycle", "x"
     ),
     symbols=(_DEGREE, _STAGES, _HELD, _FRESH),
     equation=_circuit_rate,
@@ -490,7 +490,7 @@ BUFFERED_DELAY = Law(
     gives=Symbol(
         "time",
         TIME,
-        ("time from the entry of the first packet to the exit of the last packet"),
+        "time from the entry of the first packet to the exit of the last packet",
         "T",
     ),
     equation=lambda degree=_DEGREE, stages=_STAGES, packets=_PACKETS, rate=_MESSAGE_RATE, cycle=_SWITCH_CYCLE: (
@@ -562,7 +562,7 @@ CIRCUIT_HOT_SPOT_LIMIT = Law(
     name="multistage-circuit-hot-spot-limit",
     title="Largest circuit rate of a processor when some circuits go to one module",
     gives=Symbol(
-        "through", COUNT, ("mean number of circuits of a processor that are set up in a cycle"), "x"
+        "through", COUNT, "mean number of circuits of a processor that are set up in a cycle", "x"
     ),
     equation=lambda processors=_SWITCHED_PROCESSORS, held=_HELD, hot=_HOT: (
         1 / (held * (1 + hot * (processors - 1)))

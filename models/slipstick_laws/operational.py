@@ -19,7 +19,7 @@ _TIMESHARING = (
 _RATE = Symbol("throughput", RATE, "rate of completions of customers", "X")
 _TIME = Symbol("time", TIME, "mean time that a customer spends in the system", "R")
 _CUSTOMERS = Symbol(
-    "customers", COUNT, ("number of customers of the system, including those that think"), "N"
+    "customers", COUNT, "number of customers of the system, including those that think", "N"
 )
 _THINK = Symbol("think", TIME, "mean think time", "Z")
 _VISITS = Symbol(
@@ -121,7 +121,7 @@ SERVERS_AT_TARGET = Law(
 )
 
 _QUALITY = Symbol(
-    "quality", COUNT, ("number of spare servers divided by the square root of the load"), r"\beta"
+    "quality", COUNT, "number of spare servers divided by the square root of the load", r"\beta"
 )
 
 SQUARE_ROOT_STAFFING = Law(

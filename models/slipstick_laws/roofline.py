@@ -64,7 +64,7 @@ MACHINE_BALANCE = Law(
     name="machine-balance",
     title="Arithmetic intensity above which the processors are the limit, not the memory",
     gives=Symbol(
-        "intensity", Dimension.of("1/B"), ("number of operations for each byte at the ridge"), "I^*"
+        "intensity", Dimension.of("1/B"), "number of operations for each byte at the ridge", "I^*"
     ),
     equation=lambda bandwidth=_BANDWIDTH, peak=_PEAK: peak / bandwidth,
     holds=_HOLDS,

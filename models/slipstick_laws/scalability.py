@@ -19,7 +19,7 @@ _SUN_ROVER = "Sun and Rover, IEEE Transactions on Parallel and Distributed Syste
 
 _LARGER = Symbol("more_processors", COUNT, "number of processors of the larger run", "N'")
 _WORK = Symbol(
-    "work", OPERATIONS, ("number of basic operations of the fastest sequential algorithm"), "W"
+    "work", OPERATIONS, "number of basic operations of the fastest sequential algorithm", "W"
 )
 _LARGER_WORK = Symbol("more_work", OPERATIONS, "number of basic operations in the larger run", "W'")
 _OPERATION = Symbol("operation", PER_OPERATION, "time of a basic operation", "t_c")
@@ -201,7 +201,7 @@ ISOSPEED_SCALABILITY = Law(
     gives=Symbol(
         "scalability",
         COUNT,
-        ("scalability, at most 1 in practice; a larger value is better"),
+        "scalability, at most 1 in practice; a larger value is better",
         r"\psi",
     ),
     equation=lambda processors=PROCESSORS, more_processors=_LARGER, work=_WORK, more_work=_LARGER_WORK: (

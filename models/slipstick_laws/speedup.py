@@ -104,7 +104,7 @@ GUSTAFSON_SPEEDUP = Law(
 _GROWTH = Symbol(
     "growth",
     COUNT,
-    ("parallel work with the memory of all processors, divided by that with the memory of one"),
+    "parallel work with the memory of all processors, divided by that with the memory of one",
     "G",
 )
 SUN_NI_SPEEDUP = Law(
@@ -129,7 +129,7 @@ SUN_NI_SPEEDUP = Law(
 )
 
 _EXPONENT = Symbol(
-    "exponent", COUNT, ("exponent with which the parallel work grows with the memory"), "b"
+    "exponent", COUNT, "exponent with which the parallel work grows with the memory", "b"
 )
 SUN_NI_POWER_SPEEDUP = Law(
     name="sun-ni-power-speedup",
@@ -270,7 +270,7 @@ DOWNEY_SPEEDUP = Law(
         Symbol(
             "variance",
             COUNT,
-            ("coefficient of variance in parallelism; 0 for constant parallelism"),
+            "coefficient of variance in parallelism; 0 for constant parallelism",
             r"\sigma",
         ),
         PROCESSORS,

@@ -398,7 +398,7 @@ def _abandons(servers: Any, service: Any, arrivals: Any, patience: Any) -> Any:
 IMPATIENCE = tuple(
     Law(
         name=f"mmc-patience-{name}",
-        title="{title} at several servers with impatient customers (Erlang A)",
+        title=f"{title} at several servers with impatient customers (Erlang A)",
         gives=gives,
         equation=equation,
         holds=_IMPATIENT,

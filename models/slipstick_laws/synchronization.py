@@ -100,7 +100,7 @@ TEST_AND_TEST_AND_SET_QUIESCENCE = Law(
 _LOCK_SOFTWARE = Symbol(
     "software",
     TIME,
-    ("time of the instructions between finding the next processor and writing its flag"),
+    "time of the instructions between finding the next processor and writing its flag",
     "c",
 )
 QUEUE_LOCK_HANDOFF = Law(
@@ -168,7 +168,7 @@ _SENT = Symbol("messages", COUNT, "number of remote accesses of all processors",
 _MESSAGE = Symbol(
     "message",
     TIME,
-    ("time of one remote access, from the write until the other processor has seen it"),
+    "time of one remote access, from the write until the other processor has seen it",
     "t",
 )
 

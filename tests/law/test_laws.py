@@ -349,6 +349,10 @@ def test_the_catalogue_holds_every_law_once() -> None:
     values += [law for value in values if isinstance(value, tuple) for law in value]
     assert len(LAWS) == sum(isinstance(value, Law) for value in values)
     assert all(name == law.name and " " not in name for name, law in LAWS.items())
+    assert len({law.title for law in LAWS.values()}) == len(LAWS)
+    # A template that was not filled in has its braces left.
+    words = {(law.title, law.note, law.source) for law in LAWS.values()}
+    assert [text for texts in words for text in texts if "{" in text] == []
     for package, families, beside in (
         (law_package, FAMILIES, {"law", "symbols"}),
         (laws_beside, FAMILIES_BESIDE, {"catalogue"}),

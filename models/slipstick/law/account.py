@@ -112,7 +112,7 @@ GRAIN_INTERFERENCE = Law(
 _PROCESSORS = Symbol(
     "processors",
     COUNT,
-    ("number of processors: the test processor and its competitors"),
+    "number of processors: the test processor and its competitors",
     "N + 1",
 )
 _ACCESSES = Symbol("accesses", COUNT, "number of accesses in a grain, at random stride", "m")
