@@ -64,7 +64,7 @@ MODELS: dict[str, Callable[[], tuple[Plan, float]]] = {
     "closed network, N = 10": closed_network,
     "M/M/1, utilization 0.9": lambda: open_station(0.9),
     "M/G/1, scv 4, utilization 0.9": lambda: open_station(0.9, 4.0),
-    "closed network, cpu at 0.9": lambda: closed_network(24, 20.0),
+    "closed network, N = 24": lambda: closed_network(24, 20.0),
     "program, scv 4": program,
 }
 
@@ -93,7 +93,8 @@ def coverage(
     share = held / intervals
     error = math.sqrt(share * (1 - share) / intervals)
     print(
-        f"{title:<29} covers {held:4d} of {intervals:4d} = {100 * share:5.1f} % +- {100 * error:.1f}, mean run"
+        f"{title:<29} covers {held:4d} of {intervals:4d} = {100 * share:5.1f} % +- {100 * error:.1f},"
+        " mean run"
         f" {cycles / replications:12,.0f} cycles, not converged {unsure},"
         f" without an interval {without_interval},"
         f" {time.perf_counter() - begin:.0f} s",

@@ -347,8 +347,8 @@ class Answer(ShownAsTables):
     interrupted : whether the method was stopped before it was complete
     intervals : ends of the intervals of the parts of the account, by names such as
         ``account[lock]`` and ``step[send]``
-    check : comparison of the answer with a second method. None if the answer is exact or simulated,
-        or if the method was chosen by name
+    check : result of the comparison of a default answer with a short simulation. None if there was
+        no comparison: the answer needs none, is simulated, or its method was chosen by name
     left_out : features that were lost when the model was imported, by name, each with its effect;
         such an answer is never exact
     described : descriptions of the quantities by path, as far as the specs contain them

@@ -114,7 +114,7 @@ def _coxian_phases(means: Array, onward: Array) -> PhaseType:
 
 
 def _general_phases(start: Array, *generator_rows: Array) -> PhaseType:
-    """Return the phases of a sub-generator, by its generator_rows."""
+    """Return the phases of a sub-generator, by its rows."""
     generator = np.array(generator_rows)
     rates = -np.diag(generator)
     jump_probabilities = generator / rates[:, None]

@@ -2,7 +2,8 @@
 
 The closed form, laws and networks have the equations of `slipstick_equations.equations`. Mean value
 adds the waits of the arrival theorem and the maxima of forks and barriers, a Markov chain is its
-balance, and a simulation the estimate of a ratio of means. `tests/study/test_method_equations.py` evaluates those of mean value.
+balance, and a simulation the estimate of a ratio of means.
+`tests/study/test_method_equations.py` evaluates those of mean value.
 """
 
 from __future__ import annotations

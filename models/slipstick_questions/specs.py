@@ -127,8 +127,8 @@ class SearchPictureSpec(Drawn):
     question: ClassVar[str] = "seek"
     kind: Literal["search"] = Field(
         description=(
-            "the value that a condition of seek limits, against the quantity searched for, a line for each"
-            " case, with the limit"
+            "the value that a condition of seek limits, against the quantity searched for, a line for"
+            " each case, with the limit"
         )
     )
     condition: Name = Field(description="the condition to draw, one that seek names")

@@ -133,8 +133,8 @@ def _ends_head(projection: Projection, words: Words) -> Iterator[str]:
     least, most = (_from_first(track, name, projection, words) for track in (ranked[0], ranked[-1]))
     last = year(float(projection.years[-1]))
     yield (
-        f"by {last} {words.value(name)} {moves} {len(tracks)} cases: the lowest is {least}, the highest"
-        f" {most}"
+        f"by {last} {words.value(name)} {moves} {len(tracks)} cases: the lowest is {least}, the"
+        f" highest {most}"
     )
 
 

@@ -1194,14 +1194,14 @@ def attempt(
 
 @checked(options=ACTIVITY, by=TEXT)
 def pick(*options: Activity, by: str = SHORTEST) -> Pick:
-    """Execute one of several bodies. The choice is round robin, or by the number of customers at
-    the first resource of each body.
+    """Execute one of several bodies. The choice is round robin, or by the number of customers or
+    the work left at the first resource of each body.
 
     Parameters
     ----------
     options : activities; each begins with a step at a station, or with the hold of a lock or of
         permits
-    by : ``shortest``, ``shorter-of-two`` or ``in-turn`` (round robin)
+    by : ``shortest``, ``shorter-of-two``, ``least-work`` or ``in-turn`` (round robin)
 
     >>> pick(service("left", 1.0), service("right", 1.0))
     pick(service('left', 1.0, name='left'), service('right', 1.0, name='right'))

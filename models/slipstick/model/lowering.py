@@ -43,14 +43,15 @@ def lowered(network: QueueingNetwork) -> Model:
     network.
 
     A class thinks, if it does, and goes to the stations in the order written: of V visits to one, V
-    below 1 is a choice, and V above 1 a first visit and a geometric repeat. Routes, also between
-    classes, are the program of `slipstick.model.routed_programs`, of which a chain is a group. Demands of several
-    classes at a first-come station are visits of the longest of them, as solvers of networks take
-    it. Which of these a number of visits is, is decided by its own value. A queue that may be
-    abandoned or full is that of an attempt, at the last station that a class visits; those that are
-    lost count in the throughput of the activity, and not in that of the network. Of a region whose
-    customers wait, each run of visits to its stations holds one of as many permits as the region
-    has places.
+    below 1 is a choice, and V above 1 a first visit and a geometric repeat; the value of V itself
+    decides this. A chain, whose customers follow routes, also between classes, becomes a group with
+    the program of `slipstick.model.routed_programs`. Demands of several classes at a first-come
+    station are visits of the longest of them, as solvers of networks take it.
+
+    A queue that may be abandoned or full becomes that of an attempt, at the last station that a
+    class visits; customers that are lost there count in the throughput of the activity, and not in
+    that of the network. In a region whose customers wait, each run of visits to its stations holds
+    one permit, and there are as many permits as the region has places.
 
     Parameters
     ----------

@@ -383,7 +383,8 @@ def _heading(answer: Answer) -> str:
         )
         heading_line = f"{answer.model} by {answer.method}: estimated, {precision_in_words}"
     elif answer.exact:
-        heading_line = f"{answer.model} by {answer.method}: {exactness_words(answer)}{_interval_remark(answer)}"
+        words_with_interval = f"{exactness_words(answer)}{_interval_remark(answer)}"
+        heading_line = f"{answer.model} by {answer.method}: {words_with_interval}"
     elif answer.method == CLOSED_FORM and any(
         "leaves out waiting" in note for note in answer.notes
     ):
@@ -411,8 +412,8 @@ def _heading(answer: Answer) -> str:
 def exactness_words(answer: Answer) -> str:
     """Return in words whether an answer is exact, and whether its check confirmed it.
 
-    A method is exact by the equations that it solves, which a simulation that left the answer
-    undecided does not refute. But such an answer is not told as one that nothing doubts.
+    A check that is undecided does not refute the equations that the method solves, but it does not
+    confirm the answer either, and the words say so.
 
     >>> exactness_words(Answer("m", "mean-value", exact=True, check=Verdict(UNDECIDED)))
     'exact by its equations, not confirmed'

@@ -136,8 +136,8 @@ RATE_UNITS = (("/h", 1 / 3600.0, 0.0), ("/min", 1 / 60.0, 1 / 60.0), ("/s", 1.0,
 def readable_quantity(value: float | None, unit: str, digits: int = 4, ends: Ends = NO_ENDS) -> str:
     """Write a quantity as `quantity` does, but a slow rate by the minute or the hour.
 
-    >>> readable_quantity(0.05 / 3, "1/s"), readable_quantity(0.25 / 3600, "1/s"), readable_quantity(12.0, "1/s")
-    ('1 /min', '0.25 /h', '12 /s')
+    >>> [readable_quantity(rate, "1/s") for rate in (0.05 / 3, 0.25 / 3600, 12.0)]
+    ['1 /min', '0.25 /h', '12 /s']
     """
     if unit != "1/s" or not value:
         return quantity(value, unit, digits, ends)

@@ -358,8 +358,8 @@ class FitComparison:
 
     @cached_property
     def bounds(self) -> GrowthBounds | None:
-        """The bounds that hold whatever the law; None for other rows than of customers of one
-        machine, and for families the caller chose.
+        """The bounds without a fitted law; None if the rows are not of customers of one machine, or
+        if the caller chose the families.
         """
         return None if self.chosen else growth_bounds(self.best.fitted.timings, self.noise)
 

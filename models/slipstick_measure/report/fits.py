@@ -133,8 +133,9 @@ def _bounds(fitting: Fitting) -> list[str]:
         return []
     before, last = sorted({*fitting.p})[-2:]
     why = (
-        f"This needs no law: throughput grows from p = {last:g} on at most as it did from p ="
-        f" {before:g}, and falls at most by what pairs cost. Measure on {fitting.next_runs} next."
+        "This interval fits no law. It assumes that throughput grows from"
+        f" p = {last:g} on at most as it did from p = {before:g}, and falls at most by a cost for each"
+        f" pair. Measure on {fitting.next_runs} next."
     )
     return [*lines, why]
 

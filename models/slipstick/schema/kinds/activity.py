@@ -621,8 +621,8 @@ class ReplySpec(ItemSpec):
 
 
 class PickSpec(ItemSpec):
-    """One of several parts, chosen in turn or by the number of customers at the first resource of
-    each part.
+    """One of several parts, chosen in turn, or by the number of customers or the work left at the
+    first resource of each part.
     """
 
     pick: list[list[Item]] = Field(
