@@ -24,6 +24,17 @@ def rows(rates: Array | list[float], servers: int | None = 16) -> Timings:
     return Timings(p, np.ones(len(p)), p / np.asarray(rates), True, servers=servers)
 
 
+def assert_bounded(rates: Array) -> None:
+    """Check that bounds from five rows hold the rates of the further numbers of customers."""
+    bounds = growth_bounds(rows(rates[:5]), 1e-12)
+    assert bounds is not None
+    for number, rate in zip((2.0 ** np.arange(5, len(rates))).tolist(), rates[5:], strict=True):
+        interval = bounds.times(number, 0.9)
+        assert interval is not None
+        low, high = interval
+        assert low * (1 - 1e-9) <= number / rate <= high * (1 + 1e-9)
+
+
 @pytest.mark.parametrize("seed", range(40))
 def test_closed_networks_lie_within(seed: int) -> None:
     random = np.random.default_rng(seed)
@@ -37,13 +48,7 @@ def test_closed_networks_lie_within(seed: int) -> None:
         servers=servers,
     )
     throughput = exact(network).throughput[:, 0]
-    bounds = growth_bounds(rows(throughput[:5]), 1e-12)
-    assert bounds is not None
-    for number, rate in zip(p[5:].tolist(), throughput[5:].tolist(), strict=True):
-        interval = bounds.times(number, 0.9)
-        assert interval is not None
-        low, high = interval
-        assert low * (1 - 1e-9) <= number / rate <= high * (1 + 1e-9)
+    assert_bounded(throughput)
 
 
 @pytest.mark.parametrize("contention", [0.0, 0.01, 0.1])
@@ -51,13 +56,7 @@ def test_closed_networks_lie_within(seed: int) -> None:
 def test_costs_of_pairs_lie_within(contention: float, pairs: float) -> None:
     p = 2.0 ** np.arange(7)
     rates = p / (1 + contention * (p - 1) + pairs * p * (p - 1))
-    bounds = growth_bounds(rows(rates[:5]), 1e-12)
-    assert bounds is not None
-    for number, rate in zip(p[5:].tolist(), rates[5:].tolist(), strict=True):
-        interval = bounds.times(number, 0.9)
-        assert interval is not None
-        low, high = interval
-        assert low * (1 - 1e-9) <= number / rate <= high * (1 + 1e-9)
+    assert_bounded(rates)
 
 
 def test_noise_widens_both_ends() -> None:

@@ -4,7 +4,7 @@ rule for against chains worked by hand.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -255,6 +255,25 @@ REFUSED = [
 ]
 
 
+State = tuple[int, int, int]
+
+
+def stationary(
+    states: Sequence[State], changes_of: Callable[[State], Iterable[tuple[float, State]]]
+) -> list[float]:
+    """Compute the probabilities of the states of a chain from its rates of change."""
+    place = {state: index for index, state in enumerate(states)}
+    rates = np.zeros((len(states), len(states)))
+    for state in states:
+        for rate, next_state in changes_of(state):
+            if rate:
+                rates[place[state], place[next_state]] += rate
+    generator = rates - np.diag(rates.sum(axis=1))
+    equations = np.vstack([generator.T, np.ones(len(states))])
+    sides = np.append(np.zeros(len(states)), 1.0)
+    return [float(chance) for chance in np.linalg.lstsq(equations, sides, rcond=None)[0]]
+
+
 def in_a_region(customers: int, blocking: str, think: float) -> QueueingNetwork:
     """Make a network of a room for one, where two things are done, before a station that blocks."""
     return network(
@@ -278,9 +297,9 @@ def test_a_region_before_what_blocks_is_that_of_a_chain_by_hand(blocking: str) -
         for at_b in (0, 1)
         if at_room + at_b <= customers and (at_room or not inside) and (inside < 2 or at_b)
     ]
-    place = {state: index for index, state in enumerate(states)}
-    rates = np.zeros((len(states), len(states)))
-    for at_room, inside, at_b in states:
+
+    def changes_of(state: State) -> list[tuple[float, State]]:
+        at_room, inside, at_b = state
         changes = [((customers - at_room - at_b) / think, (at_room + 1, inside, at_b))]
         if at_b:
             held_up = inside == 2
@@ -291,12 +310,9 @@ def test_a_region_before_what_blocks_is_that_of_a_chain_by_hand(blocking: str) -
             changes.append((1 / service_c, (at_room - 1, 0, 1)))
         elif inside == 1 and not repeats:
             changes.append((1 / service_c, (at_room, 2, at_b)))
-        for rate, state in changes:
-            if rate:
-                rates[place[at_room, inside, at_b], place[state]] += rate
-    generator = rates - np.diag(rates.sum(axis=1))
-    equations = np.vstack([generator.T, np.ones(len(states))])
-    chances = np.linalg.lstsq(equations, np.append(np.zeros(len(states)), 1.0), rcond=None)[0]
+        return changes
+
+    chances = stationary(states, changes_of)
 
     def expected(amount: Callable[[int, int, int], float]) -> float:
         return float(sum(c * amount(*state) for c, state in zip(chances, states, strict=True)))
@@ -385,9 +401,9 @@ def test_impatient_customers_that_are_blocked_after_service_are_those_of_a_chain
         for held in (0, 1)
         if not held or (at_a and at_b == places)
     ]
-    place = {state: index for index, state in enumerate(states)}
-    rates = np.zeros((len(states), len(states)))
-    for at_a, at_b, held in states:
+
+    def changes_of(state: State) -> list[tuple[float, State]]:
+        at_a, at_b, held = state
         left_b = (at_a - held, at_b - 1 + held, 0)  # who is held up goes to b
         changes = [
             ((customers - at_a - at_b) / think, (at_a + 1, at_b, held)),
@@ -397,12 +413,9 @@ def test_impatient_customers_that_are_blocked_after_service_are_those_of_a_chain
         if at_a and not held:
             after = (at_a - 1, at_b + 1, 0) if at_b < places else (at_a, at_b, 1)
             changes.append((1 / service_a, after))
-        for rate, state in changes:
-            if rate:
-                rates[place[at_a, at_b, held], place[state]] += rate
-    generator = rates - np.diag(rates.sum(axis=1))
-    equations = np.vstack([generator.T, np.ones(len(states))])
-    chances = np.linalg.lstsq(equations, np.append(np.zeros(len(states)), 1.0), rcond=None)[0]
+        return changes
+
+    chances = stationary(states, changes_of)
     model = impatient(closed_class(customers, think_time=think), "after-service")
     answer = solve(model, simulation=Simulation(seed=3, events=300_000, precision=1e-9))
     assert answer.method == "simulation"
