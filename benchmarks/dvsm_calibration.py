@@ -5,10 +5,10 @@ Run it with ``python benchmarks/dvsm_calibration.py``; it takes some minutes. Fi
 steps of Barnes, Sphere and Water, as whole numbers, and the ray numbers that a processor of
 Raytrace takes at once, as a power of two: whichever comes nearest to the measured time of the
 smaller size. So are the steps of Water and Sphere where each section under a lock has its own
-write notices, and of Sphere with another filter. The larger sizes of Barnes and Sphere are not used, and neither is ATM: the tables
-that follow are predictions there. Nothing else is fitted; times of the shared memory that the paper
-does not print are assumed (`machines/rs6000-43p-fast-ethernet.yaml`), and the study
-dvsm-applications shows what they matter.
+write notices, and of Sphere with another filter. The larger sizes of Barnes and Sphere are not
+used, and neither is ATM: the tables that follow are predictions there. Nothing else is fitted;
+times of the shared memory that the paper does not print are assumed
+(`machines/rs6000-43p-fast-ethernet.yaml`), and the study dvsm-applications shows what they matter.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Hold every answer called exact against simulation: every kind of step and of resource, alone, side
-by side, in whole and fractional repetitions, in a choice, before a barrier and under a lock, of one
-and of three processors, of constant and of exponential times; and each alone in phases, in
+"""Hold every answer called exact against simulation: every kind of step and of resource, alone,
+side by side, in whole and fractional repetitions, in a choice, before a barrier and under a lock,
+of one and of three processors, of constant and of exponential times; and each alone in phases, in
 supersteps, in two groups and in a stream.
 
     python benchmarks/exact_steps.py [--seed 7] [--events 20000] [--short]

@@ -7,8 +7,8 @@ largest error of the fitted family at 128 processors; how often the comparison l
 family in, and how often its 90 % intervals, which carry the doubt about the family, hold the times
 on 64 and 128.
 
-Then truths drawn at random, which no family has: eleven kinds, 1 and 3 % of noise, 1 to 16 and 1 to 32
-processors, three times each. For each kind: how often there is a prediction at 2 and 4 times the
+Then truths drawn at random, which no family has: eleven kinds, 1 and 3 % of noise, 1 to 16 and 1 to
+32 processors, three times each. For each kind: how often there is a prediction at 2 and 4 times the
 largest number, and how often its interval holds the truth. Their seeds begin at 10,000; those below
 served to choose how intervals are made.
 
@@ -201,8 +201,8 @@ def machine_under_load(seed: int) -> tuple[str, int, Callable[[Array], Array]]:
 
 
 def under_load(seeds: range) -> None:
-    """Predict the throughput of machines; print how often there is an interval, by what, how wide it
-    is, and how often it holds.
+    """Predict the throughput of machines; print how often there is an interval, by what, how wide
+    it is, and how often it holds.
     """
     rows: dict[tuple[str, float], list[tuple[str, float, bool]]] = {}
     for seed in seeds:

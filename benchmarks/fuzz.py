@@ -405,17 +405,26 @@ def _solved(
 
 
 METHODS = (
-    *(
-        "closed-form",
-        "mean-value",
-        "simulation",
-        "bounds",
-        "exact",
-        "convolution",
-        "schweitzer",
-        "linearizer",
-    ),
-    *("markov-chain", "mean-value,simulation", "exact,bounds", "nothing"),
+    "closed-form",
+    "mean-value",
+    "simulation",
+    "bounds",
+    "exact",
+    "convolution",
+    "schweitzer",
+    "linearizer",
+    "markov-chain",
+    "mean-value,simulation",
+    "exact,bounds",
+    "nothing",
+)
+
+
+CHANGED_PATHS = (
+    "population.processors",
+    "parameters.work",
+    "classes.jobs.population",
+    "a..b",
 )
 
 
@@ -425,9 +434,7 @@ def _solve_options(chance: random.Random) -> list[str]:
         value = chance.choice((0, 1, 3, 1000, "1e6", "1e9", -1, "nan", "x", "1 s", "[1, 2]"))
         told += [
             "--set",
-            (
-                f"{chance.choice(('population.processors', 'parameters.work', 'classes.jobs.population', 'a..b'))}={value}"
-            ),
+            f"{chance.choice(CHANGED_PATHS)}={value}",
         ]
     if chance.random() < 0.05:
         told += ["--timeline", chance.choice(("t.json", "t.svg"))]

@@ -1,15 +1,16 @@
 """Which sentences of a paper cannot hold together, whatever its programs do.
 
-The costs of operations are those that the paper prints; how often a program does each is not printed.
-So the counts are free: every mix of faults (one part, 200 to 6000 bytes of diffs), remote locks and
-idling is allowed, in any proportion. Without contention the time of each kind of operation, and what
-a change takes off it, is proportional to its count, so that a sentence about parts of the overhead
-is a linear inequality in the parts of today, and whether sentences can hold together is a linear
-program (HiGHS, by SciPy). Idling is free too; a change takes away at most the part of it that the
-change takes off the operation that gains most, and faster processors or the other network make it at
-most as much longer as the operation that suffers most.
+The costs of operations are those that the paper prints; how often a program does each is not
+printed. So the counts are free: every mix of faults (one part, 200 to 6000 bytes of diffs), remote
+locks and idling is allowed, in any proportion. Without contention the time of each kind of
+operation, and what a change takes off it, is proportional to its count, so that a sentence about
+parts of the overhead is a linear inequality in the parts of today, and whether sentences can hold
+together is a linear program (HiGHS, by SciPy). Idling is free too; a change takes away at most the
+part of it that the change takes off the operation that gains most, and faster processors or the
+other network make it at most as much longer as the operation that suffers most.
 
-Assumed: eight equal processors, locks by way of a third, one part a fault, nobody waits for another.
+Assumed: eight equal processors, locks by way of a third, one part a fault, nobody waits for
+another.
 """
 
 from __future__ import annotations
@@ -96,8 +97,8 @@ def requested(kind: int, folder: Path) -> float:
 class Costs(NamedTuple):
     """By kind of operation: the part of its overhead that each change takes off, today and with
     faster processors, with the full and with half the benefit to system software; its overhead with
-    faster processors and on ATM over that of today, the part of it at the requester; and by how much
-    more 16 times faster processors shorten computing than it, with the full and with half the
+    faster processors and on ATM over that of today, the part of it at the requester; and by how
+    much more 16 times faster processors shorten computing than it, with the full and with half the
     benefit.
     """
 
@@ -147,8 +148,8 @@ def costs(folder: Path) -> Costs:
     )
 
 
-# Unknowns: the part of today's overhead by kind, that of idling, what the change takes off idling, and
-# idling with faster processors or on the other network; all are at least 0.
+# Unknowns: the part of today's overhead by kind, that of idling, what the change takes off idling,
+# and idling with faster processors or on the other network; all are at least 0.
 TAKEN, LATER, UNKNOWNS = IDLE + 1, IDLE + 2, IDLE + 3
 
 
@@ -160,8 +161,8 @@ def row(kinds: Any = 0.0, idle: float = 0.0, taken: float = 0.0, later: float = 
 def range_of(
     value: np.ndarray, at_most_zero: list[np.ndarray], whole: np.ndarray
 ) -> tuple[float, float] | None:
-    """Return the least and the greatest value of a linear form over all mixes in which others are at
-    most zero, and a whole is one; nothing where there is no such mix.
+    """Return the least and the greatest value of a linear form over all mixes in which others are
+    at most zero, and a whole is one; nothing where there is no such mix.
     """
     ends = []
     for sign in (1, -1):
@@ -282,7 +283,8 @@ def of_several(cost: Costs) -> Iterator[Contradiction]:
     yield contradiction(
         "largest",
         "any",
-        "half of the faults prefetched takes up to 56 percent off with processors eight times as fast",
+        "half of the faults prefetched takes up to 56 percent off with processors eight times as"
+        " fast",
         "half of the faults prefetched: 56 %",
         reduction(cost, "half of the faults", [], faster=True),
         (0.555, 0.565),
@@ -307,8 +309,8 @@ def of_billiards() -> Contradiction:
     return contradiction(
         "billiards",
         "the billiard balls (Scale-Graph)",
-        "waiting at barriers rises with the processors; the idle time falls with the processors; both"
-        " of 16 and 32 processors at one size, where they are one value",
+        "waiting at barriers rises with the processors; the idle time falls with the processors;"
+        " both of 16 and 32 processors at one size, where they are one value",
         "the value of 16 processors: any",
         range_of(row(waiting), [row(rises), row(falls)], row(both)),
         (0.0, 1.0),
@@ -338,8 +340,8 @@ def of_networks(cost: Costs) -> Iterator[Contradiction]:
 def kept(
     cost: Costs, program: str, given: list[np.ndarray], *, half: bool
 ) -> tuple[float, float] | None:
-    """Return between what part of its efficiency of Table 1 a program keeps with processors 16 times
-    as fast.
+    """Return between what part of its efficiency of Table 1 a program keeps with processors 16
+    times as fast.
     """
     behind = cost.left_behind[half]
     limits = [
@@ -449,8 +451,8 @@ def main() -> int:
         found = checked(costs(Path(folder)))
     for each in found:
         print(
-            f"{each.name}: {each.program}: {each.sentences}. Wanted: {each.wanted}; possible: {each.least} to"
-            f" {each.greatest}; together: {each.together}"
+            f"{each.name}: {each.program}: {each.sentences}. Wanted: {each.wanted}; possible:"
+            f" {each.least} to {each.greatest}; together: {each.together}"
         )
     if given.out is not None:
         with given.out.open("w", newline="") as file:

@@ -93,11 +93,9 @@ def coverage(
     share = held / intervals
     error = math.sqrt(share * (1 - share) / intervals)
     print(
-        f"{title:<29} covers {held:4d} of {intervals:4d} = {100 * share:5.1f} % +- {100 * error:.1f},"
-        " mean run"
-        f" {cycles / replications:12,.0f} cycles, not converged {unsure},"
-        f" without an interval {without_interval},"
-        f" {time.perf_counter() - begin:.0f} s",
+        f"{title:<29} covers {held:4d} of {intervals:4d} = {100 * share:5.1f} % +-"
+        f" {100 * error:.1f}, mean run {cycles / replications:12,.0f} cycles, not converged"
+        f" {unsure}, without an interval {without_interval}, {time.perf_counter() - begin:.0f} s",
         flush=True,
     )
 

@@ -71,7 +71,9 @@ def md1_number(load: Any, count: float) -> Any:
     """Evaluate the textbook's alternating sum."""
     n = int(count)
     terms = (
-        (-1) ** (n - k) * np.exp(k * load) * ((k * load + n - k) * (k * load) ** (n - k - 1) if k < n else 1.0)
+        (-1) ** (n - k)
+        * np.exp(k * load)
+        * ((k * load + n - k) * (k * load) ** (n - k - 1) if k < n else 1.0)
         / math.factorial(n - k)
         for k in range(0 if n == 1 else 1, n + 1)
     )  # fmt: skip

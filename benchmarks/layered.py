@@ -142,7 +142,16 @@ def table(found: Sequence[Row]) -> str:
         ]
         for row in found
     ]
-    head = ["model", "task", "printed /s", "answered", "error", "method", "exact", "left out, or why refused"]  # fmt: skip
+    head = [
+        "model",
+        "task",
+        "printed /s",
+        "answered",
+        "error",
+        "method",
+        "exact",
+        "left out, or why refused",
+    ]
     return tabulate(lines, headers=head)
 
 
@@ -174,10 +183,15 @@ def run() -> int:
             parser.error("name the folder of layeredqueuing/V5")
         with options.printed.open() as file:
             printed = [
-                Row(each["model"], each["reference_task"], float(each["throughput_per_s"]), float(each["half_width_95"] or 0))
-                for each in csv.DictReader(file)
-                if options.only in each["model"]
-            ]  # fmt: skip
+                Row(
+                    line["model"],
+                    line["reference_task"],
+                    float(line["throughput_per_s"]),
+                    float(line["half_width_95"] or 0),
+                )
+                for line in csv.DictReader(file)
+                if options.only in line["model"]
+            ]
         found = list(rows(options.folder / "models" / "regression", printed))
     print(table(found))
     counts = verdicts(found)

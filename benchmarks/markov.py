@@ -63,7 +63,8 @@ def main() -> None:
     if asked.short:
         cases = {"two queues, open": (CASES["two queues, open"][0], 20)}
     print(
-        f"{'chain':28}{'states':>10}{'rates':>10}{'explored/s':>12}{'solved/s':>12}{'pi Q':>10}{'MiB':>8}"
+        f"{'chain':28}{'states':>10}{'rates':>10}"
+        f"{'explored/s':>12}{'solved/s':>12}{'pi Q':>10}{'MiB':>8}"
     )
     for name, (given, cut) in cases.items():
         start = perf_counter()
@@ -74,8 +75,9 @@ def main() -> None:
         rest = np.abs(pi @ chain.generator()).max()
         memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
         print(
-            f"{name:28}{chain.size:>10,}{len(chain.rates):>10,}{chain.size / (explored - start):>12,.0f}"
-            f"{chain.size / (solved - explored):>12,.0f}{rest:>10.0e}{memory:>8.0f}"
+            f"{name:28}{chain.size:>10,}{len(chain.rates):>10,}"
+            f"{chain.size / (explored - start):>12,.0f}{chain.size / (solved - explored):>12,.0f}"
+            f"{rest:>10.0e}{memory:>8.0f}"
         )
     by_state(4 if asked.short else 40)
 
@@ -95,7 +97,8 @@ def by_state(customers: int) -> None:
     first: tuple[int, ...] = (customers, 0, 0, 0)
     chain = explore_states(first, moves)
     print(
-        f"{'the same, state by state':28}{chain.size:>10,}{'':>10}{chain.size / (perf_counter() - start):>12,.0f}"
+        f"{'the same, state by state':28}{chain.size:>10,}{'':>10}"
+        f"{chain.size / (perf_counter() - start):>12,.0f}"
     )
 
 

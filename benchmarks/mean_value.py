@@ -431,8 +431,8 @@ class Genes:
     ----------
     processors, servers : their numbers; servers of the first of two stations
     think, scv : of the delay before, and its squared coefficient of variation
-    parts : of a cycle: kind (visit, twice, choice, held), station, mean, and its squared coefficient
-        of variation
+    parts : of a cycle: kind (visit, twice, choice, held), station, mean, and its squared
+        coefficient of variation
     meeting : a barrier ends the cycle
     """
 

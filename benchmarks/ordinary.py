@@ -1,5 +1,6 @@
-"""What default answers to ordinary programs and services are worth: constructs that the generator of
-second_road.py combines rarely, with zero and one everywhere, tiny and huge times, loads up to 0.99.
+"""What default answers to ordinary programs and services are worth: constructs that the generator
+of second_road.py combines rarely, with zero and one everywhere, tiny and huge times, loads up to
+0.99.
 
 A service has a pool of connections, retries, bounded queues, ranks, forks of which some branches
 are waited for, replicas and buffers; a program has groups that share stations and locks, task pools

@@ -1,9 +1,9 @@
 """Whether every committed report is what its study gives today, whole: pages, numbers, inputs and
 files.
 
-Run ``python benchmarks/reports.py [STUDY ...]``; ten processor minutes for all. The tests rebuild the
-fast ones and hold a sample of the cells of the others. The exit status is 1 if a report differs;
-``make report`` rebuilds them.
+Run ``python benchmarks/reports.py [STUDY ...]``; ten processor minutes for all. The tests rebuild
+the fast ones and hold a sample of the cells of the others. The exit status is 1 if a report
+differs; ``make report`` rebuilds them.
 """
 
 from __future__ import annotations

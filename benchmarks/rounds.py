@@ -1,12 +1,13 @@
-"""The formula of servers that work in rounds beside simulation, on a server of a language model.
+r"""The formula of servers that work in rounds beside simulation, on a server of a language model.
 
 Streams at parts of the capacity by mean rounds, with prompts in one round and in several; closed
 populations without think time, whose lengths differ; and the capacity itself, beside the
 throughput of a population that is larger than the server. Printed are errors of the formula: of the
-first phase (time to first token) its mean and 95 of 100, of the time of a unit of the second the same,
-and of the number that a round serves.
+first phase (time to first token) its mean and 95 of 100, of the time of a unit of the second the
+same, and of the number that a round serves.
 
-    python benchmarks/rounds.py [--visits 6000] [--drawn 6 [--brief] | --wide 8 | --closed 12] [--seed 1 --runs 2]
+    python benchmarks/rounds.py [--visits 6000] [--seed 1 --runs 2] \
+        [--drawn 6 [--brief] | --wide 8 | --closed 12]
 """
 
 from __future__ import annotations

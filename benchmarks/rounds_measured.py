@@ -13,8 +13,8 @@ of events, and the number that a round serves. Delays are a tenth of a second, s
 other work on the machine moves them by a few percent only; what it moves further is a miss.
 
 These programs are not those of the first runs, of which 12 of 18 and 3 of 15 values were within
-10 %: delays were 30 to 60 ms, the micro-batch program slept in another pattern, and commits that are
-released at the stop were counted. All three were changed after these misses were seen.
+10 %: delays were 30 to 60 ms, the micro-batch program slept in another pattern, and commits that
+are released at the stop were counted. All three were changed after these misses were seen.
 
     python benchmarks/rounds_measured.py [--seconds 30]
 """

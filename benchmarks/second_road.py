@@ -7,8 +7,8 @@ streams) are drawn as random trees, with times of an scv from 0 to 4; networks h
 priorities, several servers and classes, so that none has product form. Each is answered by default
 and simulated again, as long as it takes for half a percent. Printed are, by method and by verdict,
 the numbers of models and the errors of the time (median, 95 and 99 of 100, worst), answers called
-exact that the reference contradicts, what undecided and unchecked answers were off, and the share of
-false alarms: answers that were rejected though they were within 5 % of the reference, which is
+exact that the reference contradicts, what undecided and unchecked answers were off, and the share
+of false alarms: answers that were rejected though they were within 5 % of the reference, which is
 borne where 10 % is promised, of all models with a reference and of those that were looked at.
 
 Usage: python benchmarks/second_road.py [--short] [FIRST [ACTIVITIES [NETWORKS [FILE]]]]
@@ -18,8 +18,8 @@ With --cost, the processor time of `slipstick solve` of each shipped activity an
 multiple of that with `--check off`.
 
 FIRST is the first seed: take one that was never used, for nothing may be tuned to these models.
-FILE gets a line of JSON for each model; a run that was ended goes on with the models that are not in
-FILE.
+FILE gets a line of JSON for each model; a run that was ended goes on with the models that are not
+in FILE.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """Published times to first token and between tokens of servers of language models, predicted.
 
 The rows are those of `serving.csv` of a folder of validation sets; its README says which of them
-test a server. Six constants of the shipped `llm-serving` are fitted to Llama-70B on vLLM and H100, and
-to nothing else; predicted are Llama-70B on H200, and Qwen on vLLM. Qwen on TensorRT-LLM is printed
-after 12 of its own rows, without a gate; what tests something else than a server is printed and not
-counted: rows of 128 clients, and of Llama-8B.
+test a server. Six constants of the shipped `llm-serving` are fitted to Llama-70B on vLLM and H100,
+and to nothing else; predicted are Llama-70B on H200, and Qwen on vLLM. Qwen on TensorRT-LLM is
+printed after 12 of its own rows, without a gate; what tests something else than a server is printed
+and not counted: rows of 128 clients, and of Llama-8B.
 
 The load is as published. Llama-70B: closed clients, 10 requests each, all at once at the start,
 lengths uniform from 0.8 to 1 of the nominal, as many requests at once as clients, 8192 tokens a
@@ -17,8 +17,8 @@ tokens jump by a third where the delay passes the time of a round.
 A prediction is a simulation of such a run. The fit is by the formula, times the ratio of simulation
 to formula at the constants of the step before: the ratio hardly depends on them, so three steps
 settle it, at a hundredth of the time of a fit by simulations. Residuals are logarithms of both
-times; each constant has a log-normal prior, which is declared below. Constants take up errors of the
-model, so they are no measurements of the hardware: the fitted share of bandwidth is above 1.
+times; each constant has a log-normal prior, which is declared below. Constants take up errors of
+the model, so they are no measurements of the hardware: the fitted share of bandwidth is above 1.
 
     python benchmarks/serving.py --data DIR [--all] [--table FILE]
 """
@@ -53,7 +53,9 @@ SHAPES = {
     "Qwen3-32B": (64, 5120, 25600, 64, 8, 151936),
     "Llama-3.1-70B": (80, 8192, 28672, 64, 8, 128256),
 }
-"""Layers, width, inner width, heads, heads of keys and values, and words: published configurations."""
+"""Layers, width, inner width, heads, heads of keys and values, and words: published
+configurations.
+"""
 
 SHAPE_NAMES = ("layers", "width", "inner", "heads", "kv", "words")
 MACHINES = {"h100_sxm": "gpu-node-h100", "h200_sxm": "gpu-node-h200"}
@@ -137,8 +139,8 @@ def server(row: Row, constants: Mapping[str, float], apart: bool = False) -> Bat
     ----------
     row : the row
     constants : of `PRIORS`
-    apart : lengths that are equal differ by up to a twentieth, since the formula has no customers that
-        stay in step; the ratio to the simulation takes up the difference
+    apart : lengths that are equal differ by up to a twentieth, since the formula has no customers
+        that stay in step; the ratio to the simulation takes up the difference
     """
     inference_max = row.model == "Llama-3.1-70B"
     small = row.precision == "fp8"
@@ -210,7 +212,8 @@ def fitted(
 
     def residuals(place: np.ndarray) -> np.ndarray:
         off = np.log(by_formula(models, constants_of(place))) + ratio - measured
-        # 0.1: about what rows of one run differ by; the loss bends beyond it, so that odd rows weigh less.
+        # 0.1: about what rows of one run differ by; the loss bends beyond it, so that odd rows
+        # weigh less.
         return np.append((off / 0.1).ravel(), (place - middle) / spread)
 
     models = [server(row, constants_of(middle), apart=True) for row in rows]

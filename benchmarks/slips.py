@@ -4,8 +4,8 @@ of the module notice them.
 Each slip is one expression of a module that is written as a tired person might have: a factor of
 two, the wrong power, a term without its weight, a strict comparison, the reverse of a rate. It is
 put into a copy of the sources, never into the checkout, and the tests named with it and the
-examples of the module run there until one fails. A slip that no test notices is a gap in the tests, or changes no answer; which of both is
-judged by hand.
+examples of the module run there until one fails. A slip that no test notices is a gap in the tests,
+or changes no answer; which of both is judged by hand.
 
     python benchmarks/slips.py [--only TEXT] [--first NUMBER]
 """

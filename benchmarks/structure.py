@@ -140,7 +140,8 @@ def mean_value():
     except ImportError:
         from slipstick import closed
     from slipstick import delay, hold, service, solve
-    model = closed(delay(9e-3, name="work", scv=1) >> hold("door", service("bus", 1e-3, name="update")), processors=8)
+    cycle = delay(9e-3, name="work", scv=1) >> hold("door", service("bus", 1e-3, name="update"))
+    model = closed(cycle, processors=8)
     sys.setprofile(watch)
     solve(model, method="mean-value")
 output, sys.stdout = sys.stdout, open(os.devnull, "w")

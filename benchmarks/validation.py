@@ -8,10 +8,10 @@ left out whole and predicted by the others, and one framework by the other; the 
 ``benchmarks/serving.yaml``. Database: throughput by threads, each curve known up to 8 or 16 threads
 and predicted at 2 and 4 times as many by its siblings on the same machine, and by laws alone.
 Study: the sets of the study `validation`, which are typed in. Ranks: collective operations of MPI
-between two nodes, whose table ships but takes long to fit (``benchmarks/ranks.yaml``). Pool: of all these sets, how many
-intervals of 90 % hold, how wide they are within twice and at four times the range that was fitted,
-and their interval score beside that of intervals by the errors of the other groups alone. Speed:
-rows of a closed form that are fitted in a second.
+between two nodes, whose table ships but takes long to fit (``benchmarks/ranks.yaml``). Pool: of all
+these sets, how many intervals of 90 % hold, how wide they are within twice and at four times the
+range that was fitted, and their interval score beside that of intervals by the errors of the other
+groups alone. Speed: rows of a closed form that are fitted in a second.
 
     python benchmarks/validation.py [--data FOLDER] [--only serving|database|study|ranks|speed]
 """
@@ -270,8 +270,8 @@ def _print(title: str, found: list[SiblingPrediction], asked: int = 0) -> None:
     errors = [abs(each.value / value - 1) for each, value in zip(found, known, strict=True)]
     held = [each.low <= value <= each.high for each, value in zip(found, known, strict=True)]
     print(
-        f"{title:<36} {len(found):>3}{f' of {asked}' if asked else ''}: median {median(errors):5.1%},"
-        f" worst {max(errors):4.0%}, held {np.mean(held):4.0%}, high / low"
+        f"{title:<36} {len(found):>3}{f' of {asked}' if asked else ''}: median"
+        f" {median(errors):5.1%}, worst {max(errors):4.0%}, held {np.mean(held):4.0%}, high / low"
         f" {median(each.high / each.low for each in found):.2f}"
     )
 

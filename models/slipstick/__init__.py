@@ -4,7 +4,9 @@ A model is a machine, a workload and how they are used. slipstick computes how l
 the processors' time goes, what limits it and which change would help most.
 
 >>> from slipstick import closed_model, delay, hold, service, solve
->>> cycle = delay(9e-3, name="work") >> hold("table", service("bus", 1e-3, name="update", component="lock"))
+>>> cycle = delay(9e-3, name="work") >> hold(
+...     "table", service("bus", 1e-3, name="update", component="lock")
+... )
 >>> answer = solve(closed_model(cycle, processors=8))
 >>> answer["efficiency"], answer.account
 (0.9, {'busy': 0.009, 'lock': 0.001})
@@ -50,7 +52,8 @@ def __getattr__(name: str) -> object:
         from slipstick.errors import did_you_mean
 
         raise AttributeError(
-            f"module 'slipstick' has no attribute {name!r}{did_you_mean(name, list(module_by_name))}"
+            "module 'slipstick' has no attribute"
+            f" {name!r}{did_you_mean(name, list(module_by_name))}"
         )
     # Kept, so that this function is called once for each name.
     globals()[name] = value = getattr(import_module(module_by_name[name]), name)

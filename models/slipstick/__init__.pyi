@@ -1,4 +1,6 @@
-"""The public names, each written here and nowhere else; `slipstick` imports one when it is first used."""
+"""The public names, each written here and nowhere else; `slipstick` imports a name when it is first
+used.
+"""
 
 from slipstick.answer import Answer as Answer
 from slipstick.api import dump as dump

@@ -158,9 +158,9 @@ class Value:
             if self.low is not None and self.high is not None
             else "unknown"
         )
-        return f"{interval if self.value is None else format(self.value, '.4g')} {self.unit}".removesuffix(
-            " 1"
-        )
+        return (
+            f"{interval if self.value is None else format(self.value, '.4g')} {self.unit}"
+        ).removesuffix(" 1")
 
 
 ANSWERED, OTHER_METHOD, NOT_DEFINED = "answered", "needs another method", "not defined here"
@@ -403,7 +403,9 @@ class Answer(ShownAsTables):
         UnknownNameError : the answer has no number of that name; the message says which are near,
             or that each group has one
 
-        >>> answer = Answer("m", "closed-form", values={"time": Value(3.0, "s")}, account={"lock": 2.0})
+        >>> answer = Answer(
+        ...     "m", "closed-form", values={"time": Value(3.0, "s")}, account={"lock": 2.0}
+        ... )
         >>> answer["time"], answer["account[lock]"]
         (3.0, 2.0)
         """
@@ -503,7 +505,9 @@ class Answer(ShownAsTables):
         They are infinite where a simulation does not know how sure its estimate is: it was too
         short, or drifts.
 
-        >>> Answer("m", "simulation", account={"lock": 2.0}, intervals={"account[lock]": (1.9, 2.1)}).ends("account[lock]")
+        >>> Answer(
+        ...     "m", "simulation", account={"lock": 2.0}, intervals={"account[lock]": (1.9, 2.1)}
+        ... ).ends("account[lock]")
         (1.9, 2.1)
         """
         value = self.values.get(name)

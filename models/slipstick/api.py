@@ -163,7 +163,10 @@ def sweep(axes: Mapping[str, Value | Values], out: Reference | None = None) -> A
 
     A hundred million points take 23 s of processor time, 160 MB of memory and a file of 840 MB::
 
-        axes = {"parameters.critical": np.geomspace(1e-6, 1e-3, 10_000), "parameters.work": np.geomspace(1e-3, 1, 10_000)}
+        axes = {
+            "parameters.critical": np.geomspace(1e-6, 1e-3, 10_000),
+            "parameters.work": np.geomspace(1e-3, 1, 10_000),
+        }
         solve("lock-and-bus", sweep(axes, out="points.parquet"), method="closed-form").scan()
     """
     return Axes(axes) if out is None else AxesToFile(axes, out)
@@ -348,7 +351,9 @@ def solve(
     >>> answer = solve("lock-and-bus", {"population.processors": 32}, method="mean-value")
     >>> answer["efficiency"]
     0.228
-    >>> solve("dvsm/diff-request", machine="rs6000-43p-fast-ethernet", set={"reply": "4120 B"})["time"]
+    >>> solve("dvsm/diff-request", machine="rs6000-43p-fast-ethernet", set={"reply": "4120 B"})[
+    ...     "time"
+    ... ]
     0.00121
     >>> found = solve("lock-and-bus", {"population.processors": [1, 2, 4, 8]})
     >>> found["speedup"].round(1).tolist()
@@ -389,7 +394,11 @@ def run(
     SpecError : the study is wrong, or a file that it names is wrong or missing
 
     >>> from slipstick import run
-    >>> study = {"study": 1, "base": {"model": "lock-and-bus"}, "vary": {"population.processors": [1, 2, 4]}}
+    >>> study = {
+    ...     "study": 1,
+    ...     "base": {"model": "lock-and-bus"},
+    ...     "vary": {"population.processors": [1, 2, 4]},
+    ... }
     >>> run(study).sweeps[0]["time"].round(4).tolist()
     [0.01, 0.0145, 0.0198]
     """

@@ -228,7 +228,9 @@ def listed(kind: Kind, least: int = 0, most: int | None = None) -> Kind:
         )
         if len(members) < least or (most is not None and len(members) > most):
             raise UnfitError(
-                f"a list of {_range_in_words(least, most).removeprefix(' of').strip().removeprefix('from ')} members",
+                "a list of"
+                f" {_range_in_words(least, most).removeprefix(' of').strip().removeprefix('from ')}"
+                " members",
                 value,
             )
         return members
@@ -397,7 +399,8 @@ def _checked(function: Any, callable_name: str, kinds: Mapping[str, Kind]) -> An
             if argument_name not in argument_names:
                 known_names = [keyword for keyword in argument_names if keyword != "self"]
                 return ModelError(
-                    f"{callable_name} has no argument {argument_name!r}{did_you_mean(argument_name, known_names)}"
+                    f"{callable_name} has no argument"
+                    f" {argument_name!r}{did_you_mean(argument_name, known_names)}"
                 )
         try:
             inspect.signature(function).bind(*argument_values, **value_by_name)
@@ -405,7 +408,8 @@ def _checked(function: Any, callable_name: str, kinds: Mapping[str, Kind]) -> An
             return ModelError(f"{callable_name}: {error}; see help({callable_name})")
         return None
 
-    # With the names of the function's own module, by which the tests of examples look for functions.
+    # With the names of the function's own module, by which the tests of examples look for
+    # functions.
     checking = FunctionType(
         call.__code__, function.__globals__, function.__name__, None, call.__closure__
     )

@@ -150,7 +150,9 @@ class ModelError(InputError):
 
 @contextmanager
 def noting_part(part: object) -> Iterator[None]:
-    """Note in a ModelError of the block which part of an activity it concerns, if it has no note."""
+    """Note in a ModelError of the block which part of an activity it concerns, if it has no
+    note.
+    """
     try:
         yield
     except ModelError as error:

@@ -100,7 +100,8 @@ class Registry(Mapping[str, T]):
                 name for name in definition_by_name if name in additions or name in self.own
             ]:
                 raise ModelError(
-                    f"{entry_point.value} adds {taken_names[0]!r} to the group {self._group}, which has that name already"
+                    f"{entry_point.value} adds {taken_names[0]!r} to the group {self._group}, which"
+                    " has that name already"
                 )
             additions |= definition_by_name
         return additions

@@ -239,28 +239,29 @@ def check_cost(
     >>> check_cost("states", 2e6, "the chain of x has 2,000,000 states", "ask for simulation")
     Traceback (most recent call last):
         ...
-    slipstick.errors.NoAnswerError: the chain of x has 2,000,000 states; the limit is 30,000: ask for simulation, or allow \
-more with --limit states=2.1e+06 (limits: in a study, limits= in Python)
+    slipstick.errors.NoAnswerError: the chain of x has 2,000,000 states; the limit is 30,000: ask \
+for simulation, or allow more with --limit states=2.1e+06 (limits: in a study, limits= in Python)
     """
     # A request over the limit is refused by itself; those within it are added up.
     if cost > limit(name):
         raise error(
-            f"{work_in_words}; the limit is {limit(name):,.0f}: {alternatives}, {way_out(name, cost)}"
+            f"{work_in_words}; the limit is {limit(name):,.0f}: {alternatives},"
+            f" {way_out(name, cost)}"
         )
     if (fractions_spent := _SPENT.get()) is not None:
         fractions_spent.append(points * cost / limit(name))
         # Costs of different kinds are added as parts of their limits.
         if sum(fractions_spent) > 1:
             raise error(
-                f"{work_in_words}, for each of many points; together they are over the limit: {alternatives},"
-                f" {way_out(name)}"
+                f"{work_in_words}, for each of many points; together they are over the limit:"
+                f" {alternatives}, {way_out(name)}"
             )
     elif (announce := ANNOUNCE.get()) is not None and (
         seconds := points * cost * LIMITS[name].seconds
     ) > ANNOUNCED:
         announce(
-            f"{work_in_words}{f' at each of {points:,} points' if points > 1 else ''}: about {seconds:,.0f}"
-            " s of processor time"
+            f"{work_in_words}{f' at each of {points:,} points' if points > 1 else ''}: about"
+            f" {seconds:,.0f} s of processor time"
         )
 
 

@@ -94,7 +94,7 @@ def balanced_means(scv: complex | Array) -> Any:
     """Return the probability of the shorter of two phases that contribute half of the mean each;
     scv is at least 1.
 
-        p = (1 + sqrt((scv - 1) / (scv + 1))) / 2      means 1 / (2 p) and 1 / (2 (1 - p)) of the mean
+        p = (1 + sqrt((scv - 1) / (scv + 1))) / 2    means 1 / (2 p) and 1 / (2 (1 - p)) of the mean
 
     Source: Tijms, A First Course in Stochastic Models, Wiley 2003, appendix B.
     """

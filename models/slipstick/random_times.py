@@ -5,8 +5,8 @@ The distribution that such a time has:
 
     scv 0         constant; a Markov chain refuses it
     0 < scv < 1   a row of exponential phases of which the last may be missing
-                  (`phases_below_one`); an Erlang time where 1/scv is whole. Below 0.01, which takes more than 100 phases, a chain
-                  refuses and the simulator draws a gamma time
+                  (`phases_below_one`); an Erlang time where 1/scv is whole. Below 0.01, which takes
+                  more than 100 phases, a chain refuses and the simulator draws a gamma time
     scv 1         exponential
     scv > 1       one of two exponential phases that contribute half of the mean each
                   (`balanced_means`)
@@ -561,8 +561,8 @@ class JointlyNormalTimes:
         return self._covariance[time_number].get(time_number, self._zero)
 
     def add_after(self, number_before: int | None, time: RandomTime) -> int:
-        """Add the end of an independent time that begins at the end of time number `number_before`, or at
-        the common start for None; return its number.
+        """Add the end of an independent time that begins at the end of time number `number_before`,
+        or at the common start for None; return its number.
         """
         own_moments = time.variance, fourth_cumulant(time)
         if number_before is None:

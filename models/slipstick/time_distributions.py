@@ -189,7 +189,8 @@ def coxian(means: Sequence[float], onward: Sequence[float]) -> MeanAndDistributi
     for next_probability in onward:
         if not 0 <= next_probability <= 1:
             raise ModelError(
-                f"the probability of a next phase must lie between 0 and 1, got {next_probability:g}"
+                "the probability of a next phase must lie between 0 and 1, got"
+                f" {next_probability:g}"
             )
     mean = 0.0
     reach_probability = 1.0
@@ -230,8 +231,8 @@ def general_phases(alpha: Sequence[float], rates: Sequence[Sequence[float]]) -> 
             or math.fsum(row) > 1e-9 * -row[row_index]
         ):
             raise ModelError(
-                f"row {row_index + 1} of T needs a diagonal below 0, other rates from 0 on, and a sum of"
-                " at most 0"
+                f"row {row_index + 1} of T needs a diagonal below 0, other rates from 0 on, and a"
+                " sum of at most 0"
             )
     try:
         mean = float(_general_phases(np.array(alpha), *map(np.array, rates)).mean)

@@ -153,16 +153,21 @@ def to_base(text: str, dimension: Dimension) -> float:
     (100.0, 2000.0)
     >>> to_base("8 MB", Dimension.of("s"))
     Traceback (most recent call last):
-    slipstick.errors.UnitError: '8 MB' is a quantity in B, but a quantity in s is wanted, such as '8 us'
+    slipstick.errors.UnitError: '8 MB' is a quantity in B, but a quantity in s is wanted, such as '8
+    us'
     """
     number_text, unit = _number_and_unit(text)
     if not unit and dimension != COUNT:
         raise UnitError(
-            f"{text!r} lacks its unit; write it, such as {_example_quantity(number_text, dimension)}"
+            f"{text!r} lacks its unit; write it, such as"
+            f" {_example_quantity(number_text, dimension)}"
         )
     factor, own_dimension = _factor_and_dimension(text, unit or "1")
     if own_dimension != dimension and not (dimension == _RATE and own_dimension in _COUNTED_RATES):
-        wanted = f"but {_dimension_in_words(dimension)} is wanted, such as {_example_quantity(number_text, dimension)}"
+        wanted = (
+            f"but {_dimension_in_words(dimension)} is wanted, such as"
+            f" {_example_quantity(number_text, dimension)}"
+        )
         raise UnitError(f"{text!r} is {_dimension_in_words(own_dimension)}, {wanted}")
     return _value_in_base_units(text, number_text, factor)
 
@@ -277,8 +282,8 @@ def _unit_power(unit_word: str) -> tuple[Fraction, Dimension]:
         raise UnitError(f"there is no unit {unit_name!r}{_spelling_hint(unit_name)}")
     if caret and not re.fullmatch("-?[1-9]", power):
         raise UnitError(
-            f"the power in {unit_word!r} is not a whole number from 1 to 9 or -9 to -1; write it as in"
-            " 's^2'"
+            f"the power in {unit_word!r} is not a whole number from 1 to 9 or -9 to -1; write it as"
+            " in 's^2'"
         )
     factor, dimension = UNITS[unit_name]
     return factor ** int(power or 1), dimension ** int(power or 1)

@@ -382,16 +382,21 @@ CONSTRUCTS = {
     BREAKERS: "visits that are refused for a time after others have failed",
     INTERRUPTIONS: "stations at which an arrival may interrupt a service, which is resumed later",
     SEVERAL_PERMITS: "holds that take several permits at once",
-    EARLY_JOINS: "forks that wait for some of their branches, or for none, while the others continue",
+    EARLY_JOINS: (
+        "forks that wait for some of their branches, or for none, while the others continue"
+    ),
     UNLIMITED: "stations that serve all customers at once, so that none waits",
     RATES: "stations whose speed depends on the number of customers present",
     WEIGHTS: "visits that take a part of a shared server in proportion to their weights",
-    ROUTES_BY_STATE: "one of several branches, chosen by the number of customers at their resources",
+    ROUTES_BY_STATE: (
+        "one of several branches, chosen by the number of customers at their resources"
+    ),
     REPLIES: "processors that go on before the body of their hold has ended",
     REGIONS: "stations of a network that a limited number of customers are at together",
 }
-"""Features of a model that not every method can solve: fields that differ from their defaults. A method that does not declare that it knows a construct refuses the models
-that have it (`KNOWN`)."""
+"""Features of a model that not every method can solve: fields that differ from their defaults. A
+method that does not declare that it knows a construct refuses the models that have it (`KNOWN`).
+"""
 
 AGREED, REPLACED, UNDECIDED, NOT_CHECKED = "agreed", "replaced", "undecided", "not checked"
 """What a second road says of an answer by the default method."""
@@ -399,7 +404,9 @@ AGREED, REPLACED, UNDECIDED, NOT_CHECKED = "agreed", "replaced", "undecided", "n
 VERDICTS = (AGREED, REPLACED, UNDECIDED, NOT_CHECKED)
 
 CHECK_OFF, CHECK_ENDS, CHECK_ALL, CHECK_AGAIN = "off", "ends", "all", "again"
-"""Which points of a sweep are looked at by a second road: none; the ends, a knee and two others; all; those of "ends", without what earlier looks have found."""
+"""Which points of a sweep are looked at by a second road: none; the ends, a knee and two others;
+all; those of "ends", without what earlier looks have found.
+"""
 
 CHECKS = (CHECK_OFF, CHECK_ENDS, CHECK_ALL, CHECK_AGAIN)
 
@@ -501,7 +508,8 @@ def refuse_unknown(
     >>> refuse_unknown([GEOMETRIC_COUNT], "quick", ())
     Traceback (most recent call last):
         ...
-    slipstick.errors.NoAnswerError: quick has no rule for geometric counts (a repetition whose number of rounds is geometric); markov-chain, simulation have
+    slipstick.errors.NoAnswerError: quick has no rule for geometric counts (a repetition whose
+    number of rounds is geometric); markov-chain, simulation have
     """
     for construct in sorted(set(constructs) - set(known)):
         knowing_methods = [

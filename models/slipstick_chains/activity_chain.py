@@ -4,8 +4,8 @@ the phase of its time there.
 Processors of one group are alike, so a state is a sorted list of their positions, those of waiting
 processors in the order of arrival, and the units of each counter. What takes no time happens at
 once, between two states. The chain follows from the meaning of activities alone: it shares no code
-with the simulator, and with mean value only the way answers are made (`activity_form`), so that both
-are tested against it (tests/method/test_activity_chain.py).
+with the simulator, and with mean value only the way answers are made (`activity_form`), so that
+both are tested against it (tests/method/test_activity_chain.py).
 """
 
 from __future__ import annotations
@@ -110,8 +110,9 @@ BESIDE = ("beside", -1, 0)
 """The first of the stack of a second phase, whose time is of no cycle."""
 
 OPEN = -1
-"""The state of a circuit breaker that refuses all tries; of a half-open one it is below, of a closed
-one at least 0."""
+"""The state of a circuit breaker that refuses all tries; of a half-open one it is below, of a
+closed one at least 0.
+"""
 
 PASSED, FAILED = 0, 1
 REFUSED, PASSED_AT, FAILED_AT = "refused by ", "passed at ", "failed at "
@@ -145,7 +146,8 @@ class ActivityChain(ActivityForm):
 
     Attributes
     ----------
-    left_to_others : returns the points that another method solves exactly at less cost; None if none
+    left_to_others : returns the points that another method solves exactly at less cost; None if
+        none
 
     >>> from slipstick.model.activity import delay, service
     >>> from slipstick.model.system import closed_model
@@ -341,7 +343,9 @@ def _shares(station: Station) -> bool:
 
 
 def phases_given(step: act.Step) -> bool:
-    """Return whether the time of a step is a phase-type distribution, which a chain takes as it is."""
+    """Return whether the time of a step is a phase-type distribution, which a chain takes as it
+    is.
+    """
     return step.distribution is not None and step.distribution.phases is not None
 
 
@@ -503,8 +507,8 @@ def _solve_alike(
 def _values_of_attempts(
     sums: Mapping[tuple[str, Any], Array], passed_name: str, time: Array
 ) -> Iterator[tuple[str, Array]]:
-    """Yield the share of tries that fail, the tries of an attempt and the attempts that succeed in a
-    second, from sums over a cycle.
+    """Yield the share of tries that fail, the tries of an attempt and the attempts that succeed in
+    a second, from sums over a cycle.
     """
     name = passed_name.removeprefix(PASSED_AT)
     passed, failed, given_up = (
@@ -689,10 +693,10 @@ class _States:
     """The states of some kinds of processors, each kind with its cycle, and the transitions out of
     each state.
 
-    `positions` lists the positions by number, the first for that before the start; `happens` lists what
-    is counted: ends of cycles by kind of processor, and begins of visits by resource and counter;
-    `events` numbers the sets of them that happen at one transition, and `rates` holds the rates of
-    transitions by number [1/s] [points]. The points must have the same transitions.
+    `positions` lists the positions by number, the first for that before the start; `happens` lists
+    what is counted: ends of cycles by kind of processor, and begins of visits by resource and
+    counter; `events` numbers the sets of them that happen at one transition, and `rates` holds the
+    rates of transitions by number [1/s] [points]. The points must have the same transitions.
     """
 
     def __init__(

@@ -1,4 +1,5 @@
-"""Stations that break down and are repaired, written as customers that take a server from all others.
+"""Stations that break down and are repaired, written as customers that take a server from all
+others.
 
 Each server fails after an exponential time, whether it is busy or idle, and is repaired in an
 exponential time; a service that it interrupts is resumed where it stopped. A failure is a customer

@@ -81,8 +81,8 @@ def transient(
     Returns
     -------
     dict : an array for each name, with a number for each time. The names are
-        ``queue_length[class,station]``, ``queue_length[station]`` and ``probability[station,n]``, as
-        in answers. For an activity the resource takes the place of the station, and there are no
+        ``queue_length[class,station]``, ``queue_length[station]`` and ``probability[station,n]``,
+        as in answers. For an activity the resource takes the place of the station, and there are no
         classes
 
     Raises
@@ -95,7 +95,9 @@ def transient(
     Source: Jensen, Skandinavisk Aktuarietidskrift 36, 1953, 87-91 (uniformization).
 
     >>> from slipstick.model.network import open_class, network, station
-    >>> door = network({"guests": open_class(1.0)}, {"door": station(service={"guests": 1.0}, capacity=1)})
+    >>> door = network(
+    ...     {"guests": open_class(1.0)}, {"door": station(service={"guests": 1.0}, capacity=1)}
+    ... )
     >>> transient(door, [0.0, 0.5, 50.0])["queue_length[door]"].round(4)
     array([0.    , 0.3161, 0.5   ])
     """
@@ -170,7 +172,9 @@ def time_until(
     Source: Kemeny and Snell, Finite Markov Chains, 1960, ch. 3.
 
     >>> from slipstick.model.network import open_class, network, station
-    >>> door = network({"guests": open_class(1.0)}, {"door": station(service={"guests": 1.0}, capacity=2)})
+    >>> door = network(
+    ...     {"guests": open_class(1.0)}, {"door": station(service={"guests": 1.0}, capacity=2)}
+    ... )
     >>> time_until(door, "door", 2)
     3.0
 
@@ -294,8 +298,8 @@ def transient_values(
     ----------
     model : the network or activity
     names : of the values; others are passed over
-    values_given : quantities by path: parameters that differ from the model's own, and what a path stands
-        for in the place of seconds
+    values_given : quantities by path: parameters that differ from the model's own, and what a path
+        stands for in the place of seconds
 
     Returns
     -------
@@ -306,9 +310,14 @@ def transient_values(
     UnknownNameError : there is no such path
 
     >>> from slipstick.model.network import open_class, network, station
-    >>> door = network({"guests": open_class(1.0)}, {"door": station(service={"guests": 1.0}, capacity=2)})
-    >>> transient_values(door, ["time_until[door,2]", "probability_at[door,0,0]", "time_until[door,3]"], {})
-    {'time_until[door,2]': 3.0, 'probability_at[door,0,0]': 1.0, 'time_until[door,3]': 'never are 3 customers at door; at most 2 are'}
+    >>> door = network(
+    ...     {"guests": open_class(1.0)}, {"door": station(service={"guests": 1.0}, capacity=2)}
+    ... )
+    >>> transient_values(
+    ...     door, ["time_until[door,2]", "probability_at[door,0,0]", "time_until[door,3]"], {}
+    ... )
+    {'time_until[door,2]': 3.0, 'probability_at[door,0,0]': 1.0, 'time_until[door,3]': 'never are 3
+    customers at door; at most 2 are'}
     """
     values_found: dict[str, float | str] = {}
     compiled = ChainFromStart(model) if isinstance(model, Model) else NetworkLayout(model)

@@ -125,7 +125,9 @@ def remove_first(s: State) -> None:
 
 @inlined
 def put_between(s: State, queue: int, token: int, before: int, behind: int) -> None:
-    """Link a token into a queue between two others; -1 stands for the head or the end of the queue."""
+    """Link a token into a queue between two others; -1 stands for the head or the end of the
+    queue.
+    """
     s.token[token].next = behind
     if before < 0:
         s.queue[queue, 0] = token
@@ -290,7 +292,9 @@ def begin_state(s: State, b: Row, half_open: int) -> None:
 
 @inlined
 def end_open_time(s: State, r: Row, now: float) -> None:
-    """End the open state of a circuit breaker if its time is over; it admits trials from then on."""
+    """End the open state of a circuit breaker if its time is over; it admits trials from then
+    on.
+    """
     b = s.breaker[r.breaker]
     if r.busy == 0 or now < b.open_until:
         return
@@ -330,7 +334,9 @@ def consult(s: State, token: int, code: Row, now: float) -> bool:
 
 @inlined
 def record(s: State, token: int, code: Row, open_time: float, now: float) -> bool:
-    """Execute RECORD: count a try that has ended, and open or close the circuit breaker after it."""
+    """Execute RECORD: count a try that has ended, and open or close the circuit breaker after
+    it.
+    """
     r = s.resource[s.run[0].locks + code[1]]
     accumulate(s, r, now)
     b = s.breaker[r.breaker]
@@ -444,8 +450,8 @@ def count_departure(s: State, r: Row, now: float) -> None:
 
 @inlined
 def rate(s: State, r: Row) -> float:
-    """Return the speed at which each customer of weight 1 that is present is served: the whole speed
-    where they are served in turn, else a share of it.
+    """Return the speed at which each customer of weight 1 that is present is served: the whole
+    speed where they are served in turn, else a share of it.
     """
     if r.present == 0:
         return 1.0
@@ -811,7 +817,9 @@ def count_wait(s: State, r: Row, token: int, now: float) -> None:
 
 @inlined
 def remove_holder(s: State, r: Row, token: int) -> None:
-    """Remove a token from the holders of a lock, which stay in the order in which they acquired it."""
+    """Remove a token from the holders of a lock, which stay in the order in which they acquired
+    it.
+    """
     r.busy -= 1
     place = r.holders_from
     last = r.holders_from + r.busy
@@ -1144,7 +1152,9 @@ def reply(s: State, token: int, code: Row, now: float) -> bool:
 
 @inlined
 def spawn(s: State, token: int, code: Row, now: float) -> bool:
-    """Execute SPAWN: start a branch that the token does not wait for, which may take over a lock."""
+    """Execute SPAWN: start a branch that the token does not wait for, which may take over a
+    lock.
+    """
     t = s.token[token]
     beside = new_token(s, now, t.group, t.customer, -1, 0)
     s.token[beside].pc = code[1]
@@ -1163,7 +1173,9 @@ def spawn(s: State, token: int, code: Row, now: float) -> bool:
 
 @inlined
 def join(s: State, token: int, code: Row, now: float) -> None:
-    """Execute JOIN: end a branch or item, and continue the parent when enough of them have ended."""
+    """Execute JOIN: end a branch or item, and continue the parent when enough of them have
+    ended.
+    """
     t = s.token[token]
     labels = s.booked.shape[1]
     parent = t.parent
@@ -1190,7 +1202,8 @@ def join(s: State, token: int, code: Row, now: float) -> None:
         s.stats[pipeline] += 1.0
         s.stats[pipeline + 1] += now - p.since
     p.since = now
-    # Items refer to their neighbours, so all are freed together; branches that have not ended go on.
+    # Items refer to their neighbours, so all are freed together; branches that have not ended go
+    # on.
     child = p.child
     while child >= 0:
         if s.token[child].parent < 0:

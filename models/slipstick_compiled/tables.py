@@ -62,8 +62,8 @@ POOL = _columns("tasks monitor queues last_first problems first_queue first_prob
 GROUP = _columns("kind start arrivals arrived responses stats booked")
 
 RUN = _columns(
-    "planned events_planned free free_count alive cycles_per_row cycles_to_row running rows traced wanted"
-    " events locks tallies pipelines barriers unawaited_branches unended_branches",
+    "planned events_planned free free_count alive cycles_per_row cycles_to_row running rows traced"
+    " wanted events locks tallies pipelines barriers unawaited_branches unended_branches",
     "now",
 )
 

@@ -236,7 +236,12 @@ def laws_in(*expressions: Expr) -> list[Law]:
 
     >>> fixed, rate = Parameter("a", network.TIME), Parameter("b", network.TIME_PER_BYTE)
     >>> size, added = Parameter("s", network.BYTES), Parameter("h", network.BYTES)
-    >>> [law.name for law in laws_in(network.PROTOCOL_TIME(fixed=fixed, per_byte=rate, size=size, added=added))]
+    >>> [
+    ...     law.name
+    ...     for law in laws_in(
+    ...         network.PROTOCOL_TIME(fixed=fixed, per_byte=rate, size=size, added=added)
+    ...     )
+    ... ]
     ['protocol-time']
     """
     laws = [value for value in vars(network).values() if isinstance(value, Law)]

@@ -31,8 +31,14 @@ from slipstick_equations.equations import Equations, network_equations, spelt
 
 _ESTIMATE = (
     r"\hat{x} &= \sum_b a_b \Big/ \sum_b c_b \quad \text{over the batches } b \text{ of a run}",
-    r"e_b &= a_b - \hat{x} c_b, \quad r = \max\left(0, \sum_b e_b e_{b+1} \Big/ \sum_b e_b^2\right)",
-    r"x &= \hat{x} \pm t_{k-1} \sqrt{\frac{1 + r}{1 - r} \frac{k}{k - 1} \sum_b e_b^2} \Big/ \sum_b c_b",
+    (
+        r"e_b &= a_b - \hat{x} c_b, \quad r = \max\left(0, \sum_b e_b e_{b+1} \Big/ \sum_b"
+        r" e_b^2\right)"
+    ),
+    (
+        r"x &= \hat{x} \pm t_{k-1} \sqrt{\frac{1 + r}{1 - r} \frac{k}{k - 1} \sum_b e_b^2} \Big/"
+        r" \sum_b c_b"
+    ),
 )
 _BALANCE = (
     r"\pi G &= 0, \quad \sum_s \pi_s = 1",
@@ -311,7 +317,8 @@ _MAXIMUM = (
 )
 
 _WAITS_AFTER_A_BARRIER = (
-    r"W_k(n) &\text{: mean wait at } k \text{ of processors that start together; it follows from the"
+    r"W_k(n) &\text{: mean wait at } k \text{ of processors that start together; it follows from"
+    " the"
     r" gaps between their arrivals, whose equations are left out}"
 )
 

@@ -35,7 +35,8 @@ class SymbolicSolution:
 def solved_in_symbols(model: QueueingNetwork) -> tuple[SymbolicSolution, ...]:
     r"""Return throughput and response time as rational functions of demands D and think times Z.
 
-        X_r = G(N - e_r) / G(N),   R_r = N_r / X_r - Z_r,   G_k(n) = G_(k-1)(n) + sum over r of D_rk G_k(n - e_r)
+        X_r = G(N - e_r) / G(N),   R_r = N_r / X_r - Z_r
+        G_k(n) = G_(k-1)(n) + sum over r of D_rk G_k(n - e_r)
 
     starting with G_0(n) = prod Z_r^n_r / n_r!. Polynomials all the way, so only the last quotient
     is reduced. Only for closed classes at single servers and delays in product form, and where the
@@ -49,7 +50,9 @@ def solved_in_symbols(model: QueueingNetwork) -> tuple[SymbolicSolution, ...]:
     313-322.
 
     >>> from slipstick.model.network import closed_class, network, station
-    >>> pair = network({"j": closed_class(2)}, {name: station(demand={"j": 1.0}) for name in ("a", "b")})
+    >>> pair = network(
+    ...     {"j": closed_class(2)}, {name: station(demand={"j": 1.0}) for name in ("a", "b")}
+    ... )
     >>> print(solved_in_symbols(pair)[0].text)
     X[j] = (D[j,a] + D[j,b])/(D[j,a]**2 + D[j,a]*D[j,b] + D[j,b]**2)
     """

@@ -219,9 +219,8 @@ MMCK_THROUGHPUT = Law(
     holds=f"{_ADMISSIBLE} and arrivals * service <= 1000000 * servers",
     source=KLEINROCK,
     note=(
-        "the throughput is the arrival rate minus the rate of losses; the law refuses"
-        " arrivals of over a million times what the servers can serve, where few correct digits would"
-        " remain"
+        "the throughput is the arrival rate minus the rate of losses; the law refuses arrivals of"
+        " over a million times what the servers can serve, where few correct digits would remain"
     ),
     checks=(
         Check((3, 2, 1.0, 1.0), 10 / 11, 1e-15, HAND),

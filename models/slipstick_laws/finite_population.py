@@ -127,8 +127,8 @@ MACHINE_REPAIRMAN_THROUGHPUT = Law(
     ),
     holds=_REPAIRED,
     source=(
-        "Scherr, An Analysis of Time-Shared Computer Systems, MIT Press 1967: the server is idle for a"
-        " share of Erlang B of think / service"
+        "Scherr, An Analysis of Time-Shared Computer Systems, MIT Press 1967: the server is idle"
+        " for a share of Erlang B of think / service"
     ),
     note=(
         "the law is exact for exponential service, and for any service under processor sharing;"

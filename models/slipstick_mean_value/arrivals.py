@@ -5,7 +5,8 @@ that arrives at a queue finds the mean numbers of the population with one proces
 present and u_j in service at visit j, each served for a time S_j. At a first-come station of c
 servers::
 
-    W = [sum_j (q_j - u_j) S_j + P(all busy) / u sum_j u_j R_j] / c,   u = sum_j u_j,   R_j = S_j (1 + scv_j) / 2
+    W = [sum_j (q_j - u_j) S_j + P(all busy) / u sum_j u_j R_j] / c
+    u = sum_j u_j,  R_j = S_j (1 + scv_j) / 2
 
 and where servers are shared, W = S (q - u + P(all busy)) / c is the time by which the service takes
 longer. The rules beyond that, each an approximation of its own:

@@ -489,7 +489,8 @@ class Recursion:
         processors_by_point : whole numbers of processors [points, groups]
         point_indexes : numbers of the points to solve
         count_exprs : expressions of the sizes
-        every_population : also compute the small populations that no point has, for the curve over all of them
+        every_population : also compute the small populations that no point has, for the curve over
+            all of them
         """
         if not len(point_indexes):
             return
@@ -509,8 +510,8 @@ class Recursion:
         largest_population: Population = tuple(map(int, processor_counts.max(axis=0)))
         counts_in_words = " x ".join(str(members + 1) for members in largest_population)
         count_in_words = (
-            f"mean-value goes through every population of groups up to the one asked for, {counts_in_words} of"
-            f" {self.model.name}"
+            "mean-value goes through every population of groups up to the one asked for,"
+            f" {counts_in_words} of {self.model.name}"
         )
         population_count = math.prod(members + 1 for members in largest_population)
         pace = WorkPace()
@@ -607,8 +608,8 @@ class Recursion:
             for processors in range(first_count + 1, processor_count + 1):
                 state = recursion_step.state((processors,), {(processors - 1,): state})
                 step_in_words = (
-                    f"mean-value goes through the last {processor_count - first_count} of {processor_count} processors of"
-                    f" {self.model.name}"
+                    f"mean-value goes through the last {processor_count - first_count} of"
+                    f" {processor_count} processors of {self.model.name}"
                 )
                 pace.check(processors - first_count, processor_count - first_count, step_in_words)
             yield SolvedPopulation(state, distinct_values, point_indexes[positions], row_by_point)
@@ -974,8 +975,8 @@ class _RecursionStep:
                 if len(spreads_before) == 3 and np.ptp(spreads_before) <= CYCLING * spread:
                     break
         raise NoAnswerError(
-            f"the state of {wanted_processors:,} processors does not settle within {iterations:,} steps; ask for"
-            " simulation or bounds"
+            f"the state of {wanted_processors:,} processors does not settle within {iterations:,}"
+            " steps; ask for simulation or bounds"
         )
 
     def _arrival_waits(
@@ -1389,9 +1390,9 @@ class FlowEquivalentServer:
     single exponential station.
 
     Only for exponential times (`_is_memoryless`): for others an arrival meets residual services
-    that the closed network does not show, and with scv 0.25 the error of 95 of 100 times was 4 %, 1.3 %
-    as a queue whose service is the whole body. With scv 1 it is 1.1 %, and 2.5 % as such a queue
-    (benchmarks/mean_value.py, construct "layered permits").
+    that the closed network does not show, and with scv 0.25 the error of 95 of 100 times was 4 %,
+    1.3 % as a queue whose service is the whole body. With scv 1 it is 1.1 %, and 2.5 % as such a
+    queue (benchmarks/mean_value.py, construct "layered permits").
 
     Source: Chandy, Herzog and Woo, IBM J. Res. Dev. 19(1), 1975, 36-42; Courtois, Decomposability,
     Academic Press 1977.
@@ -1624,8 +1625,9 @@ def not_negative(seconds_booked: dict[str, Array]) -> dict[str, Array]:
 def _missing_wait(
     cycle_times: Sequence[Array], work_by_group: Sequence[Array], visits_by_group: Sequence[Array]
 ) -> Array:
-    """Solve sum a / (t + v d) = 1 for the added wait d of each visit, by Newton's method, over groups
-    of work a, cycle time t and visits v; 0 if the sum is below 1. One step is exact for one group.
+    """Solve sum a / (t + v d) = 1 for the added wait d of each visit, by Newton's method, over
+    groups of work a, cycle time t and visits v; 0 if the sum is below 1. One step is exact for one
+    group.
     """
     missing_wait = np.zeros(1)
     for _ in range(NEWTON_STEPS):
@@ -1746,7 +1748,9 @@ def _cycles_alone(
 def _relative_waits(
     recursion: Recursion, value_by_expr: Numbers, cycles: Sequence[CycleState]
 ) -> list[dict[str, Array]]:
-    """Return for each group the wait at each queue as a multiple of its service demand there [1]."""
+    """Return for each group the wait at each queue as a multiple of its service demand there
+    [1].
+    """
     queue_names = [queue.name for queue in recursion.queues]
     if not queue_names:
         return [{} for _ in cycles]

@@ -179,7 +179,9 @@ def _unlike_in_a_row(queue: Queue, places: Places) -> bool:
 
 
 def _is_held_beside_others(queue: Queue, trees: Sequence[VisitTree]) -> bool:
-    """Return whether several groups use a station, some of them while they hold a lock or permits."""
+    """Return whether several groups use a station, some of them while they hold a lock or
+    permits.
+    """
     visit_indices = {visit.index for visit in queue.visits}
     visits_by_group = [
         [visit for visit in tree.visits if visit.index in visit_indices] for tree in trees

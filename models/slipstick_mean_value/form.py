@@ -83,7 +83,9 @@ class MeanValue(ActivityForm):
 
     >>> from slipstick.model.activity import delay, service
     >>> from slipstick.model.system import closed_model
-    >>> form = MeanValue(closed_model(delay(9.0, name="think") >> service("bus", 1.0, scv=1.0), processors=10))
+    >>> form = MeanValue(
+    ...     closed_model(delay(9.0, name="think") >> service("bus", 1.0, scv=1.0), processors=10)
+    ... )
     >>> form.times({"population.processors": np.array([1.0, 2.0, 10.0])})
     array([10.   , 10.1  , 12.019])
     """
@@ -504,8 +506,8 @@ _CASES_WITHOUT_PROMISE = (
         " errors of up to 23 % were measured"
     ),
     (
-        "geometric counts beside forks or pipelines: errors of 13 % were measured (a layered model of"
-        " four processors)"
+        "geometric counts beside forks or pipelines: errors of 13 % were measured (a layered model"
+        " of four processors)"
     ),
     (
         "an open stream whose unlike services follow each other at once at a station of several"
@@ -520,12 +522,12 @@ _CASES_WITHOUT_PROMISE = (
         " phases: errors of up to 46 % were measured"
     ),
     (
-        "a station that a group uses while it holds a lock or permits, and another group too: errors"
-        " of up to 16 % were measured"
+        "a station that a group uses while it holds a lock or permits, and another group too:"
+        " errors of up to 16 % were measured"
     ),
     (
-        "an open stream through busy stations in a row whose services are not exponential: errors of"
-        " up to 21 % were measured"
+        "an open stream through busy stations in a row whose services are not exponential: errors"
+        " of up to 21 % were measured"
     ),
 )
 """What no error is promised for: the class of the error, and the models that it is of.
@@ -550,8 +552,9 @@ The last five are measured features (`slipstick_mean_value.features`). Rows at s
 and out of order: streams of two to six visits at loads of 0.5 to 0.85, 82 and 16 %; closed ones err
 by 5 % at most. Services of an scv above `VERY_UNLIKE` together: one in 10 to 50 long, 10.5 % at two
 servers, 14.5 % in a fork, while one server behind a delay is exact. Under locks and outside, with a
-barrier: found by search (benchmarks/mean_value.py --adversary). Groups: 38 pairs of groups, 16 %. Stations in a row: services of
-scv 4 and then 0.25 at a load of 0.9."""
+barrier: found by search (benchmarks/mean_value.py --adversary). Groups: 38 pairs of groups, 16 %.
+Stations in a row: services of scv 4 and then 0.25 at a load of 0.9.
+"""
 
 
 def measured(model: Model) -> Features | None:

@@ -1,5 +1,5 @@
-r"""Visits in a row: a customer that has been served and queues again at once, behind those that came
-meanwhile.
+r"""Visits in a row: a customer that has been served and queues again at once, behind those that
+came meanwhile.
 
 Such a customer does not find what one finds that comes at a random moment. All that it found before
 have been served, so that those which come back stand ahead of it at their next visits, and beside
@@ -314,7 +314,9 @@ def in_a_row(queue: Queue, places: Places) -> InARow | None:
 
 
 def _order_of_places(follows: Array) -> tuple[int, ...] | None:
-    """Sort the places so that each comes after those that it follows; None where they form a loop."""
+    """Sort the places so that each comes after those that it follows; None where they form a
+    loop.
+    """
     place_count = follows.shape[-1]
     # A part of 0 may have a derivative.
     is_followed = (follows != 0).reshape(-1, place_count, place_count).any(axis=0)

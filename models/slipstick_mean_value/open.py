@@ -347,8 +347,8 @@ def _without_arrivals(model: Model, arrival_rate: Array) -> dict[int, str]:
     has_no_rate = ~((arrival_rate.real > 0) & np.isfinite(arrival_rate.real))
     return {
         int(point_index): (
-            f"customers of {model.name} arrive {arrival_rate[point_index].real:g} times a second; mean-value"
-            " needs a rate above 0"
+            f"customers of {model.name} arrive {arrival_rate[point_index].real:g} times a second;"
+            " mean-value needs a rate above 0"
         )
         for point_index in np.flatnonzero(has_no_rate)
     }
@@ -367,8 +367,8 @@ def _refuse_unsolvable(model: Model, recursion: Recursion) -> None:
     )
     if barrier_name is not None:
         raise NoAnswerError(
-            f"barrier {barrier_name} needs a fixed population; mean-value has no answer for customers"
-            " that arrive"
+            f"barrier {barrier_name} needs a fixed population; mean-value has no answer for"
+            " customers that arrive"
         )
     if any(queue.name == PROCESSORS for queue in recursion.queues):
         raise NoAnswerError(
@@ -403,7 +403,7 @@ def _inner_first(recursion: Recursion) -> list[Queue]:
     except CycleError as error:
         circle_names = ", ".join(sorted(set(error.args[1])))
         raise NoAnswerError(
-            f"locks {circle_names} are each taken while another of them is held; mean-value solves a lock"
-            " after those taken inside it, so it has no order for these; simulate it"
+            f"locks {circle_names} are each taken while another of them is held; mean-value solves"
+            " a lock after those taken inside it, so it has no order for these; simulate it"
         ) from None
     return [queue for queue in recursion.queues if not queue.lock] + ordered_locks

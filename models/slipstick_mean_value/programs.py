@@ -152,7 +152,9 @@ class _PhaseSolver:
         point_indexes: Array,
         with_account: bool,
     ) -> ActivityTable:
-        """Solve the phase alone; the account is the mean over all processors, idle ones included."""
+        """Solve the phase alone; the account is the mean over all processors, idle ones
+        included.
+        """
         table = ActivityTable(np.array(most_processors), {})
         processors_expr = self.phase.processors
         processors_by_point = np.rint(value_by_expr[processors_expr].real)[:, None]
@@ -393,7 +395,9 @@ class _LineReader:
         self._totals_by_activity: dict[int, _LineTotals] = {}
 
     def totals(self, activity: Activity) -> _LineTotals:
-        """Return the times, visits and services of one execution of an activity, added up by key."""
+        """Return the times, visits and services of one execution of an activity, added up by
+        key.
+        """
         if id(activity) not in self._totals_by_activity:
             self._totals_by_activity[id(activity)] = self._computed_totals(activity)
         return self._totals_by_activity[id(activity)]
@@ -573,8 +577,8 @@ class _SuperstepSolver:
         if relative_change > SETTLED:
             raise NoAnswerError(
                 f"the waits in the supersteps of {self._name} do not settle: after"
-                f" {FIXED_POINT_STEPS} steps they still change by {relative_change:.1g} of the time;"
-                " simulate it"
+                f" {FIXED_POINT_STEPS} steps they still change by {relative_change:.1g} of the"
+                " time; simulate it"
             )
         return waits
 

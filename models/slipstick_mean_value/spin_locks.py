@@ -111,8 +111,8 @@ class Spinning:
 
     Attributes
     ----------
-    lock_use : how the lock is used; its utilization is the probability that the lock is handed over to a
-        waiting processor
+    lock_use : how the lock is used; its utilization is the probability that the lock is handed over
+        to a waiting processor
     """
 
     def __init__(self, spin_lock: SpinLock, state: ArrivalState, value_by_expr: Numbers) -> None:

@@ -235,7 +235,9 @@ class Traversal:
         return self.model.resources[queue].capacity if queue in self.model.resources else 1
 
     def shares_servers(self, visit: Visit) -> bool:
-        """Return whether a visit is to a station whose servers are shared by all customers present."""
+        """Return whether a visit is to a station whose servers are shared by all customers
+        present.
+        """
         resource = self.model.resources.get(visit.queue)
         return isinstance(resource, Station) and DISCIPLINES[resource.discipline].shared
 
@@ -313,8 +315,8 @@ def _shared_queues(branches: Sequence[Activity]) -> list[str]:
     queue_names = dict.fromkeys(
         queue_name for queues_of_branch in queues_by_branch for queue_name in queues_of_branch
     )
-    # Each branch has an other processor of its own, so that branches do not meet there; "own" is the
-    # one processor that issued them all.
+    # Each branch has an other processor of its own, so that branches do not meet there; "own" is
+    # the one processor that issued them all.
     single_queues = [
         queue_name
         for queue_name in queue_names
@@ -1197,8 +1199,8 @@ class PassingTimes:
     def served(
         self, service: RandomTime, servers: int, remaining_share: Array, work_left: Array
     ) -> tuple[PassingTimes, Array]:
-        """Return the times after wait and service of each, and the mean wait; `remaining_share` is the
-        part of the variance of the gaps that remains where services alternate.
+        """Return the times after wait and service of each, and the mean wait; `remaining_share` is
+        the part of the variance of the gaps that remains where services alternate.
         """
         begin_times = self.queued(service, servers, work_left).with_closer_ends(
             self, service.mean / servers, remaining_share

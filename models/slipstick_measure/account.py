@@ -194,7 +194,10 @@ def measured(
     UnknownNameError : there is no such region or statistic
 
     >>> from slipstick_measure.measurements import Measurement
-    >>> table = [Measurement(4, None, "", "time", "s", 10.0, None, "f", 1), Measurement(4, None, "door", "wait", "s", 5.0, None, "f", 2)]
+    >>> table = [
+    ...     Measurement(4, None, "", "time", "s", 10.0, None, "f", 1),
+    ...     Measurement(4, None, "door", "wait", "s", 5.0, None, "f", 2),
+    ... ]
     >>> (answer,) = measured(Measurements(tuple(table))).answers
     >>> answer["speedup"], answer["processors_lost[door]"], answer["one_processor_estimate"]
     (3.5, 0.5, 35.0)

@@ -805,7 +805,8 @@ def load(spec):
     spec.loader.exec_module(module)
     return module
 load(importlib.util.spec_from_file_location("slipstick_instrument", {file!r})).patch({books!r})
-own = importlib.machinery.PathFinder.find_spec("sitecustomize", [each for each in sys.path if each != {start!r}])
+folders = [folder for folder in sys.path if folder != {start!r}]
+own = importlib.machinery.PathFinder.find_spec("sitecustomize", folders)
 if own:
     load(own)
 """

@@ -120,7 +120,10 @@ def demands(test: LoadTest) -> list[Demand]:
     """Compute the demand of each tier by the utilization law; tiers that were never busy are left
     out.
 
-    >>> rows = [LoadRow(1, rate=10.0, utilization={"db": 0.2}), LoadRow(2, rate=20.0, utilization={"db": 0.4})]
+    >>> rows = [
+    ...     LoadRow(1, rate=10.0, utilization={"db": 0.2}),
+    ...     LoadRow(2, rate=20.0, utilization={"db": 0.4}),
+    ... ]
     >>> [(each.tier, each.value, each.most) for each in demands(LoadTest("f", tuple(rows)))]
     [('db', 0.02, 50.0)]
     """

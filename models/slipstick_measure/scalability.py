@@ -25,8 +25,8 @@ EFFICIENCY = "efficiency"
 TIME = "time"
 MEMORY = "memory"
 WAYS = (TIME, EFFICIENCY, MEMORY)
-"""What is kept between two numbers of processors, in the order of a cell of Scale-Graph's Figure 14:
-time-bound, efficiency-conserved, memory-bound.
+"""What is kept between two numbers of processors, in the order of a cell of Scale-Graph's Figure
+14: time-bound, efficiency-conserved, memory-bound.
 """
 
 LOST = "processors_lost["
@@ -106,7 +106,11 @@ def measured_scalability(
 
     >>> from slipstick_measure.account import measured
     >>> from slipstick_measure.measurements import Measurement, Measurements
-    >>> rows = [Measurement(p, float(n), "", "time", "s", n / p + p, None, "f", 1) for p in (1, 2, 4) for n in (8, 16, 64)]
+    >>> rows = [
+    ...     Measurement(p, float(n), "", "time", "s", n / p + p, None, "f", 1)
+    ...     for p in (1, 2, 4)
+    ...     for n in (8, 16, 64)
+    ... ]
     >>> found = measured_scalability(measured(Measurements(tuple(rows))).answers, {EFFICIENCY: 0.8})
     >>> [round(run.size, 1) for run in found.runs[EFFICIENCY].values() if run]
     [11.3, 60.2]
@@ -135,9 +139,9 @@ def _curves(answers: Sequence[Answer]) -> dict[int, list[MeasuredRun]]:
     if len(several) < 2:
         there = [f"{len(curves[count])} on {count} processors" for count in sorted(curves)]
         raise ModelError(
-            "scalability needs runs of at least two sizes on each of two numbers of processors above"
-            " 1, and those of the same sizes on one processor; give columns p, n and time; sizes"
-            f" with both are {joined(there, 'and') or 'none'}"
+            "scalability needs runs of at least two sizes on each of two numbers of processors"
+            " above 1, and those of the same sizes on one processor; give columns p, n and time;"
+            f" sizes with both are {joined(there, 'and') or 'none'}"
         )
     return several
 

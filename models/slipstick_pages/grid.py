@@ -268,7 +268,9 @@ def _error(logs: Sequence[Array], column: Array, places: Array, exact: Array) ->
 
 
 def _stored(column: Array, digits: int = 6) -> dict[str, Any]:
-    """Return a column of the grid as the page stores it: as logarithms if all values are above 0."""
+    """Return a column of the grid as the page stores it: as logarithms if all values are above
+    0.
+    """
     logs = bool((column > 0).all())
     return {"logs": logs, "column": _short(np.log(column) if logs else column, digits)}
 

@@ -141,7 +141,9 @@ def live_page(model: LiveModel) -> str:
         without
 
     >>> from slipstick.answer import Value
-    >>> page = live_page(LiveModel("<script>", Answer("m", "mean-value", {"time": Value(2.0, "s")}), "time"))
+    >>> page = live_page(
+    ...     LiveModel("<script>", Answer("m", "mean-value", {"time": Value(2.0, "s")}), "time")
+    ... )
     >>> "&lt;script&gt;" in page, "default-src 'none'" in page, len(page) < MOST_PAGE_BYTES
     (True, True, True)
     """
@@ -248,7 +250,8 @@ def _answer_part(model: LiveModel) -> str:
     inputs = {slider.name: words.quantity(slider.name) for slider in model.sliders}
     outputs = {name: words.value(name) for name in model.outputs}
     return (
-        f'<section aria-live="polite"><h2 id="shown">{escape(capital(words.value(model.quantity)))}</h2>'
+        '<section aria-live="polite"><h2'
+        f' id="shown">{escape(capital(words.value(model.quantity)))}</h2>'
         f'<p><output id="value">{now}</output> <span id="ratio">as given</span></p>'
         f'<p id="saturated"></p>{limits}</section>'
         f'<p class="choices">{_choice("output", "Output", outputs)} '
@@ -409,8 +412,8 @@ def _bars(account: Mapping[str, float]) -> str:
 
 def _values(answer: Answer, words: Words) -> str:
     rows = [
-        "<tr><th"
-        f' scope="row">{escape(words.value(name))}</th><td>{escape(quantity(value.value, value.unit, ends=(value.low, value.high)))}</td></tr>'
+        f'<tr><th scope="row">{escape(words.value(name))}</th>'
+        f"<td>{escape(quantity(value.value, value.unit, ends=(value.low, value.high)))}</td></tr>"
         for name, value in answer.values.items()
     ]
     shown, more = _first(rows)

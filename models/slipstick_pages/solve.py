@@ -72,8 +72,8 @@ def live_model(
     by mean value and of networks are computed at the points of a grid. Estimates, bounds, and
     answers of laws with conditions stay as they are.
 
-    Settings with ranges give intervals: the page solves a closed form at draws of those that are not
-    moved, and elsewhere has the intervals at the values given.
+    Settings with ranges give intervals: the page solves a closed form at draws of those that are
+    not moved, and elsewhere has the intervals at the values given.
 
     Parameters
     ----------

@@ -164,8 +164,8 @@ class CompareResult(QuestionResult):
             ]
             lines.append(joined([agree, *rest], "and"))
         lines += [
-            f"{with_noun(len(found), f'{kind} value')} {'is' if len(found) == 1 else 'are'} predicted"
-            f" with a mean error of {percent(fmean(map(abs, found)))}"
+            f"{with_noun(len(found), f'{kind} value')} {'is' if len(found) == 1 else 'are'}"
+            f" predicted with a mean error of {percent(fmean(map(abs, found)))}"
             for kind, found in errors.items()
         ]
         return ["; ".join(lines)] if lines else []
@@ -367,7 +367,10 @@ def verdict(cell: TableCell) -> str:
     """Return whether a computed cell agrees with its printed one, misses it, or the printed one is
     a slip of the source.
 
-    >>> verdict(TableCell("base", 730.5, 469.0, 0.5, slip="one side only")), verdict(TableCell("base", 104.2, 104.0, 0.5))
+    >>> (
+    ...     verdict(TableCell("base", 730.5, 469.0, 0.5, slip="one side only")),
+    ...     verdict(TableCell("base", 104.2, 104.0, 0.5)),
+    ... )
     ('slip', 'agrees')
     """
     if cell.difference is None:

@@ -271,9 +271,9 @@ def _never(reports: Sequence[_Report], together: Path | None) -> str:
     )
     table = markdown_table(["statement", "why", "what"], rows)
     return (
-        "## Why statements never hold\n\nEither the model is known to lack a mechanism of the source,"
-        " or something else that the source says or prints excludes the statement; both may be so."
-        f" In all: {counts}.\n\n{table}"
+        "## Why statements never hold\n\nEither the model is known to lack a mechanism of the"
+        " source, or something else that the source says or prints excludes the statement; both may"
+        f" be so. In all: {counts}.\n\n{table}"
     )
 
 
@@ -286,8 +286,8 @@ def _with_figures(text: str, figures: Mapping[str, Mapping[str, str]], place: st
         name, column = named.groups()
         if name not in figures:
             raise InputError(
-                f"statement {place} names the row {name} of a table of sentences that were checked for"
-                " whether they can hold together; give a table with that row by --together"
+                f"statement {place} names the row {name} of a table of sentences that were checked"
+                " for whether they can hold together; give a table with that row by --together"
             )
         return figures[name][column]
 
@@ -332,9 +332,9 @@ def _held_together(path: Path) -> str:
     ]
     head = ["program", "sentences", "wanted", "possible", "together"]
     return (
-        "## Sentences that cannot hold together\n\nThe costs of operations are printed, and how often a"
-        " program does each is free: what the last sentence speaks of lies in the range that any mix"
-        f" allows for which the others hold.\n\n{markdown_table(head, rows)}"
+        "## Sentences that cannot hold together\n\nThe costs of operations are printed, and how"
+        " often a program does each is free: what the last sentence speaks of lies in the range"
+        f" that any mix allows for which the others hold.\n\n{markdown_table(head, rows)}"
     )
 
 
@@ -436,7 +436,10 @@ def summary(statements: Sequence[StatementRow], most: int | None = None) -> str:
     misses, undecided, hits, inputs_given = (
         [name for name, verdict in verdicts.items() if verdict == kind] for kind in _KINDS
     )
-    text = f"{with_noun(len(verdicts) - len(inputs_given), 'statement')} checked: {with_noun(len(hits), 'hit')}"
+    text = (
+        f"{with_noun(len(verdicts) - len(inputs_given), 'statement')} checked:"
+        f" {with_noun(len(hits), 'hit')}"
+    )
     text += f", {with_noun(len(misses), 'miss', 'misses')}" + (
         f" ({_named(misses, most)})" if misses else ""
     )

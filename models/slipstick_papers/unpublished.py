@@ -133,7 +133,9 @@ class UnpublishedResult(QuestionResult):
         return f" ({', '.join(row.statement for row in self.rows if row.verdict == kind)})"
 
     def parts(self) -> Iterator[str | ResultTable]:
-        """Yield the table of inputs, then the table of verdicts with the input that decides each."""
+        """Yield the table of inputs, then the table of verdicts with the input that decides
+        each.
+        """
         yield "\n".join(
             f"- {escape(title)}: {escape(words)}. {escape(reason)}."
             for title, words, reason in self.inputs
@@ -237,13 +239,18 @@ class _DrawnInput:
         ]
 
     def problems(self) -> Iterator[Problem]:
-        """Yield why the input cannot be drawn: no case has it, or a value is not allowed in a case."""
+        """Yield why the input cannot be drawn: no case has it, or a value is not allowed in a
+        case.
+        """
         place = ("unpublished", "inputs", self.name)
         rank = _rank(self.study)
         if self.spec.change is not None:
             if rank is None or self.spec.change not in rank.changes:
                 names = list(rank.changes) if rank else []
-                why = f"rank has no change {self.spec.change!r}{did_you_mean(self.spec.change, names)}"
+                why = (
+                    "rank has no change"
+                    f" {self.spec.change!r}{did_you_mean(self.spec.change, names)}"
+                )
                 yield self.study.problem((*place, "change"), why)
             elif self.spec.values:
                 yield self.study.problem(
@@ -440,8 +447,8 @@ class _AtDraws:
         return found
 
     def possible(self, draw: InputLevels) -> bool:
-        """Return whether the study names all files of a draw: where two inputs replace one file of a
-        case, the second has to name what it puts in the place of the first one's.
+        """Return whether the study names all files of a draw: where two inputs replace one file of
+        a case, the second has to name what it puts in the place of the first one's.
         """
         return all(self._files(case, draw) is not None for case in self.study.cases)
 

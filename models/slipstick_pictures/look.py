@@ -325,7 +325,11 @@ def axis_title(name: str, unit: str) -> str:
     """Write the title of an axis with its unit: the last key of a path in words, the last two of a
     long path, or a technology class.
 
-    >>> axis_title("machine.network.adapter", "us"), axis_title("parameters.items_per_page", "1"), axis_title("time", "ms")
+    >>> (
+    ...     axis_title("machine.network.adapter", "us"),
+    ...     axis_title("parameters.items_per_page", "1"),
+    ...     axis_title("time", "ms"),
+    ... )
     ('adapter [us]', 'items per page', 'time [ms]')
     >>> axis_title("technology.processors", "1"), axis_title("resources.threads.permits", "1")
     ('technology processors', 'threads permits')

@@ -154,8 +154,8 @@ class _Bars:
 
 
 def _bars(results: Results, spec: BarsSpec, order: Mapping[str, int]) -> Figure:
-    """Draw one stacked bar for each case, its total written above it, or areas along a number of the
-    cases.
+    """Draw one stacked bar for each case, its total written above it, or areas along a number of
+    the cases.
     """
     bars = _stacked_bars(results, spec, order)
     if spec.along:
@@ -178,7 +178,9 @@ def _bars(results: Results, spec: BarsSpec, order: Mapping[str, int]) -> Figure:
 
 
 def _with_parts(figure: Figure, axes: Axes, spec: BarsSpec) -> Figure:
-    """Write the title, and the legend of the parts, which reads from the top down, as a bar does."""
+    """Write the title, and the legend of the parts, which reads from the top down, as a bar
+    does.
+    """
     handles, labels = axes.get_legend_handles_labels()
     stack = spec.stack if isinstance(spec.stack, str) else "part"
     legend = stack.replace("technology", "technology class")

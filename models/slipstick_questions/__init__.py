@@ -1,6 +1,6 @@
-"""What a what-if study asks of its cases: which change helps most (`rank`), where a condition begins
-to be met (`seek`), which values meet conditions at least cost (`choose`), which resource limits
-(`bottleneck`), whether methods agree (`agree`).
+"""What a what-if study asks of its cases: which change helps most (`rank`), where a condition
+begins to be met (`seek`), which values meet conditions at least cost (`choose`), which resource
+limits (`bottleneck`), whether methods agree (`agree`).
 
 slipstick finds this package by its entry points and imports none of it. `specs` has the keys,
 `agreement` holds methods against each other, `conditions` reads a condition and solves both sides

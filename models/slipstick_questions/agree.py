@@ -46,7 +46,10 @@ class AgreeResult(QuestionResult):
         if not findings:
             return [f"no method contradicts another by more than it promises, in {count}"]
         return [
-            f"{with_noun(len(findings), 'finding')} in {count}, where methods contradict each other",
+            (
+                f"{with_noun(len(findings), 'finding')} in {count}, where methods contradict each"
+                " other"
+            ),
             *findings,
         ]
 

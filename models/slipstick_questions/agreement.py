@@ -80,7 +80,10 @@ def without_contradictions(answers: Sequence[Answer]) -> tuple[Answer, ...]:
     """Return answers to one question; answers that are called exact and differ lose their numbers,
     because at least one of them is wrong.
 
-    >>> both = [Answer("m", name, {"time": Value(t, "s")}, exact=True) for name, t in (("a", 2.5), ("b", 3.0))]
+    >>> both = [
+    ...     Answer("m", name, {"time": Value(t, "s")}, exact=True)
+    ...     for name, t in (("a", 2.5), ("b", 3.0))
+    ... ]
     >>> without_contradictions(both)[0].failed[:66]
     'two answers are called exact and differ: time is 2.5 s by a and 3 '
     """
@@ -234,8 +237,8 @@ def _differ(
     if half_widths_off <= 1:
         return (
             (
-                f"{answer.method} is within the interval of {reference.method} ({_percent(difference)} its"
-                " mean)"
+                f"{answer.method} is within the interval of {reference.method}"
+                f" ({_percent(difference)} its mean)"
             ),
             True,
         )
@@ -256,11 +259,17 @@ def _exact(method: str, reference: str, difference: float, place: float) -> tupl
     )
     if place <= 1:
         return (
-            f"{method} {relation} within the interval of {reference} ({_percent(difference)} its mean)",
+            (
+                f"{method} {relation} within the interval of {reference} ({_percent(difference)}"
+                " its mean)"
+            ),
             True,
         )
     if place <= EDGE:
-        words = f"{method} {relation} at the edge of the interval of {reference} ({_percent(difference)} its mean)"
+        words = (
+            f"{method} {relation} at the edge of the interval of {reference}"
+            f" ({_percent(difference)} its mean)"
+        )
         return f"{words}; one in twenty is, by chance", True
     return f"{method} {claims} {_percent(difference)} {reference}, outside its interval", False
 

@@ -60,7 +60,17 @@ class CaseBottlenecks:
 
     >>> import numpy as np
     >>> one, two, both = np.array([1.0, 20.0]), np.array([0.1, 1.0]), np.array([10.0, 10.0])
-    >>> found = CaseBottlenecks("base", Provenance(["exact"] * 2, [True] * 2), "n", "1", one, one, two, both, {"bus": np.array([1.0, 1.0])})
+    >>> found = CaseBottlenecks(
+    ...     "base",
+    ...     Provenance(["exact"] * 2, [True] * 2),
+    ...     "n",
+    ...     "1",
+    ...     one,
+    ...     one,
+    ...     two,
+    ...     both,
+    ...     {"bus": np.array([1.0, 1.0])},
+    ... )
     >>> found.bound.tolist(), found.saturation.tolist(), found.bottlenecks
     ([0.1, 1.0], [10.0, 10.0], ('bus', 'bus'))
     """
@@ -277,7 +287,10 @@ def _sentences(bottlenecks: CaseBottlenecks) -> list[str]:
     saturated = bottlenecks.population > bottlenecks.saturation
     if saturated.any():
         index = int(np.argmax(saturated))
-        place = f"N = {bottlenecks.population[index]:g} is above N* = {bottlenecks.saturation[index]:.4g}"
+        place = (
+            f"N = {bottlenecks.population[index]:g} is above N* ="
+            f" {bottlenecks.saturation[index]:.4g}"
+        )
         lines.append(
             f"saturated from {bottlenecks.path} = {_value(bottlenecks, index)} on, where {place}"
         )
@@ -287,7 +300,8 @@ def _sentences(bottlenecks: CaseBottlenecks) -> list[str]:
             f"N = {bottlenecks.population[index]:g}, and N* = {bottlenecks.saturation[index]:.4g}"
         )
         lines.append(
-            f"not saturated anywhere; nearest at {bottlenecks.path} = {_value(bottlenecks, index)} with {place}"
+            f"not saturated anywhere; nearest at {bottlenecks.path} = {_value(bottlenecks, index)}"
+            f" with {place}"
         )
     if bottlenecks.above.any():
         index = int(np.argmax(bottlenecks.above))
@@ -328,7 +342,10 @@ def _head(bottlenecks: CaseBottlenecks, case: str, words: Words) -> str:
     limit = f"{lead}{words.resource(names[last])} limits the throughput to {most}"
     saturated = bottlenecks.population > bottlenecks.saturation
     if not saturated[last]:
-        return f"{lead}nothing is saturated up to {place}; the most used is {words.resource(names[last])}, with room for {most}"
+        return (
+            f"{lead}nothing is saturated up to {place}; the most used is"
+            f" {words.resource(names[last])}, with room for {most}"
+        )
     if since == 0 and not saturated.all():
         saturation = float(bottlenecks.saturation[last])
         same = bool(np.allclose(bottlenecks.saturation, saturation, rtol=1e-9))

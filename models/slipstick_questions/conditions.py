@@ -1,4 +1,6 @@
-"""Conditions on answers, such as ``efficiency >= 0.6``: what searches, choices and projections share."""
+"""Conditions on answers, such as ``efficiency >= 0.6``: what searches, choices and projections
+share.
+"""
 
 from __future__ import annotations
 

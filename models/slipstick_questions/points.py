@@ -156,8 +156,8 @@ def _notes(case: Evaluator) -> Iterator[str]:
     yield from case.built.notes
     if paths := case.built.uncertain.paths:
         yield (
-            f"points take the middle of the range of {', '.join(paths)} and have no intervals; a run"
-            " of the study has them"
+            f"points take the middle of the range of {', '.join(paths)} and have no intervals; a"
+            " run of the study has them"
         )
 
 

@@ -1121,7 +1121,8 @@ def _none(search: ConditionSearch, ends: str) -> str:
     """
     if search.nearest is None or search.margin is None:
         return f"has no answer anywhere for {ends}"
-    # Without a change, and without an end of the answers where it holds, it does the same everywhere.
+    # Without a change, and without an end of the answers where it holds, it does the same
+    # everywhere.
     holds = "holds throughout" if search.holds_first else "holds nowhere"
     if search.undecided:
         holds = f"is {', '.join(_undecided(search))} and changes nowhere else"

@@ -108,7 +108,10 @@ def decided(margins: Array, holds: NDArray[np.bool_]) -> NDArray[np.int8]:
     margins : value, low end and high end of the margin [3, places]
     holds : the values themselves meet the condition [places]
 
-    >>> decided(np.array([[0.1, 0.1, -0.1], [-0.1, 0.05, -0.2], [0.3, 0.2, -0.05]]), np.array([True, True, False]))
+    >>> decided(
+    ...     np.array([[0.1, 0.1, -0.1], [-0.1, 0.05, -0.2], [0.3, 0.2, -0.05]]),
+    ...     np.array([True, True, False]),
+    ... )
     array([ 0,  1, -1], dtype=int8)
     """
     _, low, high = margins
@@ -139,7 +142,9 @@ def estimated_changes(
     the changes, and the first and the last place of each further stretch of undecided places
 
     >>> margins = np.array([[-2.0, -0.5, 1.0], [-3.0, -1.5, 0.5], [-1.0, 0.5, 1.5]])
-    >>> (change,), stretches = estimated_changes(margins, margins[0] > 0, np.array([0.0, 1.0, 2.0]), single=False)
+    >>> (change,), stretches = estimated_changes(
+    ...     margins, margins[0] > 0, np.array([0.0, 1.0, 2.0]), single=False
+    ... )
     >>> round(change.low, 3), round(change.value, 3), round(change.high, 3), stretches
     (0.667, 1.333, 1.75, [])
     """

@@ -80,7 +80,8 @@ class SeekSpec(QuestionSpec):
     title: Note = Field(
         "",
         description=(
-            "the condition in words, for the head of the report, such as: 80 % of the time is useful"
+            "the condition in words, for the head of the report, such as: 80 % of the time is"
+            " useful"
         ),
     )
     of: Path = Field(description="path of the parameter, or year")
@@ -127,8 +128,8 @@ class SearchPictureSpec(Drawn):
     question: ClassVar[str] = "seek"
     kind: Literal["search"] = Field(
         description=(
-            "the value that a condition of seek limits, against the quantity searched for, a line for"
-            " each case, with the limit"
+            "the value that a condition of seek limits, against the quantity searched for, a line"
+            " for each case, with the limit"
         )
     )
     condition: Name = Field(description="the condition to draw, one that seek names")

@@ -275,8 +275,8 @@ def _check_stated(path: str, given: Given, series: Collection[str], tree: Node) 
         raise mark.error(f"{why}{did_you_mean(name, known)}", f"{path}.technology")
     if name not in series and name != PROCESSORS and given.dimension == COUNT:
         why = (
-            f"{name} is a class of cost, whose times fall and rates rise; a plain number is neither:"
-            " name the series that it follows"
+            f"{name} is a class of cost, whose times fall and rates rise; a plain number is"
+            " neither: name the series that it follows"
         )
         raise mark.error(why, f"{path}.technology")
 

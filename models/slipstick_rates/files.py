@@ -144,7 +144,10 @@ class RatesSpec(Spec):
                         if after.first < before.to
                         else "leaves a gap after the one before"
                     )
-                    why = f"the period from {after.first:g} {problem_words}, which ends in {before.to:g}"
+                    why = (
+                        f"the period from {after.first:g} {problem_words}, which ends in"
+                        f" {before.to:g}"
+                    )
                     raise broken_rule(why, name, index, "from")
         if not self.listed:
             raise broken_rule("name at least one class of cost that changes, such as processors")
@@ -167,7 +170,9 @@ class PointSpec(Spec):
     announced: bool = Field(False, description="it is a plan, not a measurement")
     apart: bool = Field(
         False,
-        description="of another line of products: not fitted, and held against the fit all the same",
+        description=(
+            "of another line of products: not fitted, and held against the fit all the same"
+        ),
     )
     error: Spread | None = Field(
         None, description="standard deviation of the logarithm of the value, such as 30%"
@@ -270,8 +275,8 @@ class TrendSpec(Described):
             fitted_years = [point.year for point in series.points if not point.apart]
             if series.of and not enough(fitted_years):
                 why = (
-                    f"a rate needs at least {FEWEST_POINTS} points over {SHORTEST_SPAN:g} years, got"
-                    f" {len(fitted_years)}; leave out of, or add points"
+                    f"a rate needs at least {FEWEST_POINTS} points over {SHORTEST_SPAN:g} years,"
+                    f" got {len(fitted_years)}; leave out of, or add points"
                 )
                 raise broken_rule(why, "series", name, "points")
             for place in [(of, kind) for of in series.of for kind in series.processors or ("",)]:

@@ -132,8 +132,8 @@ def _trend(node: Node, base: Table, library: SpecFiles) -> Trend:
     name = PurePath(node.value).name.removesuffix(".yaml").removesuffix(".yml")
     if spec.benefit is not None:
         why = (
-            f"along {name} software has only a part of the gain of processors, by what each step is;"
-            " project the case instead"
+            f"along {name} software has only a part of the gain of processors, by what each step"
+            " is; project the case instead"
         )
         raise node.mark.error(why, "machine.trend")
     kind_node = at(base, ["processors", "kind"])

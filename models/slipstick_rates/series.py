@@ -342,7 +342,9 @@ class FittedSeries:
 
     @property
     def log_limit(self) -> float | None:
-        """The logarithm of the value that no device passes; its sign is such that more is better."""
+        """The logarithm of the value that no device passes; its sign is such that more is
+        better.
+        """
         limit = self.series.limit
         return None if limit is None else self.series.sign * log(limit)
 

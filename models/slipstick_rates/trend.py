@@ -155,7 +155,9 @@ class SeriesRate:
     uncertain: ClassVar[bool] = True
 
     def numbers(self, years: int) -> int:
-        """Return how many normal numbers a draw takes: of the level in each year, and of devices."""
+        """Return how many normal numbers a draw takes: of the level in each year, and of
+        devices.
+        """
         return 2 * years + 1
 
     def drawn(self, years: Array, normals: Array) -> SeriesDraws:
@@ -248,7 +250,9 @@ class Trend:
         return {name: draws_by_key[self.keys[name]] for name in uncertain}
 
     def _normals(self, key: str, count: int, samples: int, seed: int) -> Array:
-        """Return normal numbers of a key [samples, count]; each key has its own order of samples."""
+        """Return normal numbers of a key [samples, count]; each key has its own order of
+        samples.
+        """
         rng = random_stream(seed, f"project:{self.name}:{key}")
         standard = Uncertainty("normal", 0.0, 1.0)
         names = [f"{index:06}" for index in range(count)]

@@ -14,8 +14,9 @@ from slipstick_rounds.round_chain import RoundMeans, closed_chain, open_chain
 from slipstick_rounds.round_run import RoundContents
 
 MOST_SERVED = 512
-"""Customers in one round that the chain counts at most: its equations, whose time grows by the cube,
-take two to three times as long then as a simulation of 5,000 visits of `group-commit`."""
+"""Customers in one round that the chain counts at most: its equations, whose time grows by the
+cube, take two to three times as long then as a simulation of 5,000 visits of `group-commit`.
+"""
 
 
 class BatchServerChain(BatchServerForm):

@@ -114,8 +114,8 @@ class CompiledRounds:
         assert isinstance(server.duration, RoundTime)
         if unknown := unknown_operators(server):
             raise NoAnswerError(
-                f"the compiled kernel of rounds does not compute {unknown[0]} of what is in a round;"
-                " ask for the kernel plain"
+                f"the compiled kernel of rounds does not compute {unknown[0]} of what is in a"
+                " round; ask for the kernel plain"
             )
         visits, phases = work.shape
         self._server = server

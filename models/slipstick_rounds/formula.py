@@ -5,83 +5,84 @@ units of the first phase as well, F(n, q). The first phase of a customer, w unit
 rounds, at least one, where r = B - n is the room that the second phases leave in the budget B. It
 makes rounds longer by P(n) = c (F(n, w / c) - D(n)).
 
-Of a Poisson stream with rate X, a round of mean time T sees X T arrivals, each of which makes rounds
-longer by P(n) in all: T = D(n) + X T P(n), so
+Of a Poisson stream with rate X, a round of mean time T sees X T arrivals, each of which makes
+rounds longer by P(n) in all: T = D(n) + X T P(n), so
 
     T(n) = D(n) / (1 - X P(n)).
 
-The second phase, v units, begins with L first phases, those that came behind a customer while its own
-lasted and that its last round had no room for. They are done before anything that comes later, so it
-takes
+The second phase, v units, begins with L first phases, those that came behind a customer while its
+own lasted and that its last round had no room for. They are done before anything that comes later,
+so it takes
 
     W(n) = (v D(n) + L P(n)) / (1 - X P(n)),
 
 and no more than v full rounds: with L about exponential, what L P adds to v T(n) is in the mean
 E (1 - exp(-M / E)), where E is that addition and M what v full rounds leave for it.
 
-The number n in it is a birth-death process with births X and deaths n / W(n); where n is as large as
-it can be, K, and X v T(K) / K reaches 1, the server is saturated by its mean rounds. K is the places, what
-memory holds, or v B / (w + v): as many are in the second phase where all rounds are full. The mean of
-n gives the time of the second phase by Little's law. How long the mean numbers and the first phases
-that come differ from one second phase to another gives its quantiles (`_second_quantiles`).
+The number n in it is a birth-death process with births X and deaths n / W(n); where n is as large
+as it can be, K, and X v T(K) / K reaches 1, the server is saturated by its mean rounds. K is the
+places, what memory holds, or v B / (w + v): as many are in the second phase where all rounds are
+full. The mean of n gives the time of the second phase by Little's law. How long the mean numbers
+and the first phases that come differ from one second phase to another gives its quantiles
+(`_second_quantiles`).
 
 A visit holds its place in both phases. A stream of which more than one customer in a thousand waits
 for a place or for memory, by a birth-death process with W and the rounds of the first phase as the
 time of a visit, is refused: how long these wait depends on how both phases vary together.
 
 The first phases wait for one another. Counted in pieces at the beginnings of rounds they are a
-Markov chain, q' = (q - pieces of a round)+ + pieces of a customer x A, A Poisson with mean X F(n, q):
-M/D/1 where a first phase takes several rounds, and rounds one after the other where one round does
-several. A customer arrives at a uniform place of a round that it meets with a probability in
+Markov chain, q' = (q - pieces of a round)+ + pieces of a customer x A, A Poisson with mean X F(n,
+q): M/D/1 where a first phase takes several rounds, and rounds one after the other where one round
+does several. A customer arrives at a uniform place of a round that it meets with a probability in
 proportion to its time (renewal theory); then follow the rounds of what is in front of it and its
 own, the last of which it shares with those that came behind. That is the distribution of the first
-phase, with quantiles. The customer's own work is one of several equally probable ones; that of others
-comes in a Poisson stream of equal works with the same mean and variance in a time, thus of fewer and
-larger ones by 1 plus the squared coefficient of variation.
+phase, with quantiles. The customer's own work is one of several equally probable ones; that of
+others comes in a Poisson stream of equal works with the same mean and variance in a time, thus of
+fewer and larger ones by 1 plus the squared coefficient of variation.
 
-Customers of the second phase gather in rounds with first phases, which are longer. Little's law over
-rounds gives their mean number in a round, X T v, and over time it is n; the difference of the two is
-that of the numbers in both kinds of rounds, times the difference of the parts of the time and of the
-rounds that have first phases. W needs L, and L the numbers: they are computed in turn until neither
-moves by a percent; a stream that goes back and forth is refused.
+Customers of the second phase gather in rounds with first phases, which are longer. Little's law
+over rounds gives their mean number in a round, X T v, and over time it is n; the difference of the
+two is that of the numbers in both kinds of rounds, times the difference of the parts of the time
+and of the rounds that have first phases. W needs L, and L the numbers: they are computed in turn
+until neither moves by a percent; a stream that goes back and forth is refused.
 
-The number of customers in a round, as a mean over rounds, follows from Little's law with time counted
-in rounds: X times the time from the beginning of a round to the next, times v + c. The server is idle
-in between where no first phase is under way and no customer is in the second phase.
+The number of customers in a round, as a mean over rounds, follows from Little's law with time
+counted in rounds: X times the time from the beginning of a round to the next, times v + c. The
+server is idle in between where no first phase is under way and no customer is in the second phase.
 
 Where a first phase takes several rounds, the second phase fills while a backlog lasts, and slows it
 down. A queue of M/D/1 or M/M/1 that reaches k got there in about k S / (1 - X S), with S the time
-of c full rounds: it received what it can do at most, and drains as it grew. So a backlog of k that is
-met at random is 1.5 k S / (1 - X S) old; since it began one customer came to the second phase in each
-S, of those before it c n / v left. So n grows by 1.5 (1 - c n / v) / (1 - X S) with each first phase
-that waits, about the mean number in rounds with first phases. Where it comes near the number of
-places, first phases wait for one: full rounds are longer by the rounds without them that make room.
+of c full rounds: it received what it can do at most, and drains as it grew. So a backlog of k that
+is met at random is 1.5 k S / (1 - X S) old; since it began one customer came to the second phase in
+each S, of those before it c n / v left. So n grows by 1.5 (1 - c n / v) / (1 - X S) with each first
+phase that waits, about the mean number in rounds with first phases. Where it comes near the number
+of places, first phases wait for one: full rounds are longer by the rounds without them that make
+room.
 
 In a closed population all n customers are present: a visit takes S(n) = v D(n) / n + P(n) of the
 server, and the number present is a birth-death process with rate of ends 1 / S(min(n, K)). S leaves
-out the wait for the round under way, which counts where second phases are short, so that second phases
-of fewer than 16 rounds are refused. First phases of c > 1 rounds are one server. Time is counted in its
-rounds there, in which the second phases go on as well: service c, and v rounds and the think time
-between two of them, solved by mean value analysis where a customer finds half of a service under way,
-as lengths hardly vary. Think times that
-are longer than rounds bring first phases by time, so that long rounds get more of them. First phases
-of less than a round share it with those that arrived in the round before, a binomial number with mean
-(n - 1) / (v + 1) where customers come again at the end of a round. After a think time a customer
-meets a round with a probability in proportion to its time, if it finds another customer at all.
+out the wait for the round under way, which counts where second phases are short, so that second
+phases of fewer than 16 rounds are refused. First phases of c > 1 rounds are one server. Time is
+counted in its rounds there, in which the second phases go on as well: service c, and v rounds and
+the think time between two of them, solved by mean value analysis where a customer finds half of a
+service under way, as lengths hardly vary. Think times that are longer than rounds bring first
+phases by time, so that long rounds get more of them. First phases of less than a round share it
+with those that arrived in the round before, a binomial number with mean (n - 1) / (v + 1) where
+customers come again at the end of a round. After a think time a customer meets a round with a
+probability in proportion to its time, if it finds another customer at all.
 
 A finite run begins with all customers at once: their first phases are done one after the other, so
 that the first visit of a customer waits for half of the others.
 
 Assumptions: n is constant while a first phase lasts; numbers of customers and of first phases in a
 round are independent; lengths of second phases count by their means; customers do not stay in step.
-Errors beside simulation, by `benchmarks/rounds.py`, stand in benchmarks/README.md: of a stream up to
-load 0.8, but for a few in a hundred, within 10 % in the mean of the first phase and of the time of a
-unit, and within 15 % in the 95 of 100 of the first phase. Streams are refused where customers wait for
-a place, and where second phases are short beside first phases at their load, which took up to a third
-longer or shorter.
-Of a closed population
-mostly within 6 % in the mean of the first phase, up to 15 % too short or too long; where second phases
-about fill the budget, up to three fifths too long, as chance leaves room for first phases.
+Errors beside simulation, by `benchmarks/rounds.py`, stand in benchmarks/README.md: of a stream up
+to load 0.8, but for a few in a hundred, within 10 % in the mean of the first phase and of the time
+of a unit, and within 15 % in the 95 of 100 of the first phase. Streams are refused where customers
+wait for a place, and where second phases are short beside first phases at their load, which took up
+to a third longer or shorter. Of a closed population mostly within 6 % in the mean of the first
+phase, up to 15 % too short or too long; where second phases about fill the budget, up to three
+fifths too long, as chance leaves room for first phases.
 """
 
 from __future__ import annotations
@@ -114,13 +115,16 @@ MOST_PRESENT = 20_000
 """Numbers of customers that the birth-death process counts at most."""
 
 MOST_PIECES = 400
-"""Pieces of first phases that wait at most: those of the chain of a backlog. Of 240 drawn streams up
-to a load of 0.8, 1,200 pieces move no value by over 0.1 %; at 0.9 some do not settle with either."""
+"""Pieces of first phases that wait at most: those of the chain of a backlog. Of 240 drawn streams
+up to a load of 0.8, 1,200 pieces move no value by over 0.1 %; at 0.9 some do not settle with
+either.
+"""
 
 PLACES_IN_A_ROUND, MOST_BEFORE = 4, 16
 """Places in a round at which a customer may arrive, and customers that came in it before at most.
-Of these streams, 16 places move the mean of a first phase by 0.1 % at most and its 95 of 100 by 4 %,
-40 customers before move nothing."""
+Of these streams, 16 places move the mean of a first phase by 0.1 % at most and its 95 of 100 by 4
+%, 40 customers before move nothing.
+"""
 
 LENGTHS = 8
 """Works of a first phase that are counted where customers differ in it."""
@@ -131,10 +135,12 @@ RARE = 1e-9
 
 MOST_SETTLING, SETTLED = 12, 0.01
 """How often numbers and times are computed from each other at most, and the relative change of the
-first phase and of the time between rounds at which they are taken as settled. What has not settled is
-refused: none of 240 drawn streams up to a load of 0.8, and 7 of 80 at 0.9, which go back and forth: a
-first phase was up to 2.4 times as long after 30 steps as after 6. Up to 0.8, steps to a thousandth move
-the mean of a first phase by 2 % at most, and its 95 of 100 and the number in a round by 4 %."""
+first phase and of the time between rounds at which they are taken as settled. What has not settled
+is refused: none of 240 drawn streams up to a load of 0.8, and 7 of 80 at 0.9, which go back and
+forth: a first phase was up to 2.4 times as long after 30 steps as after 6. Up to 0.8, steps to a
+thousandth move the mean of a first phase by 2 % at most, and its 95 of 100 and the number in a
+round by 4 %.
+"""
 
 FULL = 1 - 1e-9
 """Part of the places that is taken from which they are saturated."""
@@ -152,16 +158,18 @@ fourth time moves nothing by a percent."""
 
 AGE_OF_A_BACKLOG, LEAST_ROOM = 1.5, 0.05
 """Age of a backlog in units of the time in which it grew: it drains in about as long, so that at a
-random time it has half of that behind it as well (derived, not fitted; 1 and 2 in its place move the
-mean of a first phase by 5 % at most, and its 95 of 100 by 12 and 14 %, in 240 drawn streams up to a
-load of 0.8); and the least part of the time that first phases leave over with which that is
-computed (a guard: 0.02 and 0.1 move nothing up to that load)."""
+random time it has half of that behind it as well (derived, not fitted; 1 and 2 in its place move
+the mean of a first phase by 5 % at most, and its 95 of 100 by 12 and 14 %, in 240 drawn streams up
+to a load of 0.8); and the least part of the time that first phases leave over with which that is
+computed (a guard: 0.02 and 0.1 move nothing up to that load).
+"""
 
 SELDOM, CROWDED = 1e-3, 0.12
-"""Probability of a wait for a place or for memory up to which a stream is answered, and largest load
-times first phase over second phase. Fitted: chosen on 221 drawn streams of `llm-serving`
-drawn as `--wide` draws them; at 0.12 of the second the time of a unit was up to a tenth off, beyond it
-up to a third."""
+"""Probability of a wait for a place or for memory up to which a stream is answered, and largest
+load times first phase over second phase. Fitted: chosen on 221 drawn streams of `llm-serving` drawn
+as `--wide` draws them; at 0.12 of the second the time of a unit was up to a tenth off, beyond it up
+to a third.
+"""
 
 LEAST_FED = 0.5
 """Places as a part of the customers that full rounds bring to the second phase, from which on first
@@ -172,10 +180,11 @@ LARGE_ROUND = 4096.0
 """Customers of a round of a server without a limit of them, whose capacity is asked for [1]."""
 
 LEAST_STEPS, STREAM_STEPS = 16.0, 32.0
-"""Rounds of a second phase at least, of closed populations and of streams [1]. Fitted: the first on a
-closed population of 20 customers at load 0.9, whose responses were 27, 13 and 6 % too short at 1, 8 and
-16 rounds; the second on the streams of `CROWDED`: the 95 of 100 of a first phase was 18 % too short at
-22 rounds."""
+"""Rounds of a second phase at least, of closed populations and of streams [1]. Fitted: the first on
+a closed population of 20 customers at load 0.9, whose responses were 27, 13 and 6 % too short at 1,
+8 and 16 rounds; the second on the streams of `CROWDED`: the 95 of 100 of a first phase was 18 % too
+short at 22 rounds.
+"""
 
 MEASURED_LOAD = 0.8
 """Load up to which errors were measured."""
@@ -198,8 +207,8 @@ CLOSED_NOTE = (
     " longer where second phases fill the budget"
 )
 LOAD_NOTE = (
-    "errors of the formula beside simulation were measured up to a load of 0.8; beyond it first phases"
-    " were up to twice as long in simulations"
+    "errors of the formula beside simulation were measured up to a load of 0.8; beyond it first"
+    " phases were up to twice as long in simulations"
 )
 
 
@@ -615,11 +624,11 @@ def _second_quantiles(
     quantiles].
 
     A second phase takes the mean of the number present while it lasts, and the first phases that
-    arrive meanwhile. Of M/G/infinity with constant times that mean has two thirds of the variance of the
-    number itself, and its correlation with the arrivals is 0.61 (both derived); the number has
-    the birth-death distribution. The first phases make of v D a busy period of M/D/1 that begins with
-    as much work; what they add has the mean v D X P / (1 - X P) and the variance v D X P^2 / (1 - X
-    P)^3, and is taken as a gamma variable.
+    arrive meanwhile. Of M/G/infinity with constant times that mean has two thirds of the variance
+    of the number itself, and its correlation with the arrivals is 0.61 (both derived); the number
+    has the birth-death distribution. The first phases make of v D a busy period of M/D/1 that
+    begins with as much work; what they add has the mean v D X P / (1 - X P) and the variance v D X
+    P^2 / (1 - X P)^3, and is taken as a gamma variable.
     """
     from scipy.special import gammaincinv
 
@@ -767,10 +776,10 @@ class _Present(NamedTuple):
         included [points; 1]
     idle : probability that there is none [points]
     taken : probability that a customer waits for a place [points; 1]
-    places : rate times the time for which a visit holds a place of a full server, over the places; 1
-        or more where they are saturated [points; 1]
-    fullness : of rounds beside a customer: largest number of customers that a part of all have, of the
-        parts of `QUANTILES`, and their mean [points, quantiles and 1; 1]
+    places : rate times the time for which a visit holds a place of a full server, over the places;
+        1 or more where they are saturated [points; 1]
+    fullness : of rounds beside a customer: largest number of customers that a part of all have, of
+        the parts of `QUANTILES`, and their mean [points, quantiles and 1; 1]
     """
 
     served: Array
@@ -888,8 +897,8 @@ def _first_phases_open(
 class _Settled:
     """Numbers of streams and times of their first phases, each computed with the other.
 
-    A first phase leaves those behind that came while it lasted, less what its last round had room for
-    (first come, first served). They make the rounds longer with which the second phase begins.
+    A first phase leaves those behind that came while it lasted, less what its last round had room
+    for (first come, first served). They make the rounds longer with which the second phase begins.
 
     Parameters
     ----------
@@ -902,7 +911,8 @@ class _Settled:
     fullness : see `_Present` [points, quantiles and 1]
     means, quantiles : of first phases [points; points, quantiles; s]
     round_times : see `_RoundTimes` [points, 2; s]
-    present : customers in the second phase of rounds without and with first phases [2, points, 1; 1]
+    present : customers in the second phase of rounds without and with first phases [2, points, 1;
+        1]
     units : of first phases in a round that has any [points; 1]
     moving : points that have not settled
     """
@@ -960,10 +970,10 @@ class _Settled:
     def _round_times(rounds: _MeanRounds, first: _FirstPhases) -> Array:
         """Return the times of rounds, see `_RoundTimes` [points, 2; s].
 
-        The chain of first phases goes on in rounds while the server is idle. It is idle where no first
-        phase is under way and no customer is in the second phase, whose number is then taken as that of
-        M/G/infinity, with the time of a customer that is alone: what first phases add to that time,
-        they add while they are under way. Chosen among three such times on 36 streams of
+        The chain of first phases goes on in rounds while the server is idle. It is idle where no
+        first phase is under way and no customer is in the second phase, whose number is then taken
+        as that of M/G/infinity, with the time of a customer that is alone: what first phases add to
+        that time, they add while they are under way. Chosen among three such times on 36 streams of
         `llm-serving` (second phases of 16 to 255 rounds, loads of 0.1 to 0.8): utilization is 4 %
         too low at most there, by the mean time of a round it was 13 % too high, by the time of the
         birth-death process 27 %.
@@ -979,8 +989,8 @@ class _Settled:
         first phases [2, points, 1].
 
         Little's law over rounds gives the mean number of a round, X T v; over time it is n. The
-        difference of the two means is that of the two kinds of rounds, times the difference of their
-        parts of the time and of the rounds.
+        difference of the two means is that of the two kinds of rounds, times the difference of
+        their parts of the time and of the rounds.
         """
         by_rounds = rounds.rate * first.round_times[:, None] * rounds.steps
         parts = first.by_time[:, None] - first.by_round[:, None]
@@ -1028,8 +1038,8 @@ class _Backlog:
         return np.asarray(np.maximum(self._rounds.highest, self._with_first))
 
     def _present_without_limit(self, present: Array, queued: Array) -> Array:
-        """Return how many are in the second phase by the pieces that wait, as if there were no limit
-        [points, pieces]; constant where a round does a first phase.
+        """Return how many are in the second phase by the pieces that wait, as if there were no
+        limit [points, pieces]; constant where a round does a first phase.
 
         A backlog of k grows in about k S / (1 - X S), where S is the time that rounds full of first
         phases take for one of them, as a queue does that gets as much as it can do. Meanwhile one
@@ -1256,8 +1266,8 @@ def _first_phase_closed(
     customers = max(1, round(point.population - numbers.waiting))
     mean_round = plain / max(1 - throughput * extra, plain / full)
     away = point.think_time + point.delay
-    # Second phases bring the next first phases by rounds. Think times, if they are longer than rounds,
-    # bring them by time: more in the long rounds of a backlog than in others.
+    # Second phases bring the next first phases by rounds. Think times, if they are longer than
+    # rounds, bring them by time: more in the long rounds of a backlog than in others.
     outside = float(rounds.steps[0, 0]) + away / mean_round
     if needed > 1:
         by_time = away / (away + mean_round)
@@ -1304,8 +1314,8 @@ def _first_phase_closed(
 def _shared_round(
     rounds: _MeanRounds, present: float, together: float, customers: int, work: float
 ) -> float:
-    """Return the mean time of the round of a first phase with others, whose number is binomial; what
-    the budget has no room for follows in further rounds [s].
+    """Return the mean time of the round of a first phase with others, whose number is binomial;
+    what the budget has no room for follows in further rounds [s].
 
     Parameters
     ----------

@@ -75,8 +75,8 @@ class RoundPhase:
     least : the work is a whole number from `least` to `work`, all equally likely; None: constant
         [1]
     piece : units that one round does for a customer at most; None: as many as the budget allows [1]
-    samples : the work is one of these numbers, all equally likely, the largest of which is `work` and
-        the smallest `least`; none: constant, or uniform [1]
+    samples : the work is one of these numbers, all equally likely, the largest of which is `work`
+        and the smallest `least`; none: constant, or uniform [1]
     """
 
     work: Expr

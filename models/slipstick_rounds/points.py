@@ -517,7 +517,9 @@ def _problem(
 
 
 def _range(numbers: Mapping[str, float], phase: str, whole: bool) -> tuple[float, float]:
-    """Return the largest and the smallest number of units of a phase; `whole` ones if they differ."""
+    """Return the largest and the smallest number of units of a phase; `whole` ones if they
+    differ.
+    """
     work = numbers[f"{phase}.work"]
     least = numbers.get(f"{phase}.least", work)
     return (work, least) if least == work or not whole else (math.floor(work), math.ceil(least))

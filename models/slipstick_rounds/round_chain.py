@@ -1,8 +1,8 @@
 """A server that works in rounds: exact chains of one phase that a round does for all that wait.
 
-The number that a round serves is a Markov chain at the beginnings of rounds, if arrivals are Poisson
-or thinking is exponential and the time of a round is known by the number served. Exact. Customers of
-two phases have formulas in `slipstick_rounds.formula`.
+The number that a round serves is a Markov chain at the beginnings of rounds, if arrivals are
+Poisson or thinking is exponential and the time of a round is known by the number served. Exact.
+Customers of two phases have formulas in `slipstick_rounds.formula`.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ class RoundMeans:
 def closed_chain(times: Array, think: float, batching_delay: float = 0.0) -> RoundMeans:
     """Solve a closed system whose rounds serve all that wait.
 
-    The state is the number k of customers that wait when a round begins its batching delay. In the time g
-    of this delay, each of the N - k others arrives with probability 1 - exp(-g / Z); the n that
-    wait then are served in t(n), in which others arrive in the same way. With k' = 0 the server
-    waits for the first arrival, Z / N in the mean.
+    The state is the number k of customers that wait when a round begins its batching delay. In the
+    time g of this delay, each of the N - k others arrives with probability 1 - exp(-g / Z); the n
+    that wait then are served in t(n), in which others arrive in the same way. With k' = 0 the
+    server waits for the first arrival, Z / N in the mean.
 
         X = E n / E (g + t(n) + [k' = 0] Z / N),   R = N / X - Z
 
@@ -81,9 +81,9 @@ def closed_chain(times: Array, think: float, batching_delay: float = 0.0) -> Rou
 def open_chain(times: Array, rate: float, batching_delay: float = 0.0) -> RoundMeans:
     """Solve a Poisson stream whose rounds serve all that wait, up to a number that hardly occurs.
 
-    The number that waits when a round begins its batching delay is the number of arrivals in the round
-    before; with none the server waits for one. The mean number present follows from the areas of a
-    cycle, k g + rate g^2 / 2 in the delay and n t + rate t^2 / 2 while it serves.
+    The number that waits when a round begins its batching delay is the number of arrivals in the
+    round before; with none the server waits for one. The mean number present follows from the areas
+    of a cycle, k g + rate g^2 / 2 in the delay and n t + rate t^2 / 2 while it serves.
 
     Parameters
     ----------

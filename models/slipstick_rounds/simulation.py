@@ -46,8 +46,9 @@ VISITS_EACH = 40
 """Visits of each customer of a closed population at least."""
 
 FEWEST_IDLE = 20
-"""Idle periods of a run from which on utilization has an interval. With fewer most batches have none,
-and an interval of their means holds far too seldom: 67 instead of 95 of 100."""
+"""Idle periods of a run from which on utilization has an interval. With fewer most batches have
+none, and an interval of their means holds far too seldom: 67 instead of 95 of 100.
+"""
 
 AUTO, PLAIN, COMPILED = KERNELS
 

@@ -49,7 +49,9 @@ class CustomersSpec(Spec):
 
     delay: TimeOrFormula | None = Field(
         None,
-        description="time of each visit outside of the server, before it arrives there, in the mean",
+        description=(
+            "time of each visit outside of the server, before it arrives there, in the mean"
+        ),
     )
     delay_scv: UnitsFormula | None = Field(
         None,
@@ -93,7 +95,9 @@ class RoundPhaseSpec(Spec):
     )
     piece: UnitsFormula | None = Field(
         None,
-        description="units that one round does for a customer at most; as many as the budget allows",
+        description=(
+            "units that one round does for a customer at most; as many as the budget allows"
+        ),
     )
 
     def check_rules(self) -> None:

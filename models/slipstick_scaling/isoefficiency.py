@@ -100,7 +100,9 @@ def run_of(
     >>> from slipstick.model.activity import delay
     >>> from slipstick.model.system import closed_model
     >>> n, t, N = Parameter("n", value=64.0), Parameter("t", TIME, 1.0), Parameter("N", value=4.0)
-    >>> add = delay(n / N * t, name="add", component="busy") >> delay(t * 2, name="exchange", component="communication")
+    >>> add = delay(n / N * t, name="add", component="busy") >> delay(
+    ...     t * 2, name="exchange", component="communication"
+    ... )
     >>> run_of(closed_model(add, N), "n", "N").overhead
     2*N*t
     """
@@ -446,7 +448,9 @@ def last_reached(function: Function, *points: Array, places: Array) -> Array:
     -------
     x at each point; not a number where it falls through 0 between no two places
 
-    >>> last_reached(lambda x, top: (x - 1) * (top - x), np.array([4.5]), places=np.arange(10.0)).round(9)
+    >>> last_reached(
+    ...     lambda x, top: (x - 1) * (top - x), np.array([4.5]), places=np.arange(10.0)
+    ... ).round(9)
     array([4.5])
     """
     count = len(points[0])
@@ -562,8 +566,9 @@ MOST_PROCESSORS = 2.0**40
 """The largest number of processors for which the term that needs the most work is sought."""
 
 _MANY = 1e24
-"""Processors on which a size is tried where a term grows faster with it than the work, and so bounds
-it from above, but not with the processors."""
+"""Processors on which a size is tried where a term grows faster with it than the work, and so
+bounds it from above, but not with the processors.
+"""
 
 RATIO = "efficiency_ratio"
 """Name of the symbol K = E / (1 - E)."""

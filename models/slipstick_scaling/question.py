@@ -540,7 +540,10 @@ def _sizes(
                 f" grow{did_you_mean(path_as_written, sorted(known_paths))}"
             )
         elif value <= 0:
-            why = f"{path_as_written} is {value:g}, and no factor makes it grow; give it a value above 0"
+            why = (
+                f"{path_as_written} is {value:g}, and no factor makes it grow; give it a value"
+                " above 0"
+            )
         else:
             sizes[path] = (value, power)
             continue
@@ -569,8 +572,8 @@ def _check(case: str, spec: ScaleSpec, study: StudyContext, first: BuiltModel, a
         sizes = np.broadcast_to(Tape([size]).run({axis.path: count})[0], count.shape)
         for value, processors in zip(count[sizes != count], sizes[sizes != count], strict=True):
             why = (
-                f"{case} has {processors:g} processors where {axis.path} is {value:g}; name a path that"
-                " is their number"
+                f"{case} has {processors:g} processors where {axis.path} is {value:g}; name a path"
+                " that is their number"
             )
             raise study.refusal(("scale", "processors"), why)
     if spec.against == "useful" and isinstance(model, Law):
@@ -738,7 +741,10 @@ def _why(scaled_case: _ScaledCase, way: str, count: float) -> str:
             scaled_case.runs.columns(ones, counts)["time" if way == TIME_BOUND else "efficiency"][0]
         )
     tried = "" if scaled_case.runs.exact else ", of those that were tried,"
-    return f"no size within a factor of 2^64{tried} keeps {scaled_case.goal(way)}; the case's own gives {own:.4g}"
+    return (
+        f"no size within a factor of 2^64{tried} keeps {scaled_case.goal(way)}; the case's own"
+        f" gives {own:.4g}"
+    )
 
 
 def _scanned(runs: Runs, count: Array) -> tuple[Array, dict[str, Array]]:

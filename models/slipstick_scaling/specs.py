@@ -1,4 +1,6 @@
-"""Specs of what a study asks about scaling: the sizes that more processors need, and its pictures."""
+"""Specs of what a study asks about scaling: the sizes that more processors need, and its
+pictures.
+"""
 
 from typing import Annotated, ClassVar, Literal
 

@@ -104,8 +104,8 @@ class Arrival:
     before, case, trend : the case of the earlier machine, that of the later one, and the trend
     start, year : the years of both
     name : time, or the class of cost whose time it is
-    was, expected, low, high, came : the time before, as the trend has it in the later year, with its
-        band, and as it is on the machine that came [s]
+    was, expected, low, high, came : the time before, as the trend has it in the later year, with
+        its band, and as it is on the machine that came [s]
     """
 
     before: str

@@ -26,7 +26,8 @@ def trend() -> None:
 def fit(file: str, as_json: bool) -> int:
     """Fit rates to the points of FILE: a table in CSV with the columns year and value, or a trend.
 
-    Further columns are series, unit, device, source, from_memory, announced, known, error and apart.
+    Further columns are series, unit, device, source, from_memory, announced, known, error and
+    apart.
 
     \b
     Examples:

@@ -89,14 +89,16 @@ def fit_document(series: Sequence[PointSeries]) -> list[dict[str, Any]]:
 
 
 def method_words() -> str:
-    """Return sentences on the rate model of the fit and on the back-tests by which it was chosen."""
+    """Return sentences on the rate model of the fit and on the back-tests by which it was
+    chosen.
+    """
     growth = RateModel()
     starts = ", ".join(f"{start:g}" for start in STARTS)
     return (
         f"The rate loses {percent(growth.damping)} of itself a year and changes by {growth.walk:g}"
-        f" in the square root of a year, of logarithms; both were chosen on back-tests of the shipped"
-        f" series from {starts}. The correlation of two series, {growth.common:g}, is about what"
-        " the errors of those tests have."
+        " in the square root of a year, of logarithms; both were chosen on back-tests of the"
+        f" shipped series from {starts}. The correlation of two series, {growth.common:g}, is about"
+        " what the errors of those tests have."
     )
 
 
@@ -153,8 +155,9 @@ def _verdict(tests: Sequence[BackTest]) -> str:
     points = _all(tests)
     over = np.mean([prediction.error < 0 for prediction in points])
     return (
-        f"{percent(float(np.mean([prediction.held for prediction in points])))} of {len(points)} later points lie"
-        f" within the bands of 90 %; {percent(float(over))} are below what was predicted."
+        f"{percent(float(np.mean([prediction.held for prediction in points])))} of {len(points)}"
+        f" later points lie within the bands of 90 %; {percent(float(over))} are below what was"
+        " predicted."
     )
 
 

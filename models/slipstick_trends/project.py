@@ -187,7 +187,7 @@ class ProjectResult(QuestionResult):
         for track in shown:
             begins = "" if len(starts) == 1 else f" in {year(float(track.sweep.points[YEAR][0]))}"
             cells = [
-                f"{value_amount(name, *value_at(track.sweep, name, place))}{'' if place else begins}"
+                value_amount(name, *value_at(track.sweep, name, place)) + ("" if place else begins)
                 for name in names
                 if name in track.sweep.columns
                 for place in (0, -1)
@@ -213,10 +213,11 @@ class ProjectResult(QuestionResult):
         projection = self.projection
         titles = ", and ".join(f"{name} ({title})" for name, title in projection.titles.items())
         drawn = (
-            f" {with_noun(projection.samples, 'draw')} of the rates give the band of {percent(projection.band)}"
-            " in brackets. A rate as written has one draw for all years; that of a series has the"
-            " error of its level, of its rate, later changes of its rate, and the scatter of"
-            " devices. More processors are no faster processors: their numbers stay as they are."
+            f" {with_noun(projection.samples, 'draw')} of the rates give the band of"
+            f" {percent(projection.band)} in brackets. A rate as written has one draw for all"
+            " years; that of a series has the error of its level, of its rate, later changes of its"
+            " rate, and the scatter of devices. More processors are no faster processors: their"
+            " numbers stay as they are."
         )
         starts = sorted({track.base_year for track in projection.tracks})
         begins = " and ".join(map(year, starts))
@@ -722,8 +723,9 @@ between them, for the time of an open station rises without end there."""
 
 
 _CLOSE = 0.25
-"""Years between those in which a condition, an order of classes and one of cases are looked at: both
-may change twice between two years that were asked for."""
+"""Years between those in which a condition, an order of classes and one of cases are looked at:
+both may change twice between two years that were asked for.
+"""
 
 
 def _closely(
@@ -907,7 +909,8 @@ def _series_rate(trend: Trend, name: str, rate: SeriesRate, span: tuple[float, f
         middle,
         low,
         high,
-        f"{series.title}, {series.name}{weak}{planned}, {year(first.year)} to {year(last.year)}{limit}",
+        f"{series.title}, {series.name}{weak}{planned}, {year(first.year)} to"
+        f" {year(last.year)}{limit}",
         assumed=False,
         measured=True,
         weak=series.weak,

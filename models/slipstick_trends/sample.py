@@ -267,7 +267,8 @@ def _problems(
     if spec.dimension != dimension:
         yield study.problem(
             place,
-            f"{path_as_written} has the unit [{dimension}], but its distribution has [{spec.dimension}]",
+            f"{path_as_written} has the unit [{dimension}], but its distribution has"
+            f" [{spec.dimension}]",
         )
         return
     mark = value_mark(study.tree, place)
@@ -457,7 +458,10 @@ def _head(sampled: SampledValue, case: str, words: Words) -> str:
     cause = ""
     if sampled.influences:
         first = sampled.influences[0]
-        cause = f", mostly because of {words.quantity(first.path)} ({percent(min(first.total, 1.0))} of the variance)"
+        cause = (
+            f", mostly because of {words.quantity(first.path)}"
+            f" ({percent(min(first.total, 1.0))} of the variance)"
+        )
     lead = f"{case}: " if case else ""
     name = words.value(sampled.name)
     return (
@@ -485,7 +489,10 @@ def _sentence(sampled: SampledValue) -> str:
         cause = f"; {sampled.why}"
     mean = f", {quantity(sampled.mean, sampled.unit)} on average"
     inside = percent(levels[-1] - levels[0])
-    return f"{sampled.name} lies between {low} and {high} in {inside} of the points{mean}{stated}{cause}"
+    return (
+        f"{sampled.name} lies between {low} and {high} in {inside} of the"
+        f" points{mean}{stated}{cause}"
+    )
 
 
 def _quantile_table(sample_study: SampleStudy) -> ResultTable:

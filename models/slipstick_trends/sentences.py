@@ -1,4 +1,6 @@
-"""What a projection says in words: where cases go, when conditions hold, which rates are doubtful."""
+"""What a projection says in words: where cases go, when conditions hold, which rates are
+doubtful.
+"""
 
 from __future__ import annotations
 

@@ -46,8 +46,8 @@ class ProjectSpec(QuestionSpec):
     base_year: Year | None = Field(
         None,
         description=(
-            "year that the values of the cases are of; by default each case starts in the year of its"
-            " machine"
+            "year that the values of the cases are of; by default each case starts in the year of"
+            " its machine"
         ),
     )
     as_of: Year | None = Field(
@@ -64,9 +64,9 @@ class ProjectSpec(QuestionSpec):
     watch: list[Note | WatchSpec] = Field(
         [],
         description=(
-            "conditions on answers, such as efficiency >= 0.5, or with that and says: when does each"
-            " hold? parameters.NAME is the value of a parameter of the model, in the year where it"
-            " follows a series"
+            "conditions on answers, such as efficiency >= 0.5, or with that and says: when does"
+            " each hold? parameters.NAME is the value of a parameter of the model, in the year"
+            " where it follows a series"
         ),
     )
     samples: Samples = Field(

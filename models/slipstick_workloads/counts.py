@@ -242,8 +242,8 @@ class Counts(ProgramData):
             if number != (served_count := sum(map(self.total, served))):
                 sources = " and ".join(served)
                 raise ModelError(
-                    f"{number} {subject}, but {served_count} counted in {sources}; each is served by one"
-                    " processor"
+                    f"{number} {subject}, but {served_count} counted in {sources}; each is served"
+                    " by one processor"
                 )
 
     def _check_tally(self, tally: ProcessorTally, where: str) -> None:
@@ -252,15 +252,15 @@ class Counts(ProgramData):
             for part_count, _ in getattr(tally, name):
                 if not 1 <= part_count <= other_processors:
                     raise ModelError(
-                        f"{where}: {name} of {part_count} parts; there are {other_processors} other processors"
-                        " to ask"
+                        f"{where}: {name} of {part_count} parts; there are {other_processors} other"
+                        " processors to ask"
                     )
         for number in tally.acquisitions:
             if number > min(2, other_processors):
                 raise ModelError(
                     f"{where}: acquisitions of {number} hops; among {self.processors} processors"
-                    f" there are at most {min(2, other_processors)}, to the lock's manager and from there to"
-                    " its last holder"
+                    f" there are at most {min(2, other_processors)}, to the lock's manager and from"
+                    " there to its last holder"
                 )
         replies, _ = tally.sent.get("diffs", (0, 0))
         if replies != tally.served_diffs:

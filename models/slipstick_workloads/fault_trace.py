@@ -73,7 +73,8 @@ def traced_events(lines: Iterable[str]) -> Iterator[TracedEvent]:
     ------
     TraceLineError : a line does not tell reads from writes, or says that events were lost
 
-    >>> line = "prog-930 [003] d... 6288.896762: page_fault_user: address=0x5000 ip=0x7f error_code=0x7"
+    >>> event = "page_fault_user: address=0x5000 ip=0x7f error_code=0x7"
+    >>> line = f"prog-930 [003] d... 6288.896762: {event}"
     >>> next(traced_events([line]))
     TracedEvent(thread='prog-930', event='write', where='0x5000', begin=6288896762.0, line=1)
     """

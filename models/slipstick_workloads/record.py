@@ -1,7 +1,8 @@
 """Counts from a record of page faults or of accesses to shared memory: the record is replayed
 through the protocol.
 
-A record is a trace of page faults that Linux wrote, see `slipstick_workloads.fault_trace`, or a CSV table with one line for each event of a processor, in the order of its time:
+A record is a trace of page faults that Linux wrote, see `slipstick_workloads.fault_trace`, or a CSV
+table with one line for each event of a processor, in the order of its time:
 
 - `processor`: any name;
 - `event`: read, write, acquire, release or barrier;
@@ -147,8 +148,8 @@ def _traced(path: Path, changed: int | None) -> list[RecordedEvent]:
     events = {event.event for event in traced}
     if not events & {"read", "write"}:
         why = (
-            "there is no page fault here; give a table of events in a .csv file, or what perf script,"
-            " trace-cmd report or ftrace print of exceptions:page_fault_user"
+            "there is no page fault here; give a table of events in a .csv file, or what perf"
+            " script, trace-cmd report or ftrace print of exceptions:page_fault_user"
         )
         raise SpecError([Problem(str(path), 1, 1, "", why)])
     if "write" in events and (changed is None or changed < 1):
@@ -186,7 +187,8 @@ def _columns(path: Path, head: Sequence[str]) -> tuple[list[str], dict[str, floa
                     1,
                     1,
                     "",
-                    f"{why}; its columns are processor, event, where, time [us], and end [us] and bytes if known",
+                    f"{why}; its columns are processor, event, where, time [us], and end [us] and"
+                    " bytes if known",
                 )
             ]
         )

@@ -92,7 +92,8 @@ class MemoryPort:
             return
         if not (isinstance(between, Multistage) and between.circuit):
             raise ModelError(
-                f"{self.machine.name} has no circuit switching, so no request is refused; leave out refused: retry"
+                f"{self.machine.name} has no circuit switching, so no request is refused; leave out"
+                " refused: retry"
             )
         if not structural_number(between.retry, "the pause after a refusal"):
             raise ModelError(

@@ -442,7 +442,7 @@ def cli(context: click.Context) -> None:
       slipstick explain dvsm/lock
       slipstick measured timings.csv
       slipstick fit timings.csv --at 64,128
-    """
+    """  # noqa: E501
     # Before the numerical libraries are loaded, which read this once; the user's own settings win.
     for name, count in ONE_THREAD.items():
         os.environ.setdefault(name, count)
@@ -645,7 +645,7 @@ def solve(
       slipstick solve central-server --set classes.jobs.population=40 --with exact,bounds
       slipstick solve bolch-8-4 --value 'time_until[one,3]'
       slipstick solve law/flow-line --set items=3 --set 'once=10 us' --set 'longest=3 us'
-    """
+    """  # noqa: E501
     import numpy  # noqa: F401  # needed in any case, so it is there before modules that could wait for it
 
     from slipstick.schema.inputs import built_with, solve_settings

@@ -140,7 +140,8 @@ _NUMBER = (
 
 def _token_pattern(name_pattern: str) -> re.Pattern[str]:
     return re.compile(
-        rf"[ \t\n]*+(?:(?P<number>{_NUMBER})|(?P<call>{_NAME}(?=[ \t\n]*+\())|(?P<name>{name_pattern})"
+        rf"[ \t\n]*+(?:(?P<number>{_NUMBER})|(?P<call>{_NAME}(?=[ \t\n]*+\())"
+        f"|(?P<name>{name_pattern})"
         r"|(?P<bracket>[(),])|(?P<sign>\*\*|[<>=!]=|[-+*/<>])|(?P<end>\Z)|(?P<stray>.))",
         re.DOTALL,
     )
@@ -246,9 +247,16 @@ def read_condition(
     answers : names are those of answers, such as ``account[lock]``
 
     >>> from slipstick.units import parse
-    >>> str(read_condition("rate >= 3 /min", {"rate": nodes.Parameter("rate", nodes.RATE)}, parse)[0])
+    >>> str(
+    ...     read_condition("rate >= 3 /min", {"rate": nodes.Parameter("rate", nodes.RATE)}, parse)[
+    ...         0
+    ...     ]
+    ... )
     'rate >= 0.05 1/s'
-    >>> [str(each) for each in read_condition("1 <= parts < 8", {"parts": nodes.Parameter("parts")})]
+    >>> [
+    ...     str(each)
+    ...     for each in read_condition("1 <= parts < 8", {"parts": nodes.Parameter("parts")})
+    ... ]
     ['1 <= parts', 'parts < 8']
     """
     reader = _FormulaReader(text, names, quantity, allow_times=True, answers=answers)

@@ -687,7 +687,7 @@ def text(expr: Expr) -> str:
     become dots.
 
     >>> x = Parameter("x", value=2.0)
-    >>> text((x + 1) / x ** 2)
+    >>> text((x + 1) / x**2)
     '(x + 1) / x ** 2'
     """
     text_by_node: _TextByNode = {}

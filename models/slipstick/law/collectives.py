@@ -368,7 +368,7 @@ LIBRARIES: Mapping[str, Mapping[str, tuple[LibraryRule, ...]]] = {
 """The algorithms that libraries choose by size, as they come, for many ranks, a power of two.
 
 Sources, looked up in November 2026: open-mpi/ompi, v4.0.3, ompi/mca/coll/tuned, the fixed decisions
-and the defaults of coll_tuned_component.c (10,000 B; 50,000 B; 200 and 3,000 B); pmodels/mpich, commit
-6a79bf6, src/mpi/coll/cvars.txt (2,048 B; 512 KiB where ranks are a power of two; 256 B and 32 KiB).
-The study ``collectives`` shows the errors row by row.
+and the defaults of coll_tuned_component.c (10,000 B; 50,000 B; 200 and 3,000 B); pmodels/mpich,
+commit 6a79bf6, src/mpi/coll/cvars.txt (2,048 B; 512 KiB where ranks are a power of two; 256 B and
+32 KiB). The study ``collectives`` shows the errors row by row.
 """

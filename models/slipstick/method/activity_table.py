@@ -59,7 +59,9 @@ def reasons_not_whole(
     most_count: int = MOST_PROCESSORS,
     method: str = MEAN_VALUE,
 ) -> dict[int, str]:
-    """Return, by point, why a number of processors is refused: it is not a whole number in range."""
+    """Return, by point, why a number of processors is refused: it is not a whole number in
+    range.
+    """
     real_sizes = processor_counts.real
     # A computed number may miss a whole one by rounding.
     is_uncountable = ~(
@@ -69,8 +71,8 @@ def reasons_not_whole(
     )
     return {
         int(point): (
-            f"{method} counts processors one by one: {number_in_words} must be a whole number from {least_count}"
-            f" to {most_count:,}, got {real_sizes[point]:g}"
+            f"{method} counts processors one by one: {number_in_words} must be a whole number from"
+            f" {least_count} to {most_count:,}, got {real_sizes[point]:g}"
         )
         for point in np.flatnonzero(is_uncountable)
     }
@@ -121,7 +123,10 @@ def reasons_out_of_range(
             probability_sums = added(value_by_expr[probability].real for probability in node.odds)
             # Probabilities that were computed miss 1 by rounding, which is no mistake of the user.
             for point in np.flatnonzero(~np.isclose(probability_sums, 1.0, rtol=1e-9)):
-                reason = f"the probabilities of a {node.kind} add up to {probability_sums[point]:g} here, not to 1"
+                reason = (
+                    f"the probabilities of a {node.kind} add up to {probability_sums[point]:g}"
+                    " here, not to 1"
+                )
                 reason_by_point.setdefault(int(point), reason)
     return reason_by_point
 

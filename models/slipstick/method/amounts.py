@@ -82,7 +82,9 @@ class Amounts:
         return frozenset(replace(self.model, amounts={}).parameters)
 
     def solvable(self, values: Values) -> Values:
-        """Return the parameter values that a solution needs: all but those that only amounts use."""
+        """Return the parameter values that a solution needs: all but those that only amounts
+        use.
+        """
         # Points that differ in prices alone then share one solution.
         parameters_of_amounts_only = set(self.parameters) - self._parameters_of_solution
         return {
@@ -211,7 +213,9 @@ class Amounts:
             }
 
             def slopes() -> dict[str, Mapping[str, float]]:
-                """Compute the derivatives by value and parameter; those of amounts by differences."""
+                """Compute the derivatives by value and parameter; those of amounts by
+                differences.
+                """
                 slopes_by_value = {**inner_gradient.slopes}
                 parameter_names = {
                     name

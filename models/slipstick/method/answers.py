@@ -286,7 +286,9 @@ class CompiledModel:
         return self
 
     def brief_points(self, values: Values) -> Answers:
-        """Compute the main value alone, such as the time, at aligned points, without parts or bounds."""
+        """Compute the main value alone, such as the time, at aligned points, without parts or
+        bounds.
+        """
         return self._checked_answers(self.brief(self.solvable(values)), values)
 
     def _checked_answers(self, solution: Solution, values: Values) -> Answers:
@@ -828,7 +830,8 @@ def _bound_violations(
             ):
                 continue
             sentence_by_point[point_index] = (
-                f"{value_name} is {side_in_words} bound {_number_with_unit(float(bound_column[position]), solution.unit(value_name))}"
+                f"{value_name} is {side_in_words} bound"
+                f" {_number_with_unit(float(bound_column[position]), solution.unit(value_name))}"
             )
             low, high = (
                 at(interval_ends[value_name], point_index)
@@ -844,7 +847,9 @@ def _bound_violations(
 
 
 CHANCE_DIFFERENCE = 0.02
-"""Relative difference that a simulated value without an interval is allowed beside its bound [1]."""
+"""Relative difference that a simulated value without an interval is allowed beside its bound
+[1].
+"""
 
 
 def _by_chance(
@@ -892,8 +897,8 @@ def _work_notes(useful: Sequence[str], value_by_name: Mapping[str, float]) -> It
         # Both are quotients of rounded numbers.
         if parallel_workers > processors * (1 + 1e-9):
             yield (
-                f"efficiency is speed-up over {parallel_workers:.4g}: the processors and servers that can do"
-                " useful work at once"
+                f"efficiency is speed-up over {parallel_workers:.4g}: the processors and servers"
+                " that can do useful work at once"
             )
         overlapping_components = [
             component for component in useful if value_by_name.get(f"overlap[{component}]", 0.0) > 0
@@ -1107,7 +1112,8 @@ def perturbed(
     ----------
     expressions : by any key
     point_values : values of the parameters at the point
-    moved_parameters : of the parameters to move, each relative to its value, or in base units where that is 0
+    moved_parameters : of the parameters to move, each relative to its value, or in base units where
+        that is 0
 
     Returns
     -------

@@ -65,9 +65,9 @@ class CompiledBounds(CompiledModel):
 
     A lock is a resource of one server that is asked for as long as it is held; the processors
     themselves are N servers. At a station with rates D_r is divided by the highest of them on the
-    left, and by the lowest on the right. Phases are bounded one by one. Of groups the time of the first is
-    bounded: from below by its own work, from above by one pass that waits for all other processors
-    everywhere.
+    left, and by the lowest on the right. Phases are bounded one by one. Of groups the time of the
+    first is bounded: from below by its own work, from above by one pass that waits for all other
+    processors everywhere.
 
     Parameters
     ----------
@@ -78,8 +78,12 @@ class CompiledBounds(CompiledModel):
 
     >>> from slipstick.model.activity import delay, service
     >>> from slipstick.model.system import closed_model
-    >>> compiled = CompiledBounds(closed_model(delay(9.0, name="think") >> service("bus", 1.0, scv=1.0), processors=20))
-    >>> compiled.points({"population.processors": np.array([5.0, 10.0, 20.0])}).columns()["low[time]"]
+    >>> compiled = CompiledBounds(
+    ...     closed_model(delay(9.0, name="think") >> service("bus", 1.0, scv=1.0), processors=20)
+    ... )
+    >>> compiled.points({"population.processors": np.array([5.0, 10.0, 20.0])}).columns()[
+    ...     "low[time]"
+    ... ]
     array([10., 10., 20.])
     """
 
@@ -264,8 +268,8 @@ def _lower_bounds_of_cycle(model: Model, cycle: Activity, processors: Expr) -> d
                 / model.resources[resource_name].capacity
             )
     for lock_name, held_time in held_time_by_lock.items():
-        # All processors take their turns at a lock, so that a cycle takes at least the sum of the times
-        # that they hold it.
+        # All processors take their turns at a lock, so that a cycle takes at least the sum of the
+        # times that they hold it.
         bound_by_cause[lock_name] = processors * held_time / model.resources[lock_name].capacity
     for pool_name in dict.fromkeys(
         resource_name for node in nodes if node.use == ASKED for resource_name in node.uses

@@ -17,10 +17,10 @@ processor) let, for component c,
 
 Then
 
-    occupation[c] = W_c / T              mean number of steps of c of one processor under way at once
-    overlap[c]    = (W_c - A_c) / T      the part of it that is hidden behind the line of the account
-    speedup       = N W_u / T            W_u adds up the useful components
-    efficiency    = N W_u / (P T)        P processors and servers that can do useful work
+    occupation[c] = W_c / T            mean number of steps of c of one processor under way at once
+    overlap[c]    = (W_c - A_c) / T    the part of it that is hidden behind the line of the account
+    speedup       = N W_u / T          W_u adds up the useful components
+    efficiency    = N W_u / (P T)      P processors and servers that can do useful work
 
     P = max(N, min(N w, sum_r min(c_r, N w_r)))
 
@@ -312,13 +312,16 @@ class ClosedForm(CompiledModel):
         if has_groups and population < 1:
             return Remarks(
                 failed=(
-                    f"the population of {self.model.name} comes out as {population:g} processors; one or"
-                    " more work"
+                    f"the population of {self.model.name} comes out as {population:g} processors;"
+                    " one or more work"
                 )
             )
         if has_groups and population != math.floor(population):
             notes = (
-                f"{population:g} processors are no whole number; each formula takes them as they are",
+                (
+                    f"{population:g} processors are no whole number; each formula takes them as"
+                    " they are"
+                ),
                 *notes,
             )
         if not (math.isfinite(time) and time >= 0):
@@ -346,7 +349,9 @@ def _nan_where_negative(time: Array) -> Array:
 def _busy_for_other_groups(
     resource_name: str, columns_by_group: Mapping[str, tuple[Array, Array, Mapping[str, Array]]]
 ) -> Array:
-    """Return the mean number of servers of a resource that are busy for the groups after the first."""
+    """Return the mean number of servers of a resource that are busy for the groups after the
+    first.
+    """
     busy_servers = np.zeros(1)
     for cycle_time, processors, work_by_resource in list(columns_by_group.values())[1:]:
         # A group with nothing to do takes no time and asks for nothing.
@@ -461,8 +466,8 @@ def _stage_times(model: Model) -> dict[str, dict[str, Expr]]:
 SEARCH_FACTOR = 1e4
 """A takeover is looked for from 1/SEARCH_FACTOR to SEARCH_FACTOR times the parameter's value."""
 
-# A geometric grid, divided again GRID_ROUNDS times: 160^7 steps over the range of SEARCH_FACTOR, 3e-15 of the
-# value each.
+# A geometric grid, divided again GRID_ROUNDS times: 160^7 steps over the range of SEARCH_FACTOR,
+# 3e-15 of the value each.
 GRID_SIZE = 161
 GRID_ROUNDS = 7
 

@@ -238,12 +238,18 @@ class Identities:
             else:
                 busy_servers = load.servers * utilization
             waiting_check = (
-                f"throughput x visits x wait at {resource_name} is {{:.6g}}, but {{:.6g}} wait there",
+                (
+                    f"throughput x visits x wait at {resource_name} is {{:.6g}}, but {{:.6g}} wait"
+                    " there"
+                ),
                 throughput * visits_of_pass * mean_wait,
                 number_present - busy_servers,
             )
             service_check = (
-                f"throughput x demand at {resource_name} is {{:.6g}}, but {{:.6g}} of its servers are busy",
+                (
+                    f"throughput x demand at {resource_name} is {{:.6g}}, but {{:.6g}} of its"
+                    " servers are busy"
+                ),
                 throughput * demand,
                 busy_servers,
             )
@@ -503,7 +509,10 @@ def _checks_of_ranges(solution: Solution) -> Iterator[IdentityCheck]:
     for value_name, column in solution.values.items():
         value_kind, name_in_brackets = value_name.partition("[")[::2]
         if value_kind == "utilization":
-            message_form = f"throughput x demand over servers of {name_in_brackets[:-1]} is {{:.6g}}, but at most {{:g}}"
+            message_form = (
+                f"throughput x demand over servers of {name_in_brackets[:-1]} is {{:.6g}}, but"
+                f" at most {{:g}}"
+            )
             is_above_one = (
                 column > 1 + _allowed_relative_difference(solution)
             ) & _computes_waiting(solution)

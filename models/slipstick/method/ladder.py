@@ -1,4 +1,5 @@
-"""The ladder of methods: which method answers where none is named, for activities and networks alike.
+"""The ladder of methods: which method answers where none is named, for activities and networks
+alike.
 
 A `Method` says of a model whether it accepts it, or why not, and compiles it for many points. The
 ladder of a kind of model is its methods in the order of their ranks. At each point the first
@@ -163,7 +164,9 @@ class LadderForm(CompiledModel):
         return unchecked_form
 
     def form(self, method: Method) -> CompiledModel | None:
-        """Return the model compiled for a method; None if the method does not answer for the model."""
+        """Return the model compiled for a method; None if the method does not answer for the
+        model.
+        """
         if method.name not in self._forms:
             self._forms[method.name] = self._compiled(method)
         return self._forms[method.name]
@@ -190,7 +193,9 @@ class LadderForm(CompiledModel):
 
     @property
     def closed(self) -> CompiledModel | None:
-        """The form of the first method of the ladder, which is exact at the points that it takes."""
+        """The form of the first method of the ladder, which is exact at the points that it
+        takes.
+        """
         return self.form(self._methods[0])
 
     @cached_property
@@ -211,7 +216,9 @@ class LadderForm(CompiledModel):
 
     @property
     def block(self) -> int:
-        """The number of points that are solved together by the first method that takes every point."""
+        """The number of points that are solved together by the first method that takes every
+        point.
+        """
         return 1 if self.estimated else BLOCK
 
     @property

@@ -228,7 +228,10 @@ def default_method(model: Subject, smooth: bool = False) -> str:
 
     >>> from slipstick.model.activity import delay, service
     >>> from slipstick.model.system import closed_model
-    >>> [default_method(closed_model(delay(9.0) >> service("bus", 3.0, scv=scv), processors=4)) for scv in (0.0, 1.0)]
+    >>> [
+    ...     default_method(closed_model(delay(9.0) >> service("bus", 3.0, scv=scv), processors=4))
+    ...     for scv in (0.0, 1.0)
+    ... ]
     ['simulation', 'mean-value']
     """
     form = form_of(model, {}, smooth=smooth)
@@ -320,8 +323,8 @@ def default_answer(
 ) -> Answer:
     """Return the answer for a model at its own values if no method is named.
 
-    This is the one place in which a default answer at one point is made; of many points `LadderForm`
-    makes it.
+    This is the one place in which a default answer at one point is made; of many points
+    `LadderForm` makes it.
 
     Parameters
     ----------
@@ -368,8 +371,8 @@ def answered(
     ----------
     model, parameters, method, simulation, smooth : as for `form_of`
     values : that are asked for: each has its state in `slipstick.answer.Answer.asked`; those before
-        the steady state of a network, such as ``time_until[door,2]``, are computed as well. Where no
-        method is named, one is taken that has them, such as a simulation for quantiles
+        the steady state of a network, such as ``time_until[door,2]``, are computed as well. Where
+        no method is named, one is taken that has them, such as a simulation for quantiles
 
     Raises
     ------
@@ -413,8 +416,8 @@ def note_on_groups(groups: Sequence[str], further_values: str = "") -> str:
     further_values : further values of the first group, as the beginning of a list
     """
     return (
-        f"{further_values}account, quantiles, shares, speed-up and processors lost are those of the first"
-        f" group, {groups[0]}"
+        f"{further_values}account, quantiles, shares, speed-up and processors lost are those of the"
+        f" first group, {groups[0]}"
     )
 
 

@@ -88,7 +88,11 @@ def moment(value_name: str) -> tuple[str, str] | None:
     """Parse the name of a transient value: return the name of the steady-state value and the time
     after the start, in seconds or as a path; None for another name.
 
-    >>> moment("queue_length_at[door,2 min]"), moment("probability_at[door,2,parameters.when]"), moment("time")
+    >>> (
+    ...     moment("queue_length_at[door,2 min]"),
+    ...     moment("probability_at[door,2,parameters.when]"),
+    ...     moment("time"),
+    ... )
     (('queue_length[door]', '120.0'), ('probability[door,2]', 'parameters.when'), None)
     """
     if not (name_match := _VALUE_AT_TIME.fullmatch(value_name)):
@@ -110,8 +114,8 @@ class AnswerNames(Mapping[str, str]):
     Parameters
     ----------
     units : by name
-    counted_stations : stations that ``probability[station,n]`` is known of, for any number n of customers,
-        and transient values
+    counted_stations : stations that ``probability[station,n]`` is known of, for any number n of
+        customers, and transient values
     with_intervals : every value may have ends, such as ``low[time]``
     filling_resources : resources of an activity, of which ``time_until[resource,n]``,
         ``queue_length_at[resource,time]`` and ``probability_at[resource,n,time]`` are known
@@ -183,7 +187,9 @@ def names_of(
 
     >>> from slipstick.model.activity import delay, service
     >>> from slipstick.model.system import closed_model
-    >>> names = names_of(closed_model(delay(9.0, name="think") >> service("bus", 1.0)), "closed-form")
+    >>> names = names_of(
+    ...     closed_model(delay(9.0, name="think") >> service("bus", 1.0)), "closed-form"
+    ... )
     >>> [name for name in names if "[bus]" in name]
     ['utilization[bus]', 'queue_length[bus]', 'wait[bus]', 'step[bus]', 'once[bus]']
     """

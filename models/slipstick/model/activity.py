@@ -126,8 +126,8 @@ class Step(Activity):
     made_of = ("time", "weight")
     named = "resource"
     word = "step"
-    # Every method knows a distribution by its mean and scv, a chain and the simulator in full; a delay
-    # is one for every method, whether it is thinking or not.
+    # Every method knows a distribution by its mean and scv, a chain and the simulator in full; a
+    # delay is one for every method, whether it is thinking or not.
     plain = ("name", "resource", "component", "technology", "scv", "distribution", "think")
     combination = Combination.IN_TURN
     use = SERVED
@@ -952,7 +952,8 @@ def repeat(
     >>> repeat(2.5, delay(1.0), spread="geometric")
     repeat(2.5, delay(1.0, name='delay'), spread='geometric')
     >>> repeat([0.5, 0.25, 0.25], delay(1.0))
-    choose((0.5, then()), (0.5, delay(1.0, name='delay') >> choose((0.5, then()), (0.5, delay(1.0, name='delay')))))
+    choose((0.5, then()), (0.5, delay(1.0, name='delay') >> choose((0.5, then()), (0.5, delay(1.0,
+    name='delay')))))
     """
     if spread not in SPREADS:
         raise ModelError(

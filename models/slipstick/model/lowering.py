@@ -116,7 +116,9 @@ def _traits_of_chain_without_activity(
         if visited & {*station.patience, *station.timeout} or (visited and station.capacity):
             yield f"customers of {chain_name} are lost at {name}, and follow routes"
         if visited and network.region_of(name):
-            yield f"customers of {chain_name} follow routes through region {network.region_of(name)}"
+            yield (
+                f"customers of {chain_name} follow routes through region {network.region_of(name)}"
+            )
 
 
 def _routed_cycle(network: QueueingNetwork, chain_name: str, chain: Chain) -> Activity:

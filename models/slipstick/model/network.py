@@ -464,7 +464,10 @@ def network(
 
     >>> central = network(
     ...     {"jobs": closed_class(20, think_time=5.0)},
-    ...     {"cpu": station(demand={"jobs": 0.005}, discipline="ps"), "disk": station(demand={"jobs": 0.03}, servers=2)},
+    ...     {
+    ...         "cpu": station(demand={"jobs": 0.005}, discipline="ps"),
+    ...         "disk": station(demand={"jobs": 0.03}, servers=2),
+    ...     },
     ... )
     >>> central.stations["cpu"].demand["jobs"]
     stations.cpu.demand.jobs

@@ -1,10 +1,10 @@
-"""Routes between places as a program: choices and geometric repetitions that take the same ways with
-the same probabilities.
+"""Routes between places as a program: choices and geometric repetitions that take the same ways
+with the same probabilities.
 
 Places are taken out one by one, as in Kleene's construction of an expression from an automaton. A
-place that a customer enters, stays at with the probability s by ways back to it, and leaves, becomes
-a geometric number of such ways, s / (1 - s) in the mean, and a choice of the ways out, each with its
-probability over 1 - s. So the program is equal to the routes, not only in the mean.
+place that a customer enters, stays at with the probability s by ways back to it, and leaves,
+becomes a geometric number of such ways, s / (1 - s) in the mean, and a choice of the ways out, each
+with its probability over 1 - s. So the program is equal to the routes, not only in the mean.
 
 Source: Kleene, Representation of Events in Nerve Nets and Finite Automata, Automata Studies, 1956;
 with probabilities: Brzozowski and McCluskey, IEEE Trans. Electronic Computers 12(2), 1963, 67-76.
@@ -96,8 +96,8 @@ def _without(
 def _refuse_long(activity: Activity) -> None:
     if sum(1 for _ in steps(activity)) > MOST_STEPS:
         raise NoAnswerError(
-            f"the routes make a program of more than {MOST_STEPS:,} steps; keep the network, or leave"
-            " out some of its ways"
+            f"the routes make a program of more than {MOST_STEPS:,} steps; keep the network, or"
+            " leave out some of its ways"
         )
 
 

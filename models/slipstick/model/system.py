@@ -412,7 +412,9 @@ class HeldResource(ResourceKind, abstract=True):
 
     @property
     def accesses(self) -> tuple[int, int]:
-        """The numbers of accesses to the word for an acquire and for a release, without contention."""
+        """The numbers of accesses to the word for an acquire and for a release, without
+        contention.
+        """
         return 0, 0
 
 
@@ -1625,7 +1627,9 @@ class Model:
 
     @property
     def parameters(self) -> dict[str, Parameter]:
-        """All parameters of the model by path, including those of amounts and of unused resources."""
+        """All parameters of the model by path, including those of amounts and of unused
+        resources.
+        """
         return given_parameters([*self.expressions(unused=True), *self.amounts.values()])
 
     def expressions(self, unused: bool = False) -> tuple[Expr, ...]:
@@ -1783,8 +1787,8 @@ class Model:
                     f"{resource_name or 'nothing'}{f', {resource.noun}' if resource else ''}"
                 )
                 raise ModelError(
-                    "each part of a pick begins with a step at a station, or a hold of a fifo lock or"
-                    f" of permits; one begins at {beginning}"
+                    "each part of a pick begins with a step at a station, or a hold of a fifo lock"
+                    f" or of permits; one begins at {beginning}"
                 )
             if node.by == LEAST_WORK:
                 self._check_known_work(resource_name)
@@ -1798,8 +1802,8 @@ class Model:
                 return
             resource_in_words += " with rates" if resource.rates else " where none waits"
         raise ModelError(
-            f"a pick by {LEAST_WORK} needs stations whose servers have one speed, where the work of a"
-            f" visit is known when it begins; {resource_name} is {resource_in_words}"
+            f"a pick by {LEAST_WORK} needs stations whose servers have one speed, where the work of"
+            f" a visit is known when it begins; {resource_name} is {resource_in_words}"
         )
 
     def _check_attempt(self, node: Attempt) -> None:
@@ -1821,8 +1825,8 @@ class Model:
                 )
         if not (has_queue or _is_plain_lock_or_permits(resource)):
             raise ModelError(
-                "an attempt needs a queue: a station that is not shared and interrupts no service, a"
-                f" fifo lock, or permits; {node.resource} is {resource_in_words}"
+                "an attempt needs a queue: a station that is not shared and interrupts no service,"
+                f" a fifo lock, or permits; {node.resource} is {resource_in_words}"
                 + f"; limits: {VISIT} gives up services there, too"
                 * (shares and not node.cuts)
             )
@@ -1903,7 +1907,9 @@ class Model:
         return _units_by_counter(self.resources)
 
     def monitor_of(self, counter: str) -> str | None:
-        """Return the monitor that has a counter as its condition; None if there is no such monitor."""
+        """Return the monitor that has a counter as its condition; None if there is no such
+        monitor.
+        """
         owner = counter.rpartition(".")[0]
         return owner if isinstance(self.resources.get(owner), Monitor) else None
 
@@ -2252,7 +2258,9 @@ def grouped_model(
 
     >>> from slipstick.model.activity import delay, service
     >>> ask = service("bus", 1.0)
-    >>> grouped_model({"test": (1, ask), "others": (3, delay(9.0, name="think") >> ask)}).population.first.name
+    >>> grouped_model(
+    ...     {"test": (1, ask), "others": (3, delay(9.0, name="think") >> ask)}
+    ... ).population.first.name
     'test'
     """
     built_groups = tuple(_group(group_name, *group) for group_name, group in groups.items())
@@ -2374,7 +2382,9 @@ def superstep_model(
 
     >>> from slipstick.model.activity import delay
     >>> lines = [delay(2.0, name="short"), delay(3.0, name="long")]
-    >>> superstep_model((10, lines, delay(0.5, name="meet", component="barrier"))).population.processors
+    >>> superstep_model(
+    ...     (10, lines, delay(0.5, name="meet", component="barrier"))
+    ... ).population.processors
     2
     """
     supersteps = tuple(

@@ -149,7 +149,8 @@ def _tree_tasks(
         # Walk down the largest subtrees: the nodes above them stay in this task, as interior work.
         while node_count <= min_size and node_count + subtree_sizes[node] > 3 * min_size:
             interior_work += work_by_node[node]
-            # The largest subtree is taken apart further; the smaller ones fit whole, or become tasks.
+            # The largest subtree is taken apart further; the smaller ones fit whole, or become
+            # tasks.
             *smaller_roots, largest_root = _child_roots(child_counts, subtree_sizes, node)
             for subtree in smaller_roots:
                 # A subtree joins the task as long as the task stays within three times `min_size`;

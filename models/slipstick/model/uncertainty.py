@@ -160,7 +160,9 @@ def sample_points(
     rng : as `random_stream` gives it
     sequence : quasi-random is a scrambled Sobol sequence (SciPy), whose points fill space evenly
 
-    >>> points = sample_points({"x": Uncertainty("uniform", 0.0, 1.0)}, 4, random_stream(1, "a test"))
+    >>> points = sample_points(
+    ...     {"x": Uncertainty("uniform", 0.0, 1.0)}, 4, random_stream(1, "a test")
+    ... )
     >>> sorted(np.floor(4 * points["x"]).tolist())  # one in each quarter
     [0.0, 1.0, 2.0, 3.0]
     """

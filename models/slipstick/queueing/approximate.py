@@ -15,8 +15,10 @@ of them in service (all mean numbers; A and B are their sums):
 
     sharing      W_r = S_r (1 + (A - B + P) / c)
     in turn      W_r = S_r + w / c,  w = sum of S_j (A_j - B_j) + P/B sum of B_j S_j (1 + scv_j) / 2
-    priority     W_r = S_r + w / (c (1 - U)), waiting work only of ranks not above r's number, U of those below it
-    preemptive   W_r = (S_r + w / c) / (1 - U), the residual work too only of ranks not above r's number
+    priority     W_r = S_r + w / (c (1 - U)), w with the waiting work only of ranks not above r's
+                 number, U the utilization by the ranks below it
+    preemptive   W_r = (S_r + w / c) / (1 - U), w with the waiting and the residual work only of
+                 ranks not above r's number
     rates        W_r = S_r (1 + A) / s(1 + A), s interpolated
 
 P = P(all c servers busy) = (B/c)^(sqrt(2 (c + 1)) - 1), and 0 where fewer than c others exist. At a
@@ -557,7 +559,8 @@ def usual_error(network: NetworkArrays, corrected: bool) -> str:
 
     >>> from slipstick.queueing.network import network_arrays
     >>> usual_error(network_arrays([0.5], population=4), corrected=True)
-    'throughput 0.1 % (95 of 100 within 0.7 %), response time 0.2 % (2.3 %), measured with single servers'
+    'throughput 0.1 % (95 of 100 within 0.7 %), response time 0.2 % (2.3 %), measured with single
+    servers'
     """
     constructs = {_construct(network, station) for station in range(len(network.stations))}
     worst_construct = max(constructs, key=list(MEASURED).index, default="single servers")
@@ -667,7 +670,7 @@ def linearizer(network: NetworkArrays) -> NetworkSolution:
     r"""Solve a network by Linearizer, which corrects the proportional queues of Bard-Schweitzer for
     the customer that is removed.
 
-        Q_jk(N - e_r) = (N_j - [j = r]) (F_jk + D_jkr),   F = Q / N,   D_jkr = F_jk(N - e_r) - F_jk(N)
+        Q_jk(N - e_r) = (N_j - [j = r]) (F_jk + D_jkr),  F = Q / N,  D_jkr = F_jk(N - e_r) - F_jk(N)
 
     The variant as published: D is 0 at first, three rounds renew it from the fixed points at N and
     all N - e_r, and the fixed point at N ends it. Costs R + 1 times what Bard-Schweitzer does, and

@@ -110,7 +110,9 @@ def full_speed_demands(network: NetworkArrays) -> tuple[Array, Array]:
         throughput
 
     >>> from slipstick.queueing.network import network_arrays
-    >>> cycle, demand = full_speed_demands(network_arrays([0.6, 0.4], population=4, think=1.0, servers=[1, 2]))
+    >>> cycle, demand = full_speed_demands(
+    ...     network_arrays([0.6, 0.4], population=4, think=1.0, servers=[1, 2])
+    ... )
     >>> cycle.tolist(), demand.tolist()
     ([[2.0]], [[[0.6, 0.2]]])
     """
@@ -363,7 +365,8 @@ def _asymptotic_of_one_class(
 def geometric(network: NetworkArrays) -> Bounds:
     r"""Bound the throughput of one closed class by geometric queues.
 
-        X = 2 N / (b + sqrt(b^2 - 4 Z Dmax m)),    b = Z + D + Dmax (N - 1) - sum of (Dmax - D_k) Q_k
+        X = 2 N / (b + sqrt(b^2 - 4 Z Dmax m))
+        b = Z + D + Dmax (N - 1) - sum of (Dmax - D_k) Q_k
 
     with m = N and Q_k from above for the upper bound, m = N - 1 and Q_k from below for the lower.
     The queue with one customer fewer is y + y^2 + ... + y^(N-1): above with y = D_k times the upper

@@ -203,7 +203,8 @@ def newton_steps(
                 )
                 for other_class in range(class_count):
                     jacobian[class_index, other_class] = 0.0
-                # A class without customers has throughput 0: 1 on the diagonal keeps the system solvable.
+                # A class without customers has throughput 0: 1 on the diagonal keeps the system
+                # solvable.
                 jacobian[class_index, class_index] = delay[point, class_index] + (
                     customers[class_index] == 0
                 )

@@ -247,7 +247,8 @@ def convolution(network: NetworkArrays) -> NetworkSolution:
     r"""Solve a product-form network by convolution, with the probabilities of every station's
     number.
 
-        G = f_1 * f_2 * ... * f_K,    f_k(n) = |n|! / (s_k(1) ... s_k(|n|)) prod over r of D_rk^n_r / n_r!
+        G = f_1 * f_2 * ... * f_K
+        f_k(n) = |n|! / (s_k(1) ... s_k(|n|)) prod over r of D_rk^n_r / n_r!
         X_r(N) = G(N - e_r) / G(N),   P(n at k) = f_k(n) G_without_k(N - n) / G(N)
 
     All in logarithms, each sum with its largest term taken out.

@@ -134,9 +134,10 @@ def closed_part(network: NetworkArrays) -> ClosedPart:
 
     With load rho from open classes and a(n) = 1 / (s(1) s(2) ... s(n)), n closed customers see
 
-        F(n) = sum over m of C(n+m, m) rho^m a(n+m)      and are served at speed s'(n) = F(n-1) / F(n),
+        F(n) = sum over m of C(n+m, m) rho^m a(n+m)
 
-    which is 1 - rho at a single server and s(m) - rho beyond the last speed s(m).
+    and are served at speed s'(n) = F(n-1) / F(n), which is 1 - rho at a single server and s(m)
+    - rho beyond the last speed s(m).
 
     Source: the generating function of Reiser and Kobayashi, IBM J. Res. Dev. 19(3), 1975, 283-294,
     expanded around rho.

@@ -106,8 +106,8 @@ class NetworkArrays:
 
     @property
     def draws_again(self) -> bool:
-        """Whether customers that find a station full draw their destination again, which changes the
-        numbers of visits.
+        """Whether customers that find a station full draw their destination again, which changes
+        the numbers of visits.
         """
         return any(blocking in (BEFORE_SERVICE, REPEAT) for blocking in self.blocking)
 

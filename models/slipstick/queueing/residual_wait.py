@@ -89,7 +89,10 @@ def finite_source_residual(
     elsewhere : Z, above 0 [s]
     services : kinds of services, whose parts add to 1
 
-    >>> light, heavy = (float(finite_source_residual(2, np.array([z]), [(1.0, np.ones(1), np.full(1, 4.0))])[0]) for z in (1e6, 1e-6))
+    >>> light, heavy = (
+    ...     float(finite_source_residual(2, np.array([z]), [(1.0, np.ones(1), np.full(1, 4.0))])[0])
+    ...     for z in (1e6, 1e-6)
+    ... )
     >>> round(light, 3), round(heavy, 3)
     (2.5, 1.0)
     """
@@ -186,8 +189,8 @@ def erlang_b(offered_load: Array, servers: int) -> Array:
     >>> erlang_b(np.array([1.0]), 2).tolist()
     [0.2]
     """
-    # B(c) = a B(c - 1) / (c + a B(c - 1)) is stable for any load; the factorials of the closed form overflow
-    # from about 170 servers on.
+    # B(c) = a B(c - 1) / (c + a B(c - 1)) is stable for any load; the factorials of the closed form
+    # overflow from about 170 servers on.
     loss_probability = np.ones(1)
     if offered_load.size == 1:  # in numbers of Python, which are ten times as fast
         load = offered_load.item()

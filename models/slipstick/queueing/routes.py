@@ -146,7 +146,10 @@ def joined_chains(
     Source: Bruell and Balbo, Computational Algorithms for Closed Queueing Networks, 1980, ch. 2.
 
     >>> half = np.array([[[1.0], [1.0]]])
-    >>> [each.ravel().tolist() for each in joined_chains(np.array([[[1.0], [3.0]]]), half, half, np.array([0, 0]))]
+    >>> [
+    ...     each.ravel().tolist()
+    ...     for each in joined_chains(np.array([[[1.0], [3.0]]]), half, half, np.array([0, 0]))
+    ... ]
     [[2.0], [2.0], [1.5]]
     """
     joined_shape = (len(service), int(np.max(chain_of, initial=-1)) + 1, service.shape[2])

@@ -130,7 +130,12 @@ def answer_text(answer: Answer, in_full: bool = False) -> str:
     answer : of one method, at one point
     in_full : every value and step; else what fits a screen
 
-    >>> print(answer_text(Answer("demo", "closed-form", values={"time": Value(0.0017, "s")}, exact=True)), end="")
+    >>> print(
+    ...     answer_text(
+    ...         Answer("demo", "closed-form", values={"time": Value(0.0017, "s")}, exact=True)
+    ...     ),
+    ...     end="",
+    ... )
     demo: time 1.7 ms
     demo by closed-form: solved exactly
     <BLANKLINE>
@@ -229,7 +234,9 @@ def sweep_text(sweep: Sweep) -> str:
     sweep : of a study, or of `slipstick.solve` with arrays
 
     >>> from slipstick import solve
-    >>> print(sweep_text(solve("law/flow-line", {"items": [1, 2], "once": "2 us", "longest": "1 us"})))
+    >>> print(
+    ...     sweep_text(solve("law/flow-line", {"items": [1, 2], "once": "2 us", "longest": "1 us"}))
+    ... )
     All rows have the same method (closed-form) and exact (yes).
       items    time
     -------  ------

@@ -37,7 +37,9 @@ MOST_EARLIER = 1024 * 1024
 """The number of characters of an earlier manifest that are read."""
 
 SETTINGS = "settings"
-"""The key of a manifest from which on it has the inputs, which may be long and are not read again."""
+"""The key of a manifest from which on it has the inputs, which may be long and are not read
+again.
+"""
 
 INTERRUPTED = (
     "the run that wrote it was ended before all files were in place; the next run completes it"

@@ -72,7 +72,12 @@ def quantity(value: float | None, unit: str, digits: int = 4, ends: Ends = NO_EN
     ends : of the interval, or bounds; an interval without width is left out, an infinite one is
         unknown
 
-    >>> quantity(0.001705, "s"), quantity(3.0, "1"), quantity(None, "s"), quantity(None, "s", ends=(1.0, 2.0))
+    >>> (
+    ...     quantity(0.001705, "s"),
+    ...     quantity(3.0, "1"),
+    ...     quantity(None, "s"),
+    ...     quantity(None, "s", ends=(1.0, 2.0)),
+    ... )
     ('1.705 ms', '3', '-', '1 to 2 s')
     >>> quantity(0.2947, "s", ends=(0.2934, 0.3024)), quantity(None, "1/s", ends=(None, 5.0))
     ('294.7 (293.4 to 302.4) ms', 'at most 5 /s')
@@ -176,10 +181,15 @@ def _rate_of_class(path: str, amount: str) -> str:
 def setting(path: str, value: float, unit: str, words: Words, ends: Ends = NO_ENDS) -> str:
     """Write a setting as a phrase of its meaning and its amount.
 
-    >>> words = Words({}, {"parameters.edge": "cells along an edge", "parameters.far": "latency of a read"})
+    >>> words = Words(
+    ...     {}, {"parameters.edge": "cells along an edge", "parameters.far": "latency of a read"}
+    ... )
     >>> setting("parameters.edge", 386, "1", words), setting("parameters.far", 2e-7, "s", words)
     ('386 cells along an edge', 'a latency of a read of 200 ns')
-    >>> setting("stations.app.servers", 5, "1", words), setting("stations.app.servers", 1, "1", words)
+    >>> (
+    ...     setting("stations.app.servers", 5, "1", words),
+    ...     setting("stations.app.servers", 1, "1", words),
+    ... )
     ('5 app servers', '1 app server')
     >>> setting("classes.users.population", 44, "1", words)
     '44 users'
@@ -219,7 +229,9 @@ def bounded(
 ) -> str:
     """Write a setting that is a lower or an upper limit, as a phrase of its meaning and its amount.
 
-    >>> words = Words({}, {"parameters.edge": "cells along an edge", "parameters.far": "latency of a read"})
+    >>> words = Words(
+    ...     {}, {"parameters.edge": "cells along an edge", "parameters.far": "latency of a read"}
+    ... )
     >>> bounded("parameters.edge", 386, "1", words, is_lower=True)
     'with at least 386 cells along an edge'
     >>> bounded("parameters.far", 2e-7, "s", words, is_lower=False)
@@ -288,7 +300,13 @@ def percent(
 ) -> str:
     """Write a fraction in percent, with its interval if it has one.
 
-    >>> percent(0.51234), percent(0.02, signed=True), percent(1.0), percent(12.3456, 2), percent(0.5, ends=(0.45, 0.55))
+    >>> (
+    ...     percent(0.51234),
+    ...     percent(0.02, signed=True),
+    ...     percent(1.0),
+    ...     percent(12.3456, 2),
+    ...     percent(0.5, ends=(0.45, 0.55)),
+    ... )
     ('51.2 %', '+2 %', '100 %', '1235 %', '50 (45 to 55) %')
     """
     if share is None or isnan(share):
@@ -348,7 +366,11 @@ def with_noun(number: int, noun: str, plural: str = "") -> str:
 def overlap(first_ends: Ends, second_ends: Ends) -> bool:
     """Return whether two intervals overlap, so that the order of their values is undecided.
 
-    >>> overlap((1.0, 2.0), (1.5, 3.0)), overlap((1.0, 2.0), (2.5, 3.0)), overlap((1.0, 2.0), NO_ENDS)
+    >>> (
+    ...     overlap((1.0, 2.0), (1.5, 3.0)),
+    ...     overlap((1.0, 2.0), (2.5, 3.0)),
+    ...     overlap((1.0, 2.0), NO_ENDS),
+    ... )
     (True, False, False)
     """
     first_low, first_high, second_low, second_high = *first_ends, *second_ends
@@ -363,7 +385,12 @@ def bracketed(value: str, low: str, high: str) -> str:
 
     Infinite ends are those of an estimate whose interval is unknown.
 
-    >>> bracketed("20", "19", "21"), bracketed("20", "-", "-"), bracketed("20", "20", "20"), bracketed("-", "19", "21")
+    >>> (
+    ...     bracketed("20", "19", "21"),
+    ...     bracketed("20", "-", "-"),
+    ...     bracketed("20", "20", "20"),
+    ...     bracketed("-", "19", "21"),
+    ... )
     ('20 (19 to 21)', '20', '20', '19 to 21')
     """
     if "inf" in (low, high):
@@ -451,7 +478,11 @@ def markdown_table(
     rows : texts
     number_columns : indices of the columns of numbers [1]
 
-    >>> print(markdown_table(["case", "time", "method"], [["a", "1 s", "exact"], ["b", "2 s", "exact"]], [1]))
+    >>> print(
+    ...     markdown_table(
+    ...         ["case", "time", "method"], [["a", "1 s", "exact"], ["b", "2 s", "exact"]], [1]
+    ...     )
+    ... )
     All rows have the same method (exact).
     <BLANKLINE>
     | case | time |

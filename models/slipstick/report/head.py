@@ -120,8 +120,8 @@ _NO_VERDICT = TitleAnswer("", "", replaces_headline=False)
 def _verdict(results: Results) -> tuple[QuestionResult | None, TitleAnswer]:
     """Return the first question that answers a title that asks yes or no, with its answer.
 
-    Statements stand in their author's words, as the title does. A search has a condition only, and a
-    title may ask for its opposite ("Does it take longer than 2 s?"), so that such a title needs
+    Statements stand in their author's words, as the title does. A search has a condition only, and
+    a title may ask for its opposite ("Does it take longer than 2 s?"), so that such a title needs
     statements.
     """
     if not asks_yes_or_no(results.title):
@@ -166,7 +166,11 @@ def decision(results: Results, value_names: Sequence[str]) -> TextTable | None:
 def _numeric_columns(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[int]:
     """Yield the indices of columns whose cells are amounts or empty.
 
-    >>> list(_numeric_columns(["case", "a", "b", "c"], [["x", "-3 %", "-", "-"], ["y", "2 %", "4", "none"]]))
+    >>> list(
+    ...     _numeric_columns(
+    ...         ["case", "a", "b", "c"], [["x", "-3 %", "-", "-"], ["y", "2 %", "4", "none"]]
+    ...     )
+    ... )
     [1, 2]
     """
     for column in range(len(titles)):
@@ -483,8 +487,9 @@ def _what_if_lines(results: Results, value_names: Sequence[str]) -> Iterator[str
             yield f"{words.case(case)}: no answer"
             continue
         line = (
-            f"{words.case(case)}: {words.measured(value_name, _value_text(case_answer, value_name))}"
-            f" instead of {_value_text(base_answer, value_name)}"
+            f"{words.case(case)}:"
+            f" {words.measured(value_name, _value_text(case_answer, value_name))} instead of"
+            f" {_value_text(base_answer, value_name)}"
         )
         doubt = _order_doubt(base_answer, case_answer, value_name)
         if base_value and not doubt:

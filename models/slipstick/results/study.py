@@ -101,7 +101,10 @@ class Timeline:
         """Return the number of members at useful work as steps: (time from which it holds [s],
         number).
 
-        >>> both = (TimelineInterval(0, 0, "busy", 0.0, 2.0), TimelineInterval(1, 0, "busy", 1.0, 3.0))
+        >>> both = (
+        ...     TimelineInterval(0, 0, "busy", 0.0, 2.0),
+        ...     TimelineInterval(1, 0, "busy", 1.0, 3.0),
+        ... )
         >>> Timeline(both, {}, 3.0).active()
         [(0.0, 1), (1.0, 2), (2.0, 1), (3.0, 0)]
         """

@@ -37,7 +37,9 @@ _PHRASES_OF_CLASS_VALUES = {
     "queue_length": "number of {customers} at {station}",
     "phase_account": "time of {station} in the phase {customers}",
 }
-"""Kinds of values of a class at a station; another kind is its words ``of`` one ``at`` the other."""
+"""Kinds of values of a class at a station; another kind is its words ``of`` one ``at`` the
+other.
+"""
 
 _PHRASES_OF_NUMBER_VALUES = {
     "probability": "probability of {customers} at {station}",
@@ -194,7 +196,10 @@ class Words:
     ('NDR', 'half as long', 'cells along an edge')
     >>> words.quantity("stations.app.servers"), words.quantity("machine.network.adapter")
     ('app servers', 'latency of the network adapter')
-    >>> words.quantity("stations.db.service.requests"), words.quantity("stations.db.visits.requests")
+    >>> (
+    ...     words.quantity("stations.db.service.requests"),
+    ...     words.quantity("stations.db.visits.requests"),
+    ... )
     ('service time of requests at db', 'visits of requests to db')
     >>> words.quantity("stations.server.servers"), words.quantity("resources.pool.permits")
     ('servers', 'permits of pool')
@@ -202,7 +207,10 @@ class Words:
     ('gain of processors', 'factor on the time of the class wire')
     >>> words.value("utilization[db]"), words.component_phrase("lock:table")
     ('utilization of db', 'waiting for the lock table')
-    >>> words.quantity("stations.agents.servers"), Words(member="client").quantity("population.processors")
+    >>> (
+    ...     words.quantity("stations.agents.servers"),
+    ...     Words(member="client").quantity("population.processors"),
+    ... )
     ('number of agents', 'clients')
     >>> words.value("time_until[door,10]"), words.value("probability_at[door,1,5]")
     ('time until 10 customers are at door', 'probability of 1 customer at door after 5 s')
@@ -234,7 +242,11 @@ class Words:
         """Return what a report calls a name on an axis: the title of a spec, or the name as it is
         written.
 
-        >>> Words(specs={"ksr-1": "KSR-1"}).taken("ksr-1"), Words().taken("mcs"), Words().taken("tree")
+        >>> (
+        ...     Words(specs={"ksr-1": "KSR-1"}).taken("ksr-1"),
+        ...     Words().taken("mcs"),
+        ...     Words().taken("tree"),
+        ... )
         ('KSR-1', 'MCS', 'tree')
         """
         return self.specs.get(name) or _TITLES_OF_LABELS.get(name, name)
@@ -451,7 +463,11 @@ _OPPOSITE = re.compile(
 def asks_yes_or_no(title: str) -> bool:
     """Return whether a title asks yes or no.
 
-    >>> asks_yes_or_no("Is a pool of 8 enough?"), asks_yes_or_no("How many?"), asks_yes_or_no("Island")
+    >>> (
+    ...     asks_yes_or_no("Is a pool of 8 enough?"),
+    ...     asks_yes_or_no("How many?"),
+    ...     asks_yes_or_no("Island"),
+    ... )
     (True, False, False)
     """
     return bool(_YES_OR_NO.match(title)) and title.rstrip().endswith("?")

@@ -246,8 +246,8 @@ class ProfilePieceSpec(Spec):
         "time": "write lasts",
         "arrivals": "write rate",
         "once": (
-            "for a burst that comes once, end the profile with a part of rate 0 that lasts until all"
-            " are served; each period then repeats the burst"
+            "for a burst that comes once, end the profile with a part of rate 0 that lasts until"
+            " all are served; each period then repeats the burst"
         ),
     }
 
@@ -293,9 +293,9 @@ class StreamSpec(Spec):
     profile: list[ProfilePieceSpec] | None = Field(
         None,
         description=(
-            "parts of a day or of another period, one after the other and again from the first, each"
-            " with its rate of arrivals, for simulation; with arrivals the rates are scaled so that"
-            " their mean is that rate"
+            "parts of a day or of another period, one after the other and again from the first,"
+            " each with its rate of arrivals, for simulation; with arrivals the rates are scaled so"
+            " that their mean is that rate"
         ),
         min_length=1,
     )

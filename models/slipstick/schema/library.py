@@ -512,7 +512,8 @@ class Library:
         compute : makes it
         held_object : what has an `id` in the key, kept so that the `id` stays its own
         """
-        # An `id` in the key may be given to another object once the first is gone: `held_object` is kept.
+        # An `id` in the key may be given to another object once the first is gone: `held_object` is
+        # kept.
         if key not in self._computed_values:
             self._computed_values[key] = (compute(), held_object)
         result: T = self._computed_values[key][0]

@@ -300,7 +300,8 @@ def _annotation_of_part(annotation: Any, loc_part: str | int) -> tuple[Any, bool
     if loc_part == KEY:
         return annotation, True
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        annotation.model_rebuild()  # an item of an activity names others, which are defined after it
+        # An item of an activity refers to other items, which are defined after it.
+        annotation.model_rebuild()
         field = _field_of_key(annotation, loc_part)
         return (field.annotation if field else None), False
     if get_origin(annotation) in (Union, types.UnionType):

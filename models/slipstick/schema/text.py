@@ -228,7 +228,10 @@ def canonical(node: Node, path: NodePath) -> str:
 
     Parts that lead nowhere stay as they are.
 
-    >>> canonical(from_plain({"cycle": [{"name": "work", "delay": "9 ms"}]}, Mark("here", 1, 1)), "cycle.0.delay")
+    >>> canonical(
+    ...     from_plain({"cycle": [{"name": "work", "delay": "9 ms"}]}, Mark("here", 1, 1)),
+    ...     "cycle.0.delay",
+    ... )
     'cycle.work.delay'
     """
     path_parts: list[str | int] = []
@@ -251,7 +254,9 @@ def key_mark(node: Node, path: NodePath) -> Mark:
     Parts that lead nowhere are passed over: beyond what exists the key around it is given, and a
     path with a word too many (pydantic puts the tags of unions into its paths) still arrives.
 
-    >>> tree = Table({"cpu": Entry(Mark("f", 1, 1), from_plain({}, Mark("f", 1, 6)))}, Mark("f", 1, 1))
+    >>> tree = Table(
+    ...     {"cpu": Entry(Mark("f", 1, 1), from_plain({}, Mark("f", 1, 6)))}, Mark("f", 1, 1)
+    ... )
     >>> key_mark(tree, "cpu.demand").column, value_mark(tree, "cpu.demand").column
     (1, 6)
     """
@@ -327,7 +332,9 @@ def leaves(node: Node, parent_path: str = "") -> Iterator[tuple[str, Scalar]]:
     node : the tree
     parent_path : path of the tree itself
 
-    >>> tree = from_plain({"cycle": [{"name": "work", "scv": 1}, {"repeat": 3}]}, Mark("here", 1, 1))
+    >>> tree = from_plain(
+    ...     {"cycle": [{"name": "work", "scv": 1}, {"repeat": 3}]}, Mark("here", 1, 1)
+    ... )
     >>> [path for path, _ in leaves(tree)]
     ['cycle.work.name', 'cycle.work.scv', 'cycle.1.repeat']
     """
@@ -888,7 +895,8 @@ def read_text(text: str, file: str) -> Node:
         )
     if not isinstance(root, Table):
         raise root.mark.error(
-            "a spec consists of 'key: value' lines; begin with the kind of spec, as in 'activity: 1'"
+            "a spec consists of 'key: value' lines; begin with the kind of spec, as in 'activity:"
+            " 1'"
         )
     return root
 

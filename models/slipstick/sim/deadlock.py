@@ -44,7 +44,8 @@ def deadlock(plan: Plan, time: float, waits: Sequence[Wait]) -> NoAnswerError:
     """Describe a deadlock in words.
 
     >>> print(deadlock(Plan((), ()), 2.0, [Wait(0, "lock a", (1,)), Wait(1, "lock b", (0,))]))
-    deadlock at 2 s: processor 0 waits for lock a, held by processor 1; processor 1 waits for lock b, held by processor 0
+    deadlock at 2 s: processor 0 waits for lock a, held by processor 1; processor 1 waits for lock
+    b, held by processor 0
     """
     wait_texts = [str(wait) for wait in sorted(waits, key=lambda wait: (wait.customer, wait.what))]
     if len(wait_texts) > MOST_SHOWN:

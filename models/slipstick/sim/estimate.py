@@ -73,8 +73,8 @@ class Layout:
         self.passes, self.spans = self._add(2, len(plan.pipelines))
 
     def _add(self, columns_per_owner: int, owner_count: int) -> list[list[int]]:
-        """Reserve `columns_per_owner` columns for each of `owner_count` groups or resources; return the
-        column numbers, one list for each kind of column.
+        """Reserve `columns_per_owner` columns for each of `owner_count` groups or resources; return
+        the column numbers, one list for each kind of column.
         """
         first_column = self.width
         self.width = self.width + columns_per_owner * owner_count
@@ -210,7 +210,8 @@ def ratio(
 ) -> Estimate:
     """Estimate a ratio of means from batches: sum of `numerator` / sum of `denominator`.
 
-        residual e_b = numerator_b - R denominator_b,  var(R) = c sum e_b^2 k / (k - 1) / sum(denominator)^2
+        residual e_b = numerator_b - R denominator_b
+        var(R) = c sum e_b^2 k / (k - 1) / sum(denominator)^2
         c = (1 + r) / (1 - r),  r = max(0, sum e_b e_{b+1} / sum e_b^2)
 
     over the k batches in which something was counted; for others than successive batches of one
@@ -267,9 +268,10 @@ def correlated(batch_means: Array, negligible_difference: float = 1e-12) -> bool
 
     Parameters
     ----------
-    batch_means : means, one behind the other [..., batches]; what is beside a run is independent of it
-    negligible_difference : differences from their mean, relative to it, up to which they are taken as equal
-        [1]
+    batch_means : means, one behind the other [..., batches]; what is beside a run is independent of
+        it
+    negligible_difference : differences from their mean, relative to it, up to which they are taken
+        as equal [1]
 
     >>> correlated(np.linspace(1.0, 2.0, 32)), correlated(np.linspace(1.0, 1.0001, 32), 0.001)
     (True, False)
@@ -564,8 +566,8 @@ class Result(ReplicationResult):
         return self._with_trusted_interval(estimate)
 
     def _with_trusted_interval(self, estimate: Estimate) -> Estimate:
-        """Return an estimate without an interval that cannot be trusted; of width 0 where nothing is
-        random.
+        """Return an estimate without an interval that cannot be trusted; of width 0 where nothing
+        is random.
         """
         if self.stopped == "complete":
             return Estimate(estimate.mean, estimate.mean, estimate.mean)
@@ -833,8 +835,8 @@ class Record:
         ]
 
     def add(self, row_count: int, event_limit: int) -> Array:
-        """Add the next `row_count` pending rows, or fewer up to the first one at which `event_limit` events
-        were planned; return the last row added.
+        """Add the next `row_count` pending rows, or fewer up to the first one at which
+        `event_limit` events were planned; return the last row added.
         """
         rows_beyond = np.flatnonzero(
             self._pending_rows[:row_count, self.layout.order] >= event_limit

@@ -55,9 +55,10 @@ COMPILED = "compiled"
 KERNELS: Registry[Callable[[Plan, int, int], AnyKernel]] = Registry(
     "slipstick.kernels", {PLAIN: Kernel}
 )
-"""The kernels that run a plan: the plain one and, where `slipstick_compiled` and numba are installed,
-the compiled one, which gives the same events. Each is made of a plan, the seed and the number of its
-random streams."""
+"""The kernels that run a plan: the plain one and, where `slipstick_compiled` and numba are
+installed, the compiled one, which gives the same events. Each is made of a plan, the seed and the
+number of its random streams.
+"""
 
 LOOP = "slipstick_compiled.loop"
 """The module of the compiled loop, whose import takes longer than many a run."""
@@ -77,15 +78,18 @@ _EVENTS_AT_A_TIME = 16_384
 
 OPEN = "open"
 BURSTS = 100
-"""Bursts of arrivals that a run has at least, unless its events or cycles are limited. The rate that
-is seen then has a standard error of a few per cent; a run of 5,000 cycles that saw no burst stopped
-with an interval 15 % below the mean rate."""
+"""Bursts of arrivals that a run has at least, unless its events or cycles are limited. The rate
+that is seen then has a standard error of a few per cent; a run of 5,000 cycles that saw no burst
+stopped with an interval 15 % below the mean rate.
+"""
 
 PERIODS, FEWEST_PERIODS = 16, 10
 """Periods of a profile that a run has at least, unless its events or cycles are limited, and those
-that an interval is made of at least: a batch is a whole number of periods, because the hours of a day
-differ far more than days do. Intervals of 95 % covered the mean in 91 % of 140 runs of 18 periods
-of 900 customers, with a peak beyond the capacity, and in 95 % of 148 runs of 600 periods of 18."""
+that an interval is made of at least: a batch is a whole number of periods, because the hours of a
+day differ far more than days do. Intervals of 95 % covered the mean in 91 % of 140 runs of 18
+periods of 900 customers, with a peak beyond the capacity, and in 95 % of 148 runs of 600 periods of
+18.
+"""
 
 _MOST_LEAST = 10**9
 _MOST_EVENTS_WITHOUT_ROW = 2_000_000
@@ -112,9 +116,10 @@ _LOOK_SPACING = 1.25
 and the judgements, each one more chance to stop at an interval that is narrow by luck, are few."""
 
 FEW_UNENDED, PART_UNENDED, MOST_UNENDED = 100, 0.02, 200_000
-"""Branches without a waiting processor that have not ended: a run has no steady state where they are
-more than the first and this part of all that were begun; the last is looked at within a run, because
-each takes 0.5 KB or more. A load of 1.02 of their resource leaves one of 50."""
+"""Branches without a waiting processor that have not ended: a run has no steady state where they
+are more than the first and this part of all that were begun; the last is looked at within a run,
+because each takes 0.5 KB or more. A load of 1.02 of their resource leaves one of 50.
+"""
 
 
 @cache

@@ -219,7 +219,9 @@ class _Steady:
         )
 
     def hopeless(self, expected_by_group: Mapping[int, Expected], event_limit: int) -> bool:
-        """Return whether a run of `event_limit` events would end fewer cycles than a verdict needs."""
+        """Return whether a run of `event_limit` events would end fewer cycles than a verdict
+        needs.
+        """
         last_row = self._rows[0][-1]
         return any(
             last_row[self.layout.cycles[group_index]] * event_limit

@@ -130,7 +130,8 @@ class Contention:
             **_counts_by_stage_note(model),
         }
         counts_and_limits = [*self._counts_by_resource.values(), *self._counts_by_note.values()]
-        # The counts one by one are evaluated for notes only; `neglects_nothing` needs their maximum alone.
+        # The counts one by one are evaluated for notes only; `neglects_nothing` needs their maximum
+        # alone.
         self._tape = Tape([count for count, _ in counts_and_limits])
         # One number for a point, so that a sweep keeps no array for each place where it may wait.
         excesses = [count - limit for count, limit in dict.fromkeys(counts_and_limits)]
@@ -273,7 +274,10 @@ class Variation:
 
     >>> from slipstick.model.activity import delay, service
     >>> from slipstick.model.system import closed_model
-    >>> [Variation(closed_model(delay(1.0, scv=scv) >> service("cpu", 1.0), 2)).possible for scv in (0, 1)]
+    >>> [
+    ...     Variation(closed_model(delay(1.0, scv=scv) >> service("cpu", 1.0), 2)).possible
+    ...     for scv in (0, 1)
+    ... ]
     [False, True]
     """
 
@@ -479,7 +483,9 @@ class ComputedCounts:
     >>> from slipstick.model.activity import delay, repeat
     >>> from slipstick.model.system import closed_model
     >>> cycle = delay(9.0, name="a") >> repeat(1 - Parameter("near"), delay(1.0, name="b"))
-    >>> ComputedCounts(closed_model(cycle, 1), "closed-form").reasons({"near": np.array([0.0, 2.0])})
+    >>> ComputedCounts(closed_model(cycle, 1), "closed-form").reasons(
+    ...     {"near": np.array([0.0, 2.0])}
+    ... )
     {1: 'the count of a repeat comes out as -1, which closed-form cannot take'}
     """
 
@@ -514,7 +520,10 @@ class ComputedCounts:
             is_out_of_range = (column < -_ROUNDING) | (column > value_range.most * (1 + _ROUNDING))
             for point_index in np.flatnonzero(np.broadcast_to(is_out_of_range, shape)).tolist():
                 computed_value = float(np.broadcast_to(column, shape)[point_index])
-                reason = f"{value_range.words} comes out as {computed_value:g}, which {self._method} cannot take"
+                reason = (
+                    f"{value_range.words} comes out as {computed_value:g}, which {self._method}"
+                    " cannot take"
+                )
                 reason_by_point.setdefault(point_index, reason)
         return reason_by_point
 
@@ -542,7 +551,7 @@ def saturated_text(model: Model, resource_name: str, arrival_rate: float, load: 
     """
     noun = model.resources[resource_name].noun.split()[-1]
     return (
-        f"{noun} {resource_name} is saturated: {arrival_rate:g}/s arrive, fewer than {arrival_rate / load:.4g}/s can be"
-        f" served (load {load:.3g}, the limit is 1); lower the arrivals, or shorten what is asked"
-        " of it"
+        f"{noun} {resource_name} is saturated: {arrival_rate:g}/s arrive, fewer than"
+        f" {arrival_rate / load:.4g}/s can be served (load {load:.3g}, the limit is 1); lower the"
+        " arrivals, or shorten what is asked of it"
     )

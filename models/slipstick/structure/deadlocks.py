@@ -82,8 +82,14 @@ def lock_cycle(model: Model) -> tuple[str, int]:
 
     >>> from slipstick.model.activity import delay, hold
     >>> from slipstick.model.system import closed_model
-    >>> there, back = hold("a", hold("b", delay(1.0, name="x"))), hold("b", hold("a", delay(1.0, name="y")))
-    >>> lock_cycle(closed_model(there >> back, processors=2))[0][:45], lock_cycle(closed_model(there, processors=2))
+    >>> there, back = (
+    ...     hold("a", hold("b", delay(1.0, name="x"))),
+    ...     hold("b", hold("a", delay(1.0, name="y"))),
+    ... )
+    >>> (
+    ...     lock_cycle(closed_model(there >> back, processors=2))[0][:45],
+    ...     lock_cycle(closed_model(there, processors=2)),
+    ... )
     ('locks a and b are taken in both orders: their', ('', 0))
     """
     exclusive_resources = [

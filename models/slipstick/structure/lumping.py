@@ -67,7 +67,9 @@ class LumpedActivities:
     def uses(
         self, lumped_uses: Mapping[str, Array], listed_names: Sequence[str]
     ) -> dict[str, Array]:
-        """Copy the use of each queue to all queues that it stands for, in the order of `listed_names`."""
+        """Copy the use of each queue to all queues that it stands for, in the order of
+        `listed_names`.
+        """
         uses_by_name = {
             queue_name: column
             for lumped_name, column in lumped_uses.items()
@@ -120,8 +122,8 @@ def lumped(activities: Sequence[Activity], model: Model) -> LumpedActivities:
             if names_by_option not in lumped_names:
                 lumped_options += [(probability, rebuilt(body)) for probability, body in options]
                 continue
-            # Options that differ only in which of alike resources they use become one option, of the sum
-            # of their probabilities, at the first of the resources.
+            # Options that differ only in which of alike resources they use become one option, of
+            # the sum of their probabilities, at the first of the resources.
             probability, body = options[0]
             lumped_options.append((probability * len(names_by_option), body))
             lumping.chances[probability * len(names_by_option)] = (

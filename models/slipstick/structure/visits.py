@@ -484,8 +484,8 @@ class Places:
     def _end_places(
         self, node: Activity, execution_count: Array, value_by_expr: Numbers
     ) -> tuple[_EndPlaces, _EndPlaces]:
-        """Return the first and the last places of a part that is executed `execution_count` times, each with
-        its probability.
+        """Return the first and the last places of a part that is executed `execution_count` times,
+        each with its probability.
         """
         if isinstance(node, Repeat):
             is_geometric = node.spread == GEOMETRIC

@@ -64,7 +64,8 @@ def total_work(
     activity : what is done
     times_of_node : the times that one execution of a node adds, without the nodes inside it
     work_by_node : sums of parts that trees share, by identity
-    least : whether parts that are executed by the state of the system are left out, for a lower bound
+    least : whether parts that are executed by the state of the system are left out, for a lower
+        bound
     """
     work_by_node = {} if work_by_node is None else work_by_node
     # By identity: trees share parts, and without it the work would grow with the number of paths.
@@ -170,8 +171,8 @@ def _least_time(node: Activity, model: Model) -> Expr:
 
 
 def time_of(node: Activity, model: Model, name_of_step: StepKey) -> dict[str, Expr]:
-    """Return the time of a step without contention, under the name that `name_of_step` gives it; empty for a
-    node that is no step, or a step without a name.
+    """Return the time of a step without contention, under the name that `name_of_step` gives it;
+    empty for a node that is no step, or a step without a name.
     """
     if not isinstance(node, Step) or (step_name := name_of_step(node)) is None:
         return {}
@@ -291,8 +292,8 @@ def largest(terms: Iterable[Expr]) -> Expr:
 
 
 def _most_steps_at_once(bodies: Sequence[Activity], name_of_step: StepKey) -> dict[str, Expr]:
-    """Return the largest number of steps that can be under way at once, by the name that `name_of_step`
-    gives them [1].
+    """Return the largest number of steps that can be under way at once, by the name that
+    `name_of_step` gives them [1].
     """
     requests_by_node: dict[int, dict[str, Expr]] = {}
 

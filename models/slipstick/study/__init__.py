@@ -6,6 +6,6 @@ and `run` puts them together into `Results`. `check` checks files without solvin
 what there is, and explains it.
 
 A question is added by entry points: its spec class and key, a `QuestionKey`, and a module with a
-function `read` that gives a `Question` and the `QuestionResult` that it solves to. The module `agree`
-of `slipstick_questions` is a short example; see `slipstick.extensions`.
+function `read` that gives a `Question` and the `QuestionResult` that it solves to. The module
+`agree` of `slipstick_questions` is a short example; see `slipstick.extensions`.
 """

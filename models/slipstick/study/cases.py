@@ -208,7 +208,8 @@ class _RangeReader:
         if not step_count >= 0:
             raise self._error_at_key(
                 "",
-                "the range never gets from 'from' to 'to'; reverse the sign of the step, or invert the factor",
+                "the range never gets from 'from' to 'to'; reverse the sign of the step, or invert"
+                " the factor",
             )
         cost_text = f"the range has {step_count + 1:,.0f} values"
         check_cost(

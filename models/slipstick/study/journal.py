@@ -34,7 +34,9 @@ MOST_BYTES = 2**30
 
 _CREATE_TABLES = """
 begin;
-create table if not exists points (key blob primary key, points integer, failed integer, proof blob, body blob);
+create table if not exists points (
+    key blob primary key, points integer, failed integer, proof blob, body blob
+);
 create table if not exists about (name text primary key, value text);
 commit;
 """

@@ -209,7 +209,8 @@ def _corrected(
     solved_points = np.vstack([support_points, normal_draws[near_ends], normal_draws[draws]])
     corrected_values = dict(interpolated_values)
     for name, log_ratio in log_ratios_at_ends.items():
-        # At the support points the quadratic is the simulated value itself, so its ratio is 1 there.
+        # At the support points the quadratic is the simulated value itself, so its ratio is 1
+        # there.
         log_ratios_at_points = np.vstack(
             [np.zeros((len(support_points), 1)), log_ratio, log_ratios_at_draws[name]]
         )

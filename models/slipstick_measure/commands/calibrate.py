@@ -74,7 +74,7 @@ def calibrate(
       slipstick solve grain/unit --machine host.yaml --set elements=1000000 --set pattern=random --set competitors=1
       slipstick calibrate --check host.yaml --cores 0,1
       slipstick calibrate --grain my-grain.yaml -o my-grain
-    """
+    """  # noqa: E501
     if grain is not None:
         return _measure_grain(grain, out, machine_file, seconds, cores, as_json)
     if (out is None) == (machine_file is None):

@@ -379,7 +379,10 @@ def _quantity(option: str, word: str | None, dimension: str = "TIME") -> float |
     "--format",
     "format_",
     metavar="FORMAT",
-    help="chrome, paraver, perf-mem, nsys, nsys-sqlite, timehist, records, otf2. [told from the content]",
+    help=(
+        "chrome, paraver, perf-mem, nsys, nsys-sqlite, timehist, records, otf2. [told from the"
+        " content]"
+    ),
 )
 @click.option(
     "--unit",
@@ -643,9 +646,9 @@ def fit(
     values may differ in it (@group: what --group names). Each group is left out whole and
     predicted by the others.
 
-    Of a load test, with users or a rate, what is fitted is a station: the demand of a request and the
-    time beside it, from the response times at all loads; --servers is then the number of servers,
-    --at the users or the rate. With --model its throughput by users is fitted instead.
+    Of a load test, with users or a rate, what is fitted is a station: the demand of a request and
+    the time beside it, from the response times at all loads; --servers is then the number of
+    servers, --at the users or the rate. With --model its throughput by users is fitted instead.
 
     Where a table has several curves (--curve), each is continued by its siblings, which are of the
     same machine.
@@ -657,7 +660,7 @@ def fit(
       slipstick fit cycles.csv --model lock-and-bus --free parameters.work,parameters.critical=0.1ms..1s
       slipstick fit load-test.csv --at 400/s --servers 4
       slipstick fit rows.csv --model mine.yaml --free parameters.share=0.7..1@machine --fitted mine-fit.yaml
-    """
+    """  # noqa: E501
     from slipstick_measure.fit.comparison import IntervalSettings, fits
 
     if curve_columns:

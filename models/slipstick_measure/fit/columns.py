@@ -38,7 +38,9 @@ MOST_MODELS = 2000
 
 _UNIT = re.compile(r"(?P<name>.*\S)\s+[\[(](?P<unit>[^\])]*)[\])]")
 _NAMES = tuple(name for name in REFERENCES if name not in ("model", "workload"))
-"""References that a column is taken for by its heading alone; ``model`` often is no model of ours."""
+"""References that a column is taken for by its heading alone; ``model`` often is no model of
+ours.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,9 +155,9 @@ def read_columns(path: Path | str) -> ColumnTable:
 
 
 def check(reference: str) -> bool:
-    """Check a table whose headings name parameters of a model, by file or by name in ``specs/runs``,
-    as far as it goes without the model: the cells of each row, and the numbers of columns that have
-    a unit; false if it is none.
+    """Check a table whose headings name parameters of a model, by file or by name in
+    ``specs/runs``, as far as it goes without the model: the cells of each row, and the numbers of
+    columns that have a unit; false if it is none.
 
     Raises
     ------

@@ -378,8 +378,8 @@ class FitComparison:
         return None if high * interval[0] <= low * interval[1] else interval
 
     def by_bounds(self, numbers: Sequence[float], level: float) -> dict[float, tuple[float, float]]:
-        """Return the intervals by bounds alone, on those of the numbers where they take the place of
-        laws [s].
+        """Return the intervals by bounds alone, on those of the numbers where they take the place
+        of laws [s].
         """
         intervals = {p: self.bounded(p, level) for p in numbers}
         return {p: interval for p, interval in intervals.items() if interval}

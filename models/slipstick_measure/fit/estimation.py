@@ -210,7 +210,8 @@ def _check(task: EstimationTask) -> None:
     combinations = np.prod([len(choice.values) for choice in task.choices] or [1])
     if combinations > MOST_COMBINATIONS:
         raise NoAnswerError(
-            f"the choices have {combinations:.0f} combinations, at most {MOST_COMBINATIONS}; leave out unlikely values"
+            f"the choices have {combinations:.0f} combinations, at most {MOST_COMBINATIONS}; leave"
+            " out unlikely values"
         )
 
 

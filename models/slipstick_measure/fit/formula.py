@@ -120,7 +120,9 @@ def observations_of(
     ModelError : no run of this size, no times, times of several kinds, or of 0
     SpecError, UnknownNameError : as for the account
 
-    >>> table = [Measurement(p, None, "", "throughput", "1/s", p / 2.0, None, "f", p) for p in (1, 2, 4)]
+    >>> table = [
+    ...     Measurement(p, None, "", "throughput", "1/s", p / 2.0, None, "f", p) for p in (1, 2, 4)
+    ... ]
     >>> observations_of(Measurements(tuple(table))).timings().time.tolist()
     [2.0, 2.0, 2.0]
     """

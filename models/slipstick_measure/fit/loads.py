@@ -3,17 +3,18 @@ r"""Response times against load: stations and a time beside them, fitted to a lo
 A request takes ``R = B + S + W``: B beside the queue, S the service of one of c servers, W the
 wait. Of requests that arrive at a rate W is that of M/M/c times (1 + scv) / 2 of the services
 (exact for one server, by Allen and Cunneen for several). Of users who think it follows from the
-closed network of the station and a delay, exactly (machine repair), and also beside a second station.
+closed network of the station and a delay, exactly (machine repair), and also beside a second
+station.
 
-B and S are fitted to the mean response times by least squares of relative errors, for each number of
-servers that is tried and a few variations of the services. All that the rows do not tell apart are
-kept, and a prediction encloses them. Beyond the rows it is less sure by what a station misses of
-the largest load when fitted without it, for what none that is fitted to them can know.
+B and S are fitted to the mean response times by least squares of relative errors, for each number
+of servers that is tried and a few variations of the services. All that the rows do not tell apart
+are kept, and a prediction encloses them. Beyond the rows it is less sure by what a station misses
+of the largest load when fitted without it, for what none that is fitted to them can know.
 
 Where only percentiles were measured, the smallest of them is fitted, of M/M/c first come first
-served; measured percentiles beside a mean are compared and not fitted. Error: constant and hyperexponential
-services and networks of two stations, 12 tests of six loads with 2 % of noise each, predicted
-beyond the rows (tests/measure/fit/test_load_fits.py).
+served; measured percentiles beside a mean are compared and not fitted. Error: constant and
+hyperexponential services and networks of two stations, 12 tests of six loads with 2 % of noise
+each, predicted beyond the rows (tests/measure/fit/test_load_fits.py).
 
 Source: Denning and Buzen, Computing Surveys 10(3), 1978; Gross and Harris, Fundamentals of Queueing
 Theory, 1985, sections 2.3 and 2.7; Allen, Probability, Statistics and Queueing Theory, 1990.
@@ -258,9 +259,16 @@ def fit_loads(test: LoadTest, at: Sequence[float] = (), servers: int | None = No
     ------
     SpecError : no response times, too few loads, or users without a throughput
 
-    >>> rows = [LoadRow(at, rate=rate, response=0.005 + 0.01 / (1 - 0.01 * rate)) for at, rate in enumerate((10.0, 50.0, 80.0, 90.0))]
+    >>> rows = [
+    ...     LoadRow(at, rate=rate, response=0.005 + 0.01 / (1 - 0.01 * rate))
+    ...     for at, rate in enumerate((10.0, 50.0, 80.0, 90.0))
+    ... ]
     >>> found = fit_loads(LoadTest("f", tuple(rows)), at=[95.0], servers=1)
-    >>> round(found.best.service, 6), round(found.best.time_elsewhere, 6), round(found.predictions[0].value, 6)
+    >>> (
+    ...     round(found.best.service, 6),
+    ...     round(found.best.time_elsewhere, 6),
+    ...     round(found.predictions[0].value, 6),
+    ... )
     (0.01, 0.005, 0.205)
     """
     quantile = _fitted_quantile(test)
@@ -484,8 +492,8 @@ def _prediction(load_fit: LoadFit, load: float, told: bool) -> PredictedResponse
         return PredictedResponse(load, reason=why)
     if high > WIDEST * low:
         why = (
-            f"it lies between {low:.3g} and {high:.3g} s, too wide to be of use; measure at a larger"
-            f" load{'' if told else ', or say how many servers there are (--servers)'}"
+            f"it lies between {low:.3g} and {high:.3g} s, too wide to be of use; measure at a"
+            f" larger load{'' if told else ', or say how many servers there are (--servers)'}"
         )
         return PredictedResponse(load, reason=why)
     return PredictedResponse(load, values[0], low, high)

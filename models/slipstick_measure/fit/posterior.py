@@ -27,8 +27,9 @@ FREEDOM = 4.0
 """Degrees of freedom of the noise: one row in twenty may be three times as far off as expected."""
 
 TAILS = 2.1318467863266504 / 1.6448536269514722
-"""Standard deviation of a normal distribution over the scale of this noise, where both hold 90 %: an
-interval by the scale itself holds 82 %."""
+"""Standard deviation of a normal distribution over the scale of this noise, where both hold 90 %:
+an interval by the scale itself holds 82 %.
+"""
 
 FLOOR = 0.3
 LEAST_FLOOR = 0.15
@@ -38,9 +39,11 @@ few groups, the second from many on. Chosen on ten groups of published times bet
 
 LEAST_NOISE = 2e-3
 ASSUMED_NOISE, ENOUGH_FREEDOM = 0.03, 2.0
-"""Scale of the noise in logarithms that is assumed, as one more row, where fewer rows than the second
-are left over the parameters: two rows meet two parameters exactly, whatever their noise is. With the
-factor for so few rows it is a standard deviation of 7 %; assumed, of the order of repeated timings."""
+"""Scale of the noise in logarithms that is assumed, as one more row, where fewer rows than the
+second are left over the parameters: two rows meet two parameters exactly, whatever their noise is.
+With the factor for so few rows it is a standard deviation of 7 %; assumed, of the order of repeated
+timings.
+"""
 
 STEPS = 40
 LONGEST_STEP = 1.0
@@ -352,8 +355,8 @@ class _Search:
         return changed / 10
 
     def posterior(self) -> Posterior:
-        """Return the posterior at the current point; its noise is larger by what few rows do not tell
-        of it (Student's t).
+        """Return the posterior at the current point; its noise is larger by what few rows do not
+        tell of it (Student's t).
         """
         from scipy.special import stdtrit
 

@@ -54,7 +54,8 @@ IMPORTS: Mapping[str, ImportFormat] = Registry(
         ),
         "mlc": ImportFormat(
             _has(
-                r"(?:^|.*)(?:Memory Latency Checker - v|^Measuring (?:idle latencies|Loaded Latencies))"
+                "(?:^|.*)(?:Memory Latency Checker - v|^Measuring (?:idle latencies|Loaded"
+                " Latencies))"
             ),
             mlc_spec,
         ),
@@ -73,7 +74,8 @@ IMPORTS: Mapping[str, ImportFormat] = Registry(
         "hwloc": ImportFormat(_has(r"<topology\b"), hwloc_spec),
         "lstopo": ImportFormat(
             _has(
-                r"^(?:(?:Machine|System)\b| *(?:Package|Socket|NUMANode|Group[0-9]?|Die|L3) L#[0-9])"
+                r"^(?:(?:Machine|System)\b| *(?:Package|Socket|NUMANode|Group[0-9]?|Die|L3)"
+                " L#[0-9])"
                 r".*\n(?:.*\n)*.*\bPU (L#)?[0-9]"
             ),
             lstopo_spec,

@@ -1,8 +1,9 @@
-"""Distributions of times in models of JSIM that are no formula of a few numbers: normal times, which
-JMT draws again below zero, phases, processes of arrivals, and times from a file.
+"""Distributions of times in models of JSIM that are no formula of a few numbers: normal times,
+which JMT draws again below zero, phases, processes of arrivals, and times from a file.
 
 Sources: JMT's classes Normal, PhaseTypePar, MAPPar and ReplayerPar; moments of phases and of
-Markovian arrival processes: Neuts, Matrix-Geometric Solutions in Stochastic Models, 1981, chapter 2.
+Markovian arrival processes: Neuts, Matrix-Geometric Solutions in Stochastic Models, 1981, chapter
+2.
 """
 
 from __future__ import annotations
@@ -49,8 +50,8 @@ def phase_moments(start: list[float], rates: Matrix) -> tuple[float, float]:
 
     Raises
     ------
-    ArithmeticError : the probabilities do not add up to 1, a rate is below 0, or rows add up to more
-        than 0
+    ArithmeticError : the probabilities do not add up to 1, a rate is below 0, or rows add up to
+        more than 0
 
     >>> phase_moments([1.0, 0.0], [[-2.0, 2.0], [0.0, -2.0]])  # Erlang, two phases of 0.5 s
     (1.0, 0.5)

@@ -41,7 +41,10 @@ def jmva_spec(reading: Reading) -> ImportedSpec:
     _set_references(model, stations)
     serving = {name: station for name, station in stations.items() if station["service"]}
     if classes and not any(row.get("population") or "arrivals" in row for row in classes.values()):
-        why = "no class has a customer (a model of JABA has none); give each closed class a population"
+        why = (
+            "no class has a customer (a model of JABA has none); give each closed class a"
+            " population"
+        )
         reading.refuse(1, "population", why)
     spec = model.spec(f"JMVA model {reading.name}", classes, serving)
     spec.axes = _axes(model, classes, serving)
@@ -141,7 +144,10 @@ def _axes(model: ToolModel, classes: dict[str, Any], stations: dict[str, Any]) -
         elif kind.startswith("number of servers") and where:
             axes.append({f"stations.{station}.servers": [round(value) for value in values]})
         else:
-            why = f"{short(element.get('type'))} of {short(station or name)} is not an axis of a study"
+            why = (
+                f"{short(element.get('type'))} of {short(station or name)} is not an axis of a"
+                " study"
+            )
             model.reading.refuse(
                 element.line, "whatIf", f"{why}; take the range out, and vary it there"
             )

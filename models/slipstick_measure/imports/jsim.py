@@ -230,8 +230,8 @@ class _Jsim:
         return mean, scv
 
     def _process(self, kind: str, distribution: XmlElement, place: Place) -> tuple[float, float]:
-        """Return the mean and the squared coefficient of variation of phases, a process of arrivals,
-        or times from a file.
+        """Return the mean and the squared coefficient of variation of phases, a process of
+        arrivals, or times from a file.
         """
         whose = f"{place[0]} at {place[1]}"
         if kind == _OF_A_FILE:
@@ -252,8 +252,8 @@ class _Jsim:
         if moments is None:
             self.refuse(
                 distribution,
-                f"the times of {whose} are in the file {short(file)}, which is not beside this model;"
-                " put it there, with numbers alone, or choose a distribution in JMT",
+                f"the times of {whose} are in the file {short(file)}, which is not beside this"
+                " model; put it there, with numbers alone, or choose a distribution in JMT",
             )
         assert moments is not None
         return moments
@@ -385,7 +385,8 @@ class _Jsim:
             self.refuse(
                 router,
                 f"{short(name)} leave {short(node)} by {short(kind)}, which a network does not"
-                f" have; {_INSTEAD.get(kind, 'an activity chooses by state (pick): write one by hand')}",
+                " have;"
+                f" {_INSTEAD.get(kind, 'an activity chooses by state (pick): write one by hand')}",
             )
         total = math.fsum(shares.values())
         if router and self._rounded(router, shares, f"{name} to leave {node}"):
@@ -679,7 +680,8 @@ def _reached(jsim: _Jsim, begin: Place) -> list[Place]:
         if SINK in ways and jsim.classes[place[0]].get("type") == "closed":
             jsim.refuse(
                 jsim.nodes[place[1]],
-                f"{short(place[0])} is a closed class with a route to a sink; closed customers cannot leave",
+                f"{short(place[0])} is a closed class with a route to a sink; closed customers"
+                " cannot leave",
             )
         new = [way for way in ways if way != SINK and way not in reached]
         reached.update(dict.fromkeys(new))

@@ -38,8 +38,8 @@ def load_spec(test: LoadTest) -> ImportedSpec:
     """
     if unsteady := next((row for row in test.rows if row.unsteady), None):
         why = (
-            f"{unsteady.unsteady}, so users and throughput do not belong together; measure again with"
-            " constant users"
+            f"{unsteady.unsteady}, so users and throughput do not belong together; measure again"
+            " with constant users"
         )
         raise SpecError([Problem(test.file, unsteady.line, 1, "", why)])
     tier_demands = demands(test)
@@ -106,8 +106,8 @@ def _tiers(tier_demands: list[Demand]) -> dict[str, Any]:
 def _server(spec: ImportedSpec, station: StationFit) -> dict[str, Any]:
     """Return the station that was fitted to the response times, with a note on it."""
     spec.say(
-        f"{SERVER}: {station.service * 1e3:.4g} ms a request and {station.time_elsewhere * 1e3:.4g} ms"
-        f" beside it, of {station.kind.words}, as slipstick fit finds them from the response"
+        f"{SERVER}: {station.service * 1e3:.4g} ms a request and {station.time_elsewhere * 1e3:.4g}"
+        f" ms beside it, of {station.kind.words}, as slipstick fit finds them from the response"
         " times, for no utilization was measured"
     )
     return {

@@ -5,8 +5,8 @@ extends. STREAM and HPCG give each processor its part of what all reached togeth
 latency checker, a module answers a line of 64 B in the time that the largest rate leaves each
 module for it, and the rest of the idle latency is the way there and back.
 
-Formats: STREAM 5.10; BabelStream 3.3 to 5.0; HPCG 3.x, the results file; Intel Memory Latency Checker 3.x, whose rates are
-in 10^6 B/s.
+Formats: STREAM 5.10; BabelStream 3.3 to 5.0; HPCG 3.x, the results file; Intel Memory Latency
+Checker 3.x, whose rates are in 10^6 B/s.
 """
 
 from __future__ import annotations
@@ -180,8 +180,8 @@ _LoadedRow = tuple[int, float, float]
 
 
 def _mlc_latencies(reading: Reading) -> tuple[list[_IdleRow], list[_LoadedRow]]:
-    """Return the lines of the matrix of idle latencies [ns], and those of loaded latencies [ns] with
-    their rates [MB/s]; refuse a file without the two.
+    """Return the lines of the matrix of idle latencies [ns], and those of loaded latencies [ns]
+    with their rates [MB/s]; refuse a file without the two.
     """
     section = ""
     matrix = list[_IdleRow]()
@@ -348,8 +348,8 @@ def _check_bandwidth(reading: Reading, spec: ImportedSpec) -> None:
     """Refuse a machine of memory modules, which has no bandwidth of its memory."""
     if _with_modules(spec) is not None:
         why = (
-            f"{spec.document['extends']} has modules of memory behind an interconnect, and no rate of"
-            " its memory; extend a machine of nodes, as linux-cluster"
+            f"{spec.document['extends']} has modules of memory behind an interconnect, and no rate"
+            " of its memory; extend a machine of nodes, as linux-cluster"
         )
         reading.refuse(1, "--extends", why)
 
@@ -361,7 +361,8 @@ def _machine(reading: Reading, tool: str, base: str | None) -> ImportedSpec:
         reading.refuse(
             1,
             "",
-            "this file describes a part of a machine only; name a machine that has the rest: --extends NAME",
+            "this file describes a part of a machine only; name a machine that has the rest:"
+            " --extends NAME",
         )
     document = {
         "extends": base,

@@ -70,8 +70,8 @@ def exact_number(value: float) -> str:
 
 
 def is_rounded(probabilities: Collection[float]) -> bool:
-    """Return whether the sum of probabilities differs from 1 by no more than the rounding of each to
-    as many digits as the finest has, two at least.
+    """Return whether the sum of probabilities differs from 1 by no more than the rounding of each
+    to as many digits as the finest has, two at least.
 
     >>> is_rounded([0.3333, 0.3333, 0.3333]), is_rounded([0.33, 0.33, 0.33])
     (True, True)

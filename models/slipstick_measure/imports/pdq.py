@@ -96,7 +96,8 @@ class _Pdq:
             if name in ARGUMENTS and not call.sure:
                 self.refuse(
                     call,
-                    "whether it is called cannot be told; give the names of its condition with --set NAME=NUMBER",
+                    "whether it is called cannot be told; give the names of its condition with"
+                    " --set NAME=NUMBER",
                 )
             if name in ARGUMENTS and len(call.texts) == ARGUMENTS[name]:
                 self._take(call)

@@ -1,6 +1,6 @@
-"""Programs in R, Python, C, Java, Perl, Ruby, PHP or JavaScript, read as far as they make a model: assignments of numbers and
-names, loops over ranges, and calls of named functions. Nothing is executed: what is not known stays
-unknown, and is refused where a model needs it.
+"""Programs in R, Python, C, Java, Perl, Ruby, PHP or JavaScript, read as far as they make a model:
+assignments of numbers and names, loops over ranges, and calls of named functions. Nothing is
+executed: what is not known stays unknown, and is refused where a model needs it.
 """
 
 from __future__ import annotations
@@ -58,7 +58,10 @@ _PYTHON_BLOCK = re.compile(
 _APPLY = re.compile(r"[sl]apply\s*+\(")
 _APPLIED = re.compile(r",\s*+function\s*+\(\s*+(?P<name>\w++)\s*+\)$")
 _CONDITION = re.compile(r"(?P<word>if|while|elif|else\s++if)\s*+(?P<open>\(?)(?P<of>.+)", re.DOTALL)
-_TYPES = "const|static|final|public|private|unsigned|float|double|int|long|char|String|my|our|var|let|auto"
+_TYPES = (
+    "const|static|final|public|private|unsigned|float|double|int|long|char|String|my|our|var"
+    "|let|auto"
+)
 _ASSIGNED = re.compile(
     rf"(?P<types>(?:(?:{_TYPES})(?:\s*+\[\]\s*+|\s++))*+)\*?[$@]?"
     r"(?P<name>[A-Za-z_][\w.]*+)\s*+(?:\[(?P<at>[^\]]++)\]|\[\])?\s*+"

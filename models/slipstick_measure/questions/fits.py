@@ -50,8 +50,8 @@ class FitsResult(QuestionResult):
 
     title: ClassVar[str] = "Fits"
     reading: ClassVar[str] = (
-        "AICc difference: of Akaike's criterion, corrected for few observations, from the best; below"
-        " 4 the data cannot tell models apart. Misses the largest: relative error at the"
+        "AICc difference: of Akaike's criterion, corrected for few observations, from the best;"
+        " below 4 the data cannot tell models apart. Misses the largest: relative error at the"
         " largest runs when fitted without them. Every number is by a fit, and none is exact."
     )
     estimates: ClassVar[bool] = True

@@ -74,11 +74,11 @@ class ValidationResult(QuestionResult):
 
     title: ClassVar[str] = "Published measurements, predicted"
     reading: ClassVar[str] = (
-        "Each group was left out whole and predicted by the others, unless the table says otherwise."
-        " Error: of a group the median of the sizes of the relative errors, of a set the median of"
-        " its groups; mean: of all rows. Held: part of the rows in their intervals of 90 %. High / low: of these"
-        " intervals, in the median. Another model's error is as published, on the rows that are"
-        " named."
+        "Each group was left out whole and predicted by the others, unless the table says"
+        " otherwise. Error: of a group the median of the sizes of the relative errors, of a set the"
+        " median of its groups; mean: of all rows. Held: part of the rows in their intervals of 90"
+        " %. High / low: of these intervals, in the median. Another model's error is as published,"
+        " on the rows that are named."
     )
     estimates: ClassVar[bool] = True
     own_cases: ClassVar[bool] = True
@@ -87,9 +87,10 @@ class ValidationResult(QuestionResult):
     def headline(self, words: Words) -> list[str]:
         """Return the errors of the first sets."""
         return [
-            f"{spelt(name)}: {with_noun(rows_of(validation_set), 'published value')} predicted with a"
-            f" median error of {percent(median(validation_set.errors), 2)} (worst of"
-            f" {with_noun(len(validation_set.errors), 'group')}: {percent(max(validation_set.errors), 2)})"
+            f"{spelt(name)}: {with_noun(rows_of(validation_set), 'published value')} predicted with"
+            f" a median error of {percent(median(validation_set.errors), 2)} (worst of"
+            f" {with_noun(len(validation_set.errors), 'group')}:"
+            f" {percent(max(validation_set.errors), 2)})"
             for name, validation_set in [*self.sets.items()][:2]
         ]
 

@@ -194,8 +194,8 @@ def _counts_all(name: str) -> bool:
 
 
 def _options(command: str) -> Iterator[tuple[str, str]]:
-    """List what a command sets to a whole number: by options such as ``-j 8``, ``-j8``, ``--jobs=8``,
-    and by ``OMP_NUM_THREADS=8`` or ``threads: 8``.
+    """List what a command sets to a whole number: by options such as ``-j 8``, ``-j8``,
+    ``--jobs=8``, and by ``OMP_NUM_THREADS=8`` or ``threads: 8``.
     """
     words = command.split()
     for word, following in pairwise([*words, ""]):
@@ -339,7 +339,8 @@ def _single_rows(
 
 _GOOGLE_HEAD = re.compile(r"Benchmark +Time +CPU +Iterations\b.*")
 _GOOGLE_ROW = re.compile(
-    r"(?P<name>\S+) +(?P<time>[0-9.]+) (?P<unit>ns|us|ms|s) +[0-9.]+ (?:ns|us|ms|s) +[0-9]+(?P<rest>.*)"
+    r"(?P<name>\S+) +(?P<time>[0-9.]+) (?P<unit>ns|us|ms|s) +[0-9.]+ (?:ns|us|ms|s)"
+    " +[0-9]+(?P<rest>.*)"
 )
 _GOOGLE_CSV = re.compile(r"^name,iterations,real_time,cpu_time,time_unit,", re.MULTILINE)
 _COUNTER = re.compile(

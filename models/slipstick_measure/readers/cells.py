@@ -62,8 +62,10 @@ def seconds(text: str) -> Fraction | None:
 
     Two fields are minutes and seconds, as batch systems and ``time`` write them.
 
-    >>> seconds("02:10:05"), seconds("1-02:00:00"), seconds("2'42\\""), seconds("11m39s"), seconds("3:20.5")
-    (Fraction(7805, 1), Fraction(93600, 1), Fraction(162, 1), Fraction(699, 1), Fraction(401, 2))
+    >>> seconds("02:10:05"), seconds("1-02:00:00"), seconds("2'42\\"")
+    (Fraction(7805, 1), Fraction(93600, 1), Fraction(162, 1))
+    >>> seconds("11m39s"), seconds("3:20.5")
+    (Fraction(699, 1), Fraction(401, 2))
     >>> seconds("12.5"), seconds("3:75")
     (None, None)
     """
@@ -99,7 +101,12 @@ def seconds(text: str) -> Fraction | None:
 def split_value(text: str) -> tuple[str, str | None, bool]:
     """Split a cell into its number, its unit, and whether a spread follows.
 
-    >>> split_value("117.2 sec"), split_value("12.3 ± 0.4 s"), split_value("3.5 GB/s"), split_value("8")
+    >>> (
+    ...     split_value("117.2 sec"),
+    ...     split_value("12.3 ± 0.4 s"),
+    ...     split_value("3.5 GB/s"),
+    ...     split_value("8"),
+    ... )
     (('117.2', 'sec', False), ('12.3', 's', True), ('3.5', 'GB/s', False), ('8', None, False))
     """
     bare = bare_cell(text)
@@ -137,7 +144,12 @@ def device_of(text: str) -> str:
 def whole_number(text: str) -> str:
     """Return a count without the noun after it.
 
-    >>> whole_number("8 GPUs"), whole_number("64"), whole_number("4x A100 (40GB)"), whole_number("x")
+    >>> (
+    ...     whole_number("8 GPUs"),
+    ...     whole_number("64"),
+    ...     whole_number("4x A100 (40GB)"),
+    ...     whole_number("x"),
+    ... )
     ('8', '64', '4', 'x')
     """
     if devices := _DEVICES.fullmatch(bare_cell(text)):
@@ -150,7 +162,13 @@ def product(text: str) -> str:
     """Return one number for a size written as a product, a power, with a prefix, or as a tuple of
     lengths.
 
-    >>> product("512^3"), product("1024 x 1024"), product("64k"), product("1e6"), product("2 million")
+    >>> (
+    ...     product("512^3"),
+    ...     product("1024 x 1024"),
+    ...     product("64k"),
+    ...     product("1e6"),
+    ...     product("2 million"),
+    ... )
     ('134217728', '1048576', '64000', '1e6', '2000000')
     >>> product("(8192, 512)"), product("(4,)"), product("64³"), product("64² x 8")
     ('4194304', '4', '262144', '32768')

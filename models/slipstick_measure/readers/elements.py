@@ -1,5 +1,5 @@
-"""XML of other tools, read by expat without document types, so without entities; every element keeps
-its line.
+"""XML of other tools, read by expat without document types, so without entities; every element
+keeps its line.
 """
 
 from __future__ import annotations

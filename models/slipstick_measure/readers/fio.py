@@ -1,10 +1,10 @@
 """Results of fio: a row for each group of jobs that run at the same time.
 
 Formats: fio --output-format=json, and the text that fio prints by itself, in the form of fio 2
-(``write: io=..., bw=..., iops=6008, runt=...``) and of fio 3 (``read: IOPS=20.0k, BW=...``). Of text
-the requests in flight stand in the line of the job (``iodepth=16``) or in that of its latency target
-(``depth=16``), and only the latency that is printed is read: submission and completion together
-(``lat``), or the completion alone (``clat``) where fio prints nothing else.
+(``write: io=..., bw=..., iops=6008, runt=...``) and of fio 3 (``read: IOPS=20.0k, BW=...``). Of
+text the requests in flight stand in the line of the job (``iodepth=16``) or in that of its latency
+target (``depth=16``), and only the latency that is printed is read: submission and completion
+together (``lat``), or the completion alone (``clat``) where fio prints nothing else.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ def _read_fio_2(reading: Reading, jobs: Sequence[Mapping[str, Any]]) -> Sequence
         one = float((job.get("iodepth_level") or {}).get("1", 0.0)) >= _ALWAYS
         if not one and not told:
             why = (
-                f"{job.get('jobname', '')}: this version of fio does not write how many requests were"
-                " in flight (iodepth); keep one job and say --processors N, or give its text"
+                f"{job.get('jobname', '')}: this version of fio does not write how many requests"
+                " were in flight (iodepth); keep one job and say --processors N, or give its text"
             )
             reading.refuse(1, "iodepth", why)
         groups.setdefault(job.get("groupid"), []).append((job, {}))
@@ -146,8 +146,8 @@ def _copies(
     running = float(job.get("job_runtime", 0)) / longest if longest else 0.0
     if running > copies + 0.5:
         why = (
-            f"{short(str(job.get('jobname', '')))} is reported together with others: by their running"
-            f" times {running:.0f} jobs ran, which are taken to be like the first"
+            f"{short(str(job.get('jobname', '')))} is reported together with others: by their"
+            f" running times {running:.0f} jobs ran, which are taken to be like the first"
         )
         reading.odd(1, "numjobs", why)
         return float(round(running))
@@ -210,7 +210,8 @@ _WAY = re.compile(
     r"\b(?P<way>read|write|trim)\s*: (?:io=.*\biops=|IOPS=)(?P<iops>[0-9.]+)(?P<k>[kKM]?)\b"
 )
 _LATENCY = re.compile(
-    r"\b(?P<kind>c?lat) \((?P<unit>nsec|usec|msec)\) ?: ?min=.*\bavg= *(?P<mean>[0-9.]+)(?P<k>[kKM]?)\b"
+    r"\b(?P<kind>c?lat) \((?P<unit>nsec|usec|msec)\) ?: ?min=.*\bavg="
+    r" *(?P<mean>[0-9.]+)(?P<k>[kKM]?)\b"
 )
 _PERCENTILES = re.compile(r"\b(?P<kind>c?lat) percentiles \((?P<unit>nsec|usec|msec)\):")
 _PERCENTILE = re.compile(r"(?<![0-9.])([0-9.]++)th=\[ *+([0-9]++)\]")

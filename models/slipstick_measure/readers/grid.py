@@ -1,6 +1,7 @@
 """Tables in text: the lines that belong to one, and their cells, whatever parts them.
 
-Cells are parted by ``,``, ``;``, tab or ``|``, as in Markdown and in boxes of lines, else by blanks.
+Cells are parted by ``,``, ``;``, tab or ``|``, as in Markdown and in boxes of lines, else by
+blanks.
 """
 
 from __future__ import annotations
@@ -93,8 +94,8 @@ def grid_of(reading: Reading, most: int | None = None) -> CellGrid:
     """Find the table in a file. Its heading is the first line, or the comment before it if that
     line has only numbers.
 
-    Of a text with tables in Markdown the first one that names processors is taken; `outside` are the lines that are no
-    part of it. To judge it, `most` lines suffice.
+    Of a text with tables in Markdown the first one that names processors is taken; `outside` are
+    the lines that are no part of it. To judge it, `most` lines suffice.
 
     Raises
     ------
@@ -145,8 +146,8 @@ def grid_of(reading: Reading, most: int | None = None) -> CellGrid:
 
 
 def _plain_lines(lines: Sequence[str]) -> list[tuple[int, str]]:
-    """Return lines by number, with the cells of LaTeX between bars, and pairs of names and values as a table;
-    without the line that tells spreadsheets their separator.
+    """Return lines by number, with the cells of LaTeX between bars, and pairs of names and values
+    as a table; without the line that tells spreadsheets their separator.
     """
     texts = list(lines)
     if texts and _SEPARATOR.fullmatch(texts[0]):

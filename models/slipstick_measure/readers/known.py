@@ -20,10 +20,13 @@ class KnownFile(NamedTuple):
     way: str
 
 
-_IMPORT = "slipstick import makes a machine of it: slipstick import FILE -o machine.yaml --extends MACHINE"
+_IMPORT = (
+    "slipstick import makes a machine of it: slipstick import FILE -o machine.yaml --extends"
+    " MACHINE"
+)
 _SAMPLES = (
-    "slipstick trace reads its samples as perf script -F comm,tid,cpu,time,event,addr,data_src prints"
-    " them"
+    "slipstick trace reads its samples as perf script -F comm,tid,cpu,time,event,addr,data_src"
+    " prints them"
 )
 
 _GPU_LIST = (
@@ -94,11 +97,15 @@ _TABLE: tuple[tuple[str, str, str], ...] = (
     (
         r"(?m)^# *(lqns|lqsim|petrisrvn) [0-9.]+\n(.*\n){0,9}V [yn]\b",
         "a file of results of LQNS, without the model",
-        "slipstick import FILE -o model.yaml reads the model, whose name ends in .lqn, .lqnx or .lqxo",
+        (
+            "slipstick import FILE -o model.yaml reads the model, whose name ends in .lqn, .lqnx or"
+            " .lqxo"
+        ),
     ),
     (
         (
-            r"(?m)^====== \w+ ======$|^ALL STATS$|^\[OVERALL\], RunTime\(ms\),|^http\.response_time:$"
+            r"(?m)^====== \w+ ======$|^ALL STATS$|^\[OVERALL\], RunTime\(ms\),"
+            r"|^http\.response_time:$"
             r"|^│ Req/Sec"
         ),
         "what redis-benchmark, memtier, YCSB, Artillery or autocannon prints",
@@ -142,7 +149,8 @@ _TABLE: tuple[tuple[str, str, str], ...] = (
     ),
     (
         (
-            r"(?m)^\s*Per-node (numastat|process memory usage|system memory usage)|^\s+node0\s+node1"
+            r"(?m)^\s*Per-node (numastat|process memory usage|system memory usage)"
+            r"|^\s+node0\s+node1"
             r"|^numa_hit\s+[0-9]+\s*$"
         ),
         "output of numastat",
@@ -162,8 +170,10 @@ _TABLE: tuple[tuple[str, str, str], ...] = (
         r"\A\ufeff?[0-9]{13}[,;\t][0-9]+[,;\t].*[,;\t](?:true|false)[,;\t]",
         "a list of JMeter's samples without the names of their columns",
         (
-            "put them before it, such as timeStamp,elapsed,label,responseCode,responseMessage,threadName,"
-            "dataType,success,bytes,Latency, or save with jmeter.save.saveservice.print_field_names=true"
+            "put them before it, such as timeStamp,elapsed,label,responseCode,responseMessage,"
+            "threadName,"
+            "dataType,success,bytes,Latency, or save with"
+            " jmeter.save.saveservice.print_field_names=true"
         ),
     ),
     (
@@ -197,8 +207,8 @@ _TABLE: tuple[tuple[str, str, str], ...] = (
         "slipstick import FILE -o machine.yaml makes a machine of it",
     ),
 )
-"""Patterns of texts that are known, each with what the text is and the way out, in the order in which
-they are tried.
+"""Patterns of texts that are known, each with what the text is and the way out, in the order in
+which they are tried.
 """
 
 KNOWN_TEXTS = tuple(KnownFile(re.compile(pattern), what, way) for pattern, what, way in _TABLE)
@@ -213,7 +223,10 @@ PACKED: Mapping[bytes, tuple[str, str]] = {
     b"SQLite format 3": ("a database of SQLite", _GPU_LIST),
     b"PAR1": (
         "Parquet",
-        "slipstick trace reads records in a file that ends in .parquet; write a table of runs as CSV",
+        (
+            "slipstick trace reads records in a file that ends in .parquet; write a table of runs"
+            " as CSV"
+        ),
     ),
     GZIP: ("packed by gzip", "unpack it, unless it is a trace: slipstick trace FILE"),
 }
@@ -222,8 +235,8 @@ PACKED: Mapping[bytes, tuple[str, str]] = {
 CUBE = (
     "a Cube profile",
     (
-        "print what you need of it: cube_dump -m time -c all -z incl -s csv FILE, or open it in Extra-P"
-        " and save it as JSON lines"
+        "print what you need of it: cube_dump -m time -c all -z incl -s csv FILE, or open it in"
+        " Extra-P and save it as JSON lines"
     ),
 )
 _NSIGHT = ("a report of Nsight Systems", _GPU_LIST)

@@ -1,12 +1,12 @@
 """Load tests: tables with users or rates, and the outputs of load generators.
 
-Generators print one test each: wrk and wrk2, ab, hey and oha, vegeta, bombardier, Gatling, k6 (its summary as text or JSON), sysbench,
-pgbench, and Locust's CSV and JMeter's aggregate report; fio one for each group of jobs, and JMeter's
-samples one for each number of threads (`jmeter`). Several files make one load test. The number of
-users is that of connections, clients, threads or jobs; where it is not printed, it is told. Outputs
-are also read as people paste them: without their first lines, indented, after the command that was
-given. Requests that failed are counted by each generator in its own way: the line that tells of
-them becomes a note.
+Generators print one test each: wrk and wrk2, ab, hey and oha, vegeta, bombardier, Gatling, k6 (its
+summary as text or JSON), sysbench, pgbench, and Locust's CSV and JMeter's aggregate report; fio one
+for each group of jobs, and JMeter's samples one for each number of threads (`jmeter`). Several
+files make one load test. The number of users is that of connections, clients, threads or jobs;
+where it is not printed, it is told. Outputs are also read as people paste them: without their first
+lines, indented, after the command that was given. Requests that failed are counted by each
+generator in its own way: the line that tells of them becomes a note.
 
 Formats: as printed by wrk 4.1, ab 2.3, hey 0.1.4, sysbench 0.4.12 and 1.0.20, pgbench 9.4 to 15 and
 fio 2.2 and 3.33; k6's end-of-test summary (its documentation), Locust's requests CSV
@@ -164,8 +164,8 @@ def _check_one_test(reading: Reading, grid: CellGrid, held: Mapping[int, _LoadCo
         ):
             why = (
                 f"the rows have no users and no rate, and differ by {short(heading)}"
-                f" ({short(different[0])}, {short(different[1])}, ...): they are of different tests; keep"
-                " those of one, with a column of users"
+                f" ({short(different[0])}, {short(different[1])}, ...): they are of different"
+                " tests; keep those of one, with a column of users"
             )
             reading.refuse(grid.line, heading, why)
 
@@ -331,8 +331,8 @@ _HEY_WORKERS = 50.0
 
 
 def _read_hey(reading: Reading) -> LoadRow:
-    """Read the output of hey, oha or ghz; the number of workers is only in the command line, if the file
-    contains it.
+    """Read the output of hey, oha or ghz; the number of workers is only in the command line, if the
+    file contains it.
     """
     text = reading.text
     average = _found(r"^[ \t]*Average:\s+([0-9.]+ ?[a-zµ]+)", text)

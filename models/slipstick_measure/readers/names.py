@@ -291,7 +291,8 @@ def rate_unit(text: str) -> RateUnit | None:
     time, as in ns/day, belongs to what is counted.
 
     >>> rate_unit("GB/s"), rate_unit("tokens/s/GPU")
-    (RateUnit(written='GB/s', factor=Fraction(1000000000, 1), unit='B/s', of_one=False), RateUnit(written='tokens/s/GPU', factor=Fraction(1, 1), unit='1/s', of_one=True))
+    (RateUnit(written='GB/s', factor=Fraction(1000000000, 1), unit='B/s', of_one=False),
+    RateUnit(written='tokens/s/GPU', factor=Fraction(1, 1), unit='1/s', of_one=True))
     >>> rate_unit("ns/day").factor, rate_unit("GFLOP/s").factor, rate_unit("s"), rate_unit("s/step")
     (Fraction(1, 86400), Fraction(1000000000, 1), None, None)
     """
@@ -386,7 +387,13 @@ _TAIL = re.compile(
 def plain_words(text: str) -> str:
     """Return a heading in normalized form, for comparing words.
 
-    >>> plain_words("**No. of Cores**"), plain_words("num_procs"), plain_words("#ranks"), plain_words("nGPUs"), plain_words("MPI Ranks")
+    >>> (
+    ...     plain_words("**No. of Cores**"),
+    ...     plain_words("num_procs"),
+    ...     plain_words("#ranks"),
+    ...     plain_words("nGPUs"),
+    ...     plain_words("MPI Ranks"),
+    ... )
     ('cores', 'procs', 'ranks', 'gpus', 'ranks')
     """
     lower = text.strip().casefold().replace("n°", "no ").replace("№", "no ")
@@ -420,7 +427,12 @@ def rate_heading(text: str) -> tuple[str, str] | None:
 def parted_words(text: str) -> str:
     """Return a heading with blanks between words that only capitals part, in small letters.
 
-    >>> parted_words("TotalTime"), parted_words("MeanTimeMs"), parted_words("CPUTime"), parted_words("nGPUs")
+    >>> (
+    ...     parted_words("TotalTime"),
+    ...     parted_words("MeanTimeMs"),
+    ...     parted_words("CPUTime"),
+    ...     parted_words("nGPUs"),
+    ... )
     ('total time', 'mean time ms', 'CPU time', 'n GPUs')
     """
     words = _CAPITAL.sub(" ", text)
@@ -430,7 +442,13 @@ def parted_words(text: str) -> str:
 def heading(cell: str) -> tuple[str, str | None]:
     """Split a heading into its words and its unit, which is in brackets or at the end.
 
-    >>> heading("Time [ms]"), heading("wall_time_ms"), heading("Throughput (req/s)"), heading("time, s"), heading("No. cores")
+    >>> (
+    ...     heading("Time [ms]"),
+    ...     heading("wall_time_ms"),
+    ...     heading("Throughput (req/s)"),
+    ...     heading("time, s"),
+    ...     heading("No. cores"),
+    ... )
     (('time', 'ms'), ('wall time', 'ms'), ('throughput', 'req/s'), ('time', 's'), ('cores', None))
     >>> heading("T(p)"), heading("seconds"), heading("ms/step"), heading("Elapsed (hh:mm:ss)")
     (('time', None), ('time', 'seconds'), ('time', 'ms'), ('elapsed', None))
@@ -470,7 +488,12 @@ def heading(cell: str) -> tuple[str, str | None]:
 def member_called(heading: str) -> str:
     """Return what a heading in plain words calls one of the processors.
 
-    >>> member_called("nodes"), member_called("gpus"), member_called("processes"), member_called("np")
+    >>> (
+    ...     member_called("nodes"),
+    ...     member_called("gpus"),
+    ...     member_called("processes"),
+    ...     member_called("np"),
+    ... )
     ('node', 'GPU', 'process', 'processor')
     """
     for member in MEMBERS:

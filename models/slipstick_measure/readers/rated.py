@@ -3,8 +3,8 @@ Parallel Benchmarks, HPCG, STREAM, BabelStream and likwid-bench.
 
 Of NPB the time is read, and each benchmark and class is a region; runs of a class are of one size.
 The others are throughputs. HPCG's problem grows with the processes, so its
-rating is what is compared. Of STREAM and BabelStream the triad is taken, of likwid-bench the rate of
-bytes, or of operations where all of its tests measure that.
+rating is what is compared. Of STREAM and BabelStream the triad is taken, of likwid-bench the rate
+of bytes, or of operations where all of its tests measure that.
 
 Formats: NAS Parallel Benchmarks 2.3 to 3.4 (common/print_results: the lines after "Benchmark
 Completed"), in Fortran, C, and with zones; HPCG 2.4 to 3.1, the results file, and the

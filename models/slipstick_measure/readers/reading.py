@@ -331,7 +331,12 @@ def time_of_unit(text: str) -> tuple[str, bool]:
     """Return the standard spelling of a unit of time, and whether it is one; times per step,
     iteration or call are accepted.
 
-    >>> time_of_unit("ms/step"), time_of_unit("sec"), time_of_unit("s per iteration"), time_of_unit("GB")
+    >>> (
+    ...     time_of_unit("ms/step"),
+    ...     time_of_unit("sec"),
+    ...     time_of_unit("s per iteration"),
+    ...     time_of_unit("GB"),
+    ... )
     (('ms', True), ('s', True), ('s', True), ('GB', False))
     """
     head = re.split(r"/| per ", text.strip(), maxsplit=1)[0]

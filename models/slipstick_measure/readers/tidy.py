@@ -127,8 +127,8 @@ def _read_tidy(reading: Reading) -> Measurements:
 
 
 def _with_product(grid: CellGrid, processors: str) -> CellGrid:
-    """Return a table with a column of the product of two or more columns, as in ``p=ranks*threads``,
-    if processors are told so.
+    """Return a table with a column of the product of two or more columns, as in
+    ``p=ranks*threads``, if processors are told so.
     """
     factors = [name.strip().casefold() for name in processors.split("*")]
     headings = [name.strip().casefold() for name in grid.heading]

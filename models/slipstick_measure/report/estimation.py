@@ -57,8 +57,8 @@ def estimation_sentences(estimation: Estimation, split: str = "") -> list[str]:
     """
     values = ", ".join(estimation.measured)
     first = (
-        f"{estimation.model} was held against {with_noun(estimation.rows, 'row')} of {values}; the median error"
-        f" on them is {percent(estimation.fitted_error, 2)}."
+        f"{estimation.model} was held against {with_noun(estimation.rows, 'row')} of {values}; the"
+        f" median error on them is {percent(estimation.fitted_error, 2)}."
     )
     if not estimation.groups:
         alone = (

@@ -133,9 +133,9 @@ def _bounds(fitting: Fitting) -> list[str]:
         return []
     before, last = sorted({*fitting.p})[-2:]
     why = (
-        "This interval fits no law. It assumes that throughput grows from"
-        f" p = {last:g} on at most as it did from p = {before:g}, and falls at most by a cost for each"
-        f" pair. Measure on {fitting.next_runs} next."
+        f"This interval fits no law. It assumes that throughput grows from p = {last:g} on at most"
+        f" as it did from p = {before:g}, and falls at most by a cost for each pair. Measure on"
+        f" {fitting.next_runs} next."
     )
     return [*lines, why]
 
@@ -293,7 +293,8 @@ def _limits(answer: Answer, efficient: float) -> str:
         return answer[name] or 0.0
 
     def place(processors: float) -> str:
-        return f"p = {processors:g}{', the largest number examined' if processors == number('most_processors') else ''}"
+        largest = processors == number("most_processors")
+        return f"p = {processors:g}{', the largest number examined' if largest else ''}"
 
     words = ""
     if "efficient_processors" in answer.values:

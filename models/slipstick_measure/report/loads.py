@@ -1,4 +1,6 @@
-"""Load tests for the terminal: throughput and response times by load, demands of tiers, think time."""
+"""Load tests for the terminal: throughput and response times by load, demands of tiers, think
+time.
+"""
 
 from __future__ import annotations
 
@@ -90,7 +92,8 @@ def sentences(test: LoadTest, tier_demands: Sequence[Demand]) -> list[str]:
     alone = [demand.tier for demand in tier_demands if demand.tier not in test.servers]
     if alone:
         words.append(
-            f"Taken as one server: {', '.join(alone)}; say --servers {alone[0]}=4 where it has four."
+            f"Taken as one server: {', '.join(alone)}; say --servers {alone[0]}=4 where it has"
+            " four."
         )
     if tier_demands:
         words.append(f"slipstick import {test.file} -o model.yaml makes a network of it.")

@@ -85,8 +85,8 @@ def _matrix(scalability: MeasuredScalability) -> str:
     ]
     head = ["from", *(f"to {count}" for count in counts[1:])]
     words = (
-        "scalability L / L' from fewer processors to more, at equal time / efficiency / memory; 1 is"
-        " scalable,\nand - is where no measured size reaches the goal"
+        "scalability L / L' from fewer processors to more, at equal time / efficiency / memory; 1"
+        " is scalable,\nand - is where no measured size reaches the goal"
     )
     return f"{words}\n\n{plain_table(head, rows, range(len(head)))}"
 

@@ -63,7 +63,13 @@ _TAIL = re.compile(r"(?<!\s)\s*+[(<\[].*$", re.DOTALL)
 def is_wait(name: str) -> bool:
     """Return whether an activity is a wait by its name.
 
-    >>> [is_wait(each) for each in ("cudaStreamSynchronize", "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevComm*)")]
+    >>> [
+    ...     is_wait(each)
+    ...     for each in (
+    ...         "cudaStreamSynchronize",
+    ...         "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevComm*)",
+    ...     )
+    ... ]
     [True, True]
     >>> [is_wait(each) for each in ("MPI_Recv", "lock:table", "lock.acquire", "sgemm", "waiter")]
     [True, True, True, False, False]

@@ -1,9 +1,10 @@
 """Operations on GPUs as ``nsys stats --report cuda_gpu_trace --format csv`` of Nsight Systems and
 rocprof of ROCm list them: kernels and copies by stream.
 
-Format: heading ``Start (ns),Duration (ns),...,Device,Ctx,...,Strm,Name``; an older one has ``Stream``
-and other units of time in the brackets. Rocprof's has ``BeginNs`` and ``EndNs`` with the kernel's
-name, rocprofv3's ``Start_Timestamp`` and ``End_Timestamp`` in nanoseconds, with a stream or a queue.
+Format: heading ``Start (ns),Duration (ns),...,Device,Ctx,...,Strm,Name``; an older one has
+``Stream`` and other units of time in the brackets. Rocprof's has ``BeginNs`` and ``EndNs`` with the
+kernel's name, rocprofv3's ``Start_Timestamp`` and ``End_Timestamp`` in nanoseconds, with a stream
+or a queue.
 """
 
 from __future__ import annotations

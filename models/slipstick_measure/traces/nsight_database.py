@@ -2,10 +2,10 @@
 stream, and what the threads of the program did by their calls.
 
 Streams are accounted apart from threads. A thread is the program's own work from its first call to
-its last, with its calls inside: those of CUDA, of MPI, and, where operating-system calls were traced
-(``--trace=osrt``), those that wait or read. Where they were not, the time between calls is unknown.
-Graphs of CUDA that were traced as a whole are operations of a stream, and what happens inside them is
-unknown. Marks of NVTX annotate stretches of time and are left out.
+its last, with its calls inside: those of CUDA, of MPI, and, where operating-system calls were
+traced (``--trace=osrt``), those that wait or read. Where they were not, the time between calls is
+unknown. Graphs of CUDA that were traced as a whole are operations of a stream, and what happens
+inside them is unknown. Marks of NVTX annotate stretches of time and are left out.
 
 Format: "SQLite Export Schema Reference" and "Common SQLite examples" of the documentation of Nsight
 Systems, 2021 to 2025: times in nanoseconds; names are numbers in StringIds; a globalTid holds the
@@ -119,8 +119,8 @@ class _Database:
             self.columns.odd(f"marks of NVTX annotate times and are left out: {marks:,}")
         if graphs := self._count(_GRAPHS):
             self.columns.odd(
-                f"graphs of CUDA were traced as a whole ({graphs:,}), so waits inside them are taken"
-                " for work; nsys profile --cuda-graph-trace=node traces what is inside"
+                f"graphs of CUDA were traced as a whole ({graphs:,}), so waits inside them are"
+                " taken for work; nsys profile --cuda-graph-trace=node traces what is inside"
             )
         kinds = [STREAM] * len(streams) + [THREAD] * len(threads)
         return self.columns.finished([*streams, *threads], kinds=kinds)

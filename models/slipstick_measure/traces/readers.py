@@ -248,7 +248,8 @@ def _read_paraver(path: Path | str, unit: str | None) -> ReadTrace:
                 left_out[kind] += 1
             elif line.strip() and not line.startswith("#"):
                 columns.refuse(
-                    f"{short(line)} is not a record of a Paraver trace; is the file cut or damaged?",
+                    f"{short(line)} is not a record of a Paraver trace; is the file cut or"
+                    " damaged?",
                     number,
                 )
         except (ValueError, OverflowError):

@@ -14,7 +14,8 @@ Approximations:
   the one in progress. A section is shorter by the waiting of each of its faults that is prefetched:
   sends, receives and computing of a prefetch take place outside of it, which is the most that a
   prefetch can save. A prefetched lock is requested early enough that its turn comes during
-  computing, so that the acquisition takes its one send, as the paper's lock reduction factor has it.
+  computing, so that the acquisition takes its one send, as the paper's lock reduction factor has
+  it.
 - The delay of a request for diffs grows in proportion to the further requests of its fault, from
   that of a request alone. Tables 4 and 5 are about this line by 30 % (Fast Ethernet) and 47 %
   (ATM) in the mean, for their phases differ in who serves as well. The waiting for handlers is

@@ -178,8 +178,8 @@ IS = _counted_program(
     Input(
         "unequal",
         COUNT,
-        "by how much the slowest processor takes longer than the fastest for equally many keys, as a"
-        " part of the mean; taken within 0 to 0.5",
+        "by how much the slowest processor takes longer than the fastest for equally many keys, as"
+        " a part of the mean; taken within 0 to 0.5",
         0.0,
         most=1.0,
     ),

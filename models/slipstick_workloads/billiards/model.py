@@ -21,13 +21,13 @@ With `touches`, what computing takes holds the accesses to the processor's own c
 `misses` for each addition and execution, and one for each bin or collision passed, booked to
 `access` as useful time; and each ball's lines are fetched once in the setup, in useful time booked
 to `local`. Where the cache has an inner level, `access` is the time of a hit there, and what
-accesses beyond it take longer is booked to `local`: the accesses are taken to be spread over the processor's share of the balls,
-of which the inner level holds as many as fit.
+accesses beyond it take longer is booked to `local`: the accesses are taken to be spread over the
+processor's share of the balls, of which the inner level holds as many as fit.
 
 With `bins: best`, the width of the bins is, for each number of balls, the one of `WIDTHS` with
 which a collision of the main loop passes the fewest bins and collisions. With `bins: direct`, a bin
-is found from its time, so that only collisions of the bin are passed, and bins are narrower the more
-balls there are, so that a bin holds as many: the search does not lengthen with the balls.
+is found from its time, so that only collisions of the bin are passed, and bins are narrower the
+more balls there are, so that a bin holds as many: the search does not lengthen with the balls.
 
 The local cache holds as many of the balls as fit: with `touches`, accesses to the others fetch them
 again, over the interconnect (`replaced`), beside the computing.

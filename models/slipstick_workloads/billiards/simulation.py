@@ -50,7 +50,8 @@ class InitialState:
         for left_wall, right in pairwise(walls):
             if not right - left_wall >= self.diameter * (1 - 1e-12):
                 raise ModelError(
-                    f"balls of diameter {self.diameter:g} overlap between {left_wall:g} and {right:g}"
+                    f"balls of diameter {self.diameter:g} overlap between {left_wall:g} and"
+                    f" {right:g}"
                 )
 
 

@@ -331,7 +331,8 @@ LOCK = Program(
         Input(
             "parties",
             COUNT,
-            "parties of an acquisition: with 2 the manager holds the lock, with 3 it forwards the request",
+            "parties of an acquisition: with 2 the manager holds the lock, with 3 it forwards the"
+            " request",
             2.0,
             least=2,
             whole=True,

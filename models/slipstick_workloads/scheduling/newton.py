@@ -133,9 +133,15 @@ def accesses(
     data : words of the data of a block [1]
     every : the variables of all earlier blocks are read, else those of one
 
-    >>> [(each.module, each.words) for each in accesses([0, 1, 2], variables=10, data=50, every=True)[2]]
+    >>> [
+    ...     (each.module, each.words)
+    ...     for each in accesses([0, 1, 2], variables=10, data=50, every=True)[2]
+    ... ]
     [(2, 60), (1, 20), (2, 10)]
-    >>> [(each.module, each.words) for each in accesses([2, 1, 0], variables=10, data=50, every=True)[0]]
+    >>> [
+    ...     (each.module, each.words)
+    ...     for each in accesses([2, 1, 0], variables=10, data=50, every=True)[0]
+    ... ]
     [(2, 60), (1, 20), (2, 10)]
     """
     accesses_found = []
@@ -160,7 +166,8 @@ class _Schedule:
     def __init__(self, machine: SharedMemory, inputs: InputValues, *, sample: bool = False) -> None:
         if isinstance(machine.interconnect, Bus | Ring):
             raise ModelError(
-                f"the memory modules of {machine.name} belong to no processor; {NAME} runs on switches"
+                f"the memory modules of {machine.name} belong to no processor; {NAME} runs on"
+                " switches"
             )
         self.machine = machine
         self.inputs = inputs

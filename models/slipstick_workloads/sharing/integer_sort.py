@@ -6,9 +6,10 @@ lock; after a barrier it reads them all and ranks its keys. Keys are the mean of
 numbers, as in the NAS benchmark, so buckets at the ends get few keys, and a processor changes only
 buckets that have keys of its own. The first processor of an iteration resets the buckets.
 
-The paper says little of what makes processors reach the lock apart: that they have unequal overheads
-and that there is little contention for locks. `unequal` spreads the times in which they count equally
-many keys evenly about their mean, as unequal caches or other programs on the nodes do.
+The paper says little of what makes processors reach the lock apart: that they have unequal
+overheads and that there is little contention for locks. `unequal` spreads the times in which they
+count equally many keys evenly about their mean, as unequal caches or other programs on the nodes
+do.
 
 The paper's scan has 2^28 keys, more than 64 MB nodes hold; 2^20 is taken here, over 10 iterations
 (both chosen). Keys are private.

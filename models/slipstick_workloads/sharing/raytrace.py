@@ -317,8 +317,8 @@ def _cut(image: int, processors: int, job: tuple[int, int]) -> list[list[Items]]
     across = processors // down
     if image < across or min(job) < 1:
         raise ModelError(
-            f"an image of {image} x {image} pixels has too few pixels for jobs of {job} on {across} x {down}"
-            " processors"
+            f"an image of {image} x {image} pixels has too few pixels for jobs of {job} on {across}"
+            f" x {down} processors"
         )
     columns, rows = (_bounds(image, number) for number in (across, down))
     return [

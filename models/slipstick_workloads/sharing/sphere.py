@@ -11,9 +11,10 @@ once and then only read. Rows beyond a latitude, 60 degrees, are filtered as a w
 time step, by the processor of the band, which the others wait for; at 90 degrees none is.
 
 Chosen here, for the paper prints the pitch alone: the meaning of the pitch, the filter, 17 locks,
-24 time steps of 10 sweeps; the counts that ship have 36 steps, fitted to a printed time. With 16 locks at pitch
-32 the bands on both sides of a band take the same locks. The paper says that most of the overhead
-is in locks, and that faults hardly matter beside first misses; hence the bands and the locks.
+24 time steps of 10 sweeps; the counts that ship have 36 steps, fitted to a printed time. With 16
+locks at pitch 32 the bands on both sides of a band take the same locks. The paper says that most of
+the overhead is in locks, and that faults hardly matter beside first misses; hence the bands and the
+locks.
 """
 
 from __future__ import annotations

@@ -343,8 +343,8 @@ class NetworkLayout:
             for point_index in np.flatnonzero(~np.isclose(probability_sums, 1.0, rtol=1e-9)):
                 reason_by_point.setdefault(
                     int(point_index),
-                    f"the probabilities of leaving {station_name} as {class_name} add up to {probability_sums[point_index]:g},"
-                    " not to 1",
+                    f"the probabilities of leaving {station_name} as {class_name} add up to"
+                    f" {probability_sums[point_index]:g}, not to 1",
                 )
         return reason_by_point
 
@@ -465,8 +465,8 @@ class NetworkLayout:
             else:
                 think_times[:, chain_index] = columns[f"{path_prefix}.think_time"]
                 customers = np.nan_to_num(columns[f"{path_prefix}.population"].real)
-                # What is clipped here is refused by `_reasons_against_numbers`; the array of counts needs
-                # some whole number.
+                # What is clipped here is refused by `_reasons_against_numbers`; the array of counts
+                # needs some whole number.
                 population_sizes[:, chain_index] = np.round(np.clip(customers, 0, MOST_CUSTOMERS))
         return think_times, arrival_rates, population_sizes, burst_rates
 

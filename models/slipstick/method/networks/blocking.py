@@ -179,8 +179,9 @@ class BlockedNetwork(FlatNetwork):
             in_order = discipline.order in (ARRIVAL, RANK) and not discipline.preemptive
             if not discipline.delay and (not in_order or station.rates):
                 raise ModelError(
-                    f"a simulation has no rule for {place[1]}, where customers are blocked: it holds up"
-                    " servers in the order of arrival or of ranks without rates, and infinite servers"
+                    f"a simulation has no rule for {place[1]}, where customers are blocked: it"
+                    " holds up servers in the order of arrival or of ranks without rates, and"
+                    " infinite servers"
                 )
             stops_service = any(
                 self._blocks(place, move)
@@ -190,9 +191,9 @@ class BlockedNetwork(FlatNetwork):
             )
             if stops_service and (len(moves) > 1 or not self._is_exponential(place)):
                 raise ModelError(
-                    f"a simulation has no rule for {place[0]} at {place[1]}, which is blocked before its"
-                    " service, where that is not exponential or has several destinations: use 'repeat'"
-                    " or 'after-service'"
+                    f"a simulation has no rule for {place[0]} at {place[1]}, which is blocked"
+                    " before its service, where that is not exponential or has several"
+                    " destinations: use 'repeat' or 'after-service'"
                 )
 
     def _is_exponential(self, place: Place) -> bool:
@@ -215,8 +216,8 @@ class BlockedNetwork(FlatNetwork):
         places = sum(capacity for capacity in capacities if capacity is not None)
         if None not in capacities and customers > places:
             raise ModelError(
-                f"{customers:,} closed customers never find a place: the stations have {places:,}; raise"
-                " a capacity"
+                f"{customers:,} closed customers never find a place: the stations have {places:,};"
+                " raise a capacity"
             )
 
     def _may_lose(self, chain: Chain, place: Place) -> bool:
@@ -260,14 +261,14 @@ class BlockedNetwork(FlatNetwork):
         return first_instruction
 
     def _refuse_abandonment(self, chain_name: str, chain: Chain) -> None:
-        """Raise if closed customers that do not think abandon a queue: they begin again at a station
-        that may be full.
+        """Raise if closed customers that do not think abandon a queue: they begin again at a
+        station that may be full.
         """
         for place in self._places(chain):
             if self._time_limit_in_queue(place):
                 raise ModelError(
-                    f"customers of {chain_name} that abandon {place[1]} begin their cycle anew, where"
-                    f" they may be blocked; give {chain_name} a think time"
+                    f"customers of {chain_name} that abandon {place[1]} begin their cycle anew,"
+                    f" where they may be blocked; give {chain_name} a think time"
                 )
 
     def _write_return_after_abandonment(self, place: Place) -> None:
@@ -357,7 +358,9 @@ class BlockedNetwork(FlatNetwork):
             builder.jump(_onward_mark(place))
 
     def _write_move(self, place: Place, move: _Move, tally: str, holds_server: bool) -> None:
-        """Write how a customer takes a place at the next station, and returns what it holds here."""
+        """Write how a customer takes a place at the next station, and returns what it holds
+        here.
+        """
         builder = self.builder
         if self._blocks(place, move):
             assert move.target is not None
@@ -394,8 +397,8 @@ class BlockedNetwork(FlatNetwork):
 def _closed_moves(
     move: _Move, ends_at: Place | None, first_places: Sequence[tuple[float, Place]]
 ) -> Iterator[_Move]:
-    """Yield the moves of a closed customer in the place of one that may end its cycle: it goes on to
-    a first place of the next cycle; without any it thinks.
+    """Yield the moves of a closed customer in the place of one that may end its cycle: it goes on
+    to a first place of the next cycle; without any it thinks.
 
     Parameters
     ----------

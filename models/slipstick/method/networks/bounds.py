@@ -76,9 +76,7 @@ def network_bounds(model: QueueingNetwork) -> tuple[Answer, ...]:
             Solution(
                 model=model.name,
                 method=f"{BOUNDS}/{bound_kind}",
-                remarks=lambda _, bound_kind=bound_kind, further_notes=() if kind_index else missing_reasons: (
-                    Remarks(notes=(KINDS[bound_kind][1], *further_notes))
-                ),  # type: ignore[misc]
+                remarks=_remarks(bound_kind, () if kind_index else missing_reasons),
                 **_values_and_bounds(
                     network_points, low_throughputs, high_throughputs, model.closed_chains
                 ),
@@ -88,6 +86,11 @@ def network_bounds(model: QueueingNetwork) -> tuple[Answer, ...]:
             bounds_by_kind.items()
         )
     )
+
+
+def _remarks(bound_kind: str, further_notes: tuple[str, ...]) -> Callable[[int], Remarks]:
+    """Return the function that gives the notes of a kind of bounds at any point."""
+    return lambda _: Remarks(notes=(KINDS[bound_kind][1], *further_notes))
 
 
 def _refusal_reasons(network_points: NetworkPoints) -> dict[int, str]:
@@ -139,7 +142,9 @@ class CompiledNetworkBounds(CompiledModel):
     model : the network
 
     >>> from slipstick.model.network import closed_class, network, station
-    >>> compiled = CompiledNetworkBounds(network({"jobs": closed_class(2)}, {"cpu": station(demand={"jobs": 3.0})}))
+    >>> compiled = CompiledNetworkBounds(
+    ...     network({"jobs": closed_class(2)}, {"cpu": station(demand={"jobs": 3.0})})
+    ... )
     >>> compiled.times({"classes.jobs.population": np.array([1.0, 2.0])})
     array([0.333, 0.333])
     """
@@ -156,8 +161,8 @@ class CompiledNetworkBounds(CompiledModel):
         return self.network_layout.arrays(self.network_layout.columns(values))
 
     def solution(self, values: Values) -> Solution:
-        """Return the tightest bounds of throughputs and response times at points, given by columns of
-        one length.
+        """Return the tightest bounds of throughputs and response times at points, given by columns
+        of one length.
         """
         network_points = self.arrays(values)
         reason_by_point, (bounds_by_kind, _) = (

@@ -44,9 +44,9 @@ of a chain; some also of a region.
 `service_label` and `wait_label` label the time of a class in service and in the queue; the first
 also names the mark and the tally of the place. `again_label` labels the time of services that are
 repeated because the next station is full. `abandonment_tally` names the tally of customers that
-abandon a queue, and the stream of times after which they do. `entrance_mark_at` names the tally and the
-mark of a place
-at which a region is entered, `region_wait_label` labels the wait of a class before a region.
+abandon a queue, and the stream of times after which they do. `entrance_mark_at` names the tally and
+the mark of a place at which a region is entered, `region_wait_label` labels the wait of a class
+before a region.
 """
 
 
@@ -75,15 +75,16 @@ class FlatNetwork:
     service : mean time of a visit [s]
     lossy_chains : chains that may lose customers
     held_stations : stations whose servers may be kept by customers that are blocked
-    entrance_tallies : of each chain whose beginning cycles are counted, the tallies that do so; it is
-        empty where no station blocks
+    entrance_tallies : of each chain whose beginning cycles are counted, the tallies that do so; it
+        is empty where no station blocks
     counting_places : where the passages of a chain with tallies are counted, and visits there in a
         cycle: chains that may lose customers, or whose routes the state selects
 
     Raises
     ------
     ModelError : there are too many customers, or lost customers would come back at the same instant
-    NoAnswerError : a cycle takes no time, or more work arrives for a region than its places can hold
+    NoAnswerError : a cycle takes no time, or more work arrives for a region than its places can
+        hold
     """
 
     def __init__(
@@ -149,8 +150,8 @@ class FlatNetwork:
         """Return the mean service time of a chain at each place by its label, in a cycle and of one
         visit [s]; empty for a chain whose customers may be lost.
         """
-        # With rates the time in service depends on how many are present; where customers are blocked,
-        # they may be served several times.
+        # With rates the time in service depends on how many are present; where customers are
+        # blocked, they may be served several times.
         places = [
             place
             for place in self._places(self.network_layout.chains[chain_name])
@@ -168,7 +169,9 @@ class FlatNetwork:
         """Targets of response times, whose shares are reported, by class or chain [s]."""
         chains = self.model.chains
         path_by_chain = {
-            chain_name: f"{'chains' if chain_name in chains else 'classes'}.{chain_name}.target_time"
+            chain_name: (
+                f"{'chains' if chain_name in chains else 'classes'}.{chain_name}.target_time"
+            )
             for chain_name in self.network_layout.chains
         }
         return {chain_name: self._number_at(path) for chain_name, path in path_by_chain.items()}
@@ -298,7 +301,9 @@ class FlatNetwork:
             )
 
     def _may_lose(self, chain: Chain, place: Place) -> bool:
-        """Return whether customers of a chain may be lost on their way to a place, or in its queue."""
+        """Return whether customers of a chain may be lost on their way to a place, or in its
+        queue.
+        """
         return bool(
             self.model.stations[place[1]].capacity
             or self._time_limit_in_queue(place)
@@ -385,8 +390,9 @@ class FlatNetwork:
             and not self.network_points.network.think[0, chain_index]
         ):
             raise ModelError(
-                f"a cycle of {chain_name} may begin at {full_station_or_region}, which may be full: a lost customer would"
-                f" come back at the same instant; give {chain_name} a think time, or {full_station_or_region} more capacity"
+                f"a cycle of {chain_name} may begin at {full_station_or_region}, which may be full:"
+                f" a lost customer would come back at the same instant; give {chain_name} a think"
+                f" time, or {full_station_or_region} more capacity"
             )
 
     def _stations_and_losing_regions(self, station_names: Sequence[str]) -> list[str]:
@@ -577,7 +583,9 @@ class FlatNetwork:
     def _targets_onward(
         self, chain_name: str, chain: Chain, place: Place
     ) -> Iterator[tuple[float, str]]:
-        """Yield the probability and the mark of each place that a customer may go to from a place."""
+        """Yield the probability and the mark of each place that a customer may go to from a
+        place.
+        """
         for route_index, route in enumerate(self.model.routing):
             path = f"routing.{route_index}.probability"
             probability = 1.0 if route.by else self._number_at(path)
@@ -607,8 +615,8 @@ class FlatNetwork:
         return time_of_distribution(self.service[place], scv, distribution)
 
     def _count_visit(self, chain_name: str, place: Place) -> None:
-        """Count the visit to a place, where the chain may lose customers; one that finds the station
-        full is lost.
+        """Count the visit to a place, where the chain may lose customers; one that finds the
+        station full is lost.
         """
         if chain_name not in self.counting_places:
             return
@@ -678,9 +686,10 @@ def check_places_of_region(region_name: str, region: Region, planned_network: Fl
     if (load := seconds_held / region.capacity) >= 1:
         places_in_words = f"{region.capacity:,} place{'s' if region.capacity > 1 else ''}"
         raise NoAnswerError(
-            f"region {region_name} is saturated: without any wait, the customers that arrive in a second"
-            f" hold its places for {seconds_held:.4g} s together, and it has {places_in_words} (load {load:.3g}, the"
-            " limit is 1); lower the arrivals, or give it more places"
+            f"region {region_name} is saturated: without any wait, the customers that arrive in a"
+            f" second hold its places for {seconds_held:.4g} s together, and it has"
+            f" {places_in_words} (load {load:.3g}, the limit is 1); lower the arrivals, or give it"
+            " more places"
         )
 
 

@@ -64,15 +64,18 @@ from slipstick.vocabulary import (
 )
 
 MOST_HELD = 3_000_000
-"""Numbers that the points of one block hold together: about 45 B each, measured with 5 classes at 20
-stations, which 32,768 points of a sweep took 4.6 GB for."""
+"""Numbers that the points of one block hold together: about 45 B each, measured with 5 classes at
+20 stations, which 32,768 points of a sweep took 4.6 GB for.
+"""
 
 MOST_NUMBERS = 1_000_000
 """Numbers of one array of an approximation with derivatives; more parameters are moved in parts."""
 
 EXACT_STEP, APPROXIMATE_NUMBER = 4e-9, {LINEARIZER: 1.5e-6, SCHWEITZER: 6e-7}
-"""Processor time of a derivative: of a step of an exact method, and of a number that an approximation
-holds; within a factor of 3 for 30 to 600 stations, 5 to 200 customers and 1 to 5 classes [s]."""
+"""Processor time of a derivative: of a step of an exact method, and of a number that an
+approximation holds; within a factor of 3 for 30 to 600 stations, 5 to 200 customers and 1 to 5
+classes [s].
+"""
 
 MOST_PROBABILITIES = 100_000
 """Numbers of customers at a station whose probabilities an answer has, from 0 on; a million of
@@ -140,7 +143,9 @@ def _time_by_component(
 def _saturation_populations(
     network: NetworkArrays, closed_chains: Collection[str]
 ) -> dict[str, float]:
-    """Return the population at which each closed chain would saturate its slowest station, by name."""
+    """Return the population at which each closed chain would saturate its slowest station, by
+    name.
+    """
     if not network.closed.any():
         return {}
     try:
@@ -275,7 +280,9 @@ def shares_within_target(
 def _visited_stations(
     network_layout: NetworkLayout, network: NetworkArrays, chain_index: int
 ) -> NDArray[np.intp]:
-    """Return the stations that a chain visits; none where the number of visits to them is unknown."""
+    """Return the stations that a chain visits; none where the number of visits to them is
+    unknown.
+    """
     chain_name = list(network_layout.chains)[chain_index]
     station_indices = np.flatnonzero(network.demand[0, chain_index].real > 0)
     states_visits = all(
@@ -496,14 +503,15 @@ def assumed(network_layout: NetworkLayout) -> tuple[str, ...]:
         class_name for chain in model.chains.values() for class_name in chain.classes
     }
     demand_notes = (
-        f"{station_name} is {DISCIPLINES[station.discipline].title}: the demands of several classes there"
-        " are taken as visits of one service time; give service and visits to say otherwise"
+        f"{station_name} is {DISCIPLINES[station.discipline].title}: the demands of several classes"
+        " there are taken as visits of one service time; give service and visits to say otherwise"
         for station_name, station in model.stations.items()
         if DISCIPLINES[station.discipline].product_form == SAME_EXPONENTIAL
         and len(station.demand) > 1
     )
     unused_notes = (
-        f"no route takes {class_name} to {station_name}, so its service time of 0 there has no effect"
+        f"no route takes {class_name} to {station_name}, so its service time of 0 there has no"
+        " effect"
         for station_name, station in model.stations.items()
         for class_name in station.service
         if class_name in classes_in_chains and (class_name, station_name) not in places
@@ -975,7 +983,8 @@ class CompiledNetwork(CompiledModel):
         parameter_names = self.smooth
         if seconds > ANNOUNCED and (announce := ANNOUNCE.get()) is not None:
             announce(
-                f"shares of {len(parameter_names):,} parameters: about {seconds:,.0f} s of processor time"
+                f"shares of {len(parameter_names):,} parameters: about {seconds:,.0f} s of"
+                " processor time"
             )
         network = self.network_layout.arrays(self.network_layout.columns(point_values)).network
         names_at_once = MOST_NUMBERS // _numbers_of_point(network) or 1
@@ -1011,8 +1020,8 @@ class CompiledNetwork(CompiledModel):
             return ()
         note = (
             f"shares of {len(self.smooth):,} parameters are left out: their derivatives take"
-            f" {number_count:,} numbers, and the limit is {limit('derivatives'):,.0f}; change single"
-            f" parameters in a study, {way_out('derivatives', number_count)}"
+            f" {number_count:,} numbers, and the limit is {limit('derivatives'):,.0f}; change"
+            f" single parameters in a study, {way_out('derivatives', number_count)}"
         )
         return (note,)
 
@@ -1102,7 +1111,9 @@ def _one_point_columns(number_by_name: Mapping[str, float]) -> dict[str, Array]:
 
 
 def _is_beyond_population(value_name: str, network: NetworkArrays) -> bool:
-    """Return whether a name is a probability of more customers than the network has at this point."""
+    """Return whether a name is a probability of more customers than the network has at this
+    point.
+    """
     value_kind, _, name_arguments = value_name.partition("[")
     most_customers = int(network.population.sum()) if network.closed.all() else None
     return (

@@ -57,7 +57,9 @@ def simulation_of(model: QueueingNetwork, simulation: Simulation) -> CompiledSim
     simulation : seed, precision and budget
 
     >>> from slipstick.model.network import closed_class, network, station
-    >>> three = network({"jobs": closed_class(3)}, {"cpu": station(demand={"jobs": 2.0}, scv={"jobs": 0})})
+    >>> three = network(
+    ...     {"jobs": closed_class(3)}, {"cpu": station(demand={"jobs": 2.0}, scv={"jobs": 0})}
+    ... )
     >>> answer = simulation_of(three, Simulation()).points({}).answer(0)
     >>> answer["throughput[jobs]"], answer["response_time[jobs]"], answer["waiting_time[jobs,cpu]"]
     (0.5, 6.0, 4.0)
@@ -134,8 +136,8 @@ class _NetworkEstimates:
             for chain_name, chain in self.network_layout.chains.items()
         }
         notes += tuple(
-            f"{chain_name} arrive as the {len(times_between)} times between arrivals of their trace say, again and"
-            " again: intervals do not cover that another trace would differ"
+            f"{chain_name} arrive as the {len(times_between)} times between arrivals of their trace"
+            " say, again and again: intervals do not cover that another trace would differ"
             for chain_name, times_between in traces.items()
             if times_between
         )

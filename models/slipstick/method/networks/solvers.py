@@ -160,7 +160,8 @@ def _checked_solution(network_points: NetworkPoints, solver: str) -> NetworkSolu
     if network.not_poisson and solver != MARKOV_CHAIN:
         alternatives = "simulation" if any(network.arrival_words) else "markov-chain or simulation"
         raise ModelError(
-            f"{network.not_poisson}, which the method {solver} does not take; ask for {alternatives}"
+            f"{network.not_poisson}, which the method {solver} does not take; ask for"
+            f" {alternatives}"
         )
     solution = _solution_by(network_points, solver)
     if solver == MARKOV_CHAIN:  # it holds what it finds against the laws itself

@@ -180,8 +180,8 @@ def flatten(model: Model, values: Mapping[str, float] | None = None) -> Flat:
 
 
 def _write_groups(groups: Sequence[Group], writer: Writer, value_by_expr: Numbers) -> Flat:
-    """Write the instructions of the cycle of each group of customers; a group without processors and
-    arrivals has none.
+    """Write the instructions of the cycle of each group of customers; a group without processors
+    and arrivals has none.
     """
     # The account is that of the first group, so that it has a member; others may be empty.
     (first_group, *_) = groups
@@ -218,7 +218,9 @@ def _write_groups(groups: Sequence[Group], writer: Writer, value_by_expr: Number
 def _times_between_arrivals(
     pattern: ArrivalPattern, rate: Expr, value_by_expr: Numbers
 ) -> Times | None:
-    """Return the distribution of the times between arrivals of a population; None without arrivals."""
+    """Return the distribution of the times between arrivals of a population; None without
+    arrivals.
+    """
     arrival_rate = value_by_expr[rate]
     if pattern.burst_time is not None and pattern.quiet_time is not None:
         burst_rate = (
@@ -396,8 +398,8 @@ class Writer:
             if isinstance(resource, TaskPool)
         )
         numbers_in_words = (
-            f"a simulation of {self.model.name} follows {branches_at_once:.3g} branches and items at once,"
-            f" each with the account of {len(self.model.steps)}"
+            f"a simulation of {self.model.name} follows {branches_at_once:.3g} branches and items"
+            f" at once, each with the account of {len(self.model.steps)}"
             f" steps{f', and {queue_count:,} queues of tasks' if queue_count else ''}"
         )
         numbers_held = (
@@ -675,8 +677,8 @@ class Writer:
         mean_time = self.numbers[step.time]
         if not in_range(mean_time):
             raise NoAnswerError(
-                f"the time of step {step.name} comes out as {mean_time!r} s; what is simulated takes"
-                f" {RANGE}"
+                f"the time of step {step.name} comes out as {mean_time!r} s; what is simulated"
+                f" takes {RANGE}"
             )
         speed_expression = self.model.speed_alone(step)
         self.once[step.name] = (
@@ -745,8 +747,8 @@ class Writer:
         party_count = parties.get(barrier_name, 0) if node.parties is None else node.parties
         if not party_count:
             raise ModelError(
-                f"barrier {barrier_name}: customers that arrive are never all there; say how many parties"
-                " meet"
+                f"barrier {barrier_name}: customers that arrive are never all there; say how many"
+                " parties meet"
             )
         barrier = self.model.resources[barrier_name]
         assert isinstance(barrier, Barrier)
@@ -755,7 +757,9 @@ class Writer:
         )
 
     def _probabilities(self, choice: Choice) -> list[float]:
-        """Return the probabilities of the options of a choice; raises if they do not add up to 1."""
+        """Return the probabilities of the options of a choice; raises if they do not add up to
+        1.
+        """
         probabilities = [self.numbers[expression] for expression, _ in choice.options]
         if not (
             all(probability >= 0 for probability in probabilities)
@@ -777,14 +781,16 @@ class Writer:
         return count_value
 
     def _count_with_note(self, count_expr: Expr, number_in_words: str) -> float:
-        """Return the value of a count, and note a fraction, which is the probability of one more."""
+        """Return the value of a count, and note a fraction, which is the probability of one
+        more.
+        """
         count_value = self._checked_count(count_expr, number_in_words)
         # Rounding of arithmetic is no probability of one more.
         if abs(count_value - round(count_value)) <= 1e-9 * max(count_value, 1.0):
             return float(round(count_value))
         self._fraction_notes[
-            f"{number_in_words} is {count_value:g}, simulated as {math.floor(count_value)} and, with"
-            f" probability {count_value % 1:g}, one more"
+            f"{number_in_words} is {count_value:g}, simulated as {math.floor(count_value)} and,"
+            f" with probability {count_value % 1:g}, one more"
         ] = None
         return count_value
 
@@ -832,8 +838,8 @@ def _whole_number(
 ) -> int:
     if not (least_number <= number <= most_number and number == round(number)):
         raise ModelError(
-            f"a simulation needs {number_in_words} to be a whole number from {least_number} to {most_number}, got"
-            f" {number:g}"
+            f"a simulation needs {number_in_words} to be a whole number from {least_number} to"
+            f" {most_number}, got {number:g}"
         )
     return int(number)
 
@@ -869,9 +875,12 @@ def timeline(
 
     >>> from slipstick.model.activity import delay, service
     >>> from slipstick.model.system import closed_model
-    >>> found = timeline(closed_model(delay(2.0, name="work") >> service("bus", 1.0), processors=2), cycles=1)
+    >>> found = timeline(
+    ...     closed_model(delay(2.0, name="work") >> service("bus", 1.0), processors=2), cycles=1
+    ... )
     >>> [(span.member, span.label, span.start, span.end) for span in found.spans]
-    [(0, 'work', 0.0, 2.0), (1, 'work', 0.0, 2.0), (0, 'bus', 2.0, 3.0), (1, 'wait:bus', 2.0, 3.0), (1, 'bus', 3.0, 4.0)]
+    [(0, 'work', 0.0, 2.0), (1, 'work', 0.0, 2.0), (0, 'bus', 2.0, 3.0), (1, 'wait:bus', 2.0, 3.0),
+    (1, 'bus', 3.0, 4.0)]
     """
     component_by_label = {
         label: component for label, (component, _) in Labels.of(model).steps.items()

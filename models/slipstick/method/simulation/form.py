@@ -106,8 +106,8 @@ def check_departures(result: Result, lossy_groups: Container[str] = ()) -> None:
         if isinstance(times, BurstyTimes | TracedTimes) or (of_period and not has_profile):
             continue
         departures = float(column_sums[result.layout.cycles[group_index]])
-        # Those of a profile are fewer than at its mean rate by at most those of a period, and as many
-        # may be present at the end because it is behind a peak.
+        # Those of a profile are fewer than at its mean rate by at most those of a period, and as
+        # many may be present at the end because it is behind a peak.
         arrivals = elapsed / times.mean - 2 * of_period
         variance_factor = max(1.0, float(getattr(times, "scv", 1.0)))
         variance_factor *= float(getattr(times, "size", 1.0))
@@ -115,10 +115,10 @@ def check_departures(result: Result, lossy_groups: Container[str] = ()) -> None:
         customers = group.name.removeprefix(ALL) or "customers"
         if 0 < departures < arrivals * (1 - gap):
             raise NoAnswerError(
-                f"{customers} arrive faster than they leave: {1 / times.mean:.4g}"
-                f" in a second, and {departures / elapsed:.4g} leave in the {elapsed:.4g} s that were"
-                " simulated; a resource is asked for more than it can do, or customers stay longer"
-                " than the run: lower the arrivals, or simulate longer"
+                f"{customers} arrive faster than they leave: {1 / times.mean:.4g} in a second, and"
+                f" {departures / elapsed:.4g} leave in the {elapsed:.4g} s that were simulated; a"
+                " resource is asked for more than it can do, or customers stay longer than the run:"
+                " lower the arrivals, or simulate longer"
             )
 
 
@@ -164,9 +164,9 @@ def notes_of(result: Result) -> tuple[str, ...]:
     for group_index, group in enumerate(result.plan.groups):
         if unended_share := result.unended(group_index):
             notes.append(
-                f"{100 * unended_share:.3g} % of the customers' time ({group.name}) is in cycles that"
-                " have not ended: some of them starve. The mean time is that of all, by Little's"
-                " law; quantiles are those of the cycles that ended"
+                f"{100 * unended_share:.3g} % of the customers' time ({group.name}) is in cycles"
+                " that have not ended: some of them starve. The mean time is that of all, by"
+                " Little's law; quantiles are those of the cycles that ended"
             )
     return tuple(notes)
 
@@ -238,8 +238,8 @@ class Differences:
                 time_power * elasticity.mean, "1", low, high
             )
         note = (
-            f"shares of the largest {len(share_values)} by differences of {100 * STEP:g} % under common"
-            " random numbers"
+            f"shares of the largest {len(share_values)} by differences of {100 * STEP:g} % under"
+            " common random numbers"
         )
         return (
             Gradient({self.value_name: slope_by_parameter}, point_values, parameters),
@@ -448,8 +448,9 @@ def _refuse_standstill(model: Model, result: Result) -> None:
         return
     if not result.batches[-1, result.layout.time] > 0:
         raise NoAnswerError(
-            f"attempts of {model.name} fail and are made again at once, so that no time passes; give"
-            " the cycle a think time, or the attempt a back_off or something that takes time otherwise"
+            f"attempts of {model.name} fail and are made again at once, so that no time passes;"
+            " give the cycle a think time, or the attempt a back_off or something that takes time"
+            " otherwise"
         )
 
 
@@ -515,13 +516,14 @@ def _overloads(
         if high < 1:
             continue
         description = (
-            f"{resource.noun.split()[-1]} {resource_name} is asked for {load:.4g} of its time, at branches that"
-            " are not waited for too"
+            f"{resource.noun.split()[-1]} {resource_name} is asked for {load:.4g} of its time, at"
+            " branches that are not waited for too"
         )
         # At a bottleneck that all share the load is 1, and its estimate a little above or below.
         if load - SURE_HALF_WIDTHS * (load - low) > 1 + ROUNDING:
             raise NoAnswerError(
-                f"{description}: what is begun there is more than it can do; begin less, or shorten it"
+                f"{description}: what is begun there is more than it can do; begin less, or shorten"
+                " it"
             )
         yield f"{description}: its queue may grow without end, and depends on the length of the run"
 
@@ -586,9 +588,9 @@ class _SimulatedAccount:
     """The account of a run: the seconds of a cycle by label; labels without time are left out.
 
     It adds up to the mean time. The cycles that ended are booked, and are scaled to the time of all
-    customers (`slipstick.sim.estimate.weights_of_time`). Where a part of that time is in cycles that
-    have not ended, it is spent in queues: it is booked to the waits of the resources, in proportion
-    to the time waited there beyond what is booked.
+    customers (`slipstick.sim.estimate.weights_of_time`). Where a part of that time is in cycles
+    that have not ended, it is spent in queues: it is booked to the waits of the resources, in
+    proportion to the time waited there beyond what is booked.
     """
 
     def __init__(self, model: Model, result: Result) -> None:
@@ -1114,7 +1116,9 @@ def simulation_of(model: Model, simulation: Simulation) -> CompiledSimulation:
 
     >>> from slipstick.model.activity import delay, service
     >>> from slipstick.model.system import closed_model
-    >>> four = closed_model(delay(9.0, name="work") >> service("bus", 3.0, component="wait"), processors=4)
+    >>> four = closed_model(
+    ...     delay(9.0, name="work") >> service("bus", 3.0, component="wait"), processors=4
+    ... )
     >>> answer = simulation_of(four, Simulation()).points({}).answer(0)
     >>> answer["time"], answer["throughput"], answer.account
     (12.0, 0.33, {'busy': 9.0, 'wait': 3.0})

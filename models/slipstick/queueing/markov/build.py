@@ -138,7 +138,9 @@ def routing_of_chains(
 
     >>> from slipstick.queueing.network import network_arrays
     >>> there = Routes(np.array([(0, 0), (1, 0)]), np.array([(1, 0), (0, 0)]), np.ones((1, 2)))
-    >>> rule = routing_of_chains(network_arrays([[1.0], [1.0]], population=[1, 0]), there, {(0, 1): (0, 0)})
+    >>> rule = routing_of_chains(
+    ...     network_arrays([[1.0], [1.0]], population=[1, 0]), there, {(0, 1): (0, 0)}
+    ... )
     >>> rule.onward[0, 0, 1], rule.restart
     (array([1., 0.]), (0, 0))
     """
@@ -296,7 +298,8 @@ def network_point(network: NetworkArrays, routing: Routing | None = None) -> Net
         if is_abandoned and DISCIPLINES[discipline].preemptive:
             raise ModelError(
                 f"customers abandon {station_name}, which interrupts services; a chain does not"
-                " distinguish customers that wait to be resumed from those whose service has not begun; ask for simulation"
+                " distinguish customers that wait to be resumed from those whose service has not"
+                " begun; ask for simulation"
             )
     if AFTER_SERVICE in network.blocking:
         _check_blocking_after_service(point)
@@ -342,8 +345,8 @@ def _check_blocking(point: NetworkPoint) -> None:
                 )
             if _service_time(point, class_index, station).phases > 1:
                 raise ModelError(
-                    f"{subject}: a Markov chain has no rule for blocking of a service in phases; ask"
-                    " for simulation, or use scv 1"
+                    f"{subject}: a Markov chain has no rule for blocking of a service in phases;"
+                    " ask for simulation, or use scv 1"
                 )
 
 
@@ -358,8 +361,8 @@ def _check_blocking_after_service(point: NetworkPoint) -> None:
         )
     if network.patience is not None:
         raise ModelError(
-            "a Markov chain has no rule for queues that are abandoned where it blocks after service;"
-            " ask for simulation"
+            "a Markov chain has no rule for queues that are abandoned where it blocks after"
+            " service; ask for simulation"
         )
     disciplines = [DISCIPLINES[discipline] for discipline in network.discipline]
     is_plain = network.single & (network.scv.real == 1).all(axis=(0, 1))

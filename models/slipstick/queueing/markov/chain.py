@@ -61,7 +61,9 @@ class MarkovChain:
         """Return the matrix Q: rates off the diagonal, rows that add to 0 [1/s] [states, states].
 
         >>> there, back, half = np.array([0, 1]), np.array([1, 0]), np.array([0.5, 0.5])
-        >>> MarkovChain("up and down".split(" and "), there, back, np.array([1.0, 9.0]), half, back).generator().toarray()
+        >>> MarkovChain(
+        ...     "up and down".split(" and "), there, back, np.array([1.0, 9.0]), half, back
+        ... ).generator().toarray()
         array([[-1.,  1.],
                [ 9., -9.]])
         """

@@ -101,7 +101,9 @@ def solve_markov_chain(
     Blocking, Oxford 1994, ch. 1.
 
     >>> from slipstick.queueing.network import network_arrays
-    >>> solve_markov_chain(network_arrays([1.0], arrivals=0.5, discipline="fcfs", capacity=[2])).loss.ravel()
+    >>> solve_markov_chain(
+    ...     network_arrays([1.0], arrivals=0.5, discipline="fcfs", capacity=[2])
+    ... ).loss.ravel()
     array([0.143])
     """
     if not 0 < error < 1:
@@ -350,8 +352,8 @@ def _throughput(point: NetworkPoint, completion_rate: Array) -> Array:
 def _counting_station(
     network: NetworkArrays, class_index: int, visited_stations: NDArray[np.int64]
 ) -> int | None:
-    """Return the station at which the cycles of a class are counted: the first; where customers draw
-    their destination again, the first that each cycle visits once, or None.
+    """Return the station at which the cycles of a class are counted: the first; where customers
+    draw their destination again, the first that each cycle visits once, or None.
     """
     first_station = int(visited_stations[0])
     visited_once = visited_stations[network.visits[0, class_index, visited_stations].real == 1]

@@ -607,8 +607,8 @@ class ReplySpec(ItemSpec):
 
     reply: Label = Field(
         description=(
-            "what the hold around it holds; the processor goes on behind that hold, while the rest of"
-            " the body is done beside it, still holding the resource"
+            "what the hold around it holds; the processor goes on behind that hold, while the rest"
+            " of the body is done beside it, still holding the resource"
         )
     )
 
@@ -745,8 +745,8 @@ class RepeatSpec(ItemSpec):
     scv: CountFormula | None = Field(
         None,
         description=(
-            "squared coefficient of variation of the number of times, in the place of a spread; up to"
-            " that of a geometric number it is a whole number and a geometric one, above 0 or a"
+            "squared coefficient of variation of the number of times, in the place of a spread; up"
+            " to that of a geometric number it is a whole number and a geometric one, above 0 or a"
             " geometric number"
         ),
     )
@@ -1607,7 +1607,9 @@ class RequirementSpec(Spec):
     """A condition that must hold for the model to have an answer."""
 
     that: Note = Field(
-        description="comparisons of parameters and of the machine, such as state <= machine.memory.capacity"
+        description=(
+            "comparisons of parameters and of the machine, such as state <= machine.memory.capacity"
+        )
     )
     says: Note = Field("", description="why, for messages")
 

@@ -240,8 +240,8 @@ class NamedTimeSpec(ReadInPlace):
 
     hints: ClassVar[Mapping[str, str]] = dict.fromkeys(
         ("time", "mean", "scv"),
-        "write {gamma: {mean: TIME, scv: NUMBER}}, or the time alone and its scv beside it: in a step"
-        " scv: NUMBER, at a station scv: {CLASS: NUMBER}",
+        "write {gamma: {mean: TIME, scv: NUMBER}}, or the time alone and its scv beside it: in a"
+        " step scv: NUMBER, at a station scv: {CLASS: NUMBER}",
     )
 
     erlang: ErlangTimeSpec | None = Field(None, description="the sum of equal exponential phases")

@@ -233,8 +233,8 @@ class ProcessorsSpec(Spec):
     kind: ProcessorKind | None = Field(
         None,
         description=(
-            "what a processor is, for trends: a core, which is the default, a socket, or a GPU by its"
-            " format of numbers"
+            "what a processor is, for trends: a core, which is the default, a socket, or a GPU by"
+            " its format of numbers"
         ),
     )
     units: Whole | None = Field(
@@ -352,9 +352,9 @@ class NodeSpec(Spec):
         description=(
             "what the library of collective operations knows of nodes: flat, nothing, ranks are"
             " paired in no order of nodes; levels, it works inside nodes and between them at the"
-            " same time; open-mpi or mpich, the algorithms that this library takes for the size, with"
-            " ranks that fill one node after the other; by default levels where each processor has"
-            " an adapter, else flat"
+            " same time; open-mpi or mpich, the algorithms that this library takes for the size,"
+            " with ranks that fill one node after the other; by default levels where each processor"
+            " has an adapter, else flat"
         ),
     )
 

@@ -422,9 +422,9 @@ AnyQuantity = Annotated[Given | Formula, Quantity(None, least=None, formula=True
 """The value of a parameter."""
 
 PARAMETERS_IN_WORDS = (
-    "named quantities, or arithmetic on earlier ones, for use in times and counts; a quantity written"
-    " as keys may state as technology what it follows over the years: a series of a trend, such as"
-    " node_price, or a class of cost, or none where a case keeps the value in every year"
+    "named quantities, or arithmetic on earlier ones, for use in times and counts; a quantity"
+    " written as keys may state as technology what it follows over the years: a series of a trend,"
+    " such as node_price, or a class of cost, or none where a case keeps the value in every year"
 )
 """What a file says of its parameters."""
 Rates = list[Annotated[Given | Formula, Quantity(COUNT, least=None, above=0.0, formula=True)]]
@@ -639,9 +639,9 @@ class ModelFileSpec(Described):
         description=(
             "plain numbers that follow from the values of an answer, such as a cost or an energy:"
             " arithmetic on parameters and on values as answers have them, such as"
-            " throughput[clients] or utilization[cpu]; of a server that works in rounds: throughput,"
-            " unit_rate[PHASE] (units done in a time) and present (customers at the server, with"
-            " those that wait)"
+            " throughput[clients] or utilization[cpu]; of a server that works in rounds:"
+            " throughput, unit_rate[PHASE] (units done in a time) and present (customers at the"
+            " server, with those that wait)"
         ),
     )
     left_out: dict[Name, Note] = Field(

@@ -482,7 +482,9 @@ def network_data(network: networks.QueueingNetwork) -> dict[str, Any]:
     ModelError : a parameter has no value
 
     >>> from slipstick.model.network import closed_class, network, station
-    >>> network_data(network({"jobs": closed_class(2)}, {"cpu": station(demand={"jobs": 0.005})}))["stations"]
+    >>> network_data(network({"jobs": closed_class(2)}, {"cpu": station(demand={"jobs": 0.005})}))[
+    ...     "stations"
+    ... ]
     {'cpu': {'demand': {'jobs': '0.005 s'}}}
     """
     quantity_writer = QuantityWriter()

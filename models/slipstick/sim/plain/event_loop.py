@@ -31,8 +31,8 @@ class Token:
     label, wait, rank : of the visit or wait under way
     waited, work, requested, finish : at a station, time waited, service left and requested, and its
         end [s]
-    key, order, place, delayed, event_cell : at a station or lock, the place in the order of service,
-        and the planned end
+    key, order, place, delayed, event_cell : at a station or lock, the place in the order of
+        service, and the planned end
     patience, elsewhere : at a station, how long a queue is waited in (-1: without a limit) [s], and
         the instruction after that
     cuts, cut : the patience limits the service, too, and ends the one under way

@@ -164,7 +164,8 @@ class Kernel(EventLoop):
         def arrive(_: None, now: float) -> bool:
             """Start an arriving customer, and plan the next arrival."""
             heappush(heap, (now + next(times_between), order(), arrive, None))
-            # A token has an account of all labels: those of customers that have left are used again.
+            # A token has an account of all labels: those of customers that have left are used
+            # again.
             token = free_tokens.pop() if free_tokens else self.token(0, group_index)
             token.customer = next(customer_numbers)
             token.pc = first_instruction
@@ -520,8 +521,9 @@ class Kernel(EventLoop):
         token: Token,
         now: float,
     ) -> bool:
-        """Start one token for each branch, and suspend the parent. Where a lock is in `passed_lock`,
-        there is one branch: its token takes over the lock and the number of the parent.
+        """Start one token for each branch, and suspend the parent. Where a lock is in
+        `passed_lock`, there is one branch: its token takes over the lock and the number of the
+        parent.
         """
         token.pc = next_instruction
         token.left = awaited_branches
@@ -570,8 +572,8 @@ class Kernel(EventLoop):
     def spawn(
         self, first_instruction: int, taken_lock: SimulatedLock | None, token: Token, now: float
     ) -> bool:
-        """Start another token beside this one; a lock in `taken_lock`, which this token holds, passes to
-        it.
+        """Start another token beside this one; a lock in `taken_lock`, which this token holds,
+        passes to it.
         """
         new_token = self.token(token.customer, token.group)
         new_token.since = now
@@ -713,7 +715,9 @@ class Kernel(EventLoop):
         token: Token,
         now: float,
     ) -> bool:
-        """Take the lock if it is free, or only test it if `only_tests`; jump to another instruction if it is held."""
+        """Take the lock if it is free, or only test it if `only_tests`; jump to another instruction
+        if it is held.
+        """
         if not lock.free:
             token.pc = failure_instruction
         elif not only_tests:

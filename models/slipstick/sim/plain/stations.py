@@ -479,7 +479,9 @@ class Sharing(SimulatedStation):
             )
 
     def _end(self, event_cell: list[Token | None], now: float) -> bool:
-        """End the visit of the customer that is done first, unless its departure was planned anew."""
+        """End the visit of the customer that is done first, unless its departure was planned
+        anew.
+        """
         token = event_cell[0]
         if token is None:
             return False
@@ -501,8 +503,8 @@ class Sharing(SimulatedStation):
 
 
 class WeightedServers(SimulatedStation):
-    """Servers that are shared by weights, of which each customer uses one at most, and whose services
-    may be given up.
+    """Servers that are shared by weights, of which each customer uses one at most, and whose
+    services may be given up.
 
     Each customer has its own part of the service, so that the work left of all is brought up to
     date at each arrival and departure. `present_tokens` has the largest weight first, and of equal
@@ -573,7 +575,9 @@ class WeightedServers(SimulatedStation):
             )
 
     def _end(self, event_cell: list[Token | None], now: float) -> bool:
-        """End the visit of the customer that is done first, unless its departure was planned anew."""
+        """End the visit of the customer that is done first, unless its departure was planned
+        anew.
+        """
         token = event_cell[0]
         if token is None:
             return False

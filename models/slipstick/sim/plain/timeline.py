@@ -115,7 +115,11 @@ def critical_path(timeline: Timeline) -> tuple[TimelineInterval, ...]:
     the time followed. It belongs to this one run: what is on it was late here, which is not what a
     percent less of it would buy on average (see the shares).
 
-    >>> spans = (TimelineInterval(0, 0, "work", 0.0, 2.0), TimelineInterval(1, 0, "lock", 0.0, 2.0, 0), TimelineInterval(1, 0, "work", 2.0, 3.0))
+    >>> spans = (
+    ...     TimelineInterval(0, 0, "work", 0.0, 2.0),
+    ...     TimelineInterval(1, 0, "lock", 0.0, 2.0, 0),
+    ...     TimelineInterval(1, 0, "work", 2.0, 3.0),
+    ... )
     >>> [(span.member, span.label) for span in critical_path(Timeline(spans, {}, 3.0))]
     [(0, 'work'), (1, 'work')]
     """

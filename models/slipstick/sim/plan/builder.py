@@ -40,14 +40,16 @@ ACCESSES = "accesses"
 
 TRIES, GIVEN_UP, PRESENT, CONSULTED = "tries", "attempts", "present", "consulted"
 """Begin the names of the tallies of tries to visit a resource, with those abandoned, of attempts of
-several tries, with those that were given up, of tries that looked at a full queue, and of tries that
-asked a circuit breaker."""
+several tries, with those that were given up, of tries that looked at a full queue, and of tries
+that asked a circuit breaker.
+"""
 
 MOST_WEIGHT = 1e6
 """Largest ratio of the weights of two visits to a shared server [1]. The simulator adds up the
-service of a customer of weight 1 in doubles, and begins again from 0 only at an empty station: after
-n services of the smallest weight, that of the largest has a relative error of up to 2e-16 times n
-times this ratio."""
+service of a customer of weight 1 in doubles, and begins again from 0 only at an empty station:
+after n services of the smallest weight, that of the largest has a relative error of up to 2e-16
+times n times this ratio.
+"""
 
 NO_TIME = ServiceTime("deterministic", 0.0, 0.0)
 
@@ -93,7 +95,8 @@ class LockImplementation:
         ):
             if value not in allowed_values:
                 raise ModelError(
-                    f"no kernel knows the {field_name} {value!r}{did_you_mean(value, allowed_values)}"
+                    f"no kernel knows the {field_name}"
+                    f" {value!r}{did_you_mean(value, allowed_values)}"
                 )
         tries_at_once = self.kind == "tas" and (self.back_off == "none" or self.base == 0)
         if tries_at_once and (self.word is None or self.access.mean == 0):

@@ -100,15 +100,15 @@ class Op(IntEnum):
     NEXT_PART = 32
     # pool, register, part, entry, label if a task ends a wait: add the task, begin the next part
     ADD_TASK = 33
-    # draw, target, 1 if a service is cut: where to go on if the service of the visit that follows has
-    # not begun, or not ended, after that time
+    # draw, target, 1 if a service is cut: where to go on if the service of the visit that follows
+    # has not begun, or not ended, after that time
     PATIENCE = 34
     # first instruction of a token that goes on beside this one, lock that it holds from now on (or
     # -1)
     SPAWN = 35
     VANISH = 36  # end of a token that went on beside another
-    # draw, tally, rule (see PickRule), first of the targets and behind them of the resources, stations
-    # first; their number
+    # draw, tally, rule (see PickRule), first of the targets and behind them of the resources,
+    # stations first; their number
     PICK = 37
     WEIGHT = 38  # weight, among the counts: of the visit that follows, at a shared station
     # forks between this token and the one that executes the body of the hold: let the processor of
@@ -163,8 +163,8 @@ class StationPlan:
     discipline : one of `slipstick.vocabulary.SIMULATED_DISCIPLINES`
     rates : total speed of service with 1, 2, 3 ... customers present, the last for more; empty with
         servers of speed 1 [1]
-    weighted : the part of each customer in shared servers is followed, of which it uses one at most:
-        several servers are shared by weights, or services are given up
+    weighted : the part of each customer in shared servers is followed, of which it uses one at
+        most: several servers are shared by weights, or services are given up
     abandoned : customers may abandon its queue
     """
 

@@ -58,11 +58,13 @@ after its replies: so many are executed at the same time at most.
 """
 
 MOST_ORDERED = 3
-"""Branches of a fork up to which every order is written out; of more, each is the first as often."""
+"""Branches of a fork up to which every order is written out; of more, each is the first as
+often.
+"""
 
 DIGITS, REPEATS, WHOLE = "digits", "repeats", "whole"
-"""Geometric numbers of calls by their binary digits, which mean value solves inside forks as well; by
-one repeat, which has fewer steps; or by the whole numbers next to their means.
+"""Geometric numbers of calls by their binary digits, which mean value solves inside forks as well;
+by one repeat, which has fewer steps; or by the whole numbers next to their means.
 """
 
 LEAST_CHANCE = 1e-9
