@@ -305,6 +305,10 @@ ROUTES = {
 }
 """Which of several a step takes, by what its first resource shows."""
 
+BACK_OFF_TIME, GIVEN_UP_TIME = "back-off", "given-up"
+"""Begin the labels, in an account, of pauses before another try at a resource, and of the time of
+services there that were given up."""
+
 BARRIERS = ("central", "tree", "tournament", "dissemination", "manager")
 
 ACTIVITY = "activity"

@@ -27,6 +27,7 @@ from slipstick.method.activity_form import ActivityForm
 from slipstick.method.activity_table import ActivityTable, reasons_not_whole, reasons_out_of_range
 from slipstick.method.answers import CompiledModel, Remarks
 from slipstick.method.ladder import CHAIN_RANK, Acceptance, Method, Parameters, Subject
+from slipstick.method.names import cut_at_shared_servers
 from slipstick.model import activity as act
 from slipstick.model.steps import (
     ASKED,
@@ -70,13 +71,16 @@ from slipstick.random_times import (
 from slipstick.sim.settings import Simulation
 from slipstick.vocabulary import (
     ACTIVITY,
+    BACK_OFF_TIME,
     DISCIPLINES,
+    GIVEN_UP_TIME,
     IN_TURN,
     KNOWN,
     LEAST_WORK,
     LOCKS,
     MARKOV_CHAIN,
     MEAN_VALUE,
+    MOST_HOLDERS,
     RANDOM,
     RANK,
     RATES,
@@ -108,6 +112,9 @@ AWAY: Position = (("away", 0), ())
 
 BESIDE = ("beside", -1, 0)
 """The first of the stack of a second phase, whose time is of no cycle."""
+
+FATE = "fate"
+"""The kind of what is counted of services that may be given up."""
 
 OPEN = -1
 """The state of a circuit breaker that refuses all tries; of a half-open one it is below, of a
@@ -221,6 +228,17 @@ class ActivityChain(ActivityForm):
                 "times of an scv other than 1 are made of exponential phases of that mean and scv",
             )
         )
+
+    def _remarks(self, table: ActivityTable, is_exact: bool, point_index: int) -> Remarks:
+        remarks = super()._remarks(table, is_exact, point_index)
+        stations = ", ".join(cut_at_shared_servers(self.model))
+        if remarks.failed or not stations:
+            return remarks
+        note = (
+            f"the time of services at {stations} that are given up is in that of their steps, and"
+            " counts like theirs; a simulation has it apart"
+        )
+        return replace(remarks, notes=(*remarks.notes, note))
 
 
 class ChainFromStart(ActivityChain):
@@ -480,6 +498,12 @@ def _solve_alike(
         elif kind == "calls" and str(name).startswith(PASSED_AT):
             for value_name, value in _values_of_attempts(sums, name, time):
                 _put(table, points, value_name, value)
+        elif kind == "wasted" and model.resources[name].capacity < MOST_HOLDERS:
+            servers = model.resources[name].capacity
+            part = sums[kind, name] / time / servers
+            busy = sums["busy", name] / time / servers
+            _put(table, points, f"wasted_utilization[{name}]", part)
+            _put(table, points, f"useful_utilization[{name}]", busy - part)
         elif kind == "label":
             table.booked.setdefault(name, table.unknown())[points] = sums[kind, name] / members
         elif kind == "present":
@@ -569,7 +593,10 @@ def _sums(states: _States, with_account: bool) -> Iterator[tuple[tuple[str, Any]
         for name, flow in zip(states.happens, np.transpose(flows), strict=True)
     )
     for key, count in _counts(states, positions) if with_account else ():
-        yield key, times @ count
+        if key[0] == FATE:
+            yield from _given_up(states, key[1], times @ count)
+        else:
+            yield key, times @ count
     yield from (
         (("units", name), times @ np.asarray(chain.states)[:, column])
         for column, name in enumerate(states.model.counters, states.width)
@@ -578,6 +605,26 @@ def _sums(states: _States, with_account: bool) -> Iterator[tuple[tuple[str, Any]
         (("open", name), times @ (np.asarray(chain.states)[:, column] == OPEN))
         for column, name in enumerate(states.breakers, states.width + len(states.model.counters))
     )
+
+
+def _given_up(
+    states: _States, fate: tuple[int, int, int, bool], time: Array
+) -> Iterator[tuple[tuple[str, Any], Array]]:
+    """Yield the part of a time in service that belongs to services that will be given up: it counts
+    as wasted, and in the account apart from its step.
+
+    Parameters
+    ----------
+    fate : numbers of the step, of its phase and of the attempt, and whether the first group has it
+    time : in that phase over a cycle [s] [points]
+    """
+    step_number, phase, attempt_number, of_first_group = fate
+    step = states.node(step_number)
+    time_given_up = states.parts_given_up(step_number, attempt_number)[phase] * time
+    yield ("wasted", step.resource), time_given_up
+    if of_first_group:
+        yield ("label", step.name), -time_given_up
+        yield ("label", f"{GIVEN_UP_TIME}:{step.resource}"), time_given_up
 
 
 def _explored(states: _States) -> tuple[MarkovChain, NDArray[np.int64]]:
@@ -640,11 +687,11 @@ def _times_and_flows(
     return times, flows
 
 
-def _counts(states: _States, positions: Array) -> Iterator[tuple[tuple[str, str], Array]]:
+def _counts(states: _States, positions: Array) -> Iterator[tuple[tuple[str, Any], Array]]:
     """Yield what the account counts, by kind and name: the number of processors in each state, at
     shared servers in proportion to the speed of a service [1] [states].
     """
-    columns = defaultdict[tuple[str, str, Any], Array](lambda: np.zeros(len(states.positions)))
+    columns = defaultdict[tuple[str, Any, Any], Array](lambda: np.zeros(len(states.positions)))
     for number, position in enumerate(states.positions[1:], 1):
         for key in states.counted_at(position):
             columns[key][number] += 1
@@ -677,7 +724,7 @@ def _counts(states: _States, positions: Array) -> Iterator[tuple[tuple[str, str]
 
 
 def _weights(
-    columns: Mapping[tuple[str, str, Any], Array], station: str
+    columns: Mapping[tuple[str, Any, Any], Array], station: str
 ) -> list[tuple[float, Array]]:
     """List the weights of the visits to a shared station, each with the number of processors that
     have it at each position.
@@ -997,6 +1044,28 @@ class _States:
         rates = np.array([self._numbers[rate][0].real for rate in station.rates])
         speed: Array = rates[np.minimum(present, len(rates)) - 1] / rates[0]
         return speed / present if _shares(station) else speed
+
+    def node(self, number: int) -> Any:
+        """Return the part of the model of a number."""
+        return self._nodes[number]
+
+    def parts_given_up(self, step_number: int, attempt_number: int) -> Array:
+        """Return the probability that a service in each of its phases will be given up, at a server
+        of its own [1] [phases, points].
+
+        With a patience of rate q, a phase of rate r is given up with probability q / (q + r), and
+        else followed by the next phases: a linear equation for each phase.
+        """
+        times = self._times[step_number]
+        mean_time = self._numbers[self._nodes[step_number].time]
+        patience = self._numbers[self._nodes[attempt_number].limit[0]]
+        # [points, phases, phases]
+        onward = np.array(times.rates)[:, None] * np.array(times.onward) / mean_time[:, None, None]
+        ends = np.array(times.rates) / mean_time[:, None] + 1 / patience[:, None]
+        equations = ends[:, :, None] * np.eye(times.phases) - onward
+        given_up_rates = np.broadcast_to(1 / patience[:, None, None], (*ends.shape, 1))
+        parts: Array = np.linalg.solve(equations, given_up_rates)[:, :, 0].T
+        return parts
 
     def _attempted(self, positions: Sequence[Position], processor: int) -> tuple[Any, Outcomes]:
         """Return the rate at which a processor abandons a queue, or ends the pause before its next
@@ -1619,7 +1688,7 @@ class _States:
             if p
         ]
 
-    def counted_at(self, position: Position) -> Iterator[tuple[str, str, _PartOfServer | None]]:
+    def counted_at(self, position: Position) -> Iterator[tuple[str, Any, _PartOfServer | None]]:
         """Yield what the account counts at a position: the label of its time, where the processor
         is present, and where it is in service.
 
@@ -1632,7 +1701,7 @@ class _States:
         if word in ("away", "outside"):
             return
         if word == "pause":
-            labels = [(f"back-off:{node.resource}", None)]
+            labels = [(f"{BACK_OFF_TIME}:{node.resource}", None)]
         elif word == "ended":
             labels = [(IDLE_PROCESSORS, None)]
         elif word in ("line", "wait", "halt", "serve"):
@@ -1652,6 +1721,11 @@ class _States:
                     else [(node.name, None)]
                 )
                 yield "busy", name, (name, True, weight) if shared else None
+                attempt = self._attempt(remaining)
+                if attempt is not None and attempt.cuts and not (shared or rates):
+                    # What becomes of a service follows from its phase where its speed is always 1.
+                    of_first_group = remaining[0][1] == 0
+                    yield FATE, (number, position[0][2], remaining[-1][1], of_first_group), None
                 if rates:
                     yield "alone", name, (name, True, weight)
         else:

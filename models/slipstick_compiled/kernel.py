@@ -326,6 +326,8 @@ def _resources(plan: Plan, layout: Layout) -> Rows:
         row.preempts = discipline.preemptive
     for number, column in layout.beyond.items():
         stations[number].waits = column
+    for number, column in layout.given_up.items():
+        stations[number].given_up = column
     locks["waits"], locks["servers"] = layout.taken, [lock.permits for lock in plan.locks]
     locks["busy"] = [lock.permits if lock.noun == COUNTER else 0 for lock in plan.locks]
     guards = [lock for lock, plan in zip(locks, plan.locks, strict=True) if plan.rule is not None]

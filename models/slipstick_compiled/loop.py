@@ -735,13 +735,15 @@ def leave(s: State, token: int, now: float) -> None:
             pace_anew(s, r, now)
             t.waited = now - t.since - t.requested / s.rates[r.rates_from]
             s.stats[r.waits] += t.waited
+    if t.cut != 0:
+        t.cut = 0
+        t.pc = t.elsewhere
+        t.label = t.cuts - 1
+        s.stats[r.given_up] += now - t.since - t.waited
     if t.waited != 0.0:
         s.booked[token, t.wait] += t.waited
     s.booked[token, t.label] += (now - t.since) - t.waited
     t.since = now
-    if t.cut != 0:
-        t.cut = 0
-        t.pc = t.elsewhere
 
 
 @inlined

@@ -49,7 +49,7 @@ TOKEN = _columns(
 RESOURCE = _columns(
     "servers kind last_first preempts present busy done queue serving spinning arrived ticket"
     " rates_from rates in_turn holders_from at_random exclusive stats waits"
-    " breaker",
+    " breaker given_up",
     "changed area use progress weight asked use_before",
 )
 
@@ -72,8 +72,8 @@ class State(NamedTuple):
     """All tables of a run.
 
     The columns of a token have the names of `slipstick.sim.plain.event_loop.Token`; SERVERS of a
-    lock are its permits, and `stats`, `waits` and `booked` the first of its columns in a row of
-    statistics.
+    lock are its permits, and `stats`, `waits`, `given_up` and `booked` the first of its columns in
+    a row of statistics.
     """
 
     code: Ints

@@ -37,10 +37,21 @@ from slipstick.model.system import (
     Model,
     PhasedPopulation,
     Semaphores,
+    Station,
     SuperstepPopulation,
     is_processor,
 )
-from slipstick.vocabulary import BOUNDS, CLOSED_FORM, MARKOV_CHAIN, SIMULATION
+from slipstick.vocabulary import (
+    BACK_OFF_TIME,
+    BOUNDS,
+    CLOSED_FORM,
+    DISCIPLINES,
+    GIVEN_UP_TIME,
+    MARKOV_CHAIN,
+    SHARED,
+    SIMULATION,
+    UNLIMITED,
+)
 
 if TYPE_CHECKING:
     from slipstick.model.network import QueueingNetwork
@@ -228,7 +239,7 @@ _KINDS_OF_MEANS = (
     *("time", "throughput", "response_time", "residence_time", "waiting_time", "time_per_visit"),
     *("utilization", "queue_length", "wait", "loss_probability"),
     *("abandonment", "goodput", "amplification", "within_target"),
-    *("open_share", "refused_share"),
+    *("open_share", "refused_share", "useful_utilization", "wasted_utilization"),
 )
 
 
@@ -386,7 +397,7 @@ def _names_in_activity(model: Model, method: str | None) -> Iterator[str]:
             f"limit[{node.name}]" for node in each_once(model.bodies) if isinstance(node, Pipeline)
         )
     if method in (None, SIMULATION, MARKOV_CHAIN):
-        yield from _names_of_attempts(model)
+        yield from _names_of_attempts(model, method)
     if method in (None, SIMULATION):
         yield from _names_in_simulation(model)
 
@@ -418,12 +429,40 @@ def _names_in_simulation(model: Model) -> Iterator[str]:
     yield from (f"share[time,{parameter_name}]" for parameter_name in model.parameters)
 
 
-def _names_of_attempts(model: Model) -> Iterator[str]:
+def cut_at_shared_servers(model: Model) -> list[str]:
+    """List the shared stations at which services are given up.
+
+    A Markov chain does not tell the work that they were given: it depends on how many shared the
+    servers all the while.
+    """
+    resources = (
+        node.resource for node in each_once(model.bodies) if isinstance(node, Attempt) and node.cuts
+    )
+    return [
+        name
+        for name in dict.fromkeys(resources)
+        if isinstance(station := model.resources[name], Station)
+        and DISCIPLINES[station.discipline].order == SHARED
+    ]
+
+
+def _names_of_attempts(model: Model, method: str | None) -> Iterator[str]:
     """List the names of the values of attempts and circuit breakers."""
     attempted_resources = dict.fromkeys(
         node.resource for node in each_once(model.bodies) if isinstance(node, Attempt)
     )
     value_kinds = ("abandonment", "amplification", "goodput")
+    shared_stations = cut_at_shared_servers(model) if method == MARKOV_CHAIN else ()
+    cut_stations = dict.fromkeys(
+        node.resource for node in each_once(model.bodies) if isinstance(node, Attempt) and node.cuts
+    )
+    yield from (
+        f"{value_kind}[{station_name}]"
+        for station_name in cut_stations
+        for value_kind in ("useful_utilization", "wasted_utilization")
+        if station_name not in shared_stations
+        and UNLIMITED not in model.resources[station_name].constructs
+    )
     yield from (
         f"{value_kind}[{resource_name}]"
         for resource_name in attempted_resources
@@ -450,6 +489,11 @@ def _account_labels(model: Model, counts_waiting: bool) -> Iterator[str]:
         for resource_name in node.uses:
             if not is_processor(resource_name):
                 yield from model.resources[resource_name].labels(resource_name, counts_waiting)
+    for node in each_once(bodies):
+        if isinstance(node, Attempt) and node.back_off is not None:
+            yield f"{BACK_OFF_TIME}:{node.resource}"
+        if isinstance(node, Attempt) and node.cuts:
+            yield f"{GIVEN_UP_TIME}:{node.resource}"
     if counts_waiting:
         yield from (
             f"wait:{resource_name}" for resource_name in _resources_in_use(model, counts_waiting)

@@ -16,6 +16,8 @@ _PHRASES_OF_VALUES = {
     "speedup": "speed-up",
     "time_until": "time until {}",
     "utilization": "utilization of {}",
+    "useful_utilization": "utilization of {} by services that end",
+    "wasted_utilization": "utilization of {} by services that are given up",
     "queue_length": "number at {}",
     "residence_time": "residence time at {}",
     "waiting_time": "waiting time at {}",
@@ -63,6 +65,7 @@ _PHRASES_OF_WAITS = {
     "entry": "waiting to enter the monitor {}",
     "monitor": "work inside the monitor {}",
     "back off": "pauses before another try at {}",
+    "given up": "services at {} that are given up",
 }
 _PHRASES_OF_COMPONENTS = {"busy": "useful work", "idle": "idle time"}
 
@@ -113,7 +116,7 @@ _SILENT_INNER_KEYS = ("total", "body", "do")
 
 SHARES = (
     *("efficiency", "utilization", "loss_probability", "abandonment", "grain_efficiency"),
-    *("within_target", "open_share", "refused_share"),
+    *("within_target", "open_share", "refused_share", "useful_utilization", "wasted_utilization"),
 )
 """Kinds of values that a reader expects in percent."""
 

@@ -51,6 +51,7 @@ class Layout:
     taken, waited, squares : by lock, how often it was taken, and the waits for it added up, and
         squared [s, s^2]
     beyond : by station that has rates, the times of its visits beyond those of a customer alone [s]
+    given_up : by station whose services may be given up, the times of those services [s]
     passes, spans : by pipeline, how often it was executed, and the times of that added up [s]
     width : columns of a row
     """
@@ -66,10 +67,8 @@ class Layout:
         self.booked = booked_columns[0] if booked_columns else [self.width] * len(plan.groups)
         self.tried, self.refused = self._add(2, len(plan.tallies))
         self.taken, self.waited, self.squares = self._add(3, len(plan.locks))
-        rated_stations = [
-            station_index for station_index, station in enumerate(plan.stations) if station.rates
-        ]
-        self.beyond = dict(zip(rated_stations, self._add(1, len(rated_stations))[0], strict=True))
+        self.beyond = self._of_stations([bool(station.rates) for station in plan.stations])
+        self.given_up = self._of_stations([station.cut for station in plan.stations])
         self.passes, self.spans = self._add(2, len(plan.pipelines))
 
     def _add(self, columns_per_owner: int, owner_count: int) -> list[list[int]]:
@@ -82,6 +81,11 @@ class Layout:
             list(range(first_column + column_kind, self.width, columns_per_owner))
             for column_kind in range(columns_per_owner)
         ]
+
+    def _of_stations(self, has_column: Sequence[bool]) -> dict[int, int]:
+        """Reserve a column for each of some stations; return its number by that of the station."""
+        numbers = [number for number, has_one in enumerate(has_column) if has_one]
+        return dict(zip(numbers, self._add(1, len(numbers))[0], strict=True))
 
     def column(self, index: int) -> Array:
         """Return a vector of weights that is 1 at one column and 0 elsewhere."""

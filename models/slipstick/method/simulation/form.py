@@ -878,6 +878,11 @@ def _resource_estimates(result: Result) -> dict[str, Estimate]:
                 layout.use[resource_index]
             ] = departure_weights[layout.done[resource_index]] = 1.0
         copies_of_resource = resource_names.count(resource_name)
+        given_up_columns = [
+            layout.given_up[resource_index]
+            for resource_index in layout.given_up
+            if resource_names[resource_index] == resource_name
+        ]
         if resource_name in counter_names:
             # What is in use of a counter are the units that are there.
             estimates[f"units[{resource_name}]"] = result.ratio(busy_weights, elapsed_weights)
@@ -887,9 +892,21 @@ def _resource_estimates(result: Result) -> dict[str, Estimate]:
             estimates[f"open_share[{resource_name}]"] = result.ratio(busy_weights, elapsed_weights)
             continue
         elif servers_by_name[resource_name] < MOST_HOLDERS:
-            estimates[f"utilization[{resource_name}]"] = result.ratio(
-                busy_weights, elapsed_weights * servers_by_name[resource_name] * copies_of_resource
+            server_time_weights = (
+                elapsed_weights * servers_by_name[resource_name] * copies_of_resource
             )
+            estimates[f"utilization[{resource_name}]"] = result.ratio(
+                busy_weights, server_time_weights
+            )
+            if given_up_columns:
+                given_up_weights = np.zeros(layout.width)
+                given_up_weights[given_up_columns] = 1.0
+                estimates[f"wasted_utilization[{resource_name}]"] = result.ratio(
+                    given_up_weights, server_time_weights
+                )
+                estimates[f"useful_utilization[{resource_name}]"] = result.ratio(
+                    busy_weights - given_up_weights, server_time_weights
+                )
         estimates[f"queue_length[{resource_name}]"] = result.ratio(
             present_weights, elapsed_weights * copies_of_resource
         )

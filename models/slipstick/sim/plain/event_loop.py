@@ -35,7 +35,8 @@ class Token:
         service, and the planned end
     patience, elsewhere : at a station, how long a queue is waited in (-1: without a limit) [s], and
         the instruction after that
-    cuts, cut : the patience limits the service, too, and ends the one under way
+    cuts, cut : the patience limits the service, too, whose time is then booked to the label of this
+        number less 1 (0: it does not); and it ends the one under way
     weight, speed : at a shared station; the speed only where each customer has its own [1]
     cause : the customer that ended the wait
     since_request, excludes, permits : at a lock, time of the request [s], whether no other may hold

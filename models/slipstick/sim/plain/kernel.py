@@ -211,6 +211,9 @@ class Kernel(EventLoop):
         statistics_row += [
             self.stations[station_number].beyond for station_number in self.layout.beyond
         ]
+        statistics_row += [
+            self.stations[station_number].given_up for station_number in self.layout.given_up
+        ]
         for passes, span in zip(self.passes, self.spans, strict=True):
             statistics_row += [float(passes), span]
         self.rows.append(statistics_row)
@@ -277,14 +280,14 @@ class Kernel(EventLoop):
         self,
         draw: Draws,
         abandonment_instruction: int,
-        cuts_service: int,
+        given_up_label: int,
         token: Token,
         now: float,
     ) -> bool:
         """Set the patience of the customer in the queue of its next visit, or in all of it."""
         token.patience = next(draw)
         token.elsewhere = abandonment_instruction
-        token.cuts = cuts_service
+        token.cuts = given_up_label
         return True
 
     def consult(

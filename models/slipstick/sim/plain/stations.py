@@ -94,14 +94,15 @@ class SimulatedStation(PatientQueue):
     ----------
     work_asked, use_before : service asked for since the station was empty, and `use` at that
         moment [s]
+    given_up : times of the services that were given up [s]
     """
 
-    __slots__ = ("beyond", "servers", "use_before", "work_asked")
+    __slots__ = ("beyond", "given_up", "servers", "use_before", "work_asked")
 
     def __init__(self, event_loop: EventLoop, plan: StationPlan) -> None:
         super().__init__(event_loop, plan.name)
         self.servers = plan.servers
-        self.beyond = self.use_before = self.work_asked = 0.0
+        self.beyond = self.given_up = self.use_before = self.work_asked = 0.0
 
     def add_work(self, work: float, now: float) -> None:
         """Bring the integrals up to date, and count the work of a visit that begins."""
@@ -124,10 +125,14 @@ class SimulatedStation(PatientQueue):
         return work
 
     def end_visit(self, token: Token, now: float) -> bool:
-        """End a visit; where its limit has ended the service, the customer goes on elsewhere."""
+        """End a visit; where its limit has ended the service, the customer goes on elsewhere, and
+        the time of the service is booked apart.
+        """
         if token.cut:
             token.cut = False
             token.pc = token.elsewhere
+            token.label = token.cuts - 1
+            self.given_up += now - token.since - token.waited
         return self.event_loop.served(token, now)
 
     def work_per_server(self, now: float) -> float:

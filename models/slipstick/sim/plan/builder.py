@@ -28,7 +28,15 @@ from slipstick.sim.plan.plan import (
     StationPlan,
     Where,
 )
-from slipstick.vocabulary import BACK_OFFS, DISCIPLINES, RANDOM, ROUTES, SHARED
+from slipstick.vocabulary import (
+    BACK_OFF_TIME,
+    BACK_OFFS,
+    DISCIPLINES,
+    GIVEN_UP_TIME,
+    RANDOM,
+    ROUTES,
+    SHARED,
+)
 
 LOCKS = ("fifo", "tas", "ttas", "ticket", "queue")
 """FIFO hand-off at no cost; test-and-set; test-and-test-and-set; tickets, where all waiting
@@ -135,7 +143,8 @@ class Builder:
         self._weights: dict[str, tuple[float, float]] = {}
         self._abandoned: set[str] = set()
         self._cut: set[str] = set()
-        self._next_is_limited = self._next_is_cut = False
+        self._next_is_limited = False
+        self._next_cut = -1
         self._pipelines: dict[str, int] = {}
         self._marks: dict[str, int] = {}
         self._open_targets: list[tuple[list[int], int, str]] = []
@@ -281,8 +290,9 @@ class Builder:
         self._refuse_unequal_weights(station, weight)
         if self._next_is_limited:
             self._abandoned.add(station)
-            if self._next_is_cut:
+            if self._next_cut >= 0:
                 self._cut.add(station)
+                self._code[self._next_cut][3] = 1 + self.label(f"{GIVEN_UP_TIME}:{station}")
             self._next_is_limited = False
         if weight != 1.0:
             self.emit(Op.WEIGHT, self._index_of_constant(weight))
@@ -324,7 +334,12 @@ class Builder:
         is_weighted = station.servers > 1 and least_weight < greatest_weight
         if station.name in self._cut:
             is_weighted |= DISCIPLINES[station.discipline].order == SHARED
-        return replace(station, weighted=is_weighted, abandoned=station.name in self._abandoned)
+        return replace(
+            station,
+            weighted=is_weighted,
+            abandoned=station.name in self._abandoned,
+            cut=station.name in self._cut,
+        )
 
     def draw_destination(self, customers: int, stream: str) -> None:
         """Write the instruction that chooses another customer at random as the destination of the
@@ -360,9 +375,10 @@ class Builder:
         """Write the instruction that limits the waiting time of the next visit, or also its
         service; a customer that abandons it goes on at the mark `otherwise`.
         """
-        instruction = self.emit(Op.PATIENCE, self.draw(stream, time), -1, cuts_service)
+        instruction = self.emit(Op.PATIENCE, self.draw(stream, time), -1, 0)
         self._open_targets.append((self._code[instruction], 2, otherwise))
-        self._next_is_limited, self._next_is_cut = True, cuts_service
+        self._next_is_limited = True
+        self._next_cut = instruction if cuts_service else -1
 
     def enter(self, permits: str, label: str, rank: int = 0) -> None:
         """Write the instruction that takes a permit, which `leave` returns; the wait is booked to
@@ -559,7 +575,7 @@ class Builder:
         tries_tally = f"{TRIES}:{resource_name}"
         attempts_tally = f"{GIVEN_UP}:{resource_name}"
         # The number makes the name of the mark unique.
-        back_off_label = f"back-off:{resource_name}"
+        back_off_label = f"{BACK_OFF_TIME}:{resource_name}"
         late_mark = f"attempt at {self.next_instruction} is late"
         refused_mark = f"attempt at {self.next_instruction} is refused"
         with (

@@ -100,8 +100,8 @@ class Op(IntEnum):
     NEXT_PART = 32
     # pool, register, part, entry, label if a task ends a wait: add the task, begin the next part
     ADD_TASK = 33
-    # draw, target, 1 if a service is cut: where to go on if the service of the visit that follows
-    # has not begun, or not ended, after that time
+    # draw, target, label: where to go on if the service of the visit that follows has not begun
+    # after that time; or not ended, where the label, plus 1, is what its time is booked to, not 0
     PATIENCE = 34
     # first instruction of a token that goes on beside this one, lock that it holds from now on (or
     # -1)
@@ -166,6 +166,7 @@ class StationPlan:
     weighted : the part of each customer in shared servers is followed, of which it uses one at
         most: several servers are shared by weights, or services are given up
     abandoned : customers may abandon its queue
+    cut : services may be given up
     """
 
     name: str
@@ -174,6 +175,7 @@ class StationPlan:
     rates: tuple[float, ...] = ()
     weighted: bool = False
     abandoned: bool = False
+    cut: bool = False
 
     def __post_init__(self) -> None:
         if self.discipline not in SIMULATED_DISCIPLINES:
