@@ -422,6 +422,9 @@ ABSENT = "no answer has a value of"
 first page too.
 """
 
+DOUBTFUL = "by a doubtful rate"
+"""What the source of a quantity contains that a guess or a weak series takes to another year."""
+
 
 METHODS_ADDED: Registry[Any] = Registry(
     "slipstick.methods",

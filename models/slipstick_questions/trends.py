@@ -25,11 +25,12 @@ from slipstick_rates.trend import (
     PROCESSORS,
     Draws,
     Followed,
-    PeriodRate,
     SeriesRate,
     Trend,
+    data_span,
     doubt_of,
     outside,
+    untold,
 )
 
 _SHARED = ("benefit", "fully", "partly")
@@ -227,7 +228,6 @@ def trended_case(
     trend = trended.trend(kind_in_words, series_named)
     classes = [name for name in trend.rates if name not in names] if has_classes else []
     trend = trend.of({*classes, *(given.technology for given in stated.values())})
-    _check_base_year(trend, base_year, place, study)
     added = {path: node for path, node in trended.laid.items() if at(inputs.tree, path) is None}
     added |= {
         path: _ONE for name in classes if at(inputs.tree, path := f"{TECHNOLOGY}.{name}") is None
@@ -258,9 +258,11 @@ def trended_case(
         for path, given in stated.items()
         if given.technology not in trend.rates
     )
-    return TrendedCase(
+    track = TrendedCase(
         built, trend, base_year, tuple(followed), not has_classes or kind is not None, unfollowed
     )
+    _check_base_year(track, place, study)
+    return track
 
 
 def _check_stated(path: str, given: Given, series: Collection[str], tree: Node) -> None:
@@ -318,16 +320,26 @@ def _check_followed(followed: Sequence[Followed], trend: Trend, built: Evaluator
                 raise mark.error(why, value.path)
 
 
-def _check_base_year(trend: Trend, year: float, place: Place, study: StudyContext) -> None:
-    for name, rate in trend.rates.items():
-        if isinstance(rate, PeriodRate) and outside(rate, year, year):
-            periods = rate.periods
-            span = f"{periods[0].start:g} to {periods[-1].end:g}"
-            why = (
-                f"trend {trend.name} knows rates of {name} for {span} only, so nothing can start in"
-                f" {year:g}: start within these years, or extend the trend by a rate of your own"
-            )
+def _check_base_year(track: TrendedCase, place: Place, study: StudyContext) -> None:
+    """Raise if a rate that the case depends on tells nothing of its base year."""
+    for name in track.trend.rates:
+        why = untold(track.trend, name, track.base_year)
+        if why and name not in track.unmoved:
             raise study.refusal(place, why)
+
+
+def ended(track: TrendedCase) -> dict[str, float]:
+    """Return what a case depends on whose data end before its base year, each with its last year:
+    classes of cost that have rates by periods, and titles of series.
+
+    The rate of the last year is carried on from there, and its band grows from there.
+    """
+    last_years = {
+        rate.fit.series.title if isinstance(rate, SeriesRate) else name: data_span(rate)[1]
+        for name, rate in track.trend.rates.items()
+        if name not in track.unmoved
+    }
+    return {what: last for what, last in last_years.items() if last < track.base_year}
 
 
 def beyond(trend: Trend, base_year: float, years: Sequence[float] | Array) -> tuple[str, ...]:
@@ -347,7 +359,7 @@ def doubts(
     track: TrendedCase, years: Sequence[float] | Array, values: Collection[str]
 ) -> tuple[str, ...]:
     """List the rates that change one of the given values of a case between its year and the given
-    ones and are guesses, or follow a weak series.
+    ones and are guesses, or follow a weak series; and the data that end before its year.
     """
     of_amounts = any(name.startswith((PARAMETERS, "amount[")) for name in values)
     unread = {*track.unmoved, *(() if of_amounts else track.priced)}
@@ -360,8 +372,10 @@ def doubts(
             title = rate.fit.series.title if isinstance(rate, SeriesRate) else spelt(name)
             names.setdefault(doubt, []).append(title)
     plural = {"guess": "guesses"}
-    return tuple(
-        f"{plural.get(doubt, doubt)}: {', '.join(listed)}" for doubt, listed in names.items()
+    ends = [f"{spelt(what)} {year(last)}" for what, last in ended(track).items()]
+    return (
+        *(f"{plural.get(doubt, doubt)}: {', '.join(listed)}" for doubt, listed in names.items()),
+        *([f"data end before the base year: {', '.join(ends)}"] if ends else []),
     )
 
 

@@ -14,6 +14,7 @@ from slipstick.schema.kinds.quantity import MACHINE_IN_A_YEAR, validate
 from slipstick.schema.spec_files import is_shared_memory
 from slipstick.schema.text import Entry, Node, Scalar, Table, at, from_plain, replace
 from slipstick.units import parse
+from slipstick.vocabulary import DOUBTFUL
 
 if TYPE_CHECKING:
     from slipstick.schema.spec_files import SpecFiles
@@ -64,16 +65,21 @@ def machine_of_a_year(tree: Table, library: SpecFiles) -> Table:
         if key not in tree.entries:
             why = f"a machine in a year needs {key} beside the others of base, year and trend"
             raise tree.mark.error(why, ["machine", key])
-    from slipstick_rates.trend import doubt_of
+    from slipstick_rates.trend import data_span, doubt_of, untold
 
     base = _base(tree.entries["base"].node, library)
     start, end = _years(tree, base)
     trend = _trend(tree.entries["trend"].node, base, library)
     changed: Node = base
     for path, class_name, gained in _gains(base, trend, start, end):
+        rate = trend.rates[class_name]
+        if why := untold(trend, class_name, start):
+            raise tree.entries["base"].node.mark.error(why, "machine.base")
         source = f"that of {start:g}, taken to {end:g} along {trend.name}"
-        doubt = doubt_of(trend.rates[class_name], min(start, end), max(start, end))
-        source += f", by a {doubt}" if doubt else ""
+        doubt = doubt_of(rate, min(start, end), max(start, end))
+        last = data_span(rate)[1]
+        source += f" {DOUBTFUL} ({doubt})" if doubt else ""
+        source += f"; data end in {last:g}, and the rate is carried on" if start > last else ""
         changed = replace(changed, path, _scaled(_found(base, path), gained, source, doubt))
     title = at(base, ["title"])
     words = title.text if isinstance(title, Scalar) else "a machine"

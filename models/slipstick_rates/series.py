@@ -364,14 +364,7 @@ class FittedSeries:
         normals : standard normal numbers [samples, years]
         """
         mean, covariance = self.levels(years)
-        values, vectors = np.linalg.eigh((covariance + covariance.T) / 2)
-        order = np.argsort(values)[::-1]  # what varies most takes the first numbers
-        # The sign of an eigenvector is arbitrary: this rule makes it a fixed one.
-        signs = np.where(vectors[:, order].sum(axis=0) < 0, -1.0, 1.0)
-        # Rounding may leave an eigenvalue slightly below 0.
-        roots = np.sqrt(np.maximum(values[order], 0.0))
-        levels = mean + (normals * roots) @ (vectors[:, order] * signs).T
-        return self._limited(np.asarray(levels))
+        return self._limited(mean + with_covariance(normals, covariance))
 
     def gain(self, base: float, years: Array) -> Array:
         """Return how many times better a device of each year is than one of the base year: the
@@ -400,6 +393,22 @@ class FittedSeries:
         last_year = measured[-1]
         inner = [year for year in self.series.breaks if first_year < year < last_year]
         return list(pairwise([first_year, *inner, last_year]))
+
+
+def with_covariance(normals: Array, covariance: Array) -> Array:
+    """Return normal numbers with a covariance, from standard ones [samples, numbers].
+
+    >>> with_covariance(np.eye(2), np.diag([1.0, 4.0]))
+    array([[0., 2.],
+           [1., 0.]])
+    """
+    values, vectors = np.linalg.eigh((covariance + covariance.T) / 2)
+    order = np.argsort(values)[::-1]  # what varies most takes the first numbers
+    # The sign of an eigenvector is arbitrary: this rule makes it a fixed one.
+    signs = np.where(vectors[:, order].sum(axis=0) < 0, -1.0, 1.0)
+    # Rounding may leave an eigenvalue slightly below 0.
+    roots = np.sqrt(np.maximum(values[order], 0.0))
+    return np.asarray((normals * roots) @ (vectors[:, order] * signs).T)
 
 
 def level_covariance(first_years: Array, second_years: Array, growth: RateModel) -> Array:

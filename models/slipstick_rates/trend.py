@@ -11,7 +11,8 @@ from typing import ClassVar
 
 from slipstick.late import Array, np
 from slipstick.model.uncertainty import Uncertainty, random_stream, sample_points
-from slipstick_rates.series import FittedSeries, RateModel
+from slipstick.report.formatting import uncapitalized
+from slipstick_rates.series import FittedSeries, RateModel, level_covariance, with_covariance
 
 PROCESSORS = "processors"
 
@@ -45,7 +46,8 @@ class PeriodRate:
     """Rates as written, period by period, without gaps.
 
     All periods of a rate have one draw: a rate that was stated too high was so throughout, and a
-    period that is cut into equal ones has the band of the whole.
+    period that is cut into equal ones has the band of the whole. After the last period its rate is
+    carried on; if it is uncertain, it changes there at random, as the rates of series do.
 
     Parameters
     ----------
@@ -59,20 +61,34 @@ class PeriodRate:
         """Whether any period has more than one rate."""
         return any(period.factor.kind != "fixed" for period in self.periods)
 
-    def numbers(self, years: int) -> int:
-        """Return how many normal numbers a draw takes."""
-        return 1
+    def numbers(self, years: Array) -> int:
+        """Return how many normal numbers a draw takes: of the rate, and of the years after it."""
+        return 1 + int(np.count_nonzero(self._after(years)))
+
+    def _after(self, years: Array) -> Array:
+        """Return how long after the last period each year lies, if the rate that is carried on is
+        uncertain; else 0 [years].
+        """
+        last = self.periods[-1]
+        return np.maximum(years - last.end, 0.0) * (last.factor.kind != "fixed")
 
     def drawn(self, years: Array, normals: Array) -> PeriodDraws:
-        """Return draws of the rate [samples, 1 number]."""
+        """Return draws of the rate, and of its changes after the last period [samples, numbers]."""
         from scipy.special import ndtr
 
         # One normal number gives the same quantile of every period: a rate that was stated too high
         # was so throughout.
         probabilities = ndtr(normals[:, 0])
-        return PeriodDraws(
-            np.stack([period.factor.quantile(probabilities) for period in self.periods], axis=1)
+        factors = np.stack(
+            [period.factor.quantile(probabilities) for period in self.periods], axis=1
         )
+        after = self._after(years)
+        changes = np.zeros((len(normals), len(years)))
+        later = after > 0
+        if later.any():
+            covariance = level_covariance(after[later], after[later], RateModel(start=0.0))
+            changes[:, later] = with_covariance(normals[:, 1:], covariance)
+        return PeriodDraws(factors, years, changes)
 
     def gain(self, base: float, years: Array, draws: Draws | None = None) -> Array:
         """Return how many times faster it is in each year than in the base year.
@@ -88,17 +104,42 @@ class PeriodRate:
         """
         if draws is None:
             factors = np.array([[period.median for period in self.periods]])
-        else:
-            assert isinstance(draws, PeriodDraws)
-            factors = draws.factors
-        return gain(self.periods, base, years, factors)
+            return gain(self.periods, base, years, factors)
+        assert isinstance(draws, PeriodDraws)
+        changed = draws.change(base, years)
+        return np.asarray(gain(self.periods, base, years, draws.factors) * np.exp(changed))
 
 
 @dataclass(frozen=True, slots=True)
 class PeriodDraws:
-    """Random draws of the yearly factors of a rate given period by period [samples, periods]."""
+    """Random draws of a rate given period by period.
+
+    Parameters
+    ----------
+    factors : yearly [samples, periods]
+    years : rising
+    changes : what changes of the rate after its last period add to the logarithm of the level
+        [samples, years]
+    """
 
     factors: Array
+    years: Array
+    changes: Array
+
+    def change(self, base: float, years: Array) -> Array:
+        """Return what changes of the rate add to the logarithm of the gain from the base year to
+        each year [samples, years].
+        """
+        columns = _columns(self.years, years)
+        own = _columns(self.years, np.array([base]))
+        return np.asarray(self.changes[:, columns] - self.changes[:, own])
+
+
+def _columns(drawn_years: Array, years: Array) -> Array:
+    """Return the columns of draws that belong to some of the years that were drawn."""
+    columns = np.searchsorted(drawn_years, years).clip(max=len(drawn_years) - 1)
+    assert np.array_equal(drawn_years[columns], years), "a year was not drawn"
+    return np.asarray(columns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,8 +167,8 @@ class SeriesDraws:
 
         The device of another year is another device; that of the base year is itself.
         """
-        columns = np.searchsorted(self.years, years)
-        (own,) = np.searchsorted(self.years, [base])
+        columns = _columns(self.years, years)
+        (own,) = _columns(self.years, np.array([base]))
         is_other_year = np.asarray(years) != base
         level_then = self._device(self.levels[:, columns] + self.later[:, None] * is_other_year)
         level_now = self._device(
@@ -154,11 +195,11 @@ class SeriesRate:
     fit: FittedSeries
     uncertain: ClassVar[bool] = True
 
-    def numbers(self, years: int) -> int:
+    def numbers(self, years: Array) -> int:
         """Return how many normal numbers a draw takes: of the level in each year, and of
         devices.
         """
-        return 2 * years + 1
+        return 2 * len(years) + 1
 
     def drawn(self, years: Array, normals: Array) -> SeriesDraws:
         """Return draws of the level in the years [samples, numbers]."""
@@ -238,7 +279,7 @@ class Trend:
         shared = self._normals("", len(years), samples, seed) if len(by_key) > 1 else None
         draws_by_key: dict[str, Draws] = {}
         for key, rate in by_key.items():
-            normals = self._normals(key, rate.numbers(len(years)), samples, seed)
+            normals = self._normals(key, rate.numbers(years), samples, seed)
             if shared is not None:
                 count = min(len(years), normals.shape[1])
                 common_part = RateModel().common
@@ -364,6 +405,45 @@ def doubt_of(rate: Rate, first_year: float, last_year: float) -> str:
         return "weak series" if rate.fit.series.weak else ""
     periods = used_periods(rate, first_year, last_year)
     return "guess" if any(period.assumed for period in periods) else ""
+
+
+def data_span(rate: Rate) -> tuple[float, float]:
+    """Return the first and the last year of which a rate has data: of its periods, or of the points
+    that it is fitted to.
+    """
+    if isinstance(rate, SeriesRate):
+        return float(rate.fit.years[0]), float(rate.fit.years[-1])
+    return rate.periods[0].start, rate.periods[-1].end
+
+
+def startable(rate: Rate, year: float) -> bool:
+    """Return whether a rate tells how fast things change in a year: one within its data, or so close
+    to them that the years between are no more than those of the data. A rate given by periods tells
+    nothing of earlier years.
+
+    >>> rate = PeriodRate((Period(2004, 2024, None),))
+    >>> [startable(rate, year) for year in (2003, 2004, 2026, 2044, 2045)]
+    [False, True, True, True, False]
+    """
+    first, last = data_span(rate)
+    earliest = first - (last - first) * isinstance(rate, SeriesRate)
+    return earliest <= year <= last + (last - first)
+
+
+def untold(trend: Trend, name: str, year: float) -> str:
+    """Return why a rate of a trend tells nothing of a year, in words; empty if it does."""
+    rate = trend.rates[name]
+    if startable(rate, year):
+        return ""
+    first, last = data_span(rate)
+    data = f"{last - first:.3g} years of data"
+    far = f", {year - last:.3g} years after {data}" if year > last else ""
+    title = rate.fit.series.title if isinstance(rate, SeriesRate) else f"rates of {name}"
+    return (
+        f"trend {trend.name} knows {uncapitalized(title)} for {first:g} to {last:g} only, so nothing"
+        f" can start in {year:g}{far}: start closer to these years, or extend the trend by a rate of"
+        " your own"
+    )
 
 
 def outside(rate: Rate, first_year: float, last_year: float) -> list[tuple[Period, float, float]]:

@@ -43,6 +43,7 @@ from slipstick_questions.sign_changes import Change
 from slipstick_questions.trends import (
     PARAMETERS,
     TrendedCase,
+    ended,
     told_year,
     trend_called,
     trended_case,
@@ -89,6 +90,7 @@ from slipstick_trends.projection_tables import (
 )
 from slipstick_trends.sentences import (
     beside_head,
+    ends_of_data,
     heads,
     marks,
     middles,
@@ -135,6 +137,7 @@ class ProjectResult(QuestionResult):
             *outcomes(projection, projection.words),
             *middles(projection),
             *warnings(projection),
+            *ends_of_data(projection),
         ]
 
     def sentences_beside_tables(self) -> list[str]:
@@ -204,7 +207,8 @@ class ProjectResult(QuestionResult):
         is taken, rates that are guesses or used outside their periods, and weak series.
         """
         projection = self.projection
-        return "; ".join([*still(projection), *middles(projection), *warnings(projection)])
+        sentences = (still, middles, warnings, ends_of_data)
+        return "; ".join(text for sentence in sentences for text in sentence(projection))
 
     def parts(self) -> Iterator[str | ResultTable]:
         """Yield how rates were drawn, the table of each case along each trend, and the table of
@@ -299,7 +303,10 @@ class _ProjectedCases:
         if not self.spec.samples:
             return {}
         bases = [track.base_year for track, _ in self.tracks]
-        return trend.draws(np.unique([*bases, *self.years]), self.spec.samples, self.spec.seed)
+        # Later machines are compared with predictions for their own years.
+        came = [start for _, start, _ in self.own_years if start > min(bases)]
+        years = {*self.years, *bases, *came}
+        return trend.draws(np.array(sorted(years)), self.spec.samples, self.spec.seed)
 
 
 def read(spec: ProjectSpec, study: StudyContext) -> Question:
@@ -477,8 +484,20 @@ def _projected(cases: _ProjectedCases, answer: Sequence[str]) -> Projection:
         arrivals=tuple(arrivals(drawn, _own_years(cases), ends)) if cases.factors is None else (),
         trends=tuple(trends.values()),
         as_of=spec.as_of,
+        timed=_timed(cases, answer),
         words=cases.words,
     )
+
+
+def _timed(cases: _ProjectedCases, answer: Sequence[str]) -> bool:
+    """Return whether every answer and condition depends on times alone."""
+    read = {
+        name
+        for _, conditions in cases.tracks
+        for condition in conditions
+        for name in condition.columns.values()
+    }
+    return not any(name.startswith((PARAMETERS, "amount[")) for name in {*answer, *read})
 
 
 def _trends(cases: _ProjectedCases) -> dict[tuple[str, str], Trend]:
@@ -590,6 +609,7 @@ def _track(
         track.unfollowed,
         track.priced,
         case.built.uncertain.paths,
+        tuple(ended(track).items()),
     )
     return projected, answers
 

@@ -109,6 +109,7 @@ class ProjectedCase:
     unfollowed : parameters that follow what the trend has no rate of, each with its name
     priced : rates that change amounts and no time
     ranged : settings that have a range, of which the middle is taken
+    ended : what the case depends on whose data end before its base year, each with its last year
     """
 
     case: str
@@ -125,6 +126,7 @@ class ProjectedCase:
     unfollowed: tuple[tuple[str, str], ...] = ()
     priced: tuple[str, ...] = ()
     ranged: tuple[str, ...] = ()
+    ended: tuple[tuple[str, float], ...] = ()
 
     @property
     def span(self) -> str:
@@ -154,6 +156,7 @@ class Projection:
     arrivals : machines that came, beside what a trend said of those before
     trends : by name and kind of processors
     as_of : the year whose points were used, if that was asked
+    timed : no answer and no condition is an amount or a parameter
     words : the titles of the cases
     """
 
@@ -169,4 +172,5 @@ class Projection:
     arrivals: tuple[Arrival, ...] = ()
     trends: tuple[Trend, ...] = field(default=(), repr=False)
     as_of: float | None = None
+    timed: bool = False
     words: Words = field(default=NO_WORDS, repr=False)

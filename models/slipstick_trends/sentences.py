@@ -7,7 +7,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from math import isfinite
 
-from slipstick.report.formatting import capital, joined, percent, quantity, value_amount, with_noun
+from slipstick.report.formatting import (
+    capital,
+    joined,
+    percent,
+    quantity,
+    uncapitalized,
+    value_amount,
+    with_noun,
+)
 from slipstick.results.sweep import Sweep
 from slipstick.results.words import SHARES, Words, spelt
 from slipstick.schema.kinds.study import YEAR
@@ -370,10 +378,18 @@ def _unmoved(projection: Projection, words: Words) -> Iterator[str]:
         )
 
 
-def used_rates(projection: Projection, trend: str) -> list[UsedRate]:
-    """List the rates of a trend that change a value of some case."""
-    idle = [set(track.sweep.idle) for track in projection.tracks if track.trend == trend]
-    unused = set.intersection(*idle) if idle else set()
+def used_rates(projection: Projection, trend: str, *, timed: bool = False) -> list[UsedRate]:
+    """List the rates of a trend that change a value of some case.
+
+    Parameters
+    ----------
+    projection, trend : with its rates, and the name of the trend
+    timed : list those that change a time alone, as where only times are asked for
+    """
+    tracks = [track for track in projection.tracks if track.trend == trend]
+    timed = timed or projection.timed
+    unread = [{*track.sweep.idle, *(track.priced if timed else ())} for track in tracks]
+    unused = set.intersection(*unread) if unread else set()
     rates = (rate for rate in projection.rates if rate.trend == trend)
     return [rate for rate in rates if rate.of not in unused]
 
@@ -388,13 +404,10 @@ def marks(
     ----------
     projection : with its rates
     trends : the names of those to look at; all by default
-    timed : look at rates that change a time alone
+    timed : look at rates that change a time alone, as if nothing else was asked
     """
     names = [*projection.titles] if trends is None else list(dict.fromkeys(trends))
-    rates = [rate for name in names for rate in used_rates(projection, name)]
-    if timed:
-        priced = set.intersection(*(set(track.priced) for track in projection.tracks))
-        rates = [rate for rate in rates if rate.of not in priced]
+    rates = [rate for name in names for rate in used_rates(projection, name, timed=timed)]
     weak = {f"{rate.title} ({_points(rate)})" for rate in rates if rate.weak}
     guesses = dict.fromkeys(class_words(rate.of) for rate in rates if rate.assumed)
     texts = [f"weak series: {'; '.join(sorted(weak))}"] if weak else []
@@ -414,7 +427,7 @@ def warnings(projection: Projection) -> Iterator[str]:
     """
     for trend in projection.titles:
         lead = f"{spelt(trend)}: " if len(projection.titles) > 1 else ""
-        rates = [rate for rate in projection.rates if rate.trend == trend]
+        rates = used_rates(projection, trend)
         if rates and all(rate.measured for rate in rates):
             yield from _series_words(trend, lead, projection)
             continue
@@ -427,14 +440,34 @@ def warnings(projection: Projection) -> Iterator[str]:
         verdict = "all rates used are guesses" if len(guesses) == len(rates) else some
         spans: dict[tuple[float, float], list[str]] = {}
         for rate in rates:
-            for span in rate.beyond:
+            # What ends before the base year has a sentence of its own.
+            for span in (span for span in rate.beyond if span[0] <= rate.end):
                 spans.setdefault(span, []).append(spelt(rate.name))
         outside = "; ".join(
             f"{', '.join(names)} for {year(start)} to {year(end)}"
             for (start, end), names in spans.items()
         )
         used = f"used beyond the years of their data: {outside}" if outside else ""
-        yield f"{lead}{verdict}; {used or 'none is used beyond the years of its data'}"
+        within = not any(rate.beyond for rate in rates)
+        used = used or ("none is used beyond the years of its data" if within else "")
+        yield f"{lead}{'; '.join(filter(None, (verdict, used)))}"
+
+
+def ends_of_data(projection: Projection) -> Iterator[str]:
+    """Yield a sentence for each base year on the data that end before it."""
+    ends: dict[float, dict[str, float]] = {}
+    for track in projection.tracks:
+        if track.ended:
+            ends.setdefault(track.base_year, {}).update(track.ended)
+    for base, last_years in ends.items():
+        listed = ", ".join(
+            f"{uncapitalized(class_words(what))} ({year(last)})"
+            for what, last in last_years.items()
+        )
+        yield (
+            f"data end before the base year {year(base)}: {listed}; from there on the last rates are"
+            " carried on, and their bands grow"
+        )
 
 
 def _series_words(trend: str, lead: str, projection: Projection) -> Iterator[str]:

@@ -165,7 +165,7 @@ def test_another_line_of_products_is_not_fitted_but_held_against_the_fit() -> No
 def test_no_device_of_a_draw_passes_the_limit() -> None:
     limited = SeriesRate(fitted(replace(SERIES, limit=30.0)))
     years, later = np.array([2015.0, 2035.0]), np.array([2035.0])
-    normals = np.random.default_rng(1).standard_normal((512, limited.numbers(2)))
+    normals = np.random.default_rng(1).standard_normal((512, limited.numbers(years)))
     drawn = limited.drawn(years, normals)
     devices = np.exp(np.minimum(drawn.levels[:, 0] + drawn.devices[:, 0], np.log(30.0)))
     reached = devices * limited.gain(2015.0, later, drawn)[:, 0]

@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from slipstick.model.uncertainty import Uncertainty
-from slipstick_rates.trend import Followed, Period, PeriodRate, Trend, gain, outside
+from slipstick_rates.series import PointSeries, RateModel, SeriesPoint, fitted
+from slipstick_rates.trend import (
+    Followed,
+    Period,
+    PeriodRate,
+    SeriesRate,
+    Trend,
+    gain,
+    outside,
+    startable,
+)
 
 PERIODS = (
     Period(1990, 2000, Uncertainty("fixed", 1.5)),
@@ -72,9 +84,9 @@ def test_processors_multiply_and_costs_divide() -> None:
 
 
 def test_a_period_cut_into_equal_ones_has_the_band_of_the_whole() -> None:
-    whole = PeriodRate((Period(2000, 2030, Uncertainty("lognormal", 1.3, 0.1)),))
+    whole = PeriodRate((Period(2000, 2035, Uncertainty("lognormal", 1.3, 0.1)),))
     cut = PeriodRate(
-        tuple(Period(y, y + 5, Uncertainty("lognormal", 1.3, 0.1)) for y in range(2000, 2030, 5))
+        tuple(Period(y, y + 5, Uncertainty("lognormal", 1.3, 0.1)) for y in range(2000, 2035, 5))
     )
     years = np.array([2024.0, 2029.0, 2034.0])
     bands = []
@@ -84,6 +96,59 @@ def test_a_period_cut_into_equal_ones_has_the_band_of_the_whole() -> None:
         bands.append(np.quantile(gains, [0.05, 0.95], axis=0))
     assert bands[1] == pytest.approx(bands[0])
     assert bands[0][1, 2] / bands[0][0, 2] == pytest.approx(np.exp(2 * 1.645), rel=0.03)
+
+
+@pytest.mark.parametrize("base", [2010.0, 2026.0])
+@pytest.mark.parametrize("cut", [False, True])
+def test_the_band_grows_after_the_last_period_by_a_rate_that_walks(base: float, cut: bool) -> None:
+    rated = Uncertainty("lognormal", 1.3, 0.04)
+    ends = (2000, 2012, 2024) if cut else (2000, 2024)
+    rate = PeriodRate(tuple(Period(*span, rated) for span in pairwise(ends)))
+    years = np.array([2027.0, 2030.0, 2036.0])
+    drawn_years = np.array([base, *years])
+    draws = Trend("t", "", {"wire": rate}, {"wire": "wire"}).draws(drawn_years, 4096, 5)
+    logs = np.log(rate.gain(base, years, draws["wire"]))
+    # By a second road: the rate of a walk that nothing is known of until 2024 is summed, day by day.
+    model = RateModel()
+    days = np.arange(2024, 2036, 1 / 365)
+    kernel = np.where(days[:, None] < days, np.exp(-model.damping * (days - days[:, None])), 0.0)
+    for index, year in enumerate(years):
+        inside = (days >= base) & (days < year)
+        weights = kernel[:, inside].sum(axis=1) / 365
+        walked = model.walk**2 * float(weights @ weights) / 365
+        deviation = np.sqrt(walked + (0.04 * (year - base)) ** 2)
+        assert logs[:, index].std() == pytest.approx(deviation, rel=0.03)
+    assert np.median(logs[:, -1]) == pytest.approx((2036 - base) * np.log(1.3), rel=0.02)
+
+
+def test_a_rate_that_is_certain_stays_so_after_its_last_period() -> None:
+    first = Period(1990, 2000, Uncertainty("lognormal", 1.3, 0.04))
+    rate = PeriodRate((first, Period(2000, 2010, Uncertainty("fixed", 1.2))))
+    years = np.array([2010.0, 2020.0])
+    draws = Trend("t", "", {"wire": rate}, {"wire": "wire"}).draws(years, 16, 5)
+    assert rate.gain(2010.0, years[1:], draws["wire"]) == pytest.approx(1.2**10)
+
+
+def test_a_year_that_was_not_drawn_is_no_other_year() -> None:
+    points = tuple(SeriesPoint(2000.0 + year, 1.2**year) for year in range(10))
+    rate = SeriesRate(fitted(PointSeries("s", "", "", points)))
+    draws = Trend("t", "", {"wire": rate}, {"wire": "wire"}).draws(np.array([2010.0, 2020.0]), 4, 0)
+    with pytest.raises(AssertionError, match="a year was not drawn"):
+        rate.gain(2010.0, np.array([2015.0]), draws["wire"])
+
+
+def test_nothing_starts_before_periods_or_farther_after_data_than_these_last() -> None:
+    rate = PeriodRate(PERIODS)
+    assert [startable(rate, year) for year in (1989, 1990, 2050, 2051)] == [
+        False,
+        True,
+        True,
+        False,
+    ]
+    points = tuple(SeriesPoint(2000.0 + year, 1.2**year) for year in range(0, 12, 2))
+    series = SeriesRate(fitted(PointSeries("s", "", "", points)))
+    asked = (1989, 1990, 2020, 2021)
+    assert [startable(series, year) for year in asked] == [False, True, True, False]
 
 
 def test_what_is_carried_on_is_told() -> None:

@@ -13,6 +13,7 @@ import pytest
 
 from slipstick.errors import ModelError, SpecError, UnknownNameError
 from slipstick.report.formatting import percent, question_section
+from slipstick.report.head import head_lines
 from slipstick.results.words import Words
 from slipstick.schema.inputs import solve_settings
 from slipstick.schema.kinds.quantity import validate
@@ -134,9 +135,9 @@ def test_a_quantity_of_another_year_says_that_it_is_a_guess_or_of_a_weak_series(
     assert made["processors"]["flops"]["source"] == taken
     assert "assumed" not in made["processors"]["flops"]
     latency = made["memory"]["latency"]
-    assert (latency["source"], latency["assumed"]) == (f"{taken}, by a guess", True)
+    assert (latency["source"], latency["assumed"]) == (f"{taken} by a doubtful rate (guess)", True)
     assert float(latency["value"].removesuffix(" s")) == pytest.approx(90e-9 / 1.1**4)
-    assert made["memory"]["bandwidth"]["source"] == f"{taken}, by a weak series"
+    assert made["memory"]["bandwidth"]["source"] == f"{taken} by a doubtful rate (weak series)"
     assert made["memory"]["bandwidth"]["assumed"] is True
 
 
@@ -409,3 +410,56 @@ def test_ends_of_a_band_that_are_written_alike_are_said_once() -> None:
     part, low, high = (np.array([end]) for end in (0.99931, 0.99926, 0.99934))
     (words,) = share_words("", 2034.0, [ClassShare("wire", part, low, high)], None)
     assert words == "by 2034 the wire takes 99.9 % of the time"
+
+
+@pytest.mark.parametrize("last", [2022, 2034])
+def test_a_machine_that_came_between_the_years_is_held_against_the_band_of_its_own_year(
+    folder: Path, last: int
+) -> None:
+    Path("later.yaml").write_text(Path("machine.yaml").read_text().replace("2020", "2024"))
+    text = f"""\
+answer: [time]
+cases: {{came: {{machine: later.yaml}}}}
+project: {{trends: [measured], years: [2020, {last}], cases: [base], samples: 1024}}
+"""
+    (whole, *_) = projection(text).arrivals
+    (asked, *_) = projection(
+        text.replace("[2020,", "[2020, 2021, ").replace("2022]", "2024]")
+    ).arrivals
+    assert whole.low < whole.expected < whole.high
+    assert (whole.low, whole.high) == pytest.approx((asked.low, asked.high), rel=0.05)
+
+
+def test_a_step_of_today_starts_after_the_points_and_says_so(folder: Path) -> None:
+    write("gpu-bf16", first=2026)
+    text = "answer: [time]\nproject: {trends: [measured], years: [2026, 2036]}\n"
+    result = result_of(found(text, base="{model: model.yaml}"), ProjectResult)
+    (track,) = result.projection.tracks
+    assert dict(track.ended)["Peak of a GPU in bf16 or fp16, dense"] == 2025
+    assert "data end before the base year 2026: " in result.doubt()
+    assert "peak of a GPU in bf16 or fp16, dense (2025)" in result.doubt()
+    with pytest.raises(SpecError) as caught:
+        projection(text.replace("years: [2026", "base_year: 2035, years: [2035"))
+    assert str(caught.value).endswith(
+        "trend measured knows peak of a GPU in bf16 or fp16, dense for 2016 to 2025 only, so nothing"
+        " can start in 2035, 10 years after 9 years of data: start closer to these years, or extend"
+        " the trend by a rate of your own"
+    )
+
+
+def test_a_machine_of_a_year_by_a_guess_is_marked_in_the_head_and_starts_where_rates_tell(
+    folder: Path,
+) -> None:
+    write("core", first=2026)
+    base = "{model: model.yaml, machine: {base: machine.yaml, year: 2036, trend: milestones}}"
+    results = found("answer: [time]", base=base)
+    note = (
+        "a quantity of the machine is that of 2026, taken to 2036 along milestones by a doubtful"
+        " rate (guess); data end in 2024, and the rate is carried on"
+    )
+    assert note in results.cases["base"].notes
+    assert any(note in line for line in head_lines(results, ["time"]))
+    write("core", first=1960)
+    with pytest.raises(SpecError) as caught:
+        found("answer: [time]", base=base)
+    assert "trend milestones knows rates of processors for 1985 to 2024 only" in str(caught.value)

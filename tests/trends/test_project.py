@@ -23,6 +23,7 @@ from slipstick.study.cases import StudyContext
 from slipstick.study.check import check_file
 from slipstick.study.run import prepare, run
 from slipstick_questions.trends import trend_called
+from slipstick_rates.series import NORMAL_90, RateModel, level_covariance
 from slipstick_rates.trend import PROCESSORS
 from slipstick_trends.project import ProjectResult
 from slipstick_trends.projection import Projection
@@ -85,15 +86,19 @@ def test_a_case_starts_from_its_own_technology(folder: Path) -> None:
 
 def test_the_band_is_that_of_the_one_rate_that_is_drawn(folder: Path) -> None:
     (track,) = projection().tracks
-    rates = stats.lognorm(0.1, scale=1.1).ppf([0.95, 0.05])
     for index, year in enumerate(range(2005, 2026, 5)):
-        for rate, end in zip(rates, ("low[time]", "high[time]"), strict=True):
-            p = 1.4 ** min(year - 2005, 5) * rate ** max(0, year - 2010)
+        # After 2020 the rate changes at random: within five years, as a level of a walk.
+        after = np.array([max(0.0, year - 2020)])
+        walked = float(level_covariance(after, after, RateModel(start=0))[0, 0])
+        deviation = math.sqrt((0.1 * max(0, year - 2010)) ** 2 + walked)
+        for side, end in ((1, "low[time]"), (-1, "high[time]")):
+            p = 1.4 ** min(year - 2005, 5) * 1.1 ** max(0, year - 2010)
+            p *= math.exp(side * NORMAL_90 * deviation)
             given = {
                 "technology__processors": repr(float(p)),
                 "technology__adapter": repr(1.05 ** -(year - 2005)),
             }
-            assert track.sweep[end][index] == pytest.approx(alone(**given), rel=5e-3)
+            assert track.sweep[end][index] == pytest.approx(alone(**given), rel=1e-2)
     assert track.sweep["low[time]"][1] == pytest.approx(
         track.sweep["high[time]"][1]
     )  # to 2010 nothing is uncertain
@@ -234,7 +239,12 @@ WRONG = [
     (
         "base_year: 2005",
         "base_year: 1995",
-        "trend trend knows rates of processors for 2000 to 2020 only, so nothing can start in 1995: start within these years, or extend the trend by a rate of your own",
+        "trend trend knows rates of processors for 2000 to 2020 only, so nothing can start in 1995: start closer to these years, or extend the trend by a rate of your own",
+    ),
+    (
+        "base_year: 2005\n  years: {from: 2005, to: 2025, step: 5}",
+        "base_year: 2041\n  years: [2041, 2042]",
+        "so nothing can start in 2041, 21 years after 20 years of data: start closer",
     ),
     ("base_year: 2005", "base_year: 95", "project.base_year: at least 1900"),
     (
@@ -440,3 +450,37 @@ def test_ranges_of_settings_are_named_where_the_middle_stands_for_them(folder: P
     for track, middle in zip(result.projection.tracks, at_the_middle.tracks, strict=True):
         assert track.sweep.columns["time"] == pytest.approx(middle.sweep.columns["time"])
     assert said not in ProjectResult(at_the_middle).doubt()
+
+
+def test_a_year_after_the_data_starts_at_the_case_and_its_band_grows_from_the_data(
+    folder: Path,
+) -> None:
+    text = "answer: [time]\nproject: {trends: [trend.yaml], base_year: 2026, years: [2026, 2036]}\n"
+    made = projection(text)
+    (track,) = made.tracks
+    assert track.sweep.columns["time"][0] == pytest.approx(alone())
+    gained = {"technology__processors": repr(1.1**10), "technology__adapter": repr(1.05**-10)}
+    assert track.sweep.columns["time"][1] == pytest.approx(alone(**gained))
+    low, high = track.sweep.ends("time")
+    assert low[0] == high[0]
+    after = np.array([6.0, 16.0])  # years since 2020, the last of the data
+    covariance = level_covariance(after, after, RateModel(start=0))
+    walked = float(covariance[1, 1] - 2 * covariance[0, 1] + covariance[0, 0])
+    factor = math.exp(NORMAL_90 * math.sqrt((0.1 * 10) ** 2 + walked))
+    assert low[1] == pytest.approx(
+        alone(**{**gained, "technology__processors": repr(1.1**10 * factor)}), rel=1e-2
+    )
+    assert result_of(found(text), ProjectResult).doubt().endswith(
+        "; these rates are guesses: processors 2010 to 2020; data end before the base year 2026:"
+        " processors (2020), network adapters (2020); from there on the last rates are carried on,"
+        " and their bands grow"
+    )
+
+
+def test_a_rate_that_changes_nothing_neither_refuses_a_year_nor_is_told_as_a_doubt(
+    folder: Path,
+) -> None:
+    early = TREND + "  wire: [{from: 2010, to: 2012, factor: {value: 1.2, assumed: true}}]\n"
+    Path("trend.yaml").write_text(early)
+    text = "answer: [time]\nproject: {trends: [trend.yaml], base_year: 2019, years: [2019, 2020]}\n"
+    assert "wire" not in result_of(found(text), ProjectResult).doubt()

@@ -29,7 +29,7 @@ from slipstick.results.question import QuestionResult, TitleAnswer
 from slipstick.results.study import Results
 from slipstick.results.sweep import Sweep, split_name
 from slipstick.results.words import Words, asks_yes_or_no, may_ask_for_opposite
-from slipstick.vocabulary import ABSENT, VERDICTS
+from slipstick.vocabulary import ABSENT, DOUBTFUL, VERDICTS
 
 _MOST_LINES = 4
 _FEW_CASES = 8
@@ -631,6 +631,8 @@ def _basis_sentence(results: Results, value_names: Sequence[str]) -> str:
     clause_list += _distinct_doubts(
         question.doubt(results.words) for question in results.questions.values()
     )
+    notes_of_answers = (note for answer in answers for note in answer.notes)
+    clause_list += dict.fromkeys(note for note in notes_of_answers if DOUBTFUL in note)
     clause_list += [note for note in results.notes if note.startswith(ABSENT)]
     clauses_text = "; ".join(clause_list) or "measured values are as certain as their source"
     # A note may name the key to write; a head has none.

@@ -82,6 +82,7 @@ from slipstick.units import InBaseUnits, parse, show
 from slipstick.vocabulary import (
     ACTIVITY,
     CHECKS,
+    DOUBTFUL,
     all_methods,
     known_methods,
 )
@@ -869,7 +870,11 @@ def build(inputs: Inputs) -> BuiltModel:
         )
     sample = sample or build_shape()
     _refuse_missing_quantities(inputs, parameter_by_path, sample)
-    notes = (*inputs.notes, *_notes_of_build(inputs, parameter_by_path, sample))
+    notes = (
+        *inputs.notes,
+        *_notes_of_build(inputs, parameter_by_path, sample),
+        *_notes_of_trend(described_by_path, sample),
+    )
     entry_by_path = {**described_by_path, **_default_inputs(inputs, described_by_path)}
     return BuiltModel(
         inputs.name,
@@ -935,6 +940,17 @@ def _notes_of_build(
         processor_count = parameter_by_path.get(str(groups[0].processors))
         yield from _notes_of_machine(sample, parameter_by_path, processor_count)
     yield from _notes_of_distributions(model)
+
+
+def _notes_of_trend(
+    described_by_path: Mapping[str, DescribedValue], sample: ModelShape
+) -> Iterator[str]:
+    """Yield a note for each source of quantities that a doubtful rate takes to another year."""
+    sources = (
+        entry.source for path, entry in described_by_path.items() if path in sample.parameters
+    )
+    for source in dict.fromkeys(source for source in sources if DOUBTFUL in source):
+        yield f"a quantity of the machine is {source}"
 
 
 def _notes_of_distributions(model: Subject) -> Iterator[str]:
