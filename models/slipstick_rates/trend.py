@@ -417,9 +417,9 @@ def data_span(rate: Rate) -> tuple[float, float]:
 
 
 def startable(rate: Rate, year: float) -> bool:
-    """Return whether a rate tells how fast things change in a year: one within its data, or so close
-    to them that the years between are no more than those of the data. A rate given by periods tells
-    nothing of earlier years.
+    """Return whether a rate tells how fast things change in a year: one within its data, or so
+    close to them that the years between are no more than those of the data. A rate given by periods
+    tells nothing of earlier years.
 
     >>> rate = PeriodRate((Period(2004, 2024, None),))
     >>> [startable(rate, year) for year in (2003, 2004, 2026, 2044, 2045)]
@@ -440,9 +440,9 @@ def untold(trend: Trend, name: str, year: float) -> str:
     far = f", {year - last:.3g} years after {data}" if year > last else ""
     title = rate.fit.series.title if isinstance(rate, SeriesRate) else f"rates of {name}"
     return (
-        f"trend {trend.name} knows {uncapitalized(title)} for {first:g} to {last:g} only, so nothing"
-        f" can start in {year:g}{far}: start closer to these years, or extend the trend by a rate of"
-        " your own"
+        f"trend {trend.name} knows {uncapitalized(title)} for {first:g} to {last:g} only, so"
+        f" nothing can start in {year:g}{far}: start closer to these years, or extend the trend by a"
+        " rate of your own"
     )
 
 

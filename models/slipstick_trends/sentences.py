@@ -465,8 +465,8 @@ def ends_of_data(projection: Projection) -> Iterator[str]:
             for what, last in last_years.items()
         )
         yield (
-            f"data end before the base year {year(base)}: {listed}; from there on the last rates are"
-            " carried on, and their bands grow"
+            f"data end before the base year {year(base)}: {listed}; from there on the last rates"
+            " are carried on, and their bands grow"
         )
 
 

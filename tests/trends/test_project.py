@@ -470,10 +470,14 @@ def test_a_year_after_the_data_starts_at_the_case_and_its_band_grows_from_the_da
     assert low[1] == pytest.approx(
         alone(**{**gained, "technology__processors": repr(1.1**10 * factor)}), rel=1e-2
     )
-    assert result_of(found(text), ProjectResult).doubt().endswith(
-        "; these rates are guesses: processors 2010 to 2020; data end before the base year 2026:"
-        " processors (2020), network adapters (2020); from there on the last rates are carried on,"
-        " and their bands grow"
+    assert (
+        result_of(found(text), ProjectResult)
+        .doubt()
+        .endswith(
+            "; these rates are guesses: processors 2010 to 2020; data end before the base year 2026:"
+            " processors (2020), network adapters (2020); from there on the last rates are carried on,"
+            " and their bands grow"
+        )
     )
 
 
