@@ -441,8 +441,8 @@ def untold(trend: Trend, name: str, year: float) -> str:
     title = rate.fit.series.title if isinstance(rate, SeriesRate) else f"rates of {name}"
     return (
         f"trend {trend.name} knows {uncapitalized(title)} for {first:g} to {last:g} only, so"
-        f" nothing can start in {year:g}{far}: start closer to these years, or extend the trend by a"
-        " rate of your own"
+        f" nothing can start in {year:g}{far}: start closer to these years, or extend the trend by"
+        " a rate of your own"
     )
 
 
