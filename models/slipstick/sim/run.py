@@ -46,6 +46,7 @@ from slipstick.sim.estimate import (
 from slipstick.sim.plain.kernel import Kernel
 from slipstick.sim.plan.distributions import BatchTimes, BurstyTimes, ProfiledTimes
 from slipstick.sim.plan.plan import Plan
+from slipstick.sim.plan.rare_events import FEWEST_EVENTS_SEEN, fewest_cycles
 from slipstick.sim.settings import NOTHING_TO_ESTIMATE, Simulation
 from slipstick.vocabulary import DISCIPLINES, REVERSE
 
@@ -100,6 +101,10 @@ whose queue takes 0.5 KB each.
 _AT_MOST = "the simulation takes at most {:,} events"
 _REPLICATIONS = 30
 """Replications of a program that are run at least."""
+
+_EVENTS_OF_START = 150
+"""Events that a replication of a program counts as at least, of the budget: its start takes as long
+as so many (0.4 ms beside 1 to 3 us an event of the plain kernel)."""
 
 _LENGTH_FACTORS = (1.5, 8.0)
 """Least and largest factor by which replications that are not precise enough are made longer;
@@ -530,6 +535,7 @@ def _combined_result(
     result = replace(
         result,
         trusted=not is_starved
+        and expected_rare_events(result) >= FEWEST_EVENTS_SEEN
         and not any(
             correlated(means_of_group, negligible_difference) for means_of_group in batch_means
         ),
@@ -539,6 +545,27 @@ def _combined_result(
         for group_index in group_indexes
     )
     return replace(result, converged=is_precise and result.trusted and stopped != "interrupted")
+
+
+def expected_rare_events(result: Result) -> float:
+    """Return how often the rarest event that matters for a mean time is expected in a run as long
+    as this; infinity where there is none [1].
+    """
+    return min(
+        (
+            FEWEST_EVENTS_SEEN * _cycles_of_group(result, group_index) / needed_cycles
+            for group_index in range(len(result.plan.groups))
+            if (needed_cycles := fewest_cycles(result.plan, group_index))
+        ),
+        default=math.inf,
+    )
+
+
+def _cycles_of_group(result: Result, group_index: int) -> float:
+    """Return the number of cycles of a group that a run ended, or of replications of a program."""
+    if result.plan.once:
+        return result.cycles
+    return float(result.batches[:, result.layout.cycles[group_index]].sum())
 
 
 def _pooled_quantiles(
@@ -597,7 +624,7 @@ def _run_programs(plan: Plan, settings: Simulation) -> Result:
     except KeyboardInterrupt:
         stopped = "interrupted"
     batches = np.array(final_rows) if final_rows else np.zeros((0, layout.width))
-    is_trusted = len(final_rows) >= FEWEST_REPLICATIONS
+    is_trusted = len(final_rows) >= _fewest_replications(plan)
     return Result(
         batches,
         quantiles_by_group,
@@ -609,6 +636,14 @@ def _run_programs(plan: Plan, settings: Simulation) -> Result:
         plan,
         settings,
     ).with_convergence()
+
+
+def _fewest_replications(plan: Plan) -> float:
+    """Return the number of replications of a program from which their interval is trusted."""
+    return max(
+        FEWEST_REPLICATIONS,
+        *(fewest_cycles(plan, group_index) for group_index in range(len(plan.groups))),
+    )
 
 
 def _run_program(replication: Replication) -> ReplicationResult:
@@ -643,9 +678,14 @@ def _stop_reason_of_program(
         return "complete"
     if len(final_rows) >= least_count and settings.cycles is not None:
         return "cycles"
-    if events_used >= settings.events:
+    most_replications = max(settings.events / _EVENTS_OF_START, least_count)
+    if events_used >= settings.events or len(final_rows) >= most_replications:
         return "events"
-    if len(final_rows) >= max(next_look, FEWEST_REPLICATIONS):
+    # Where the budget does not reach to a trusted interval, no replication more brings it nearer.
+    fewest_replications = _fewest_replications(plan)
+    if fewest_replications > most_replications:
+        fewest_replications = FEWEST_REPLICATIONS
+    if len(final_rows) >= max(next_look, fewest_replications):
         layout = Layout(plan)
         row_table = np.array(final_rows)
         if precise_enough(

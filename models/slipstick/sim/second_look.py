@@ -30,6 +30,7 @@ from slipstick.sim.estimate import (
 )
 from slipstick.sim.plain.kernel import Kernel
 from slipstick.sim.plan.plan import Plan
+from slipstick.sim.plan.rare_events import fewest_cycles
 from slipstick.sim.run import COMPILED, KERNELS, PLAIN, can_compile, is_loaded
 
 AGREES = "agrees"
@@ -225,7 +226,7 @@ class _Steady:
         last_row = self._rows[0][-1]
         return any(
             last_row[self.layout.cycles[group_index]] * event_limit
-            < expected_time.cycles * self.events
+            < max(expected_time.cycles, fewest_cycles(self.plan, group_index)) * self.events
             for group_index, expected_time in expected_by_group.items()
         )
 
@@ -520,6 +521,9 @@ def _simulated_time(
         return no_estimate, "too few cycles ended"
     if ended_cycles < expected_time.cycles:
         return no_estimate, f"near saturation it takes {expected_time.cycles:,.0f} cycles to settle"
+    seen_cycles = len(row_sums) if plan.once else ended_cycles
+    if seen_cycles < (needed_cycles := fewest_cycles(plan, group_index)):
+        return no_estimate, f"rare events that matter need {needed_cycles:,.0f} cycles"
     if _is_unlike_the_model(plan, column_sums, group_index, expected_time):
         return no_estimate, "what was drawn is still far from its mean times"
     weight_vectors = [

@@ -43,7 +43,8 @@ from slipstick.sim.estimate import (
 from slipstick.sim.plan.builder import ACCESSES, CONSULTED, GIVEN_UP, TRIES
 from slipstick.sim.plan.distributions import BurstyTimes, TracedTimes
 from slipstick.sim.plan.plan import BREAKER, COUNTER
-from slipstick.sim.run import FEWEST_PERIODS, longest_period, simulate
+from slipstick.sim.plan.rare_events import FEWEST_EVENTS_SEEN
+from slipstick.sim.run import FEWEST_PERIODS, expected_rare_events, longest_period, simulate
 from slipstick.sim.settings import Simulation
 from slipstick.structure.work import ParallelWork, demands, held_times
 from slipstick.vocabulary import EARLY_JOINS, MOST_HOLDERS, SIMULATION
@@ -52,6 +53,10 @@ STEP = 0.02
 """Relative step of the differences that shares are read from."""
 
 NOT_TRUSTED = "not converged: the run is too short, or drifts, so no interval can be trusted"
+RARE_EVENTS = (
+    "a branch or a long time that matters for the mean is so rare that a run of this length has {:.2g}"
+    " of them on average: allow more events (simulation.events)"
+)
 
 
 def as_value(estimate: Estimate, unit: str) -> Value:
@@ -159,6 +164,8 @@ def notes_of(result: Result) -> tuple[str, ...]:
             f"not converged: the mean time is known within {100 * precision_reached:.2g} %"
         )
         notes.append(precision_note if math.isfinite(precision_reached) else NOT_TRUSTED)
+        if (event_count := expected_rare_events(result)) < FEWEST_EVENTS_SEEN:
+            notes.append(RARE_EVENTS.format(event_count))
     if period := longest_period(result.plan):
         notes.append(_period_note(result, period))
     for group_index, group in enumerate(result.plan.groups):

@@ -1,0 +1,282 @@
+"""Rare events of a plan that matter for its mean times: branches and long times that are drawn so
+seldom that a short run may contain none of them.
+
+A run without such an event looks precise: 30 replications of a program of 1 s, which with a
+probability of 1 % takes another 100 s, are equal in 3 of 4 cases. So each event that contributes
+to the mean must be expected at least `FEWEST_EVENTS_SEEN` times before an interval is trusted.
+
+How often an event occurs in a cycle follows from the instructions, taken as a Markov chain:
+
+    v = s + W' v                visits of each instruction in a cycle, from its start s
+    h = r + W h                 mean time drawn from an instruction to the end of the cycle [s]
+
+with the mean time r that an instruction draws and the mean number W of executions of each next
+instruction. A branch of probability p at a choice c adds v_c p (h_branch - h_c) to the time of a
+cycle. What depends on the state of the run takes its usual way here: a try succeeds, a queue has
+place; events behind the other way are not counted.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+from slipstick.late import Array, np
+from slipstick.sim.plan.plan import CustomerGroup, Op, Plan
+
+FEWEST_EVENTS_SEEN = 10.0
+"""Expected occurrences of each event before an interval is trusted: a run contains none of them
+with a probability of 5e-5."""
+
+_LEAST_PART = 0.01
+"""Part of the mean time of a cycle, or of its square, from which an event matters [1]: half the
+precision that runs have by default."""
+
+_LONGEST_ROUND = 100.0
+"""Mean number of cycles that are followed where the end of one decides how the next begins, as
+after a change of class; what they have in common is then known within 1 %."""
+
+_DRAWN_TIMES = {Op.DELAY: 0, Op.SERVE: 1}
+"""Operand that is the draw of a time, by operation."""
+
+
+@dataclass(frozen=True, slots=True)
+class RareEvent:
+    """An event that contributes to the mean time of a cycle.
+
+    Parameters
+    ----------
+    rate : mean occurrences in a cycle [1]
+    excess : mean time that it adds to a cycle in which it occurs [s]
+    """
+
+    rate: float
+    excess: float
+
+
+@lru_cache(maxsize=16)
+def fewest_cycles(plan: Plan, group_index: int) -> float:
+    """Return the number of cycles of a group, or of replications of a program, after which each
+    event that matters is expected `FEWEST_EVENTS_SEEN` times [1].
+
+    Parameters
+    ----------
+    plan : what is run
+    group_index : number of the group
+
+    >>> from slipstick.sim.plan.builder import Builder
+    >>> from slipstick.sim.plan.distributions import ServiceTime
+    >>> builder = Builder()
+    >>> builder.delay(ServiceTime("deterministic", 1.0, 0.0), "work")
+    >>> repair = lambda: builder.delay(ServiceTime("deterministic", 100.0, 0.0), "repair")
+    >>> builder.choose([(0.01, repair), (0.99, lambda: None)], "fault")
+    >>> builder.once("all", [0])
+    >>> round(fewest_cycles(builder.plan(), 0))
+    1000
+    """
+    group = plan.groups[group_index]
+    if not any(_may_be_rare(plan, row) for row in plan.code):
+        return 0.0
+    starts = np.bincount(group.starts, minlength=len(plan.code)).astype(np.float64)
+    if group.kind != "once":
+        starts /= len(group.starts)
+    drawn_times = np.array([_mean_of_drawn_time(plan, row) for row in plan.code])
+    visits, times_left = _visits_and_times_left(plan, starts, drawn_times)
+    cycles = _cycles_of_round(plan, group, visits)
+    mean_time = float(visits @ drawn_times) / cycles
+    events = (
+        event
+        for instruction in np.flatnonzero(visits > 0)
+        for event in _events(plan, int(instruction), visits[instruction] / cycles, times_left)
+    )
+    return max(
+        (
+            FEWEST_EVENTS_SEEN / event.rate
+            for event in events
+            if _matters(event, mean_time, len(group.starts))
+        ),
+        default=0.0,
+    )
+
+
+def _matters(event: RareEvent, mean_time: float, customers: int) -> bool:
+    """Return whether a mean time without an event would be clearly wrong: by the event's own time,
+    for which all customers may wait, or by its square, as in the wait for a server.
+    """
+    contribution = event.rate * abs(event.excess)
+    return (
+        customers * contribution > _LEAST_PART * mean_time
+        or contribution * abs(event.excess) > _LEAST_PART * mean_time**2
+    )
+
+
+def _cycles_of_round(plan: Plan, group: CustomerGroup, visits: Array) -> float:
+    """Return the mean number of cycles that end on the way which `visits` counts."""
+    if group.kind == "once":
+        return 1.0
+    ended_cycles = sum(
+        float(visits[instruction]) for instruction, (op, *_) in enumerate(plan.code) if op == Op.END
+    )
+    return max(ended_cycles, 1.0)
+
+
+def _events(plan: Plan, instruction: int, rate: float, times_left: Array) -> Iterator[RareEvent]:
+    """Yield the events that an instruction draws.
+
+    A time of scv c^2 > 1 is taken as one of two exponential phases with balanced means, whose
+    longer one has a probability of about 1 / (2 (c^2 + 1)) and half of the mean.
+    """
+    row = plan.code[instruction]
+    if row[0] == Op.CHOOSE:
+        for target, probability in _choices(plan, row):
+            excess = float(times_left[target] - times_left[instruction])
+            if probability > 0:
+                yield RareEvent(rate * probability, excess)
+    if row[0] == Op.LOOP:
+        # The time of one round is what lies between two executions of the loop's instruction.
+        time_of_round = float(times_left[instruction + 1] - times_left[instruction])
+        rounds = _count_of_loop(plan, instruction)
+        yield from _events_of_fraction(rate / (1 + rounds), rounds, time_of_round)
+    if row[0] == Op.PIPELINE:
+        yield from _events_of_fraction(rate, plan.counts[row[1]], float(times_left[row[3]]))
+    scv = _scv_of_drawn_time(plan, row)
+    if 1 < scv < math.inf:
+        long_probability = 0.5 / (scv + 1)
+        mean = _mean_of_drawn_time(plan, row)
+        yield RareEvent(rate * long_probability, mean * (0.5 / long_probability - 1))
+
+
+def _events_of_fraction(rate: float, count: float, time: float) -> Iterator[RareEvent]:
+    """Yield the two events that the fraction of a count decides: one execution more, or none.
+
+    Parameters
+    ----------
+    rate : decisions in a cycle [1]
+    count : mean number of executions [1]
+    time : of one execution [s]
+    """
+    fraction = count % 1
+    if fraction:
+        yield RareEvent(rate * fraction, (1 - fraction) * time)
+        yield RareEvent(rate * (1 - fraction), fraction * time)
+
+
+def _count_of_loop(plan: Plan, instruction: int) -> float:
+    """Return the mean number of rounds of a loop [1]."""
+    register = plan.code[instruction][1]
+    return next(
+        plan.counts[count_index]
+        for op, counted_register, count_index, *_ in reversed(plan.code[:instruction])
+        if op == Op.SET_COUNT and counted_register == register
+    )
+
+
+def _may_be_rare(plan: Plan, row: tuple[int, ...]) -> bool:
+    """Return whether an instruction draws a branch, a fractional count or a time of an scv above 1."""
+    op, count_of_pipeline, count_of_loop, *_ = row
+    match op:
+        case Op.CHOOSE:
+            return True
+        case Op.SET_COUNT:
+            return plan.counts[count_of_loop] % 1 > 0
+        case Op.PIPELINE:
+            return plan.counts[count_of_pipeline] % 1 > 0
+        case _:
+            return 1 < _scv_of_drawn_time(plan, row) < math.inf
+
+
+def _mean_of_drawn_time(plan: Plan, row: tuple[int, ...]) -> float:
+    """Return the mean time that an instruction draws; 0 if it draws none [s]."""
+    operand = _DRAWN_TIMES.get(Op(row[0]))
+    return 0.0 if operand is None else plan.draws[row[1 + operand]].distribution.mean
+
+
+def _scv_of_drawn_time(plan: Plan, row: tuple[int, ...]) -> float:
+    """Return the squared coefficient of variation of the time that an instruction draws [1]."""
+    operand = _DRAWN_TIMES.get(Op(row[0]))
+    if operand is None:
+        return 0.0
+    time = plan.draws[row[1 + operand]].distribution
+    return float(getattr(getattr(time, "distribution", time), "scv", 0.0))
+
+
+def _choices(plan: Plan, row: tuple[int, ...]) -> Iterator[tuple[int, float]]:
+    """Yield the targets of a choice with their probabilities."""
+    _, _, first_target, target_count, *_ = row
+    probability_before = 0.0
+    for target_index in range(first_target, first_target + target_count):
+        probability = plan.cumulative[target_index] - probability_before
+        probability_before = plan.cumulative[target_index]
+        yield plan.targets[target_index], probability
+
+
+def _visits_and_times_left(plan: Plan, starts: Array, drawn_times: Array) -> tuple[Array, Array]:
+    """Solve the two equations of this module; return the visits of each instruction in a cycle [1],
+    and the mean time drawn from it to the end [s].
+    """
+    from scipy.sparse import csc_array, eye_array
+    from scipy.sparse.linalg import splu
+
+    triples = [
+        (instruction, target, count)
+        for instruction in range(len(plan.code))
+        for target, count in _next_instructions(plan, instruction)
+    ]
+    instructions, targets, counts = zip(*triples, strict=True)
+    size = len(plan.code)
+    executions = csc_array((counts, (instructions, targets)), shape=(size, size))
+    factors = splu((eye_array(size) - executions).tocsc())
+    return factors.solve(starts, trans="T"), factors.solve(drawn_times)
+
+
+def _next_instructions(plan: Plan, instruction: int) -> Iterator[tuple[int, float]]:
+    """Yield the instructions that may follow one, with their mean number of executions."""
+    following = instruction + 1
+    match plan.code[instruction]:
+        case (Op.CHOOSE, *_) as row:
+            yield from _choices(plan, row)
+        case (Op.JUMP, target, *_):
+            yield target, 1.0
+        case (Op.LOOP, _, behind, *_):
+            # A loop of a geometric number of rounds has the same mean number of executions.
+            rounds = _count_of_loop(plan, instruction)
+            yield following, rounds / (1 + rounds)
+            yield behind, 1 / (1 + rounds)
+        case (Op.SWITCH, first_target, *_):
+            items = _items_of_pipeline(plan, instruction)
+            for target in plan.targets[first_target : first_target + items]:
+                yield target, 1 / items
+        case (Op.PICK, _, _, _, first_target, target_count, *_):
+            for target in plan.targets[first_target : first_target + target_count]:
+                yield target, 1 / target_count
+        case (Op.FORK, first_target, target_count, behind, *_):
+            for target in plan.targets[first_target : first_target + target_count]:
+                yield target, 1.0
+            yield behind, 1.0
+        case (Op.SPAWN, first_instruction, *_):
+            yield first_instruction, 1.0
+            yield following, 1.0
+        case (Op.PIPELINE, count_index, _, first_instruction, behind, *_):
+            yield first_instruction, plan.counts[count_index]
+            yield behind, 1.0
+        case (Op.TAKE_TASK, _, _, _, _, _, behind, *_):
+            # The parts of the tasks of a pool are given one by one; nothing of them is drawn.
+            yield behind, 1.0
+        case (Op.END, goes_on, *_):
+            if goes_on:
+                yield following, 1 - 1 / _LONGEST_ROUND
+        case (Op.JOIN | Op.VANISH, *_):
+            pass
+        case _:
+            yield following, 1.0
+
+
+def _items_of_pipeline(plan: Plan, instruction: int) -> int:
+    """Return the number of items of the pipeline whose items a switch sends to bodies of their own."""
+    return next(
+        int(plan.counts[count_index])
+        for op, count_index, *_ in reversed(plan.code[:instruction])
+        if op == Op.PIPELINE
+    )
