@@ -107,14 +107,16 @@ def test_equal_replications_are_not_precise_before_a_rare_branch(seed: int) -> N
     )
     assert result.cycles >= 1000
     mean_time = result.mean_time()
-    assert mean_time.low is not None and mean_time.high is not None
+    assert mean_time.low is not None
+    assert mean_time.high is not None
     assert mean_time.high > WORK + 0.01 * FAULT / 2
 
 
 def test_a_budget_below_a_rare_event_gives_no_interval() -> None:
     plan = program(lambda builder: fault(builder, 1e-5, time=1e6))
     result = simulate(plan, Simulation(events=100_000))
-    assert not result.trusted and not result.converged
+    assert not result.trusted
+    assert not result.converged
     assert result.mean_time().low is None
     assert expected_rare_events(result) == pytest.approx(result.cycles * 1e-5)
 
