@@ -54,8 +54,8 @@ STEP = 0.02
 
 NOT_TRUSTED = "not converged: the run is too short, or drifts, so no interval can be trusted"
 RARE_EVENTS = (
-    "a branch or a long time that matters for the mean is so rare that a run of this length has {:.2g}"
-    " of them on average: allow more events (simulation.events)"
+    "a branch or a long time that matters for the mean is so rare that a run of this length has"
+    " {:.2g} of them on average: allow more events (simulation.events)"
 )
 
 

@@ -174,7 +174,7 @@ def _count_of_loop(plan: Plan, instruction: int) -> float:
 
 
 def _may_be_rare(plan: Plan, row: tuple[int, ...]) -> bool:
-    """Return whether an instruction draws a branch, a fractional count or a time of an scv above 1."""
+    """Return whether an instruction draws a branch, a fractional count or a time of scv above 1."""
     op, count_of_pipeline, count_of_loop, *_ = row
     match op:
         case Op.CHOOSE:
@@ -274,7 +274,7 @@ def _next_instructions(plan: Plan, instruction: int) -> Iterator[tuple[int, floa
 
 
 def _items_of_pipeline(plan: Plan, instruction: int) -> int:
-    """Return the number of items of the pipeline whose items a switch sends to bodies of their own."""
+    """Return the number of items of the pipeline that a switch belongs to."""
     return next(
         int(plan.counts[count_index])
         for op, count_index, *_ in reversed(plan.code[:instruction])
