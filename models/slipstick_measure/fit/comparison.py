@@ -14,7 +14,12 @@ from slipstick.late import np
 from slipstick_measure.fit.extrapolation import LARGEST, Extrapolation, size_needed, sizes_needed
 from slipstick_measure.fit.families import FAMILIES, family_called
 from slipstick_measure.fit.formula import Family, Timings
-from slipstick_measure.fit.growth_bounds import GrowthBounds, growth_bounds
+from slipstick_measure.fit.growth_bounds import (
+    GrowthBounds,
+    LossGrowth,
+    growth_bounds,
+    loss_growths,
+)
 from slipstick_measure.fit.intervals import FitIntervals, profile, resample
 from slipstick_measure.fit.least_squares import FittedFormula, fit
 from slipstick_measure.fit.rows import MeasuredRows
@@ -274,12 +279,19 @@ class FitComparison:
             f"the prediction for {p:g} processors is extrapolated to {step:.3g} times the largest"
             f" measured number, {self.most:g}. Models fitted to the runs on up to"
             f" {self.most / far[0].step:g} processors are {between} off at {self.most:g}; the"
-            f" interval allows for that, but not for effects that first appear above {self.most:g}"
+            f" interval allows for that{self._allowance}, but not for losses that first appear"
+            f" above {self.most:g}"
         )
+
+    @property
+    def _allowance(self) -> str:
+        """The further losses that intervals beyond the rows contain, in words."""
+        return "" if self.chosen else ", and for a throughput that rises no further"
 
     def predict(self, p: float, level: float) -> tuple[float, float]:
         """Return the interval of the time on `p` processors from all families, weighted by their
-        evidence [s].
+        evidence; beyond the rows it reaches to what losses may grow to, unless the caller chose the
+        families [s].
 
         The logarithm of the time has a mixture of Student's distributions. Weights are exp(-behind
         / 2) (Akaike's). The spread of a family is that of its parameters (by slopes) and the error
@@ -329,7 +341,26 @@ class FitComparison:
                 return float(ends[0])
             return float(brentq(below, ends.min() - 1e-9, ends.max() + 1e-9, args=(probability,)))
 
-        return float(np.exp(quantile(1 - tail))), float(np.exp(quantile(tail)))
+        low, high = float(np.exp(quantile(1 - tail))), float(np.exp(quantile(tail)))
+        return low, max(high, self._longest(p, level))
+
+    def _longest(self, p: float, level: float) -> float:
+        """Return the longest time beyond the rows without a law [s]; 0 within them, or if the caller
+        chose the families.
+
+        A law that is fitted to the rows cannot know a saturation that begins beyond them, and of
+        two laws that describe a bend, one may saturate and the other fall.
+        """
+        if self.chosen or p <= self.most:
+            return 0.0
+        bounds = self.bounds.times(p, level) if self.bounds else None
+        if bounds:
+            return bounds[1]
+        return min((losses.longest(p, level) for losses in self._losses), default=0.0)
+
+    @cached_property
+    def _losses(self) -> tuple[LossGrowth, ...]:
+        return loss_growths(self.best.fitted.timings, self.noise)
 
     def _bend(self, candidate: Candidate, p: float) -> float:
         """Return by how much the growth of a prediction's logarithm beyond the largest measured

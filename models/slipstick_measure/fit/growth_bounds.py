@@ -1,4 +1,4 @@
-"""Bounds of throughput beyond the measured numbers of customers, without a fitted law."""
+"""Bounds of throughput beyond the measured numbers of customers or processors, without a fitted law."""
 
 from __future__ import annotations
 
@@ -11,7 +11,17 @@ from slipstick_measure.fit.formula import Timings
 from slipstick_measure.fit.posterior import ASSUMED_NOISE
 
 LEAST_NUMBERS = 3
-"""Numbers of customers that must be measured."""
+"""Numbers of customers or processors that must be measured."""
+
+STEEPEST, LARGEST_ELASTICITY = 2.0, 3.0
+"""Largest power of p with which the elasticity of losses is taken to grow, that of a cost of pairs,
+and the largest elasticity, that of a saturated station whose service grows with pairs."""
+
+CLOSE_ROWS = 2.0
+"""Factor of the noise of the last three rows, where a growth of losses is read from them alone.
+Chosen on 400 truths of a lock with costs of pairs; with 1, 1.5, 2 and 3 the longest time held 97.3,
+97.8, 97.8 and 98.3 % at twice the rows, and 99.3 % without the last three; judged with the fresh
+ones of ``benchmarks/fit_coverage.py``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +108,7 @@ class GrowthBounds:
 def _slopes(bound: Callable[[Array, float], float], logs: Array, p: float) -> list[float]:
     """Return the derivatives of a bound by each logarithm."""
     step = 1e-4
-    shifts = step * np.eye(2)
+    shifts = step * np.eye(len(logs))
     return [(bound(logs + shift, p) - bound(logs - shift, p)) / (2 * step) for shift in shifts]
 
 
@@ -129,3 +139,117 @@ def growth_bounds(timings: Timings, noise: float) -> GrowthBounds | None:
     ]
     slower, faster = np.exp(logs).tolist()
     return GrowthBounds(before, last, slower, faster, noise or ASSUMED_NOISE)
+
+
+@dataclass(frozen=True, slots=True)
+class LossGrowth:
+    r"""The longest time beyond the largest of three measured numbers of processors, if losses go on
+    growing.
+
+    ::
+
+        W(p): processor seconds of one work;   c, a, b: the numbers, ascending
+        ln W(p) <= ln W(b) + int max(1, min(3, e(x))) d ln x,   from b to p
+        e(x) = e(a, b) (x / sqrt(a b))^s
+        s    = ln(e(a, b) / e(c, a)) / ln sqrt(b / c),   between 0 and 2
+        e(u, v) = ln(W(v) / W(u)) / ln(v / u)
+
+    The elasticity e is 0 if throughput rises in proportion, 1 if it is saturated, 2 if pairs of
+    processors cost, 3 at a saturated station whose service grows with pairs. So throughput is taken to rise no further, or to fall because the elasticity
+    goes on growing as it did between the last three rows. The noise of the rows adds to it, by
+    derivatives. That growth goes on is assumed: no row shows a loss that begins beyond the rows,
+    such as a full memory. Measured by ``benchmarks/fit_coverage.py``.
+
+    Source: costs of pairs as Gunther, Guerrilla Capacity Planning, 2007; the rest is own.
+
+    Parameters
+    ----------
+    numbers : c, a and b
+    works : W(c), W(a) and W(b) [s]
+    noise : standard deviations of their logarithms [1]
+    own_work : whether each processor has a work of its own; else all share one
+    """
+
+    numbers: tuple[float, ...]
+    works: tuple[float, ...]
+    noise: tuple[float, ...]
+    own_work: bool
+
+    def longest(self, p: float, level: float) -> float:
+        """Return the upper end of the interval of the time on `p` processors [s].
+
+        Parameters
+        ----------
+        p : processors, at least the largest measured number
+        level : part of errors that lie inside [1]
+        """
+        from scipy.special import ndtri
+
+        logs: Array = np.log(self.works)
+        slopes = np.array(_slopes(self._most, logs, p))
+        deviation = math.hypot(*(slopes * self.noise).tolist())
+        work = math.exp(self._most(logs, p) + float(ndtri((1 + level) / 2)) * deviation)
+        return work if self.own_work else work / p
+
+    def _most(self, logs: Array, p: float) -> float:
+        """Return the logarithm of the largest processor seconds."""
+        first, before, last = np.log(self.numbers).tolist()
+        earlier = float(logs[1] - logs[0]) / (before - first)
+        later = max(1e-300, float(logs[2] - logs[1]) / (last - before))
+        apart = (last - first) / 2
+        steepness = STEEPEST
+        if earlier > later * math.exp(-STEEPEST * apart):
+            steepness = max(0.0, math.log(later / earlier) / apart)
+        path = np.linspace(last, math.log(p), 65)
+        elasticities = later * np.exp(steepness * (path - (before + last) / 2))
+        growth = np.trapezoid(np.clip(elasticities, 1.0, LARGEST_ELASTICITY), path)
+        return float(logs[2] + growth)
+
+
+def loss_growths(timings: Timings, noise: float) -> tuple[LossGrowth, ...]:
+    """Return how losses grow in the rows of the largest size, by rows about a factor of two apart
+    and by the last three; none with fewer than three numbers of processors.
+
+    The last three rows show a plateau that the others pass over, but are near each other, so that
+    noise moves an elasticity more; theirs counts `CLOSE_ROWS` times.
+
+    Parameters
+    ----------
+    timings : what was measured
+    noise : standard deviation of the logarithms of repetitions; 0 where there are none [1]
+
+    >>> p = np.array([4.0, 8.0, 16.0])
+    >>> rows = Timings(p, np.ones(3), np.array([25.0, 14.0, 9.5]))
+    >>> growth, _ = loss_growths(rows, 1e-9)
+    >>> round(growth.longest(32.0, 0.9), 2)
+    11.57
+    """
+    timings = timings.select(timings.n == timings.n.max())
+    numbers = timings.processors
+    if len(numbers) < LEAST_NUMBERS:
+        return ()
+    last = float(numbers[-1])
+    before = _about_half(numbers[1:-1], last)
+    first = _about_half(numbers[numbers < before], before)
+    deviation = noise or ASSUMED_NOISE
+    return (
+        _loss_growth(timings, (first, before, last), deviation),
+        _loss_growth(timings, tuple(numbers[-3:].tolist()), CLOSE_ROWS * deviation),
+    )
+
+
+def _loss_growth(timings: Timings, numbers: tuple[float, ...], deviation: float) -> LossGrowth:
+    """Return how losses grow between three numbers of processors."""
+    rows = [timings.time[timings.p == number] for number in numbers]
+    shares = [1.0] * len(numbers) if timings.weak_scaling else numbers
+    works = [
+        share * float(np.exp(np.log(times).mean()))
+        for share, times in zip(shares, rows, strict=True)
+    ]
+    noise = [deviation / math.sqrt(len(times)) for times in rows]
+    return LossGrowth(tuple(numbers), tuple(works), tuple(noise), timings.weak_scaling)
+
+
+def _about_half(numbers: Array, whole: float) -> float:
+    """Return the number that is nearest to half of another by its ratio."""
+    return float(numbers[np.abs(np.log(numbers * 2 / whole)).argmin()])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -12,8 +13,9 @@ from slipstick.queueing.exact import exact
 from slipstick.queueing.network import network_arrays
 from slipstick_measure.fit.comparison import compare, fits
 from slipstick_measure.fit.formula import Timings
-from slipstick_measure.fit.growth_bounds import growth_bounds
+from slipstick_measure.fit.growth_bounds import growth_bounds, loss_growths
 from slipstick_measure.report.fits import fits_text
+from tests.measure.fit.truths import TRUTHS, Truth, noisy
 
 COLD = [494.3, 1338.6, 2552.8, 4741.7, 7397.9]
 """Transactions a second of a database on 1 to 16 threads; the server was cold in the first run."""
@@ -105,3 +107,59 @@ def test_bounds_replace_wider_laws_only() -> None:
     assert bounded is not None
     assert law[1] / law[0] < bounded[1] / bounded[0]
     assert compare(rows(COLD), ["amdahl"]).bounds is None
+
+
+def longest(work: Array, p: float, noise: float = 1e-9) -> float:
+    """Return the longest time on `p` processors after exact rows of a shared work on 8, 16, 32."""
+    numbers = np.array([8.0, 16.0, 32.0])
+    growths = loss_growths(Timings(numbers, np.ones(3), work / numbers), noise)
+    return min(growth.longest(p, 0.9) for growth in growths)
+
+
+def test_without_losses_the_longest_time_is_that_of_a_throughput_that_rises_no_further() -> None:
+    assert longest(np.ones(3), 64) == pytest.approx(1 / 32, rel=1e-6)
+
+
+@pytest.mark.parametrize("power", [1.2, 1.7, 2.5])
+def test_losses_that_grow_with_a_power_go_on(power: float) -> None:
+    """The elasticity of W = p^k is k on all numbers: W(64) = 64^k."""
+    numbers = np.array([8.0, 16.0, 32.0])
+    assert longest(numbers**power, 64) == pytest.approx(64 ** (power - 1), rel=1e-6)
+
+
+def test_elasticities_go_on_growing_up_to_that_of_a_lock_with_costs_of_pairs() -> None:
+    """Elasticities of 0.4 and 0.8 double with p: 1.6 in the middle of the next doubling."""
+    work = np.array([1.0, 2**0.4, 2**1.2])
+    on_64 = work[-1] * math.exp(0.8 * (2**1.5 - 2**0.5)) / 64
+    assert longest(work, 64) == pytest.approx(on_64, rel=1e-3)
+    steep = np.array([1.0, 2**2.0, 2**5.5])
+    assert longest(steep, 64) == pytest.approx(steep[-1] * 2**3 / 64, rel=1e-6)
+
+
+@pytest.mark.parametrize("seed", [91011, 91033])
+def test_a_lock_that_slows_with_pairs_is_held_or_refused(seed: int) -> None:
+    """Laws took these rows for a queue that saturates, and were 22 to 152 % off."""
+    demand, pairs = {91011: (0.02873, 0.0005), 91033: (0.02739, 0.00095)}[seed]
+
+    def time_of(p: Array) -> Array:
+        network = network_arrays([demand], population=p.astype(int)[:, None], think=1.0)
+        return np.asarray((1 + pairs * p * (p - 1)) / exact(network).throughput[:, 0])
+
+    p = np.repeat(np.array([1.0, 2, 4, 8, 12, 16, 24, 32]), 3)
+    found = compare(noisy(Truth("none", False, time_of, {}), seed, 0.02, p))
+    for number, (low, high) in found.predictions([64.0, 128.0], 0.9).items():
+        assert low <= time_of(np.array([number]))[0] <= high
+
+
+def test_a_plateau_that_rows_show_is_not_taken_to_fall_much() -> None:
+    timings = noisy(TRUTHS["lock"], 2)
+    close, apart = (growth.longest(64.0, 0.9) for growth in loss_growths(timings, 0.01))
+    assert min(close, apart) < 64 * 1.6 < max(close, apart)
+
+
+def test_laws_that_the_caller_chose_are_not_widened() -> None:
+    timings = noisy(TRUTHS["serial part"], 2)
+    free, named = compare(timings), compare(timings, ["amdahl"])
+    assert named.predict(64.0, 0.9)[1] < timings.time[-1] < 1.1 * free.predict(64.0, 0.9)[1]
+    assert "rises no further" in free.warning(64)
+    assert "rises no further" not in named.warning(64)
