@@ -12,9 +12,9 @@ Then truths drawn at random, which no family has: eleven kinds, 1 and 3 % of noi
 largest number, and how often its interval holds the truth. Their seeds begin at 10,000; those below
 served to choose how intervals are made.
 
-Then truths that turn just beyond the largest number, which no row shows: a law that saturates there,
-one that falls, one that is slower by a step, and one where a cost of pairs begins. A prediction is to
-hold the first; the others show what a sentence of each prediction excludes.
+Then truths that turn just beyond the largest number, which no row shows: a law that saturates
+there, one that falls, one that is slower by a step, and one where a cost of pairs begins. A
+prediction is to hold the first; the others show what a sentence of each prediction excludes.
 
 Last, throughput of one machine by customers, without repetitions and with the hardware told: six
 kinds that no family has, at 2 and 4 times the largest number, where bounds that need no law may
@@ -278,8 +278,8 @@ def under_load(seeds: range) -> None:
                 worst = max((row[2] for row in answered), default=0.0)
                 width = np.median([row[1] for row in answered]) if answered else np.nan
                 words.append(
-                    f"{way} {len(answered):3}, held {held_count:3}, high / low {width:4.2f}, the worst"
-                    f" {worst:.0%} beyond"
+                    f"{way} {len(answered):3}, held {held_count:3}, high / low {width:4.2f}, the"
+                    f" worst {worst:.0%} beyond"
                 )
             print(f"{name:<26} at {step:g} times, of {len(found_rows):3}: {'; '.join(words)}")
 

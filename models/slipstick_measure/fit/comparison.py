@@ -345,8 +345,8 @@ class FitComparison:
         return low, max(high, self._longest(p, level))
 
     def _longest(self, p: float, level: float) -> float:
-        """Return the longest time beyond the rows without a law [s]; 0 within them, or if the caller
-        chose the families.
+        """Return the longest time beyond the rows without a law [s]; 0 within them, or if the
+        caller chose the families.
 
         A law that is fitted to the rows cannot know a saturation that begins beyond them, and of
         two laws that describe a bend, one may saturate and the other fall.

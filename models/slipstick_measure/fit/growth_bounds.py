@@ -1,4 +1,4 @@
-"""Bounds of throughput beyond the measured numbers of customers or processors, without a fitted law."""
+"""Bounds of throughput beyond the measured numbers of customers or processors, without a law."""
 
 from __future__ import annotations
 
@@ -155,10 +155,11 @@ class LossGrowth:
         e(u, v) = ln(W(v) / W(u)) / ln(v / u)
 
     The elasticity e is 0 if throughput rises in proportion, 1 if it is saturated, 2 if pairs of
-    processors cost, 3 at a saturated station whose service grows with pairs. So throughput is taken to rise no further, or to fall because the elasticity
-    goes on growing as it did between the last three rows. The noise of the rows adds to it, by
-    derivatives. That growth goes on is assumed: no row shows a loss that begins beyond the rows,
-    such as a full memory. Measured by ``benchmarks/fit_coverage.py``.
+    processors cost, 3 at a saturated station whose service grows with pairs. So throughput is taken
+    to rise no further, or to fall because the elasticity goes on growing as it did between the
+    three rows. The noise of the rows adds to it, by derivatives. That growth goes on is assumed: no
+    row shows a loss that begins beyond the rows, such as a full memory. Measured by
+    ``benchmarks/fit_coverage.py``.
 
     Source: costs of pairs as Gunther, Guerrilla Capacity Planning, 2007; the rest is own.
 
