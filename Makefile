@@ -4,7 +4,10 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 STUDY  ?= my-program
 
-.PHONY: demo test thorough report docs pages format bench clean
+# Each module is compiled to bytecode once, not by each worker and each process that a test starts.
+unexport PYTHONDONTWRITEBYTECODE
+
+.PHONY: demo test checks thorough report docs pages format bench clean
 
 demo: $(VENV)/.demo ## set up, and answer for a program and for a service
 	$(BIN)/slipstick run $(STUDY) --out build/demo/$(STUDY)
@@ -18,14 +21,20 @@ demo: $(VENV)/.demo ## set up, and answer for a program and for a service
 	@echo "Open build/demo/$(STUDY)/report.html in a browser."
 
 test: $(VENV)/.test ## set up and run everything that CI runs
-	@# One process compiles the simulator while the code is checked, not each worker of the tests.
-	$(BIN)/slipstick solve lock-and-bus --with simulation --set simulation.kernel=compiled > /dev/null & \
-	$(BIN)/ruff format --check . && $(BIN)/ruff check . && $(BIN)/mypy && $(BIN)/lint-imports --no-cache; \
-	checked=$$?; wait; exit $$checked
-	$(BIN)/pytest -q -n auto --dist worksteal
+	@# The checks of the code run beside the tests, so that no processor waits; they are shown after them.
+	@mkdir -p build
+	@$(MAKE) --no-print-directory checks > build/checks.txt 2>&1 & checks=$$!; \
+	$(BIN)/pytest -q -n auto --dist worksteal; tested=$$?; \
+	wait $$checks; checked=$$?; cat build/checks.txt; exit $$((tested || checked))
 	@command -v chromium chromium-browser > /dev/null || echo "No Chromium is installed, so no page was opened in a browser."
 
-thorough: $(VENV)/.test ## the tests with all examples, protocols with mistakes and reports, of which `test` tries a fixed part
+checks: $(VENV)/.test ## the form, the types and the contracts of the code
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+
+thorough: $(VENV)/.test ## the tests with all examples, crosses, protocols with mistakes, pages and reports, of which `test` tries a fixed part
 	SLIPSTICK_EXAMPLES=1 $(BIN)/pytest -q -n auto --dist worksteal
 
 report: $(VENV)/.demo ## rebuild every committed report

@@ -13,15 +13,16 @@ from functools import partial
 from pathlib import Path
 from pkgutil import resolve_name
 from subprocess import DEVNULL, Popen
-from tempfile import NamedTemporaryFile, gettempdir
+from tempfile import NamedTemporaryFile
 from typing import Any
 
 os.environ["OPENBLAS_NUM_THREADS"] = (
     "1"  # as the command line sets it, before NumPy is loaded: see slipstick.limits
 )
 
-os.environ["XDG_CACHE_HOME"] = str(Path(gettempdir()) / f"slipstick-tests-{os.getuid()}")
-# Nothing is left in the home folder of who runs the tests.
+from tests.processes import CACHE
+
+os.environ["XDG_CACHE_HOME"] = str(CACHE)
 
 import pytest
 from hypothesis import settings
@@ -39,15 +40,6 @@ gc.set_threshold(
     50_000, 20, 20
 )  # as the command line sets it: 11,000 collected tests stay, and are searched for cycles
 
-COMPILE = """
-from slipstick_compiled.kernel import CompiledKernel
-from slipstick.sim.plan.builder import Builder
-from slipstick.sim.plan.distributions import ServiceTime
-builder = Builder()
-builder.delay(ServiceTime("deterministic", 1.0, 0.0))
-builder.add_closed_group("all", customers=1, at=0)
-CompiledKernel(builder.plan()).run(1)
-"""
 CLOCKS = (
     "slipstick.limits.monotonic",
     "slipstick.limits.thread_time",
@@ -96,7 +88,8 @@ def pytest_sessionstart(session: pytest.Session) -> None:
         with NamedTemporaryFile(delete=False) as file:
             flock(file, LOCK_EX)
             session.config.stash[_COMPILING] = Popen(
-                [sys.executable, "-c", COMPILE],
+                [sys.executable, "-m", "tests.compiling"],
+                cwd=Path(__file__).parents[1],
                 stdout=DEVNULL,
                 stderr=DEVNULL,
                 pass_fds=[file.fileno()],
@@ -116,7 +109,6 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 def pytest_collection_finish() -> None:
     """Keep what is collected out of every later search for cycles."""
-    gc.collect()
     gc.freeze()
 
 

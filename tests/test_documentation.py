@@ -18,6 +18,7 @@ from slipstick import LAWS
 from slipstick.cli.main import cli, main
 from slipstick.schema.library import KINDS
 from slipstick.study.check import check_file
+from tests.examples import PART
 from tests.house.code import ROOT
 from tests.notebook import executed
 from tests.pages import CONSOLE, FOLDER, TEXTS, missing_pictures, rewritten
@@ -52,7 +53,11 @@ def test_a_spec_of_the_guide_is_valid(spec: str, tmp_path: Path) -> None:
     assert check_file(path) == spec.partition(":")[0]
 
 
-@pytest.mark.parametrize("page", TEXTS)
+LONG = ("counts.md", "locks.md", "measured.md", "rounds.md", "services.md", "trends.md")
+"""Pages whose commands take over five processor seconds: ``make thorough`` runs them."""
+
+
+@pytest.mark.parametrize("page", [page for page in TEXTS if PART >= 1 or page not in LONG])
 def test_a_page_shows_what_its_commands_print_today(page: str, tmp_path: Path) -> None:
     """`python -m tests.pages` writes the pages that differ."""
     assert _changed_lines(rewritten(page, tmp_path), TEXTS[page]) == []
@@ -154,6 +159,10 @@ def test_the_pages_are_built_without_a_warning(tmp_path: Path) -> None:
         text=True,
     )
     assert built.returncode == 0, built.stderr
+
+
+def test_pages_that_take_long_exist() -> None:
+    assert {*LONG} < {*TEXTS}
 
 
 def test_the_references_have_every_kind_law_command_and_name() -> None:

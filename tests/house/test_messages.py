@@ -6,7 +6,7 @@ import ast
 from collections import Counter
 from pathlib import Path
 
-from tests.house.code import ROOT, modules, name_of
+from tests.house.code import ROOT, modules, name_of, tree_of
 
 SHORTEST = 12
 """Fragments of fewer characters say too little to be looked for."""
@@ -15,7 +15,7 @@ SHORTEST = 12
 def templates(path: Path) -> list[list[str]]:
     """List the messages that a module raises, each as its fixed parts."""
     found = []
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in ast.walk(tree_of(path)):
         if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call):
             inside = [each for each in ast.walk(node.exc) if isinstance(each, ast.JoinedStr)]
             parts = {id(part) for each in inside for part in ast.walk(each) if part is not each}

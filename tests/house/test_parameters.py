@@ -5,19 +5,20 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 
 import slipstick
-from tests.house.code import PACKAGE, modules, name_of
+from tests.house.code import PACKAGE, modules, name_of, tree_of
 
 Callable = ast.FunctionDef | ast.ClassDef
-TREES = {path: ast.parse(path.read_text()) for path in modules()}
-CLASSES = {
-    node.name: node
-    for tree in TREES.values()
-    for node in ast.walk(tree)
-    if isinstance(node, ast.ClassDef)
-}
 LISTED = re.compile(r"^Parameters\n-+\n((?:.+\n?)+)", re.MULTILINE)
+
+
+@cache
+def classes() -> dict[str, ast.ClassDef]:
+    """Return the classes of the packages by their names."""
+    nodes = (node for path in modules() for node in ast.walk(tree_of(path)))
+    return {node.name: node for node in nodes if isinstance(node, ast.ClassDef)}
 
 
 def documented(node: Callable) -> list[str] | None:
@@ -40,7 +41,8 @@ def signature(node: Callable, method: bool) -> tuple[list[str], list[str]]:
     for step in node.body:
         if isinstance(step, ast.FunctionDef) and step.name == "__init__":
             return signature(step, method=True)
-    bases = [CLASSES[name] for name in map(ast.unparse, node.bases) if name in CLASSES]
+    known = classes()
+    bases = [known[name] for name in map(ast.unparse, node.bases) if name in known]
     inherited = [name for base in bases for names in signature(base, True) for name in names]
     fields = {
         step.target.id: ast.unparse(step)
@@ -66,8 +68,8 @@ def public(tree: ast.AST, method: bool = False) -> Iterator[tuple[Callable, bool
 
 def test_documented_parameters_are_those_of_the_signature() -> None:
     differing = {}
-    for path, tree in TREES.items():
-        for node, method in public(tree):
+    for path in modules():
+        for node, method in public(tree_of(path)):
             names = documented(node)
             if names is not None:
                 own, optional = signature(node, method)
@@ -86,10 +88,11 @@ def test_the_front_door_documents_its_parameters() -> None:
         for alias in step.names
     }
     assert doors.keys() <= {*dir(slipstick)}
+    known = {*modules()}
     undocumented = [
         node.name
         for name, path in doors.items()
-        for node, method in public(TREES.get(path, ast.Module([], [])))
+        for node, method in (public(tree_of(path)) if path in known else ())
         if node.name == name and signature(node, method)[0] and documented(node) is None
     ]
     assert undocumented == []

@@ -16,7 +16,7 @@ from tests.reports import SAMPLED, STUDIES, changed_cells, changed_inputs, diffe
 
 ROOT = Path(__file__).parents[2]
 SPECS = sorted(each for each in (ROOT / "specs").rglob("*.yaml") if each.parent.name != "studies")
-"""Studies are checked one by one in tests/cli/test_main.py, each in a process without NumPy."""
+"""Studies are read by the tests below, and some by a process without NumPy: tests/cli."""
 
 
 @pytest.mark.parametrize("folder", sorted({path.parent.name for path in SPECS}))

@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.house.code import ROOT
+from tests.house.code import ROOT, tree_of
 
 MODULES = sorted((ROOT / "models").rglob("*.py"))
 
@@ -75,7 +75,7 @@ def test_a_class_name_has_one_meaning() -> None:
     homes: dict[str, list[str]] = defaultdict(list)
     aliases: dict[str, str] = {}
     for path in MODULES:
-        for node in ast.parse(path.read_text()).body:
+        for node in tree_of(path).body:
             if isinstance(node, ast.ClassDef):
                 homes[node.name.lstrip("_")].append(path.relative_to(ROOT).as_posix())
             elif isinstance(node, ast.Assign) and isinstance(name := node.targets[0], ast.Name):
@@ -89,7 +89,7 @@ def test_retired_words_name_nothing() -> None:
     found = {
         f"{path.relative_to(ROOT).as_posix()}: {name}"
         for path in MODULES
-        for name in names(ast.parse(path.read_text()))
+        for name in names(tree_of(path))
         if words(name) & retired
     }
     assert sorted(found) == []
@@ -99,7 +99,7 @@ def test_docstrings_begin_with_a_verb_of_the_field() -> None:
     empty = [
         f"{path.relative_to(ROOT).as_posix()}:{node.lineno}: {documentation.splitlines()[0]}"
         for path in MODULES
-        for node in ast.walk(ast.parse(path.read_text()))
+        for node in ast.walk(tree_of(path))
         if isinstance(node, ast.FunctionDef | ast.ClassDef)
         and (documentation := ast.get_docstring(node) or "").partition(" ")[0] in EMPTY_VERBS
     ]

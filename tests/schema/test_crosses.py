@@ -24,6 +24,7 @@ from slipstick.model.network import QueueingNetwork
 from slipstick.model.system import Model
 from slipstick.schema.library import editor_schema, names
 from slipstick.vocabulary import STATION_DISCIPLINES
+from tests.examples import sample
 from tests.samples import Sampler
 
 Document = dict[str, Any]
@@ -227,9 +228,10 @@ def activity(resource: Document, *steps: Document, machine: str = "") -> Documen
 
 @pytest.mark.parametrize("step", steps())
 def test_each_step_with_each_resource(step: str) -> None:
-    count, wrong = outcomes(activities(step))
+    documents = list(activities(step))
+    count, wrong = outcomes(sample(documents, least=30))
     assert wrong == []
-    assert count["answered"]
+    assert count["answered"] or any(outcome(each) == "answered" for each in documents)
 
 
 MODELS: dict[str, tuple[Document, str, str]] = {

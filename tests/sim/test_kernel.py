@@ -12,6 +12,8 @@ from slipstick.sim.plain.kernel import Kernel
 from slipstick.sim.plan.builder import Builder, LockImplementation
 from slipstick.sim.plan.distributions import ServiceTime
 from slipstick.sim.plan.plan import Op, Plan, Where
+from slipstick.sim.run import can_compile, is_loaded
+from tests.compiling import compile_loops
 from tests.sim.stories import Story, constant, story
 
 
@@ -347,3 +349,9 @@ def test_rounds_of_nothing_leave_no_instruction() -> None:
         return builder.plan().code
 
     assert code(1e6) == code(1e6 + 0.5) == code(0.0)
+
+
+def test_the_code_that_workers_share_is_compiled() -> None:
+    """Where `tests.compiling` fails, each process that runs tests compiles the loops again."""
+    compile_loops()
+    assert is_loaded() or not can_compile()

@@ -18,6 +18,7 @@ from slipstick import run
 from slipstick.cli.main import main
 from slipstick.report.answer import sweep_text
 from slipstick.report.formatting import INTERVALS
+from tests.examples import PART
 from tests.questions import whole_report
 
 NETWORK = """\
@@ -188,7 +189,7 @@ pictures:
 """
 
 
-@pytest.mark.parametrize("samples", [0, 16])
+@pytest.mark.parametrize("samples", [0, 16] if PART >= 1 else [4])
 def test_every_question_shows_the_intervals_of_what_is_simulated(
     folder: Path, capsys: pytest.CaptureFixture[str], samples: int
 ) -> None:

@@ -20,7 +20,7 @@ from slipstick_workloads.release_consistency.pages import (
 from slipstick_workloads.release_consistency.protocol import Protocol
 from slipstick_workloads.release_consistency.run import run
 from slipstick_workloads.release_consistency.synchronization import Notices
-from tests.examples import PART
+from tests.examples import PART, examples
 from tests.workloads.release_consistency.oracle import Checked, Small
 from tests.workloads.release_consistency.programs import protocols, small_programs
 
@@ -32,7 +32,7 @@ def wrong_reads(small: Small, protocol: Protocol) -> list[str]:
     return checked.wrong
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(small_programs(), protocols())
 def test_every_read_sees_the_last_value_before_it(small: Small, protocol: Protocol) -> None:
     assert wrong_reads(small, protocol) == []
@@ -108,7 +108,7 @@ def fails(small: Small, protocol: Protocol) -> bool:
         return True
 
 
-@pytest.mark.parametrize("name", [*MISTAKES][:: 1 if PART >= 1 else 2])
+@pytest.mark.parametrize("name", [*MISTAKES][:: 1 if PART >= 1 else 4])
 def test_a_protocol_with_a_mistake_is_found_out(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     place, attribute, mistake, protocol = MISTAKES[name]
     monkeypatch.setattr(place, attribute, mistake)

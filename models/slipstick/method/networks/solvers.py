@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from slipstick.errors import ModelError, NoAnswerError
 from slipstick.late import NDArray, np
+from slipstick.limits import limit
 from slipstick.method.networks.arrays import NetworkPoints
 from slipstick.queueing.checks import EXACT as ROUNDING
 from slipstick.queueing.checks import checked
@@ -196,11 +197,9 @@ def _best_solution(network_points: NetworkPoints) -> tuple[str, NetworkSolution]
         return chosen_solver, _checked_solution(network_points, chosen_solver)
     try:
         _, class_count, station_count = network_points.network.service.shape
-        return chosen_solver, _solution_by(
-            network_points,
-            MARKOV_CHAIN,
-            min(MOST_CHAIN_STATES, MOST_STATES_TIMES_PLACES // max(1, class_count * station_count)),
-        )
+        most_by_places = MOST_STATES_TIMES_PLACES // max(1, class_count * station_count)
+        most_states = min(MOST_CHAIN_STATES, most_by_places, int(limit("states")))
+        return chosen_solver, _solution_by(network_points, MARKOV_CHAIN, most_states)
     except (NoAnswerError, ModelError):
         # Approximations take neither losses, nor weights, nor arrivals that are not Poisson, so the
         # refusal of the chain stands.
