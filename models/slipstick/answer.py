@@ -482,8 +482,7 @@ class Answer(ShownAsTables):
 
     @checked(name=TEXT)
     def find(self, name: str) -> float | None:
-        """Return a number, in its base unit, by the name of its column; None if there is no such
-        number.
+        """Return a number in its base unit by its name; None if the answer has no such number.
 
         >>> Answer("m", "closed-form", account={"lock": 2.0}).find("account[lock]")
         2.0
@@ -537,6 +536,9 @@ class Answer(ShownAsTables):
 
     @property
     def _labelled_numbers(self) -> dict[str, Mapping[str, float]]:
+        """Yield the numbers of the answer whose names have a label in brackets, such as
+        ``utilization[bus]``.
+        """
         return {
             "account": self.account,
             "technology": self.technology,

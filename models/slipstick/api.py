@@ -606,6 +606,7 @@ def _check_lengths(values_by_axis: Mapping[str, Sized], is_grid: bool) -> None:
 
 
 def _solve_plan(plan: SweepPlan) -> Sweep:
+    """Solve every point of a sweep, and return the sweep."""
     from slipstick.study.sweep import solve_plan
 
     return solve_plan("solve", plan, (), as_answers=len(plan.cases) <= MOST_WHOLE)
@@ -657,6 +658,7 @@ def _plain_scalar(value: Any) -> float | None:
 
 
 def _is_single(value: Any) -> bool:
+    """Return whether a value is a single number or text, not a list or an array."""
     # Text and data of a spec have members, but are one value.
     return isinstance(value, str | Mapping) or _dimension_count(value) == 0
 
@@ -763,6 +765,7 @@ def _plain_data(value: Any) -> Any:
 
 
 def _mark_of_argument(argument: str) -> Mark:
+    """Return the place that messages name for the value of an argument."""
     from slipstick.schema.text import Mark
 
     return Mark(argument, 0, 0)

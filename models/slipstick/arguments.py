@@ -103,6 +103,7 @@ def plain_number(value: object) -> float | int | None:
 
 
 def _range_in_words(least_allowed: float | None, most_allowed: float | None) -> str:
+    """Describe the range of allowed numbers as the end of a phrase; empty without limits."""
     if least_allowed is not None and most_allowed is not None:
         return f" from {least_allowed:,} to {most_allowed:,}"
     return "" if least_allowed is None else f" of at least {least_allowed:,}"
@@ -139,7 +140,9 @@ def real(
 
 
 def whole(least: int | None = None, most: int | None = None) -> Kind:
-    """Return the kind of argument that is a whole number, also one written with a decimal point."""
+    """Return the kind of argument that is a whole number; a float with a whole value is accepted
+    too.
+    """
     wanted = "a whole number" + _range_in_words(least, most)
     smallest = -LARGEST if least is None else least
     largest = LARGEST if most is None else most
@@ -203,6 +206,7 @@ def optional(kind: Kind) -> Kind:
 
 
 def _read_member(kind: Kind, value: Any, path: str) -> Any:
+    """Read one member of a list or mapping; a refusal names the member's place."""
     try:
         return kind.read(value)
     except UnfitError as error:
@@ -261,6 +265,7 @@ def mapped_by_name(kind: Kind, least: int = 0) -> Kind:
     wanted = f"a dict by name, each value of which is {kind.wanted}"
 
     def read(value: Any) -> Any:
+        """Return a mapping as a dict whose values are read by the kind, or refuse it."""
         if not isinstance(value, Mapping):
             raise UnfitError(wanted, value)
         for name in value:

@@ -70,6 +70,7 @@ def _first_rows(
 
 
 def _html_row(tag: str, cells: Sequence[object]) -> str:
+    """Return one row of an HTML table, with all cells in the same tag."""
     return "<tr>" + "".join(f"<{tag}>{_escaped(cell)}</{tag}>" for cell in cells) + "</tr>"
 
 

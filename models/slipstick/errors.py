@@ -76,7 +76,7 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A fault of a model with its place in the model.
+    """A fault of a model, with the place of the faulty part in the model.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ class Fault:
 
 
 class SlipstickError(Exception):
-    """Base of all errors that slipstick raises on purpose; it can be pickled."""
+    """Base of all errors that slipstick raises on purpose. Such an error can be pickled."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         # By default an exception is made again from its message alone, which most of these do not

@@ -85,7 +85,9 @@ class Registry(Mapping[str, T]):
 
     @cached_property
     def definitions(self) -> dict[str, Any]:
-        """The places of other packages' additions, ``module:NAME``, or the imported objects."""
+        """The places of the additions of other packages, as ``module:NAME``, or the objects if they
+        were imported.
+        """
         additions: dict[str, Any] = {}
         for entry_point in _entry_points(tuple(sys.path)).select(group=self._group):
             try:

@@ -124,8 +124,8 @@ def sum_of(times: Iterable[RandomTime]) -> RandomTime:
 
 
 def repeated(count: Array, time: RandomTime) -> RandomTime:
-    """Return the sum of `count` independent copies of a time; a fraction f is one more copy with
-    probability f.
+    """Return the sum of `count` independent copies of a time; the fraction of the count is the
+    probability of one more copy.
     """
     if time is ZERO_TIME:
         return ZERO_TIME
@@ -137,8 +137,8 @@ def repeated(count: Array, time: RandomTime) -> RandomTime:
 
 
 def repeated_geometrically(count: Array, time: RandomTime) -> RandomTime:
-    """Return the sum of a geometric number of copies of a time, from 0 on, with mean `count`; the
-    variance of the number is count (1 + count).
+    """Return the sum of a geometric number of independent copies of a time. The number begins at 0,
+    has the mean `count` and the variance count (1 + count).
     """
     if time is ZERO_TIME:
         return ZERO_TIME

@@ -92,12 +92,12 @@ class Discipline:
 
     @property
     def at_once(self) -> bool:
-        """Whether all customers are served simultaneously, at shared servers or one each."""
+        """Whether all customers are served at the same time, by shared servers or by a server each."""
         return self.shared or self.delay
 
     @property
     def queued(self) -> bool:
-        """Whether the waiting time of a customer does not depend on its own service time."""
+        """Whether the waiting time of a customer is independent of the customer's own service time."""
         return self.blind or self.ranked
 
     @property

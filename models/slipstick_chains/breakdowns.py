@@ -86,7 +86,7 @@ def network_with_breakdowns(
 
 
 def _interrupted(station: NetworkStation, label: str, repair: Expr) -> NetworkStation:
-    """Return a station at which a class of failures goes before all others."""
+    """Return a station at which a class of failures has priority over all other classes."""
     ranked = station.discipline == INTERRUPTED
     ranks = {name: 1 + station.priority[name] if ranked else 1 for name in station.visitors()}
     return replace(

@@ -174,7 +174,7 @@ class PopulationState:
 
 @dataclass(frozen=True, slots=True)
 class SolvedPopulation:
-    """The state of one population at the points that have this population.
+    """The solved state of one population, for the points that have this population.
 
     Points that differ in nothing else share a row of the arrays.
 
@@ -615,8 +615,8 @@ class Recursion:
             yield SolvedPopulation(state, distinct_values, point_indexes[positions], row_by_point)
 
     def _starts_together(self) -> bool:
-        """Return whether all processors start each section at a barrier, so that small populations
-        need no steady state.
+        """Return whether all processors start each section of the cycle together at a barrier;
+        smaller populations then need not be solved first.
 
         Then `synchronized_start` gives all waits of up to `MOST_FOLLOWED` processors, except those
         at a station that is used both under a lock and elsewhere.
@@ -745,7 +745,7 @@ class MeanNumbers:
         visit_times: VisitTimes,
         counts_items: bool = True,
     ) -> None:
-        """Add the visits of a group to the numbers.
+        """Add the visits of one group to the mean numbers.
 
         Parameters
         ----------

@@ -124,11 +124,12 @@ class MeanValue(ActivityForm):
 
     @cached_property
     def _reasons_of_no_promise(self) -> str:
+        """The reasons why no error bound is promised for the model, as one text."""
         return "; ".join(unpromised(self.model))
 
     def errors(self, table: ActivityTable, is_exact: Flags) -> dict[int, str]:
-        """Return, by point, why no error is promised for its approximate answer; empty where one is
-        promised.
+        """Return, by point, the reason why no error bound is promised for an approximate answer;
+        points with a promised bound are left out.
         """
         if not self._reasons_of_no_promise:
             return {}
@@ -140,7 +141,7 @@ class MeanValue(ActivityForm):
 
     @property
     def approximate(self) -> Remarks:
-        """The notes on an approximate answer, and the error promised for it."""
+        """Return the notes on an approximate answer, and the promised bound on its relative error."""
         return Remarks(notes=notes_of(self.model), promise=promised(self.model))
 
 

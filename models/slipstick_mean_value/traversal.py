@@ -808,7 +808,9 @@ _COMPOSITES = (VisitedStep, VisitedHold, Repeat, Choice, Fork, Pipeline)
 
 
 class _SynchronizedStart:
-    """Follows all processors through a section; delays are added up until the next queue."""
+    """Follows all processors from a common start through a section; times until the next queue are
+    added up before the queue is passed.
+    """
 
     def __init__(self, traversal: Traversal, processors: int) -> None:
         self.traversal = traversal
@@ -1054,7 +1056,8 @@ class _SynchronizedStart:
 
 
 class _RepeatedPassing:
-    """The state of a section after each turn of a repetition, interpolated at a number of turns.
+    """The state of a section after each turn of a repetition; its values are interpolated at a
+    fractional number of turns.
 
     Parameters
     ----------
@@ -1199,8 +1202,9 @@ class PassingTimes:
     def served(
         self, service: RandomTime, servers: int, remaining_share: Array, work_left: Array
     ) -> tuple[PassingTimes, Array]:
-        """Return the times after wait and service of each, and the mean wait; `remaining_share` is
-        the part of the variance of the gaps that remains where services alternate.
+        """Return the times at which the processors have been served, and the mean wait.
+        `remaining_share` is the part of the variance of the gaps that remains where services
+        alternate.
         """
         begin_times = self.queued(service, servers, work_left).with_closer_ends(
             self, service.mean / servers, remaining_share

@@ -127,7 +127,7 @@ class PointSeries:
 
     @property
     def recalled(self) -> int:
-        """The number of measured points whose source was not opened."""
+        """The number of measured points that are known from memory, without an opened source."""
         return sum(point.from_memory for point in self.measured)
 
     @property
@@ -247,8 +247,8 @@ class FittedSeries:
         return np.asarray(np.diag(single) + np.outer(plans, plans))
 
     def covariance(self, first_years: Array, second_years: Array, start: float) -> Array:
-        """Return the covariance of levels before any point is known, less the level of the first
-        year, which may be anything [first, second].
+        """Return the prior covariance of levels in some years, measured from the level of the first
+        year, which is unrestricted [first, second].
 
         Parameters
         ----------
@@ -273,6 +273,9 @@ class FittedSeries:
         return self._since(float(self.years[0]))
 
     def _since(self, start: float) -> _Solved:
+        """Return what follows from the points if the level of the year `start` may be anything; see
+        `_factored`.
+        """
         return self._factored(self.covariance(self.years, self.years, start))
 
     def _factored(self, levels: Array) -> _Solved:
@@ -337,6 +340,7 @@ class FittedSeries:
         return self._limited(mean), np.sqrt(variance)
 
     def _limited(self, levels: Array) -> Array:
+        """Return levels that do not exceed the limit of the series."""
         limit = self.log_limit
         return levels if limit is None else np.minimum(levels, limit)
 

@@ -43,7 +43,7 @@ class Period:
 
 @dataclass(frozen=True, slots=True)
 class PeriodRate:
-    """Rates as written, period by period, without gaps.
+    """A rate that is stated period by period, without gaps between the periods.
 
     All periods of a rate have one draw: a rate that was stated too high was so throughout, and a
     period that is cut into equal ones has the band of the whole. After the last period its rate is
@@ -343,8 +343,8 @@ class Trend:
 
 
 def elapsed(periods: tuple[Period, ...], base: float, years: Array) -> Array:
-    """Count the years from the base to each year that fall into each period; the first and last are
-    carried on.
+    """Count, for each period, the years between the base year and each given year; the first and
+    the last period are extended beyond their ends.
 
     Parameters
     ----------

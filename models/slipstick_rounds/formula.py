@@ -342,7 +342,7 @@ class BatchServerFormula(BatchServerForm):
 
 
 def _unknown(point: PointNumbers) -> str:
-    """Return why the formula does not hold at a point; an empty text where it does."""
+    """Return the reason why the formula does not apply at a point; empty if it applies."""
     if point.wrong:
         return point.wrong
     if len(point.phases) != 2:
@@ -492,7 +492,7 @@ class _MeanRounds:
         return np.asarray(count * self.time(present, np.minimum(self.units, room)))
 
     def extra(self, present: Array | float) -> Array:
-        """Return P(n), the time by which the first phase of a customer lengthens rounds [s].
+        """Return P(n), the time by which the first phase of a customer prolongs the rounds [s].
 
         Of a stream whose rounds have room for several, A Poisson with mean m = X T, the first makes
         a round longer by P1 and each further by P2, as where a round takes at least the time to
@@ -519,7 +519,8 @@ class _MeanRounds:
     def visit(
         self, present: Array | float, rate: Array | float = 0.0, behind: Array | float = 0.0
     ) -> Array:
-        """Return S(n), the mean time that a customer takes of a server that serves n customers [s].
+        """Return S(n), the mean time from the admission of a customer to its end at a server that
+        serves n customers [s].
 
         Parameters
         ----------
@@ -673,8 +674,8 @@ def _computed(
 
 
 def _accounts(rounds: _MeanRounds, times: _PhaseTimes[Array]) -> tuple[Array, Array, Array]:
-    """Return the parts of rounds in the first phase [parts, points], the wait before them [points],
-    and the parts in the second phase [parts, points] [s].
+    """Return the parts of the rounds in the first phase [parts, points], the wait before these
+    rounds [points], and the parts of the rounds in the second phase [parts, points] [s].
 
     A first phase takes whole rounds; what is left of its time is a wait. In the second, rounds
     without first phases take v D(n), and what rounds with them add is in proportion to the parts
@@ -895,7 +896,8 @@ def _first_phases_open(
 
 
 class _Settled:
-    """Numbers of streams and times of their first phases, each computed with the other.
+    """The numbers of streams and the times of their first phases, iterated until they agree with
+    each other.
 
     A first phase leaves those behind that came while it lasted, less what its last round had room
     for (first come, first served). They make the rounds longer with which the second phase begins.
@@ -1071,7 +1073,7 @@ class _Backlog:
         return np.where((needed > 1) & ~rounds.few_places, longer, 0.0)
 
     def _full_rounds(self, count: Array, reached: int) -> Array:
-        """Return the time of some full rounds that follow, while the second phase grows [s].
+        """Return the time of successive full rounds while the number in the second phase grows [s].
 
         Parameters
         ----------
@@ -1199,8 +1201,8 @@ class _Backlog:
 
 
 def _most_before(mean: float) -> int:
-    """Return the number of customers that may arrive in a round before another one, without those
-    of negligible probability.
+    """Return the largest number of customers that arrive during a round with a probability that is
+    not negligible.
     """
     chances = np.cumsum(_poisson(np.array(mean), np.arange(float(MOST_BEFORE))))
     return min(int(np.searchsorted(chances, 1 - RARE)) + 1, MOST_BEFORE)
@@ -1365,8 +1367,8 @@ def load_of(point: PointNumbers) -> float:
 
 
 def time_of_a_visit(point: PointNumbers, present: float) -> float:
-    """Return the mean time that a customer takes of a server with some customers present [s]; 0
-    where customers have more than two phases, for which it is not known.
+    """Return the mean time of a customer's visit to a server with a given number of customers
+    present [s]; 0 for more than two phases, for which the time is not known.
     """
     server = point.server
     if len(point.phases) == 2:

@@ -63,8 +63,8 @@ class PhaseNumbers:
         return float(np.var(self.samples)) if self.samples else (self.work - self.least) ** 2 / 12
 
     def groups(self, count: int) -> Array:
-        """Return the means of so many groups of customers with equal numbers, in the order of their
-        units.
+        """Divide the customers into `count` equally large groups by their number of units, and
+        return the mean of each group.
 
         >>> PhaseNumbers(4.0, 1.0, 1.0, (1.0, 2.0, 4.0)).groups(2).tolist()
         [1.333333, 3.333333]

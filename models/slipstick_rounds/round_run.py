@@ -301,8 +301,8 @@ class RoundByRound:
         return customer.left + sum(customer.later) if self.server.reserved else customer.left
 
     def _alike(self, shares: list[tuple[_Customer, float]]) -> int:
-        """Return the number of rounds that follow with the same customers and work, in which only
-        the memory held grows.
+        """Return the number of further rounds with the same customers and the same work, during
+        which only the memory in use grows.
         """
         server = self.server
         full = all(share == server.pieces[customer.phase] for customer, share in shares)
@@ -380,8 +380,8 @@ class RoundByRound:
             self.coming += 1
 
     def _make_room(self) -> None:
-        """Remove the customer admitted last until the memory suffices; it waits to be admitted
-        again.
+        """Remove the most recently admitted customers until the memory suffices; they wait to be
+        admitted again.
         """
         while not self.server.reserved and self.used > self.server.memory:
             if len(self.present) < 2:

@@ -221,7 +221,7 @@ class Term:
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """The work that one term of the overhead requires at a constant efficiency.
+    """The work that is needed to keep the efficiency constant if one term is the only overhead.
 
     Parameters
     ----------
@@ -284,7 +284,7 @@ def term_of(expression: Any, size: Any, processors: Any) -> Term:
 
 
 def need_of(term: Term, work: Term, ratio: Any, size: Any, processors: Any) -> Need:
-    """Solve W = K T_o for one positive term.
+    """Solve W = K T_o for the work W if the overhead T_o is one positive term.
 
     Parameters
     ----------
@@ -341,8 +341,8 @@ def need_of(term: Term, work: Term, ratio: Any, size: Any, processors: Any) -> N
 
 
 def _unpaid(term: Term, work: Term, size: Any, grows: int, falls: int) -> Need:
-    """Return the need of a term that no size compensates because it grows as fast as the work or
-    faster; constant shares do not depend on N.
+    """Return the need of a term that grows with the size as fast as the work or faster, so that no
+    size compensates for it; a term in constant proportion to the work does not depend on N.
     """
     if falls == 0 and grows < 0:
         return Need(term, None, True, sympy.Integer(1))
@@ -727,8 +727,8 @@ class Isoefficiency:
 
     @cached_property
     def dominant_terms(self) -> tuple[DominantTerm, ...]:
-        """List the terms that require the most work, each with the number of processors from which
-        on it does, from 2 to `MOST_PROCESSORS`.
+        """List the terms that dominate the work, each with the number of processors at which it
+        starts to dominate (2 to `MOST_PROCESSORS`).
         """
         if self.limit or not self.needs:
             return ()
@@ -877,9 +877,8 @@ def _limit(isoefficiency_found: Isoefficiency, work: Term) -> str:
 
 
 def _last(isoefficiency_found: Isoefficiency, work: Term) -> str:
-    """Return the largest number of processors on which some size gives the efficiency, where terms
-    that grow with the size as fast as the work decide it together, for a size pays for the others;
-    empty where one grows faster.
+    """Return the largest number of processors with an efficient size, if terms that grow with the
+    size as fast as the work decide it together; empty if some term grows faster.
     """
     terms = [need.term for need in isoefficiency_found.needs if need.never]
     if any((term.size, term.size_log) != (work.size, work.size_log) for term in terms):

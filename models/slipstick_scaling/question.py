@@ -262,8 +262,8 @@ class Scaling:
         return [float(number) for number in next(iter(self.ways.values())).points[self.path]]
 
     def matrix_ends(self, way: str) -> tuple[Array, Array]:
-        """Return the lower and upper end of each cell of the matrix, the widest that the latencies'
-        intervals allow.
+        """Return the lower and the upper end of each cell of the matrix, the widest that the
+        intervals of the latencies allow.
         """
         low, high = self.ways[way].ends("latency")
         with np.errstate(all="ignore"):
@@ -959,8 +959,8 @@ def _no_efficiency(scaling: Scaling, words: Words) -> str:
 
 
 def _goes_on_head(scaling: Scaling, words: Words) -> str:
-    """Return that no size is enough, or up to which number of processors a case is efficient where
-    the limit is unknown.
+    """Return that no size is sufficient, or, if the limit is unknown, up to which number of
+    processors a case is efficient.
     """
     if scaling.growth is not None:
         return f"no size keeps {percent(scaling.growth.efficiency)} efficiency"

@@ -264,6 +264,7 @@ def _print_status(
     differences: Sequence[str],
     read_error: str,
 ) -> None:
+    """Print of which study a folder has the report, and what has changed since then."""
     if not report:
         echo(f"{folder} has no report yet; its run was: {command}")
     elif read_error:
@@ -279,6 +280,7 @@ def _print_status(
 
 
 def _print_points(stored_results: StoredPoints, point_count: int | None) -> None:
+    """Print how many points of a run are stored, and how many of them failed."""
     if not stored_results.points:
         return
     total_points = int(stored_results.run_description.get("points", point_count or 0))
@@ -776,6 +778,7 @@ def _start_faster() -> None:
 
 
 def _print_write_error(error: OSError) -> int:
+    """Print why a file could not be written, and return the exit status."""
     if isinstance(error, BrokenPipeError):
         discard(sys.stdout)  # its reader has closed it
         return DONE
@@ -817,7 +820,7 @@ class ProgressBar:
 
 
 def references_of(model: str, specs: Mapping[str, str | None]) -> dict[str, Node]:
-    """Return the names of a model and of its specs as settings, as a file would have them."""
+    """Return the settings that name a model and its specs, as a study file would have them."""
     from slipstick.schema.text import read_value
 
     spec_nodes = {
@@ -873,11 +876,13 @@ def _portable_path(path: str) -> str:
 
 
 def _portable_change(change: str) -> str:
+    """Return a setting ``path=value`` in which a file has no folder of this machine."""
     name, equals, value = change.partition("=")
     return f"{name}{equals}{_portable_path(value)}"
 
 
 def _print_problems(problems: Sequence[Problem], arguments: Sequence[str], error: Exception) -> int:
+    """Print the problems of the input, as text or as JSON, and return the exit status."""
     # The arguments themselves may be what is wrong, so they are not parsed again.
     if "--json" in arguments:
         click.echo(json.dumps({"problems": plain_problems(problems)}))
@@ -891,6 +896,7 @@ def _print_problems(problems: Sequence[Problem], arguments: Sequence[str], error
 
 
 def _print_no_answer(error: NoAnswerError, arguments: Sequence[str]) -> int:
+    """Print why there is no answer, as text or as JSON, and return the exit status."""
     if "--json" in arguments:
         plain_problem = plain_problems([Problem(COMMAND_LINE, 1, 1, "", str(error))])[0]
         plain_problem["other_method"] = error.other_method or None
@@ -940,6 +946,7 @@ def _print_head(results: Results) -> None:
 
 
 def _print_cases(cases: Mapping[str, Answer], wanted_names: Sequence[str]) -> None:
+    """Print for each case its first wanted value, with the method and the doubts, as a table."""
     from slipstick.answer import HELD
     from slipstick.report.formatting import plain_table, quantity
 

@@ -306,6 +306,7 @@ class _FormulaReader:
         self._parsed_by_name: dict[str, _ParsedPart] = {}
 
     def chain(self) -> list[Comparison]:
+        """Parse comparisons that follow one another, such as ``1 <= parts < 8``."""
         comparisons = []
         left_part = self.sum(0)
         while relation := self.accept(*RELATIONS):
@@ -321,6 +322,7 @@ class _FormulaReader:
         return comparisons
 
     def sum(self, depth: int) -> _ParsedPart:
+        """Parse terms joined by plus and minus."""
         terms = [self._product(depth)]
         while sign := self.accept("+", "-"):
             next_token = self._current_token
@@ -342,6 +344,7 @@ class _FormulaReader:
         return self._sum_of_terms(self._current_token, terms)
 
     def _product(self, depth: int) -> _ParsedPart:
+        """Parse factors joined by multiplication and division."""
         product = self._signed(depth)
         while sign := self.accept("*", "/"):
             product = self._applied_part(
@@ -372,6 +375,7 @@ class _FormulaReader:
         return _ParsedPart(Number(value, dimension))
 
     def _signed(self, depth: int) -> _ParsedPart:
+        """Parse a factor with an optional sign."""
         sign = self.accept("+", "-")
         if not sign:
             return self._power(depth)
@@ -379,6 +383,7 @@ class _FormulaReader:
         return operand if sign.text == "+" else self._applied_part(sign, operator.neg, operand)
 
     def _power(self, depth: int) -> _ParsedPart:
+        """Parse an operand with an optional exponent."""
         base = self._atom(depth)
         sign = self.accept("**")
         if not sign:
@@ -402,6 +407,7 @@ class _FormulaReader:
         return self._applied_part(sign, lambda expr: expr ** int(exponent.value), base)
 
     def _atom(self, depth: int) -> _ParsedPart:
+        """Parse a number, a name, a call or a formula in parentheses."""
         token = self._next()
         if token.kind == "number":
             return self._number(token)
@@ -419,6 +425,7 @@ class _FormulaReader:
         return inner_part
 
     def _call(self, function_token: _FormulaToken, depth: int) -> _ParsedPart:
+        """Parse the arguments of a function, and apply the function."""
         opening_bracket = self._next()
         inner_depth = _check_limit(_NESTING, depth + 1, function_token)
         operands = [self.sum(inner_depth)] if self._current_token.text != ")" else []
@@ -435,6 +442,7 @@ class _FormulaReader:
         return self._applied_part(function_token, function, *operands)
 
     def _name(self, token: _FormulaToken) -> _ParsedPart:
+        """Return the expression that a name stands for; raise for an unknown name."""
         if token.text not in self._parsed_by_name:
             expr = self._expr_by_name.get(token.text)
             if expr is None:
@@ -471,6 +479,7 @@ class _FormulaReader:
         return ""
 
     def _number(self, token: _FormulaToken) -> _ParsedPart:
+        """Return the constant of a number."""
         value, dimension = self._result_at(token, self._quantity, token.text)
         if dimension.time_power and not self._allows_times:
             advice = "make it a named parameter, so that its share can be computed"
@@ -478,6 +487,7 @@ class _FormulaReader:
         return _ParsedPart(Number(value, dimension))
 
     def close(self, opening_bracket: _FormulaToken | None) -> None:
+        """Consume a closing bracket; raise if another token follows."""
         if self.accept(")" if opening_bracket else ""):
             return
         token = self._current_token
@@ -493,6 +503,7 @@ class _FormulaReader:
         raise FormulaError(f"{short(token.text)} {reason}", token.column)
 
     def accept(self, *texts: str) -> _FormulaToken | None:
+        """Consume the next token if it is one of the given texts; return it, else None."""
         return self._next() if self._current_token.text in texts else None
 
     def _next(self) -> _FormulaToken:
@@ -519,6 +530,9 @@ class _FormulaReader:
     def _result_at(
         self, operator_token: _FormulaToken, function: Callable[..., Outcome], *arguments: object
     ) -> Outcome:
+        """Call a function that builds an expression; an error of the function names the place of
+        the operator.
+        """
         try:
             return function(*arguments)
         except (ModelError, UnitError) as error:
@@ -526,6 +540,7 @@ class _FormulaReader:
 
 
 def _tokens(text: str, pattern: re.Pattern[str]) -> Iterator[_FormulaToken]:
+    """Split a formula into tokens; raise for a character outside of ASCII."""
     _check_limit(_LENGTH, len(text), _FormulaToken("", "", _LENGTH[0] + 1))
     if foreign_character := re.search(r"[^\t\n -~]", text):
         character_name = (

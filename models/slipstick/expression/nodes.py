@@ -100,6 +100,7 @@ def _dimension_text(powers: tuple[int, ...]) -> str:
 
 
 def _side_text(powers: tuple[int, ...], sign: int) -> str:
+    """Write the base units with a positive or with a negative power, as one side of a quotient."""
     signed_powers = ((base, power * sign) for base, power in zip(BASES, powers, strict=True))
     return " ".join(
         base if power == 1 else f"{base}^{power}" for base, power in signed_powers if power > 0
@@ -318,8 +319,8 @@ def is_number(node: Expr, value: float) -> bool:
 
 
 def one_dimension(verb: str, nodes: Iterable[Expr]) -> Dimension:
-    """Return the common dimension of nodes, where a plain zero matches any; raise ModelError if
-    they differ.
+    """Return the dimension that all nodes have; a plain zero fits any dimension. Raise ModelError
+    if the dimensions differ.
     """
     dimensioned_nodes = [node for node in nodes if not is_number(node, 0.0)]
     for node in dimensioned_nodes[1:]:
@@ -593,6 +594,7 @@ def only_booked(root: Expr, labels: Collection[str]) -> Expr:
 def _rebuild_node(
     node: Expr, rebuilt_by_node: Mapping[int, Expr], replacements: Mapping[str, Like]
 ) -> Expr:
+    """Return a node over the rebuilt versions of its operands."""
     if isinstance(node, Parameter):
         if node.name not in replacements:
             return node
@@ -615,6 +617,7 @@ def _rebuild_node(
 def _extreme(
     operator: str, function: Callable[[Iterable[float]], float], values_or_exprs: Iterable[Like]
 ) -> Expr:
+    """Build the maximum or the minimum of operands; constants are combined at once."""
     operand_nodes = tuple(map(as_expr, values_or_exprs))
     if not operand_nodes:
         raise ModelError(f"{operator} needs at least one operand")

@@ -163,6 +163,7 @@ def _elementwise(numpy_name: str) -> Evaluation:
 
 
 def _select(operands: Sequence[Array], out: Array) -> None:
+    """Evaluate a choice by range: `below` where operand <= limit, else `above`."""
     operand, limit, below, above = operands
     takes_below = operand <= limit
     np.copyto(out, above)
@@ -170,6 +171,7 @@ def _select(operands: Sequence[Array], out: Array) -> None:
 
 
 def _ceil_log(operands: Sequence[Array], out: Array) -> None:
+    """Evaluate ceil(log_radix(count)) exactly."""
     counts, radices = operands
     if len(radices) == 1:
         _levels(counts, float(radices[0]), out)
@@ -219,12 +221,14 @@ def _leaves_by_level(radix: float) -> Array:
 
 
 def _power(operands: Sequence[Array], out: Array) -> None:
+    """Evaluate a power with a whole exponent, by multiplication."""
     # Multiplying keeps one point and the same point in a sweep equal to the last bit; np.power does
     # not.
     out[...] = _whole_power(operands[0], int(operands[1].flat[0]))
 
 
 def _whole_power(base: Array, exponent: int) -> Array:
+    """Raise an array to a whole power by repeated multiplication."""
     base_power = base
     result = np.ones_like(base)
     for bit in reversed(bin(abs(exponent))[2:]):

@@ -37,8 +37,8 @@ def series(coefficients: Sequence[float], x: Array) -> Array:
 
 
 def _limited_count(count: Array, largest_count: float = MOST) -> Array:
-    """Return counts with those above `largest_count` replaced by NaN, because sums over them would
-    not end.
+    """Return counts, with NaN in place of those above `largest_count`, for which sums would take
+    too long.
     """
     return (
         count
@@ -331,6 +331,9 @@ def _md1_levels(load: Array) -> Iterator[tuple[Array, Array]]:
 
 
 def _all_levels(load: Array, count: Array, use_level: Callable[[int, Array, Array], None]) -> None:
+    """Pass the probabilities of 0, 1, ... customers to a function, as far as the largest count asks
+    for.
+    """
     largest_count = int(np.max(np.where(count <= MOST_PRESENT, count, 0.0), initial=0.0))
     for level, (probability, slope) in enumerate(_md1_levels(load)):
         use_level(level, probability, slope)
@@ -339,6 +342,7 @@ def _all_levels(load: Array, count: Array, use_level: Callable[[int, Array, Arra
 
 
 def _level_probabilities(load: Array, count: Array) -> tuple[Array, Array]:
+    """Return the probability of each number of customers and its derivative by the load."""
     shape = np.broadcast_shapes(np.shape(load), np.shape(count))
     probabilities = np.full(shape, np.nan)
     slopes = np.full(shape, np.nan)

@@ -147,6 +147,9 @@ class Tape:
     def _evaluate(
         self, values: Values, watch: Callable[[Sequence[Array]], object] | None = None
     ) -> list[Array]:
+        """Evaluate all outputs; with a `watch` function, all but the first are passed to it in
+        chunks.
+        """
         input_registers = self._inputs_as_arrays(values)
         point_count = _point_count(input_registers)
         varying_registers = self._varying_registers(input_registers)
@@ -333,6 +336,7 @@ class Tape:
             )
 
     def _inputs_as_arrays(self, values: Values) -> dict[int, Array]:
+        """Return constants and parameter values as arrays, by register."""
         self.check_names(values)
         registers = {
             register: np.array([number]) for register, number in self._constant_by_register.items()
@@ -347,6 +351,7 @@ class Tape:
         return registers
 
     def _varying_registers(self, input_registers: Mapping[int, Array]) -> set[int]:
+        """Return the registers whose values differ between points."""
         varying_registers = {
             register for register, input_array in input_registers.items() if len(input_array) != 1
         }
@@ -377,6 +382,7 @@ class Tape:
         point_count: int,
         watch: Callable[[Sequence[Array]], object] | None = None,
     ) -> list[Array]:
+        """Execute the instructions chunk by chunk, and reuse buffers between chunks."""
         varying_instructions = [
             instruction
             for instruction in self._instructions
@@ -498,6 +504,7 @@ def _signature(node: Expr) -> tuple[str, object]:
 
 
 def _point_count(registers: Mapping[int, Array]) -> int:
+    """Return the number of points of some registers; arrays of length 1 hold for all points."""
     lengths = sorted({len(register_array) for register_array in registers.values()} - {1})
     if len(lengths) > 1:
         raise ModelError(f"varied parameters must have equally many points, got {lengths}")

@@ -142,7 +142,9 @@ class Law:
 
     @cached_property
     def whole(self) -> frozenset[str]:
-        """The symbols that are whole numbers, by the conditions, such as ``servers``."""
+        """The symbols that the conditions of the law restrict to whole numbers, such as
+        ``servers``.
+        """
         conditions = set(self.holds.split(" and "))
         return frozenset(
             symbol.name

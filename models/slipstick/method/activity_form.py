@@ -106,14 +106,14 @@ class ActivityForm(CompiledModel):
 
     @abstractmethod
     def errors(self, table: ActivityTable, is_exact: Flags) -> dict[int, str]:
-        """Return, by point, why no error is promised for its approximate answer; empty where one is
-        promised.
+        """Return, by point, the reason why no error bound is promised for an approximate answer;
+        points with a promised bound are left out.
         """
 
     @property
     @abstractmethod
     def approximate(self) -> Remarks:
-        """The notes on an approximate answer, and the error promised for it."""
+        """Return the notes on an approximate answer, and the promised bound on its relative error."""
 
     def brief(self, values: Values) -> Solution:
         """Evaluate the time alone [s, points]."""

@@ -79,6 +79,7 @@ class Amounts:
 
     @cached_property
     def _parameters_of_solution(self) -> frozenset[str]:
+        """Names of the parameters that the solution itself depends on, amounts left out."""
         return frozenset(replace(self.model, amounts={}).parameters)
 
     def solvable(self, values: Values) -> Values:
@@ -111,8 +112,8 @@ class Amounts:
         own_detail = solution.detail
 
         def detail_with_amounts(index: int) -> tuple[Solution, int]:
-            """Return the solution with the whole answer at a point, its amounts added, and the
-            index there.
+            """Return the solution that holds the whole answer of a point, with its amounts, and the
+            index of the point there.
             """
             assert own_detail is not None
             solution_of_point, inner_index = own_detail(index)

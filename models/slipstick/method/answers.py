@@ -133,6 +133,7 @@ class Gradient:
         }
 
         def time_power(value_name: str, parameter_name: str) -> int:
+            """Return the power of time by which a derivative is weighted."""
             if value_name in self.plain or parameter_name in self.relative:
                 return 1
             return time_power_by_parameter[parameter_name] * (
@@ -278,11 +279,13 @@ class CompiledModel:
         return self._checked_answers(self.solution(self.solvable(values)), values)
 
     def solvable(self, values: Values) -> Values:
-        """Return the values without those of parameters that only amounts depend on."""
+        """Return the parameter values that a solution needs: parameters that only amounts depend on
+        are left out.
+        """
         return values if self.amounts is None else self.amounts.solvable(values)
 
     def without_look(self) -> CompiledModel:
-        """Return the same model, at whose answers no short simulation looks."""
+        """Return the same compiled model, whose answers are not checked by a short simulation."""
         return self
 
     def brief_points(self, values: Values) -> Answers:
@@ -292,8 +295,8 @@ class CompiledModel:
         return self._checked_answers(self.brief(self.solvable(values)), values)
 
     def _checked_answers(self, solution: Solution, values: Values) -> Answers:
-        """Apply identities, requirements and amounts to a solution. It is compared with its bounds
-        only when that comparison is read.
+        """Compare a solution with identities, requirements and, when the comparison is read,
+        bounds; add the amounts.
         """
         compile_bounds = self.bounds
         if self.identities is not None:
@@ -440,8 +443,8 @@ def _without_answers(solution: Solution, reason: str, is_broken: Flags) -> Solut
         return Remarks(failed=reason) if is_broken[index] else earlier_remarks(index)
 
     def detail_without_answers(index: int) -> tuple[Solution, int]:
-        """Return the solution with the whole answer at a point, without the answers that are
-        removed.
+        """Return the solution that holds the whole answer of a point, without the removed answers,
+        and the index of the point there.
         """
         if is_broken[index]:
             return replace(
@@ -855,8 +858,8 @@ CHANCE_DIFFERENCE = 0.02
 def _by_chance(
     solution: Solution, value_name: str, point_index: int, value: float, bound: float
 ) -> bool:
-    """Return whether a simulated value without an interval is so close to a bound that its run
-    cannot tell the two apart.
+    """Return whether a simulated value without an interval differs from a bound by so little that
+    the difference may be noise of the run.
     """
     method = solution.methods[point_index] if solution.methods else solution.method
     has_interval = value_name in solution.low and not math.isnan(

@@ -55,8 +55,8 @@ REPORT = "this is a defect of slipstick; please report it with the model"
 
 @dataclass(frozen=True, slots=True)
 class Product:
-    """An identity of the form rate x time = total, where the total is a known number or another
-    value of the answer.
+    """An identity rate x time = total. The total is a number of the model or another value of the
+    answer.
 
     Parameters
     ----------
@@ -272,8 +272,8 @@ IdentityCheck = tuple[Flags, str, Array, Array]
 
 
 def _without_answers(solution: Solution, contradiction_by_point: Mapping[int, str]) -> Solution:
-    """Remove the answers of some points, and mark these as refused, so that the next method is
-    tried.
+    """Remove the answers of some points and mark the points as refused, so that the ladder tries
+    its next method.
     """
     method_by_point = solution.methods or [solution.method] * solution.count
     remarks_by_point = {
@@ -290,6 +290,9 @@ def _without_answers(solution: Solution, contradiction_by_point: Mapping[int, st
         return remarks_by_point.get(point_index) or earlier_remarks(point_index)
 
     def detail_without_answers(point_index: int) -> tuple[Solution, int]:
+        """Return the solution that holds the whole answer of a point, without the removed answers,
+        and the index of the point there.
+        """
         if point_index in remarks_by_point or own_detail is None:
             return replace(remaining_solution, detail=None), point_index
         return own_detail(point_index)

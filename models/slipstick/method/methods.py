@@ -244,7 +244,7 @@ def kind_of(model: Subject) -> str:
 
 
 def left_out_of(model: Subject) -> Mapping[str, str]:
-    """Return what the import of a model lost, by name; a law is never imported."""
+    """Return the losses of an imported model by name; empty for a law, which is never imported."""
     return {} if isinstance(model, Law) else model.left_out
 
 

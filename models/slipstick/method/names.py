@@ -244,8 +244,8 @@ _KINDS_OF_MEANS = (
 
 
 def means_of(model: Model | QueueingNetwork) -> dict[str, Parameter]:
-    """Return, by the name of the value, the parameters that stand for values of the answer in the
-    amounts of a model.
+    """Return the parameters by which the amounts of a model refer to values of its answer, by the
+    name of the value.
 
     Of several groups the time and the throughput have the group's name.
 

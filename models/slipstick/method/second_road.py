@@ -85,8 +85,8 @@ def checked(
     simulation: Simulation,
     simulate: Simulated,
 ) -> Solution:
-    """Check a solution by a short simulation of some points; a point that differs is answered by
-    simulation.
+    """Check a solution by a short simulation of some points; a point whose check contradicts the
+    answer is answered by simulation.
 
     Parameters
     ----------
@@ -481,8 +481,8 @@ def _expected_of_activity(
 
 
 def _has_branches(model: Model) -> bool:
-    """Return whether a cycle has branches side by side or tasks of a pool, so that its account
-    follows one of them.
+    """Return whether a cycle has parallel branches or tasks of a pool; its account then follows
+    only one of them.
     """
     return any(is_parallel(node) or node.use == ASKED for node in each_once(model.bodies))
 

@@ -360,8 +360,8 @@ class Hold(Activity):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class EarlyReply(Activity):
-    """The processor goes on behind the hold that this step is inside. The rest of the body is
-    executed beside it, and the resource is released when all of the body has ended.
+    """A reply inside a hold: the processor continues behind the hold, while the rest of the body is
+    executed beside it. The resource is released when the whole body has ended.
 
     Parameters
     ----------
@@ -479,8 +479,8 @@ class Attempt(Activity):
 
     @property
     def limit(self) -> tuple[Expr, float] | None:
-        """The mean time after which the queue is abandoned [s], and its scv; None if the queue is
-        never abandoned.
+        """The mean time limit after which a customer abandons the queue [s], and its scv; None
+        without a limit.
         """
         if self.timeout is not None:
             return self.timeout, 0.0
@@ -488,7 +488,7 @@ class Attempt(Activity):
 
     @property
     def cuts(self) -> bool:
-        """Whether the limit of the time ends a service, too."""
+        """Whether the time limit also ends a service that has begun."""
         return self.limits == VISIT
 
     @property
@@ -1457,7 +1457,7 @@ def _with_dimension(value: Expr, dimension: Dimension, description: str) -> Expr
 
 
 def at_least(value: Expr, least: int, description: str) -> None:
-    """Raise if the value of a count is known and below the least allowed."""
+    """Raise if a count has a known value that is less than the least allowed."""
     if (
         isinstance(value, Number | Parameter)
         and value.value is not None

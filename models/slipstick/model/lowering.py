@@ -193,6 +193,7 @@ def _with_limits(step: Step, station: NetworkStation, class_name: str) -> Activi
 
 
 def _group_of_class(class_name: str, customer_class: CustomerClass, cycle: Activity) -> Group:
+    """Return the group of customers that stands for a class."""
     target_time = None if customer_class.target_time == zero(TIME) else customer_class.target_time
     if isinstance(customer_class, ClosedClass):
         return Group(class_name, customer_class.population, cycle, target_time=target_time)
@@ -207,6 +208,7 @@ def _group_of_class(class_name: str, customer_class: CustomerClass, cycle: Activ
 
 
 def _arrival_pattern(customer_class: OpenClass) -> ArrivalPattern:
+    """Return the arrival pattern of an open class."""
     if not customer_class.bursty:
         return ArrivalPattern(
             batch=customer_class.batch,
@@ -297,6 +299,7 @@ def _time_and_visits(station: NetworkStation, class_name: str) -> tuple[Expr, Ex
 def _visit_step(
     station: NetworkStation, class_name: str, station_name: str, mean_time: Expr
 ) -> Step:
+    """Return the step of one visit of a class to a station."""
     rank = station.priority.get(class_name, 0) if DISCIPLINES[station.discipline].ranked else 0
     weight = station.weight.get(class_name)
     distribution = station.distribution.get(class_name)

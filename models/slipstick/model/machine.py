@@ -35,7 +35,9 @@ class SizeRange(NamedTuple):
 
 
 class SwitchReduction(NamedTuple):
-    """A reduction that the switches of a network do: the keys of `SwitchReductionSpec`."""
+    """A reduction that is executed by the switches of a network. The fields are the keys of
+    `SwitchReductionSpec`.
+    """
 
     algorithm: str
     start: Expr
@@ -89,8 +91,8 @@ class Network(NamedTuple):
 
 
 class Dvsm(NamedTuple):
-    """Costs of the software of a distributed virtual shared memory, in addition to protocol time:
-    the keys of `DvsmSpec`.
+    """The software costs of a distributed virtual shared memory, in addition to the protocol time.
+    The fields are the keys of `DvsmSpec`.
     """
 
     send_call: Expr
@@ -115,8 +117,8 @@ class Dvsm(NamedTuple):
 
 
 class Node(NamedTuple):
-    """Processors that are joined by a network of their own, such as the accelerators of one server:
-    the keys of `NodeSpec`.
+    """A group of processors with a network of its own, such as the accelerators of one server. The
+    fields are the keys of `NodeSpec`.
     """
 
     processors: Expr
@@ -181,8 +183,8 @@ class CacheLevel(NamedTuple):
 
 
 class Cache(NamedTuple):
-    """A processor's cache for shared data: the keys of `CacheSpec`. Both protocols invalidate
-    the copies of others.
+    """The cache of each processor for shared data. Both of its protocols invalidate the copies of
+    other processors. The fields are the keys of `CacheSpec`.
     """
 
     size: Expr
@@ -195,8 +197,8 @@ class Cache(NamedTuple):
 
 
 class Bus(NamedTuple):
-    """One bus for all processors: the keys of `BusSpec`. A split bus is free while memory works;
-    another one is held until the data arrive.
+    """One bus for all processors. A split bus is free while the memory works; any other bus is held
+    until the data arrive. The fields are the keys of `BusSpec`.
     """
 
     request: Expr
@@ -247,8 +249,8 @@ def omega_outputs(radix: int, stages: int, source: _Lines, target: _Lines) -> di
 
 
 class Ring(NamedTuple):
-    """Slotted rings of one or two levels: the keys of `RingSpec`; latencies include the way through
-    all rings passed.
+    """Slotted rings of one or two levels. Latencies include the way through all rings that are
+    passed. The fields are the keys of `RingSpec`.
     """
 
     members: Expr
@@ -280,8 +282,8 @@ class Memory(NamedTuple):
 
 
 class MachineLock(NamedTuple):
-    """One of the machine's locks: the keys of `LockKindSpec`; the latency includes the accesses to
-    the lock word.
+    """A lock that a machine offers; the latency includes the accesses to the lock word. The fields
+    are the keys of `LockKindSpec`.
     """
 
     kind: str
@@ -295,7 +297,7 @@ class MachineLock(NamedTuple):
 
 
 class BarrierKind(NamedTuple):
-    """One of the machine's barriers: the keys of `BarrierKindSpec`."""
+    """A barrier that a machine offers. The fields are the keys of `BarrierKindSpec`."""
 
     kind: str
     access: Expr

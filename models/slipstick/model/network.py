@@ -780,6 +780,7 @@ class _Inspection:
         }
 
     def all_faults(self) -> Iterator[Fault]:
+        """List the faults of all parts of the network."""
         if not self._class_names:
             yield Fault(("classes",), "a network needs at least one class of customers")
         yield from self._class_faults()
@@ -1127,8 +1128,8 @@ class _Inspection:
             yield Fault((*route_path, "probability"), message)
 
     def _lacks_service(self, visiting_class: str, station: str) -> bool:
-        """Return whether a class has no service at a station; False if a misspelt name there may
-        mean this class.
+        """Return whether a class has no service at a station. A misspelt class name at the station
+        counts as service, because it may mean this class.
         """
         service = self._network.stations[station].service
         return visiting_class not in service and all(

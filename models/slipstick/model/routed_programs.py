@@ -29,7 +29,7 @@ PlaceOrEnd = Any
 
 
 class Way(NamedTuple):
-    """A way between two points, with its probability and what is done on it."""
+    """A way between two points: its probability, and the activity that is executed on it."""
 
     probability: Expr
     activity: Activity
@@ -69,6 +69,7 @@ def program_of_routes(
 
 
 def _ways_through(ways: dict[tuple[PlaceOrEnd, PlaceOrEnd], list[Way]], place: PlaceOrEnd) -> int:
+    """Count the ways through a place: the ways into it times the ways out of it."""
     into, out = (sum(bool(ends[side] == place) for ends in ways) for side in (1, 0))
     return into * out
 
@@ -76,7 +77,9 @@ def _ways_through(ways: dict[tuple[PlaceOrEnd, PlaceOrEnd], list[Way]], place: P
 def _without(
     ways: dict[tuple[PlaceOrEnd, PlaceOrEnd], list[Way]], place: PlaceOrEnd
 ) -> dict[tuple[PlaceOrEnd, PlaceOrEnd], list[Way]]:
-    """Return the ways that are left when a place is taken out; those through it join its ends."""
+    """Return the ways that remain when a place is eliminated; each pair of ways through the place
+    becomes one way.
+    """
     loops = ways.get((place, place), [])
     left = {ends: list(options) for ends, options in ways.items() if place not in ends}
     stays = total([way.probability for way in loops])
@@ -102,7 +105,7 @@ def _refuse_long(activity: Activity) -> None:
 
 
 def _one_of(options: list[Way]) -> Activity:
-    """Return a choice between ways, each with its part of their probability."""
+    """Return a choice between ways, each with its share of their total probability."""
     if len(options) == 1:
         return options[0].activity
     whole = total([way.probability for way in options])

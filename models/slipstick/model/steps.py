@@ -144,7 +144,7 @@ def check_fields(kind: type[Any]) -> None:
 
 
 def special_values(part: Any) -> tuple[tuple[str, object], ...]:
-    """Return the special fields that differ from their defaults, each with its value."""
+    """Return the special fields of a part whose values differ from their defaults."""
     defaults = part.__dataclass_fields__
     values = [(name, getattr(part, name)) for name in part.special]
     return tuple((name, value) for name, value in values if value != defaults[name].default)
@@ -446,7 +446,7 @@ def is_parallel(node: Activity) -> bool:
 
 
 def requested(node: Activity) -> str | None:
-    """Return the resource at which a node queues to be served or to hold it; None for a node that
+    """Return the resource at which a node queues, to be served or to hold the resource; None if it
     queues at none.
     """
     return next(iter(node.uses), None) if node.use in (SERVED, HELD) else None

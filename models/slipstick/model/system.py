@@ -849,7 +849,8 @@ def faster(
     partly: Iterable[str],
     benefit: Like | None = None,
 ) -> dict[str, Expr]:
-    """Return the factors of a technology, multiplied by the gain of faster processors.
+    """Return the factors of a technology, multiplied by the speed-up that faster processors give to
+    each class of cost.
 
     With processors p times as fast, a class under `fully` takes 1 / p of its time, one under
     `partly` (1 + b)^(-log2 p): each doubling makes it 1 + b times as fast, which is as much for b =
@@ -1026,8 +1027,8 @@ class PopulationKind(ModelPart):
         )
 
     def time(self, time_of_body: Callable[[Activity], Expr]) -> Expr:
-        """Return the time that answers are about, that of a cycle or of the whole program, from a
-        function that gives the times of the bodies [s].
+        """Return the time of a cycle, or of the whole program, from a function that returns the
+        time of each body [s].
         """
         return time_of_body(self.bodies[0])
 
@@ -1711,8 +1712,8 @@ class Model:
         )
 
     def _repr_latex_(self) -> str:
-        """Write the equations of the mean time, as ``slipstick explain`` does, for a notebook
-        and what is printed of it.
+        """Write the equations of the mean time in LaTeX, as ``slipstick explain`` does, for display
+        in a notebook.
         """
         return str(FUNCTIONS["equations of a model"](self))
 
@@ -1842,8 +1843,8 @@ class Model:
             )
 
     def check_beside(self, node: Activity, branch: Activity) -> None:
-        """Raise an error if work that runs in parallel with its processor holds a resource that
-        cannot pass to it, or waits for all processors.
+        """Raise an error if a branch that runs in parallel with its processor holds a resource that
+        cannot pass to the branch, or waits for all processors.
         """
         held_name = next(iter(node.held), "")
         work_in_words = (

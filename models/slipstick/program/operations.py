@@ -103,8 +103,8 @@ class MachineOperations:
 
     @property
     def lone_messages(self) -> str:
-        """Return the note that a message is taken as alone on its adapter; empty where each
-        processor of a node has an adapter.
+        """Return a note that messages are modelled as if each were alone at its adapter; empty if
+        every processor of a node has an adapter of its own.
         """
         node = self.machine.node
         if node is None:
@@ -319,8 +319,8 @@ class MachineOperations:
     def _inside_first(
         self, algorithm: CollectiveAlgorithm, task: Collective, node: Node, order: str
     ) -> Activity:
-        """Return the rounds inside a node, whose messages share its memory, and those between
-        nodes, whose messages share its adapters.
+        """Return the activity of the rounds inside a node, whose messages share its memory, and of
+        the rounds between nodes, whose messages share its adapters.
 
         Bruck's rounds at distances below the size of a node are taken as inside, though some of
         their messages cross: an approximation for short messages, which the study collectives
@@ -345,8 +345,8 @@ class MachineOperations:
         return inside_activity >> repeat(between_rounds, then(*between_steps))
 
     def _round_of_ring(self, size: Expr, node: Node) -> Activity:
-        """Return a round of a ring: the mean of its links, or the bytes on the slowest, if these
-        take longer.
+        """Return the activity of one round of a ring. Its time is the mean over the links or, if
+        longer, that of the bytes on the slowest link.
 
         A rank passes on what it got in the round before, so that the rounds are a max-plus system:
         over many of them one takes the largest mean of its cycles. The cycle around the ring has
@@ -371,8 +371,8 @@ class MachineOperations:
         return _longest((mean_link, mean_time), (link_step, link_step.time))[0]
 
     def _in_levels(self, task: Collective, node: Node) -> tuple[Activity, Expr]:
-        """Return a collective operation that works inside nodes and between them at the same time,
-        on pieces of the vector, with its time [s].
+        """Return a collective operation that works inside nodes and between nodes at the same time,
+        on different pieces of the vector, with its time [s].
 
         The pieces are taken as infinitely small: the longer level waits for an operation of the
         other without bytes. That is a lower limit, and the sum of both levels, without overlap, an
@@ -503,8 +503,8 @@ class MachineOperations:
         placement: str,
         messages_at_once: Expr | None,
     ) -> list[tuple[Activity, Expr]]:
-        """List the activities of an algorithm with their times [s]: one by each protocol of the
-        library if it is a ring, else the one.
+        """List the activities of an algorithm with their times [s]: for a ring one for each
+        protocol of the library, for other algorithms a single one.
         """
         protocols = self._network_at(placement).ring_protocols if algorithm.name == RING else ()
         if not protocols:
@@ -732,6 +732,7 @@ def protocol_time(network: Network, size: Expr) -> Expr:
 
 
 def _line_time(network: Network, size: Expr, line: LinearCost) -> Expr:
+    """Return the protocol time of a message by the linear cost of one range of sizes [s]."""
     line_time = PROTOCOL_TIME(
         fixed=line.fixed, per_byte=line.per_byte, size=size, added=network.protocol_added
     )

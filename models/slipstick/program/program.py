@@ -76,7 +76,7 @@ class Input:
 
     @property
     def word(self) -> bool:
-        """Return whether it is a word rather than a quantity."""
+        """Return whether the input is a word and not a quantity."""
         return bool(self.named or self.options)
 
 
@@ -203,7 +203,7 @@ class CountedProgram(Program):
 
 
 def value_of(inputs: InputValues, name: str) -> Expr:
-    """Return the expression of an input that has one value."""
+    """Return the expression of an input that has a single value."""
     value = inputs[name]
     if not isinstance(value, Expr):
         assert isinstance(value, tuple | str)

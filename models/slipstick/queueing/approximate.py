@@ -162,6 +162,7 @@ def _residence_times(
 def _product_form_residence(
     network: NetworkArrays, arrival_numbers: SeenOnArrival, other_customers: Array, station: int
 ) -> Array:
+    """Return the residence times at a station in product form, (P, R) [s]."""
     servers = network.servers[station]
     unit_weights = np.ones((1, len(network.classes)))
     present_others = arrival_numbers.waiting(unit_weights, station)
@@ -179,6 +180,9 @@ def _product_form_residence(
 
 
 def _rates_residence(network: NetworkArrays, arrival_numbers: SeenOnArrival, station: int) -> Array:
+    """Return the residence times at a station whose speed depends on the number present, (P, R)
+    [s].
+    """
     rates = network.rates[station]
     assert rates is not None
     number_present = 1 + arrival_numbers.waiting(np.ones((1, len(network.classes))), station)
@@ -209,6 +213,7 @@ def _rates_residence(network: NetworkArrays, arrival_numbers: SeenOnArrival, sta
 def _line_residence(
     network: NetworkArrays, arrival_numbers: SeenOnArrival, other_customers: Array, station: int
 ) -> Array:
+    """Return the residence times at a station that serves customers in turn, (P, R) [s]."""
     service = network.service[:, :, station]
     servers = network.servers[station]
     rank = network.priority[:, station]
@@ -601,6 +606,7 @@ def untrusted(network: NetworkArrays) -> str:
 
 
 def _construct(network: NetworkArrays, station: int) -> str:
+    """Name the construct of a station by which errors were measured."""
     discipline = DISCIPLINES[network.discipline[station]]
     if discipline.ranked:
         return "preemptive priorities" if discipline.preemptive else "priorities"
@@ -922,6 +928,9 @@ def _utilization(network: NetworkArrays, throughput: Array, queue: Array) -> Arr
 def _linearize(
     fixed_point: FixedPoint, population: Array, demand: Array
 ) -> tuple[Array, Array, int]:
+    """Correct the queue shares in rounds, as `linearizer` describes; return throughput, residence
+    time and number of steps.
+    """
     point_count, class_count = population.shape
     correction_count = (class_count + 1) * class_count**2 * demand.shape[2]
     check_cost(

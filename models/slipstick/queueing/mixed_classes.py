@@ -280,7 +280,7 @@ def whole_solution(
     no_closed_by_queue: dict[int, Array],
     method: str,
 ) -> NetworkSolution:
-    """Complete the solution of the closed classes to that of all classes at all stations.
+    """Extend the solution for the closed classes to all classes and all stations.
 
     Parameters
     ----------

@@ -113,8 +113,8 @@ class NetworkArrays:
 
     @cached_property
     def losses(self) -> str:
-        """Why the network loses customers, by the first station that has a capacity or a queue that
-        customers abandon; empty where none has.
+        """The reason why the network loses customers: its first station with a capacity or with a
+        queue that customers abandon; empty if there is none.
         """
         for station, station_name in enumerate(self.stations):
             if self.capacity[station] is not None:
@@ -139,8 +139,8 @@ class NetworkArrays:
 
     @cached_property
     def not_poisson(self) -> str:
-        """Why arrivals are no Poisson stream, by the first class that comes in bursts, in batches,
-        by a trace or by a profile; empty where none does.
+        """The reason why arrivals are no Poisson stream: the first class with bursts, batches, a
+        trace or a profile; empty if there is none.
         """
         for class_index, class_name in enumerate(self.classes):
             if self.arrival_words and self.arrival_words[class_index]:
@@ -214,7 +214,7 @@ class NetworkArrays:
 
     @cached_property
     def without_product_form(self) -> tuple[str, ...]:
-        """Why each station has no product form, in words; empty where it has one.
+        """Reasons, by station, why a station has no product form; empty for a station that has one.
 
         Each discipline has one for any service times, for one exponential service time of all
         classes, or never; see `Discipline.product_form`, with sources.

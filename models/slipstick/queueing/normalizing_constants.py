@@ -117,6 +117,7 @@ def _distinct_points(closed_network: ClosedPart) -> tuple[Array, Array]:
 
 
 def _solve_block(closed_network: ClosedPart, marginals: bool) -> ClosedSolution:
+    """Solve a block of points of one class by their series of normalizing constants."""
     population = closed_network.population[:, 0]
     first_rows, row_of_point = _distinct_points(closed_network)
     largest_populations = population
@@ -200,6 +201,7 @@ class _Series:
             self.total = self._series_with(self.series_without[queue_index], [queue_index])
 
     def _series_with(self, series: Array, stations: list[int]) -> Array:
+        """Return the series of normalizing constants with some stations added."""
         series = geometric(
             series,
             *(
@@ -534,6 +536,7 @@ def solve_multi_class(closed_network: ClosedPart, marginals: bool = False) -> Cl
 
 
 def _solve_lattice(closed_network: ClosedPart) -> ClosedSolution:
+    """Solve several classes over the lattice of all populations, point by point."""
     demand = closed_network.demand
     delay = closed_network.delay
     speeds_by_queue = closed_network.speeds_by_queue

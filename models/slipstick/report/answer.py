@@ -610,6 +610,7 @@ def _station_table(answer: Answer, most_rows: int | None) -> str:
 
 
 def _importance(name: str) -> int:
+    """Return the sort key of a value by its name: the most important first."""
     value_kind = name.partition("[")[0]
     return _FIRST_KINDS.index(value_kind) if value_kind in _FIRST_KINDS else len(_FIRST_KINDS)
 
@@ -643,6 +644,7 @@ def _account_table(
 
 
 def _percent_of_time(seconds: float, total_time: float) -> str:
+    """Write seconds as a percentage of a total time."""
     return percent(seconds / total_time if total_time > 0 else None)
 
 

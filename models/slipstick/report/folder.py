@@ -264,8 +264,8 @@ def _is_unchanged(path: Path, listed_hash: str) -> bool:
 
 
 def digest(path: Path) -> str:
-    """Return the hash of a text file; "drawn" for a picture or a page with pictures, whose bytes
-    depend on libraries; "missing" for an absent or empty file.
+    """Return the hash of a text file, "missing" for an absent or empty file, and "drawn" for
+    pictures and pages with pictures, whose bytes depend on libraries.
 
     Parameters
     ----------
@@ -279,7 +279,8 @@ def digest(path: Path) -> str:
 
 
 def written(folder: Path) -> tuple[Mapping[str, Any], list[str]]:
-    """Return the manifest of a report, and a line for each file that differs from it.
+    """Return the manifest of a report, and a line of text for each file that differs from the
+    manifest.
 
     Parameters
     ----------

@@ -509,8 +509,8 @@ COMMON_BEGINNING = "All rows have the same "
 
 
 def telling(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> tuple[str, list[int]]:
-    """Return a sentence on the columns that are equal in all rows, and the indices of the columns
-    in which rows differ.
+    """Return a sentence on the columns whose cells are equal in all rows, and the indices of the
+    other columns.
 
     Parameters
     ----------
@@ -607,7 +607,8 @@ def losses_sentence(left_out: Mapping[str, str]) -> str:
 
 
 def folds(widths: Sequence[int], width: int, gap: int) -> list[list[int]]:
-    """Distribute columns among tables of a limited width; each table begins with the first column.
+    """Distribute columns among several tables of limited width, each of which begins with the first
+    column.
 
     Parameters
     ----------

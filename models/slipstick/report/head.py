@@ -110,7 +110,7 @@ def head_lines(results: Results, value_names: Sequence[str]) -> list[str]:
 
 
 def _is_said(line: str, verdict: TitleAnswer) -> bool:
-    """Return whether the sentence of a verdict says what a line says."""
+    """Return whether a verdict already states what a line of text states."""
     return verdict.sentence.split("; ")[0] in line
 
 
@@ -559,10 +559,12 @@ def _sweep_lines(sweep: Sweep, value_names: Sequence[str], results: Results) -> 
     low, high = sweep.ends(value_name)
 
     def value_at(row: int) -> str:
+        """Return the value at a row of the sweep in words."""
         ends = float(low[row]), float(high[row])
         return value_amount(value_name, float(column[row]), sweep.units[value_name], ends)
 
     def setting_at(row: int) -> str:
+        """Return the setting of the axis at a row of the sweep in words."""
         return setting(axis.path, float(sweep.points[axis.path][row]), axis.unit, words)
 
     more_is_better = _is_more_better(value_name)

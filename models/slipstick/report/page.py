@@ -180,6 +180,9 @@ def _extremes(sweep: Sweep, names: Sequence[str]) -> str:
 
 
 def _value_at(sweep: Sweep, sweep_part: _SweepPart, name: str, index: int) -> str:
+    """Write a value of a sweep at one point, with the point's place on the axes of a part of the
+    sweep.
+    """
     value, low, high = (float(column[index]) for column in (sweep.columns[name], *sweep.ends(name)))
     bound_remark = ", outside of its bounds" if index in sweep.provenance.outside else ""
     return (
@@ -356,8 +359,8 @@ def _claim(line: str) -> str:
 
 
 def _common_method(results: Results) -> Mapping[str, str]:
-    """Return method and exactness of all cases and points if they are the same, since the head then
-    says them once; else nothing.
+    """Return method and exactness if all cases and points have the same, because the head then
+    states them once; None otherwise.
     """
     if len(methods_and_exactness := computed_by(results)) != 1:
         return NOTHING_SAID

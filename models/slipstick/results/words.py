@@ -242,8 +242,8 @@ class Words:
         return self.titles.get(name) or spelt(name)
 
     def taken(self, name: str) -> str:
-        """Return what a report calls a name on an axis: the title of a spec, or the name as it is
-        written.
+        """Return the name under which a report shows a value of an axis: the title of a spec, or
+        the value itself.
 
         >>> (
         ...     Words(specs={"ksr-1": "KSR-1"}).taken("ksr-1"),

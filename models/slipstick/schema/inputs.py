@@ -281,8 +281,8 @@ class Inputs:
         return validate(self.form, self.tree, self.library.once)
 
     def given(self, path: str) -> Given | None:
-        """Return the checked quantity at a path, or its default; None where the value is not a
-        number, such as a name.
+        """Return the checked quantity at a path, its default included; None for a value that is not
+        a number.
         """
         canonical_path = canonical(self.tree, path)
         section = split(canonical_path)[0]
@@ -300,8 +300,8 @@ class Inputs:
         )
 
     def apart(self, paths: Iterable[str], other_paths: Iterable[str]) -> bool:
-        """Return whether two groups of paths can be checked separately: they lie in different
-        sections, and no rule covers several sections.
+        """Return whether two groups of paths can be checked separately, because they lie in
+        different sections and no rule covers several sections.
         """
         sections, other_sections = (
             {split(path)[0] for path in side_paths} for side_paths in (paths, other_paths)
@@ -1071,8 +1071,8 @@ def _shaping_key(inputs: Inputs, paths: Collection[str]) -> Hashable:
 
 
 def _text_inputs(node: Node, key: str, paths: Collection[str]) -> Hashable:
-    """Return the inputs in a part of the tree that are neither numbers nor descriptions, such as
-    titles and sources.
+    """Return the inputs in a part of the tree that are words, without descriptions such as titles
+    and sources.
     """
     split_leaves = (
         (path, leaf.value, *path.rpartition(".")[::2]) for path, leaf in leaves(node, join([key]))

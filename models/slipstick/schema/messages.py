@@ -108,6 +108,9 @@ def _discriminator(context: dict[str, Any]) -> str:
 def _message(
     model: type[BaseModel], paths_by_key: Mapping[str, Sequence[str]], detail: Any, place: Loc
 ) -> str:
+    """Return the message for one error of validation, with the keys or words that were probably
+    meant.
+    """
     error_type = detail["type"]
     loc = detail["loc"]
     context = detail.get("ctx", {})

@@ -615,9 +615,11 @@ class _TreeReader:
         self.most_values = limit("spec_values")
 
     def report(self, mark: Mark, message: str, *keys_inside: str) -> None:
+        """Record a problem at a place, and go on reading."""
         self.problems.append(mark.problem(message, (*self.path, *keys_inside)))
 
     def stop(self, mark: Mark, message: str) -> NoReturn:
+        """Record a problem at a place, and end the reading."""
         self.report(mark, message)
         raise _EndOfPassError
 

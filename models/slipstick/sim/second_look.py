@@ -557,8 +557,8 @@ def _simulated_time(
 def _is_unlike_the_model(
     plan: Plan, column_sums: Array, group_index: int, expected_time: Expected
 ) -> bool:
-    """Return whether the drawn times of the steps are far from their means, for example because a
-    rare long step has not happened yet; neither mean nor interval is reliable then.
+    """Return whether the drawn times of the steps differ so much from their means, for example
+    because a rare long step has not happened yet, that neither mean nor interval can be trusted.
     """
     if unended(plan, column_sums, group_index):
         return False

@@ -96,6 +96,7 @@ def _summed_by_name(terms_of_parts: Iterable[Mapping[str, Expr]]) -> dict[str, E
 
 
 def _scaled_work(factor: Expr, work_by_name: Mapping[str, Expr]) -> dict[str, Expr]:
+    """Multiply the work under each name by a factor."""
     return {
         name: time_or_count if time_or_count == zero(TIME) else factor * time_or_count
         for name, time_or_count in work_by_name.items()
@@ -287,7 +288,7 @@ def _items_at_once(
 
 
 def largest(terms: Iterable[Expr]) -> Expr:
-    """Return the maximum of some numbers, equal expressions taken once."""
+    """Return the maximum of some expressions; equal ones are compared only once."""
     return maximum(*dict.fromkeys(terms))
 
 

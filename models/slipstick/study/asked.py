@@ -99,7 +99,7 @@ def asked_notes(study: StudyContext) -> list[str]:
 
 
 def values_without_method(study: StudyContext, cases: Mapping[str, Evaluator]) -> list[Problem]:
-    """List the problems of conditions on values that only simulation gives, where every case names
+    """List the problems of conditions on values that only simulation gives, if every case names
     another method.
     """
     problems = []

@@ -93,7 +93,7 @@ class Evaluator:
         return CaseNames(self.built)
 
     def longer(self, factor: float) -> Evaluator:
-        """Return the same case with simulations that are longer by a factor."""
+        """Return the same case with simulations that are `factor` times as long."""
         if factor == 1:
             return self
         options = replace(
@@ -215,8 +215,8 @@ class Evaluator:
 
 @dataclass(frozen=True, slots=True)
 class CaseNames(Mapping[str, str]):
-    """The names of a model's values, with their units. A large model is built only for names that
-    its sample lacks.
+    """The names and units of the values of a model's answers. A large model is built only for a
+    name that is not in its sample.
     """
 
     built: BuiltModel

@@ -211,6 +211,7 @@ class Journal:
         return True
 
     def _execute(self, command: str, *values: object) -> sqlite3.Cursor:
+        """Execute a command of SQL; an error of the database becomes one for the file."""
         assert self._database is not None
         try:
             return self._database.execute(command, values)

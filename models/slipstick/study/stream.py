@@ -160,6 +160,7 @@ def streamed(
     refusal_reasons = Counter[str]()
 
     def data_frames(*_: object) -> Iterator[Any]:
+        """Yield the solved points as data frames, block by block."""
         nonlocal written_count, failed_count, outside_count
         for case_points, point_numbers in _point_number_blocks(parts):
             solved_columns, outside_by_row, reason_by_row = _solve_points(

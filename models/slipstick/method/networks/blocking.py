@@ -42,7 +42,7 @@ _thinking_mark = "{} begins to think".format
 
 
 class _Move(NamedTuple):
-    """One way on from a place.
+    """One way in which a customer can move on from a place: its target and its probability.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ class _Move(NamedTuple):
 
 
 class BlockedNetwork(FlatNetwork):
-    """A network with stations that block, as a plan for the simulator.
+    """A network whose stations block customers, as a plan for the simulator.
 
     Raises
     ------
@@ -91,7 +91,7 @@ class BlockedNetwork(FlatNetwork):
             self.builder.permits(station_name, servers, "station")
 
     def _record_moves(self, chain_name: str, chain: Chain) -> None:
-        """Record where the customers of a chain begin, and where they go from each place."""
+        """Record where the customers of a chain begin, and how they move on from each place."""
         is_closed = isinstance(chain.members, ClosedClass)
         if chain_name in self.model.chains:
             self._entries_by_chain[chain_name] = [(1.0, chain.reference)]
@@ -154,6 +154,7 @@ class BlockedNetwork(FlatNetwork):
             yield _Move(remaining_probability, None)
 
     def _thinks(self, chain_name: str) -> bool:
+        """Return whether a chain has a think time."""
         chain_index = list(self.network_layout.chains).index(chain_name)
         return bool(self.network_points.network.think[0, chain_index].real > 0)
 
@@ -163,7 +164,7 @@ class BlockedNetwork(FlatNetwork):
         return LOSS if station.capacity is None else station.blocking
 
     def _blocks(self, place: Place, move: _Move) -> bool:
-        """Return whether a customer on its way on from a place may be blocked there."""
+        """Return whether a customer that makes a move may be blocked on its way."""
         return (
             move.target is not None
             and move.target[1] != place[1]
@@ -171,6 +172,9 @@ class BlockedNetwork(FlatNetwork):
         )
 
     def _check_held_stations(self) -> None:
+        """Raise for a station whose customers may be blocked there in a way that the simulator has
+        no rule for.
+        """
         for place, moves in self._moves_by_place.items():
             if place[1] not in self.held_stations:
                 continue
@@ -197,6 +201,7 @@ class BlockedNetwork(FlatNetwork):
                 )
 
     def _is_exponential(self, place: Place) -> bool:
+        """Return whether the service at a place is exponential."""
         times = self._service_time(place)
         return isinstance(times, ServiceTime) and times.kind == "exponential"
 
@@ -232,6 +237,7 @@ class BlockedNetwork(FlatNetwork):
         )
 
     def _write_cycle(self, chain_index: int, chain_name: str, chain: Chain) -> int:
+        """Write the cycle of a chain: its start, then the visit and the moves of each place."""
         builder = self.builder
         first_instruction = builder.next_instruction
         is_closed = isinstance(chain.members, ClosedClass)
@@ -272,6 +278,7 @@ class BlockedNetwork(FlatNetwork):
                 )
 
     def _write_return_after_abandonment(self, place: Place) -> None:
+        """Write how a customer that abandons a queue gives back what it holds there."""
         if self._blocking_at(place) != LOSS:
             self.builder.leave(_places_of(place[1]))
 
@@ -322,7 +329,7 @@ class BlockedNetwork(FlatNetwork):
             self.builder.admit(service_label(place))
 
     def _write_place(self, chain_name: str, place: Place) -> None:
-        """Write a visit to a place, and the ways on from there."""
+        """Write a visit to a place, and the moves from there."""
         builder = self.builder
         station_name = place[1]
         is_held = station_name in self.held_stations
@@ -358,8 +365,8 @@ class BlockedNetwork(FlatNetwork):
             builder.jump(_onward_mark(place))
 
     def _write_move(self, place: Place, move: _Move, tally: str, holds_server: bool) -> None:
-        """Write how a customer takes a place at the next station, and returns what it holds
-        here.
+        """Write how a customer that makes a move gets a place at the next station and gives up what
+        it holds at the present one.
         """
         builder = self.builder
         if self._blocks(place, move):
@@ -385,6 +392,7 @@ class BlockedNetwork(FlatNetwork):
         )
 
     def _target_mark(self, chain_name: str, place: Place, move: _Move) -> str:
+        """Return the mark at which a customer continues after a move."""
         if move.target is None:
             return out_mark(chain_name)
         if move.ends_cycle:

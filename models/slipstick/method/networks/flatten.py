@@ -135,6 +135,7 @@ class FlatNetwork:
             self.builder.permits(region_name, region.capacity)
 
     def _add_station(self, station_name: str) -> None:
+        """Add a station to the plan."""
         station = self.model.stations[station_name]
         # A station where no customer waits is a delay in the plan, and needs no resource.
         if not DISCIPLINES[station.discipline].delay:
@@ -557,7 +558,7 @@ class FlatNetwork:
         return first_instruction
 
     def _write_way_onward(self, chain_name: str, chain: Chain, place: Place) -> None:
-        """Write the routing of a customer that leaves a place: where it goes next."""
+        """Write how a customer that leaves a place chooses its next place."""
         targets = list(self._targets_onward(chain_name, chain, place))
         way_label = f"{service_label(place)} onward"
         rule_name = self._rule_at(place)
@@ -574,18 +575,19 @@ class FlatNetwork:
         self.builder.pick(options, rule_name, way_label)
 
     def _rule_at(self, place: Place) -> str:
-        """Return the rule by which the state selects the way on from a place; empty without one."""
+        """Return the rule by which a customer that leaves a place chooses a route from the state of
+        the network; empty without such a rule.
+        """
         return next((route.by for route in self.model.routing if route.source == place), "")
 
     def _ends_at(self, chain: Chain, place: Place | None) -> bool:
+        """Return whether a cycle of the chain ends at a place."""
         return isinstance(chain.members, ClosedClass) and place == chain.reference
 
     def _targets_onward(
         self, chain_name: str, chain: Chain, place: Place
     ) -> Iterator[tuple[float, str]]:
-        """Yield the probability and the mark of each place that a customer may go to from a
-        place.
-        """
+        """Yield the probability and the mark of each place that may follow a place."""
         for route_index, route in enumerate(self.model.routing):
             path = f"routing.{route_index}.probability"
             probability = 1.0 if route.by else self._number_at(path)
@@ -655,8 +657,8 @@ class FlatNetwork:
 
 
 def without_load(network_points: NetworkPoints, lossy_stations: Sequence[str]) -> NetworkPoints:
-    """Return a network without the arrivals of the classes that visit some lossy stations, because
-    only the simulation finds how many of them are lost, and how many reach other stations.
+    """Return a network without the arrivals of the classes that visit lossy stations: only the
+    simulation tells how many customers such stations lose and pass on.
     """
     network = network_points.network
     visits = network.visits[:, :, np.isin(network.stations, lossy_stations)].real > 0
@@ -665,7 +667,7 @@ def without_load(network_points: NetworkPoints, lossy_stations: Sequence[str]) -
 
 
 def check_places_of_region(region_name: str, region: Region, planned_network: FlatNetwork) -> None:
-    """Raise if a region in which customers wait is saturated by the arrivals alone.
+    """Raise if the arrivals alone need more places than a region with a queue before it has.
 
     Neither classes whose customers may be lost nor waits inside the region are counted, so that a
     region that is not saturated here may be saturated all the same, as the run then tells.

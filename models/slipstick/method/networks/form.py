@@ -352,6 +352,7 @@ def _exact_transform(
 
 
 def _station_loads(network: NetworkArrays) -> Array:
+    """Return the offered load of each station at the first point, arrivals times demand [1]."""
     loads_by_class = network.arrivals[0, :, None].real * network.demand[0].real
     return np.asarray(loads_by_class.sum(axis=0))
 
@@ -496,7 +497,7 @@ def _solution_notes(network_layout: NetworkLayout, solution: NetworkSolution) ->
 
 
 def assumed(network_layout: NetworkLayout) -> tuple[str, ...]:
-    """Return notes on the assumptions made where the description of a network is incomplete."""
+    """Return notes on what is assumed where the description of a network leaves something open."""
     model = network_layout.model
     places = {place for route in model.routing for place in (route.source, route.target)}
     classes_in_chains = {
@@ -550,8 +551,8 @@ _LEAST_WAIT = 1e-12
 
 
 def _difference(time_of_visit: Array, service: Array) -> Array:
-    """Subtract services from times per visit; what is less than their rounding is 0, with its
-    derivative.
+    """Subtract service times from times of visits; a difference within rounding is 0 and has the
+    derivative 0.
     """
     difference = time_of_visit - service
     is_rounding = (difference.real < _LEAST_WAIT * time_of_visit.real) & (
@@ -728,6 +729,7 @@ class Measures:
         return columns
 
     def _probabilities(self) -> dict[str, Array]:
+        """Return the probabilities of the numbers present at each station, by name."""
         names_and_tables = zip(self._stations, self._probability_tables, strict=True)
         return {
             f"probability[{station_name},{customers}]": probability_table[:, customers]
@@ -1013,7 +1015,7 @@ class CompiledNetwork(CompiledModel):
 
     def _without_shares(self, network: NetworkArrays) -> tuple[str, ...]:
         """Return a note if an answer has no shares because their derivatives would exceed the
-        limit.
+        limit; empty otherwise.
         """
         number_count = self._derivative_numbers(network)
         if number_count <= limit("derivatives"):

@@ -375,7 +375,7 @@ class _NetworkEstimates:
         ]
 
     def added_weights(self, weights: Iterable[Array]) -> Array:
-        """Add up weights of columns; zeros if there are none."""
+        """Add up several vectors of weights; return zeros if there are none."""
         total: Array = sum(weights, np.zeros(self.layout.width))
         return total
 
@@ -391,22 +391,26 @@ class _NetworkEstimates:
         return self._ratio(chain_name, time_weights, self.weights_of_cycles(chain_name))
 
     def weights_of_response_time(self, chain_name: str) -> Array:
-        """Return weights of the columns for the response times of a chain."""
+        """Return weights of the run's statistics, whose weighted sum is the total response time of
+        a chain.
+        """
         class_names = self.network_layout.chains[chain_name].classes
         return self.added_weights(
             map(self.weights_of_time, self.places(chain_name))
         ) + self.added_weights(map(self._weights_of_region_waits, class_names))
 
     def _weights_of_region_waits(self, class_name: str) -> Array:
-        """Return weights of the columns for the time that a class waits before regions."""
+        """Return weights of the run's statistics, whose weighted sum is the time that a class waits
+        before regions.
+        """
         return self.added_weights(
             self._weights_of_label(region_wait_label(class_name, region_name))
             for region_name in self.network_layout.model.regions
         )
 
     def weights_of_cycles(self, chain_name: str) -> Array:
-        """Return weights of the columns that count the cycles of a chain; where customers are lost,
-        they count its visits to the first station.
+        """Return weights of the run's statistics, whose weighted sum is the number of cycles of a
+        chain; where customers are lost, the number of its visits to the first station.
         """
         if chain_name in self.planned_network.counting_places:
             if chain_name in self.planned_network.entrance_tallies:
@@ -428,8 +432,8 @@ class _NetworkEstimates:
         )
 
     def weights_of_served_cycles(self, chain_name: str) -> Array:
-        """Return weights of the columns that count the cycles of a chain which do not end in the
-        queue of its first station.
+        """Return weights of the run's statistics, whose weighted sum is the number of cycles that
+        do not end in the queue of the chain's first station.
         """
         first_places = self.planned_network.counting_places.get(chain_name, {})
         departure_weights = (
@@ -439,8 +443,8 @@ class _NetworkEstimates:
         return self.weights_of_cycles(chain_name) - self.added_weights(departure_weights)
 
     def weights_of_visits(self, place: Place) -> Array:
-        """Return weights of the simulator's counters, whose weighted sum is the number of visits of
-        a class to a station: a counter of its own, or visits of a cycle times cycles.
+        """Return weights of the run's statistics, whose weighted sum is the number of visits of a
+        class to a station.
         """
         chain_name = self.chain_by_class[place[0]]
         if service_label(place) in self.planned_network.plan.tallies:
@@ -450,12 +454,14 @@ class _NetworkEstimates:
         return self.weights_of_cycles(chain_name) * self.planned_network.visits.get(place, 0.0)
 
     def weights_of_time(self, place: Place) -> Array:
-        """Return weights of the columns for the time of a class at a station, waiting included."""
+        """Return weights of the run's statistics, whose weighted sum is the time of a class at a
+        station, waiting included.
+        """
         return self._weights_of_label(service_label(place)) + self.weights_of_waiting(place)
 
     def _weights_of_losses_from_outside(self, place: Place) -> Array:
-        """Return weights of the columns that count the customers from outside that find a station
-        full which blocks others.
+        """Return weights of the run's statistics, whose weighted sum is the number of customers
+        from outside that find a blocking station full.
         """
         chain_name = self.chain_by_class[place[0]]
         if not isinstance(self.network_layout.chains[chain_name].members, OpenClass):
@@ -463,8 +469,8 @@ class _NetworkEstimates:
         return self._tally_weights(self.layout.refused, place, entrance_of_network)
 
     def weights_of_waiting(self, place: Place) -> Array:
-        """Return weights of the columns for the waiting time of a class at a station, that of
-        cycles included that had not ended when the run stopped.
+        """Return weights of the run's statistics, whose weighted sum is the waiting time of a class
+        at a station, including the waits in cycles that had not ended when the run stopped.
         """
         booked_weights = self._weights_of_label(wait_label(place)) + self._weights_of_label(
             again_label(place)
@@ -479,9 +485,9 @@ class _NetworkEstimates:
 
     @cached_property
     def _unbooked_share_by_place(self) -> dict[Place, float]:
-        """Compute, for chains whose customers starve, the share of each place in the time of the
-        cycles that had not ended when the run stopped: in proportion to its visits, and to the part
-        of the time present at its station that no label of an ended cycle has.
+        """Divide the time of unfinished cycles of starving chains among the places: in proportion
+        to the visits to a place, and to the time present at its station that no finished cycle
+        accounts for.
         """
         share_by_place: dict[Place, float] = {}
         result = self.result
@@ -523,19 +529,23 @@ class _NetworkEstimates:
         place: Place,
         name_tally: Callable[[Place], str] = service_label,
     ) -> Array:
-        """Return weights of the columns of the tally of a place; zeros if it has none."""
+        """Return weights of the run's statistics, whose weighted sum is the count of a place's
+        tally; zeros if it has none.
+        """
         return self._weights_of_tally(columns_of_tallies, name_tally(place))
 
     def _weights_of_tally(self, columns_of_tallies: Sequence[int], tally: str) -> Array:
-        """Return weights of the columns of a tally; zeros if there is none of this name."""
+        """Return weights of the run's statistics, whose weighted sum is the count of a tally; zeros
+        if there is no such tally.
+        """
         tallies = self.planned_network.plan.tallies
         if tally not in tallies:
             return np.zeros(self.layout.width)
         return self.layout.column(columns_of_tallies[tallies.index(tally)])
 
     def _weights_of_busy_time(self, place: Place) -> Array:
-        """Return weights of the columns for the time that a class keeps servers busy; at a station
-        with rates, its share of the work done there.
+        """Return weights of the run's statistics, whose weighted sum is the time that a class keeps
+        servers busy; at a load-dependent station, its part of the work done.
         """
         station_name = place[1]
         if not self.stations[station_name].rates or self.result is None:
@@ -562,7 +572,9 @@ class _NetworkEstimates:
         )
 
     def _weights_of_label(self, label: str) -> Array:
-        """Return weights of the columns for the time booked to a label by all chains."""
+        """Return weights of the run's statistics, whose weighted sum is the time that all chains
+        book to a label.
+        """
         weights = np.zeros(self.layout.width)
         if label in self.planned_network.plan.labels:
             weights[

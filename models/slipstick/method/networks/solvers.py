@@ -39,7 +39,9 @@ STOPPING_ERROR = 1e-6
 def _solution_by(
     network_points: NetworkPoints, solver: str, state_limit: int | None = None
 ) -> NetworkSolution:
-    """Call a solver by name; its libraries are imported only now."""
+    """Solve a network by the solver with a given name; the solver's libraries are imported only
+    then.
+    """
     network = network_points.network
     if solver == MARKOV_CHAIN:
         from slipstick.method.networks.markov import solve_by_class
@@ -185,8 +187,8 @@ def preferred(network_points: NetworkPoints) -> str:
 
 
 def _best_solution(network_points: NetworkPoints) -> tuple[str, NetworkSolution]:
-    """Solve a network by the preferred method, or by Linearizer where the Markov chain is too
-    large; also return which of them it was.
+    """Solve a network by the preferred method, or by Linearizer if the Markov chain is too large;
+    return the solution and the method used.
 
     Raises
     ------

@@ -469,7 +469,9 @@ class Writer:
         )
 
     def _lock_implementation(self, lock: Lock) -> LockImplementation:
-        """Return how the simulator carries out a lock: its accesses, its pauses and its home."""
+        """Return how the simulator executes a lock, with the times of accesses and pauses as
+        numbers.
+        """
         # Accesses in a row are one access of their whole time.
         lock_kind, accesses_in_row = _QUEUE_LOCKS.get(lock.kind, (lock.kind, 1))
         access = ServiceTime("deterministic", accesses_in_row * self.numbers[lock.access], 0.0)
@@ -551,13 +553,16 @@ class Writer:
         return write_branch
 
     def _reply(self, node: EarlyReply, parties: Parties) -> None:
+        """Write the reply of a hold to its customer."""
         self.builder.reply(self._resources_of_forks[::-1].index(node.resource))
 
     def _then(self, node: Then, parties: Parties) -> None:
+        """Write activities one after the other."""
         for child in node.parts:
             self.write(child, parties)
 
     def _fork(self, node: Fork, parties: Parties) -> None:
+        """Write the branches of a fork."""
         branches_awaited = None if node.join is None else self._branches_awaited(node)
         self.builder.fork(
             [self._branch(branch, parties) for branch in node.branches], branches_awaited
@@ -612,12 +617,15 @@ class Writer:
         )
 
     def _wait(self, node: WaitUnit, parties: Parties) -> None:
+        """Write the wait for a unit of a counter."""
         self.builder.wait(node.counter, self.model.monitor_of(node.counter))
 
     def _signal(self, node: SignalUnit, parties: Parties) -> None:
+        """Write the signal of a unit of a counter."""
         self.builder.give(node.counter, self.model.monitor_of(node.counter))
 
     def _pipeline(self, node: Pipeline, parties: Parties) -> None:
+        """Write the stages of a pipeline."""
         item_count = self._count_with_note(node.items, f"the items of {node.name}")
         stages = [
             (stage.kind == "serial", [self.deferred_write(body, parties) for body in stage.bodies])
@@ -668,6 +676,7 @@ class Writer:
         return round(place_count)
 
     def _pick(self, node: Pick, parties: Parties) -> None:
+        """Write a choice of one body by a rule."""
         body_writers = [self.deferred_write(option, parties) for option in node.options]
         resources_and_writers = list(zip(node.first_resources, body_writers, strict=True))
         self.builder.pick(resources_and_writers, node.by, self._stream_number(node))
@@ -845,7 +854,7 @@ def _whole_number(
 
 
 def _refuse_saturation(model: Model, values: Mapping[str, float]) -> None:
-    """Raise if streams of arrivals saturate a resource."""
+    """Raise if streams of arrivals bring a resource more work than it can do."""
     saturated = Saturation(model).reasons(values)
     if saturated:
         raise NoAnswerError(saturated[0])

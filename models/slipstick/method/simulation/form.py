@@ -370,6 +370,7 @@ def _relative_half_width(time: Value) -> float:
 
 
 def _value_with_interval(value: float, half_width: float) -> Value:
+    """Return a value with an interval of a given half-width; without an interval if that is NaN."""
     return (
         Value(value, "1")
         if math.isnan(half_width)

@@ -216,6 +216,7 @@ class StateSpace:
                     )
 
     def _arrivals(self, rows: Rows) -> Iterator[Transitions]:
+        """Yield the transitions in which customers arrive from outside, or bursts begin and end."""
         if not self.arrivals:
             return
         origin = np.arange(len(rows))
@@ -318,6 +319,9 @@ class StateSpace:
         class_index: int,
         station: int,
     ) -> Iterator[Transitions]:
+        """Yield the transitions in which a customer of a class leaves a station, for its next
+        station or the outside.
+        """
         event = self.event(COMPLETION, class_index, station)
         # No customer of a closed class leaves: a slope of routes alone, which need not add up, has
         # none do so either.

@@ -171,6 +171,7 @@ class ItemSpec(Spec):
 
 
 def _first_field(spec: ItemSpec | ResourceSpec | type[ItemSpec | ResourceSpec]) -> str:
+    """Return the name of the first field of the class that a spec builds."""
     assert spec.node is not None
     return fields(spec.node)[0].name
 
@@ -228,7 +229,7 @@ class StepSpec(ItemSpec):
 
     @property
     def time_as_written(self) -> object:
-        """The time as written in the file."""
+        """Return the time as it is written in the file."""
         return getattr(self, "delay", None) or getattr(self, "time", None)
 
     def check_rules(self) -> None:
@@ -513,7 +514,7 @@ class SignalSpec(ItemSpec):
 
 
 class BufferItemSpec(ItemSpec):
-    """An item put into a bounded buffer or got out of it: its body between a wait and a signal."""
+    """Base of `PutSpec` and `GetSpec`: a body between a wait for a counter and a signal."""
 
     body: list[Item] = Field(
         [], description="what is done before the item, or its place, is signalled"
@@ -906,7 +907,7 @@ class OperationSpec(ItemSpec):
     def operation(
         self, operations: MachineOperations, reader: ActivityReader, **values: Any
     ) -> Activity:
-        """Return the activity of this operation on the machine."""
+        """Return the activity with which the machine executes the operation."""
         raise NotImplementedError
 
 
@@ -931,6 +932,7 @@ class MessageSpec(OperationSpec):
     def operation(
         self, operations: MachineOperations, reader: ActivityReader, **values: Any
     ) -> Activity:
+        """Return the activity of sending a message."""
         messages_together = values.get("together")
         placement = values["placement"]
         if messages_together is None and placement != "node" and operations.lone_messages:
@@ -946,6 +948,7 @@ class RooflineSpec(OperationSpec):
     def operation(
         self, operations: MachineOperations, reader: ActivityReader, **values: Any
     ) -> Activity:
+        """Return the activity of arithmetic beside memory traffic."""
         return operations.compute(values.get("flops"), values.get("bytes"), reader.processors)
 
 
@@ -988,6 +991,7 @@ class ChaseSpec(OperationSpec):
     def operation(
         self, operations: MachineOperations, reader: ActivityReader, **values: Any
     ) -> Activity:
+        """Return the activity of dependent reads of memory."""
         return operations.chase(values["chase"])
 
 
@@ -1034,6 +1038,9 @@ class CollectiveSpec(OperationSpec):
     def operation(
         self, operations: MachineOperations, reader: ActivityReader, **values: Any
     ) -> Activity:
+        """Return the activity of the collective operation, with ranks, size, algorithm and
+        placement as the file states them.
+        """
         ranks = values.get("ranks", reader.processors)
         if ranks is None:
             raise ModelError(f"{self.collective} needs its ranks here; write ranks: N")
@@ -1745,7 +1752,9 @@ class ActivityReader:
 
     @cached_property
     def _model_without_steps(self) -> system.Model:
-        """A model with the resources of the file and no steps, to check single items."""
+        """The resources of the file as a model without steps, against which single items are
+        checked.
+        """
         # How many processors there are is known of the whole model only.
         unknown_count = Parameter("processors", COUNT)
         return system.Model(

@@ -118,8 +118,8 @@ class Formula:
 
 @dataclass(frozen=True, slots=True)
 class WholeFormula(Formula):
-    """Arithmetic whose result is a whole number that shapes the model, so that it is evaluated
-    while the model is built.
+    """Arithmetic whose result must be a whole number. It determines the structure of the model and
+    is therefore evaluated while the model is built.
 
     Parameters
     ----------
@@ -483,7 +483,7 @@ class Spec(BaseModel):
 
 
 class ReadInPlace(Spec):
-    """A part of a file that may stand for a quantity."""
+    """Base of the parts of a file that may stand in place of a quantity."""
 
     @abstractmethod
     def expr(self, quantity_reader: QuantityReader, loc: Loc) -> Expr:
@@ -495,8 +495,8 @@ class Described(Spec):
 
     @classmethod
     def astray(cls, data: object) -> list[Fault]:
-        """List the undefined names in a file, which may have other faults; empty unless a kind of
-        file overrides it.
+        """List the names that a file uses but does not define; the file may have other faults.
+        Empty unless a kind of file overrides the method.
         """
         return []
 

@@ -431,7 +431,7 @@ class Kernel(EventLoop):
         return True
 
     def switch(self, first_target: int, token: Token, now: float) -> bool:
-        """Jump to the instruction of this branch or item."""
+        """Jump to the instruction that belongs to the token's branch or item."""
         token.pc = self.plan.targets[first_target + token.index]
         return True
 
@@ -593,7 +593,9 @@ class Kernel(EventLoop):
         return True
 
     def vanish(self, token: Token, now: float) -> bool:
-        """End a token that was started beside another one; its time belongs to no cycle."""
+        """Remove a token that was started beside another one; the time of the token belongs to no
+        cycle.
+        """
         return False
 
     def join(self, pipeline_number: int, token: Token, now: float) -> bool:

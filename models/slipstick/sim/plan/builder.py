@@ -156,7 +156,7 @@ class Builder:
         return len(self._code)
 
     def emit(self, op: Op, *operands: int) -> int:
-        """Write an instruction, and return its number."""
+        """Append an instruction to the plan, and return its number."""
         self._code.append([int(op), *map(int, operands), *[0] * (OPERANDS - len(operands))])
         return len(self._code) - 1
 
