@@ -21,8 +21,8 @@ a time of a larger scv by the hyperexponential distribution above. Both distribu
 elementary, so that E max = integral of 1 - product of F_i(t) and its derivatives need no special
 functions. Maxima of constants are exact, and so are those of up to `MOST_EXPONENTIAL` exponential
 times and of any number of equal ones. Hyperexponential times are exact but for the integration
-(`_integrated`). All others are fitted: against maxima of gamma variates, and of exponential times
-with others, the mean errs by up to 0.6 % (tests/test_random_times.py).
+(`_integral_of_survival`). All others are fitted: against maxima of gamma variates, and of
+exponential times with others, the mean errs by up to 0.6 % (tests/test_random_times.py).
 
 `JointlyNormalTimes` treats times that depend on each other, such as the ends of a pipeline's items,
 by Clark's formulas.
@@ -310,7 +310,7 @@ def _maximum_of(times: Sequence[RandomTime]) -> RandomTime:
         moments_key = time.mean.tobytes(), time.variance.tobytes()
         count_by_key[moments_key] = count_by_key.get(moments_key, 0) + 1
         time_by_key.setdefault(moments_key, time)
-    return _integrated(
+    return _integral_of_survival(
         list(time_by_key.values()),
         [np.full(1, float(count)) for count in count_by_key.values()],
         largest_constant,
@@ -332,7 +332,7 @@ def maximum_of_identical(time: RandomTime, count: Array) -> RandomTime:
             np.append(0.0, np.cumsum(addends))[count_index] for addends in (rate_sums, rate_sums**2)
         )
         return RandomTime(time.mean * harmonic_sum, time.variance * square_sum)
-    largest_time = _integrated([time], [count], np.zeros(1))
+    largest_time = _integral_of_survival([time], [count], np.zeros(1))
     return replace(largest_time, mean=largest([largest_time.mean, time.mean]))
 
 
@@ -351,7 +351,7 @@ def _maximum_of_exponentials(means: Sequence[Array]) -> RandomTime:
     return RandomTime(expected_maximum, mean_square - expected_maximum * expected_maximum)
 
 
-def _integrated(
+def _integral_of_survival(
     times: Sequence[RandomTime], counts: Sequence[Array], lower_end: Array
 ) -> RandomTime:
     """Integrate P(maximum > t) from `lower_end` on, by Gauss's rule with 12 points per panel.

@@ -92,12 +92,12 @@ class Discipline:
 
     @property
     def at_once(self) -> bool:
-        """Whether all customers are served at the same time, by shared servers or by a server each."""
+        """Whether all customers are served at the same time, by shared servers or by one each."""
         return self.shared or self.delay
 
     @property
     def queued(self) -> bool:
-        """Whether the waiting time of a customer is independent of the customer's own service time."""
+        """Whether the waiting time of a customer is independent of its own service time."""
         return self.blind or self.ranked
 
     @property

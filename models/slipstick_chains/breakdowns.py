@@ -80,12 +80,12 @@ def network_with_breakdowns(
         }
         _check(name, station.discipline, counted)
         classes[label] = ClosedClass(Number(float(station.servers)), breakdown.every)
-        stations[name] = _interrupted(station, label, breakdown.repair)
+        stations[name] = _station_with_failures(station, label, breakdown.repair)
     amounts = {**network.amounts, **_availabilities(breakdowns)}
     return replace(network, classes=classes, stations=stations, amounts=amounts)
 
 
-def _interrupted(station: NetworkStation, label: str, repair: Expr) -> NetworkStation:
+def _station_with_failures(station: NetworkStation, label: str, repair: Expr) -> NetworkStation:
     """Return a station at which a class of failures has priority over all other classes."""
     ranked = station.discipline == INTERRUPTED
     ranks = {name: 1 + station.priority[name] if ranked else 1 for name in station.visitors()}
@@ -166,10 +166,10 @@ def model_with_breakdowns(model: Model, breakdowns: Mapping[str, tuple[Expr, Exp
 
 
 def _label(station: str) -> str:
-    return f"breakdowns_{_word(station)}"
+    return f"breakdowns_{_arithmetic_name(station)}"
 
 
-def _word(station: str) -> str:
+def _arithmetic_name(station: str) -> str:
     """Return the name of a station as it can stand in arithmetic."""
     return re.sub("[^A-Za-z0-9]", "_", station)
 
@@ -191,6 +191,6 @@ def _check(name: str, discipline: str, counted: Mapping[str, bool]) -> None:
 
 def _availabilities(breakdowns: Mapping[str, tuple[Expr, Expr]]) -> dict[str, Expr]:
     return {
-        f"availability_{_word(name)}": Breakdown(*times).availability
+        f"availability_{_arithmetic_name(name)}": Breakdown(*times).availability
         for name, times in breakdowns.items()
     }

@@ -68,7 +68,7 @@ def transient(chain: MarkovChain, times: Sequence[float], error: float = 1e-10) 
     clock = 0.0
     by_time = {}
     for time in np.unique(times_asked).tolist():
-        probabilities = _onward(
+        probabilities = _probabilities_after(
             step, rate, probabilities, time - clock, error / max(1, len(times_asked))
         )
         clock = time
@@ -76,7 +76,9 @@ def transient(chain: MarkovChain, times: Sequence[float], error: float = 1e-10) 
     return np.array([by_time[time] for time in times_asked.tolist()])
 
 
-def _onward(step: csr_array, rate: float, start: Array, time: float, error: float) -> Array:
+def _probabilities_after(
+    step: csr_array, rate: float, start: Array, time: float, error: float
+) -> Array:
     """Return the probabilities of the states at a time after those at the start."""
     if rate * time == 0:
         return start

@@ -78,7 +78,7 @@ class CompiledKernel:
         self._rows: list[Array] = []
         self._times: list[list[Array]] = [[] for _ in plan.groups]
         first = State._make(table.copy() for table in _state(plan, 0 if trace is None else 4096))
-        self.state = _enlarged(first, plan.population + 16, 2 * plan.population + 32)
+        self.state = _enlarged_tables(first, plan.population + 16, 2 * plan.population + 32)
         self._start()
 
     def _start(self) -> None:
@@ -158,7 +158,7 @@ class CompiledKernel:
                 self._refill(run.wanted)
             elif why == Return.NEEDS_SPACE:
                 more = max(int(run.wanted), len(self.state.token))
-                self.state = _enlarged(self.state, more, more + len(self.state.heap))
+                self.state = _enlarged_tables(self.state, more, more + len(self.state.heap))
             else:
                 self._empty()
                 if why != Return.TABLE_FULL:
@@ -198,13 +198,15 @@ class CompiledKernel:
             holders = tuple(
                 s.token[s.holder[r.holders_from : r.holders_from + r.busy]]["customer"].tolist()
             )
-            waiting = [*self._queued(r.queue), *self._queued(r.spinning)]
+            waiting = [*self._customers_in_queue(r.queue), *self._customers_in_queue(r.spinning)]
             found += [Wait(customer, f"{plan.noun} {plan.name}", holders) for customer in waiting]
         for barrier, name in enumerate(self.plan.barriers, s.run[0].barriers):
-            found += [Wait(customer, f"barrier {name}") for customer in self._queued(barrier)]
+            found += [
+                Wait(customer, f"barrier {name}") for customer in self._customers_in_queue(barrier)
+            ]
         return found
 
-    def _queued(self, queue: int) -> list[int]:
+    def _customers_in_queue(self, queue: int) -> list[int]:
         """List the customers in a queue."""
         customers = []
         token = self.state.queue[queue, 0]
@@ -401,7 +403,7 @@ def _pools(plan: Plan) -> dict[str, Any]:
     }
 
 
-def _enlarged(old: State, tokens: int, events: int) -> State:
+def _enlarged_tables(old: State, tokens: int, events: int) -> State:
     """Return the tables with room for more tokens and events."""
 
     def longer(name: str, more: int) -> NDArray[Any]:

@@ -111,7 +111,7 @@ class Equations:
         self.steps: dict[str, Expr] = {}
         self.all: list[Equation] = []
         full_time = self._without_steps(structure)
-        shared = self._shared(full_time)
+        shared = self._with_shared_symbols(full_time)
         self.all.insert(0, Equation("T", "T", shared))
         self.all += [
             Equation(*self._symbols[self._tokens[name]], right)
@@ -127,7 +127,9 @@ class Equations:
     def latex(self) -> list[str]:
         r"""Every equation as a line of ``align*``; long sums go on in the next line."""
         names = {token: on_paper for token, (_, on_paper) in self._symbols.items()}
-        return [f"{equation.latex} &= {_broken(equation.right, names)}" for equation in self.all]
+        return [
+            f"{equation.latex} &= {_broken_line(equation.right, names)}" for equation in self.all
+        ]
 
     @property
     def parameters(self) -> list[Parameter]:
@@ -168,7 +170,7 @@ class Equations:
                 new_nodes[id(node)] = _rebuilt(node, new_nodes)
         return new_nodes[id(expr)]
 
-    def _shared(self, expr: Expr) -> Expr:
+    def _with_shared_symbols(self, expr: Expr) -> Expr:
         """Put symbols in place of long parts that occur more than once, to keep equations short."""
         uses = Counter(id(inner) for node in walk(expr) for inner in operands(node))
         sizes: dict[int, int] = {}
@@ -195,7 +197,7 @@ def _rebuilt(node: Expr, new_nodes: Mapping[int, Expr]) -> Expr:
     return node if same else replace(node, operands=inner)
 
 
-def _broken(right: Expr, names: Mapping[str, str]) -> str:
+def _broken_line(right: Expr, names: Mapping[str, str]) -> str:
     terms = list(_terms(right))
     if len(terms) <= _TERMS_IN_LINE:
         return latex(right, names)
@@ -322,7 +324,10 @@ def _network_parts(model: QueueingNetwork, explanation: Explanation) -> list[str
     lines = [_line(words) for words in filter(None, [*laws, _lack_of_formula(model)])]
     lines += [
         "",
-        *(_line(f"{equation.name} = {text(equation.right)}") for equation in _defined(model)),
+        *(
+            _line(f"{equation.name} = {text(equation.right)}")
+            for equation in _definition_lines(model)
+        ),
     ]
     stations = [_station_row(*station_item) for station_item in model.stations.items()]
     return [
@@ -412,7 +417,7 @@ def _plain(station: NetworkStation) -> bool:
     return not DISCIPLINES[station.discipline].delay and station.servers == 1 and not station.rates
 
 
-def _defined(model: QueueingNetwork) -> Iterator[Equation]:
+def _definition_lines(model: QueueingNetwork) -> Iterator[Equation]:
     for name, customer_class in {
         **model.classes,
         **{name: chain.members for name, chain in model.chains.items()},
@@ -483,7 +488,9 @@ def network_equations(model: QueueingNetwork) -> list[str]:
 
 
 def _definitions(model: QueueingNetwork) -> list[str]:
-    return [f"{equation.latex} &= {latex(equation.right, {})}" for equation in _defined(model)]
+    return [
+        f"{equation.latex} &= {latex(equation.right, {})}" for equation in _definition_lines(model)
+    ]
 
 
 def explain_latex(explanation: Explanation) -> str:

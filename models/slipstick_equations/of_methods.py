@@ -129,7 +129,7 @@ def _further_rules(model: Model) -> str:
             return _named_part(model, node)
         if isinstance(node, Hold) and not _is_plain(node):
             return f"what is done while {node.resource} is held"
-    names = _used(nodes)
+    names = _resources_used(nodes)
     if repeated := next((name for name in names if names.count(name) > 1), ""):
         return f"several visits to {repeated}"
     for name in names:
@@ -157,7 +157,7 @@ def _named_part(model: Model, node: Activity) -> str:
     return f"a {type(node).__name__.lower()}"
 
 
-def _used(nodes: Sequence[Activity]) -> list[str]:
+def _resources_used(nodes: Sequence[Activity]) -> list[str]:
     """Return the resource of each visit and hold, in the order written."""
     return [
         str(node.resource)

@@ -138,7 +138,7 @@ def _full(capacity: Any, servers: Any, load: Any) -> Any:
     return 1 / (below + geometric_sum(1 / load_per_server, capacity - servers + 1))
 
 
-def _queued(capacity: Any, servers: Any, load: Any) -> Any:
+def _mean_waiting(capacity: Any, servers: Any, load: Any) -> Any:
     """Return the mean number of customers that wait: the probability that all servers are busy,
     times the mean of the truncated geometric queue behind them.
     """
@@ -171,7 +171,7 @@ MMCK_WAITING_NUMBER = Law(
     title="Customers waiting at several servers of finite capacity",
     gives=Symbol("waiting", COUNT, "mean number of customers present but not in service", "L_q"),
     equation=lambda capacity=_CAPACITY, servers=SERVERS, service=SERVICE, arrivals=ALL_ARRIVALS: (
-        _queued(capacity, servers, arrivals * service)
+        _mean_waiting(capacity, servers, arrivals * service)
     ),
     holds=_ADMISSIBLE,
     source=KLEINROCK,
@@ -192,7 +192,7 @@ MMCK_WAITING_TIME = Law(
         "W",
     ),
     equation=lambda capacity=_CAPACITY, servers=SERVERS, service=SERVICE, arrivals=ALL_ARRIVALS: (
-        _queued(capacity, servers, arrivals * service)
+        _mean_waiting(capacity, servers, arrivals * service)
         / (arrivals * (1 - _full(capacity, servers, arrivals * service)))
     ),
     holds=f"{_ADMISSIBLE} and arrivals * service <= 1000000 * servers",
@@ -237,7 +237,7 @@ MMCK_RESPONSE_TIME = Law(
     ),
     equation=lambda capacity=_CAPACITY, servers=SERVERS, service=SERVICE, arrivals=ALL_ARRIVALS: (
         service
-        + _queued(capacity, servers, arrivals * service)
+        + _mean_waiting(capacity, servers, arrivals * service)
         / (arrivals * (1 - _full(capacity, servers, arrivals * service)))
     ),
     holds=f"{_ADMISSIBLE} and arrivals * service <= 1000000 * servers",

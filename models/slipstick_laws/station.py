@@ -324,7 +324,7 @@ MMC_SERVICE_LEVEL = Law(
 )
 
 
-def _late(load: Any, servers: Any, elapsed: Any) -> Any:
+def _lateness_probability(load: Any, servers: Any, elapsed: Any) -> Any:
     """Return the probability that the response takes longer than a time: exp(-x) (1 + C (1 - exp(-y
     x)) / y) with y = c - 1 - a, written so that neither y = 0 nor a large x loses digits.
     """
@@ -341,8 +341,8 @@ MMC_RESPONSE_TAIL = Law(
     name="mmc-response-tail",
     title="Share of customers whose response time exceeds a limit",
     gives=LATE,
-    equation=lambda limit=LIMIT, servers=SERVERS, service=SERVICE, arrivals=ARRIVALS: _late(
-        arrivals * service, servers, limit / service
+    equation=lambda limit=LIMIT, servers=SERVERS, service=SERVICE, arrivals=ARRIVALS: (
+        _lateness_probability(arrivals * service, servers, limit / service)
     ),
     holds=f"limit >= 0 and {_SEVERAL}",
     source=KLEINROCK,
@@ -380,7 +380,7 @@ _KINDEST = (
 )
 
 
-def _delayed(servers: Any, service: Any, arrivals: Any, patience: Any) -> Any:
+def _delay_probability(servers: Any, service: Any, arrivals: Any, patience: Any) -> Any:
     """Return the probability that an arrival waits: the states with a free server add up to Erlang
     B's terms, those without one to Palm's function.
     """
@@ -388,11 +388,11 @@ def _delayed(servers: Any, service: Any, arrivals: Any, patience: Any) -> Any:
     return 1 / (1 + palm(arrivals * patience, servers * patience / service) * (1 / lost - 1))
 
 
-def _abandons(servers: Any, service: Any, arrivals: Any, patience: Any) -> Any:
+def _abandonment_share(servers: Any, service: Any, arrivals: Any, patience: Any) -> Any:
     """Return the share of waiting customers that abandon: 1 / (rho A) + 1 - 1 / rho [1]."""
     spare = servers / (arrivals * service)
     abandoning_share = palm(arrivals * patience, servers * patience / service) * spare + 1 - spare
-    return _delayed(servers, service, arrivals, patience) * abandoning_share
+    return _delay_probability(servers, service, arrivals, patience) * abandoning_share
 
 
 IMPATIENCE = tuple(
@@ -412,7 +412,7 @@ IMPATIENCE = tuple(
             "Share of customers that wait",
             Symbol("delayed", COUNT, "share of customers that find all servers busy", r"P_{W>0}"),
             lambda servers=SERVERS, service=SERVICE, arrivals=ARRIVALS, patience=_PATIENCE: (
-                _delayed(servers, service, arrivals, patience)
+                _delay_probability(servers, service, arrivals, patience)
             ),
             (
                 Check((1, 1.0, 1.0, 1.0), 0.63212, 5e-6, f"{HAND}: 1 - 1/e"),
@@ -424,7 +424,7 @@ IMPATIENCE = tuple(
             "Share of customers that abandon the queue",
             Symbol("abandonment", COUNT, "share of customers that abandon the queue", r"P_{Ab}"),
             lambda servers=SERVERS, service=SERVICE, arrivals=ARRIVALS, patience=_PATIENCE: (
-                _abandons(servers, service, arrivals, patience)
+                _abandonment_share(servers, service, arrivals, patience)
             ),
             (
                 Check((50, 60.0, 0.8, 120.0), 0.031, 5e-4, _CALLS),
@@ -441,7 +441,7 @@ IMPATIENCE = tuple(
                 "W",
             ),
             lambda servers=SERVERS, service=SERVICE, arrivals=ARRIVALS, patience=_PATIENCE: (
-                patience * _abandons(servers, service, arrivals, patience)
+                patience * _abandonment_share(servers, service, arrivals, patience)
             ),
             (Check((50, 60.0, 0.8, 120.0), 3.7, 5e-2, _CALLS),),
         ),

@@ -141,7 +141,7 @@ class MeanValue(ActivityForm):
 
     @property
     def approximate(self) -> Remarks:
-        """Return the notes on an approximate answer, and the promised bound on its relative error."""
+        """Return the notes on an approximate answer, and the promised bound of its error."""
         return Remarks(notes=notes_of(self.model), promise=promised(self.model))
 
 

@@ -475,7 +475,7 @@ def _pipeline_time(traversal: Traversal, pipeline: Pipeline) -> RandomTime:
     item_ends = [item_times.item(item_number) for item_number in range(item_count)]
     is_constant = all(body_time.kind == "constant" for stage in stages for body_time in stage.times)
     mean, variance = (
-        _interpolated([item_end[moment_index] for item_end in item_ends], items)
+        _interpolated_value([item_end[moment_index] for item_end in item_ends], items)
         for moment_index in (0, 1)
     )
     if traversal.fixed_times is None:
@@ -493,7 +493,7 @@ def _pipeline_time(traversal: Traversal, pipeline: Pipeline) -> RandomTime:
     return RandomTime(mean, variance, "constant" if is_constant else "general")
 
 
-def _interpolated(value_by_items: list[Array], item_count: Array) -> Array:
+def _interpolated_value(value_by_items: list[Array], item_count: Array) -> Array:
     """Return the value of a sequence at a number of items, linearly interpolated, and extrapolated
     beyond the last.
     """
@@ -872,7 +872,7 @@ class _SynchronizedStart:
     def _pass_queue(self, visit: Visit) -> None:
         """Move all processors through a queue, one after the other."""
         service = self.traversal.visit_times.services[visit.index]
-        times_before = self._after_pending()
+        times_before = self._times_after_pending()
         # Where servers are shared, constant services all end together, without gaps.
         remaining_share = (
             clamped(service.scv, high=1) if self.traversal.shares_servers(visit) else np.ones(1)
@@ -914,7 +914,7 @@ class _SynchronizedStart:
         visits = [visit for visit in visits_in(node) if _is_queue_visit(visit)]
         time_alone = self.traversal.without_waits().time(node)
         ratio_by_visit = visit_ratios(node, self.traversal.value_by_expr)
-        times_before = self._after_pending()
+        times_before = self._times_after_pending()
         times_by_queue = list[PassingTimes]()
         for queue_name in dict.fromkeys(visit.queue for visit in visits):
             visits_at_queue = [visit for visit in visits if visit.queue == queue_name]
@@ -1045,7 +1045,7 @@ class _SynchronizedStart:
         for visit in visits:
             self.waits[visit.index] = RandomTime(total_wait / nonzero(visit_ratio), 0 * total_wait)
 
-    def _after_pending(self) -> PassingTimes:
+    def _times_after_pending(self) -> PassingTimes:
         pending_time = self.pending_delay
         self.pending_delay = ZERO_TIME
         return (

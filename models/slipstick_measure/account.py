@@ -102,8 +102,10 @@ def regions_of(points: Sequence[MeasuredPoint], region_name: str | None = None) 
         raise UnknownNameError("region with a time", region_name, names)
     if not names:
         return Regions("")
-    whole_region = region_name if region_name is not None else _whole(points, names)
-    below = [name for name in names if name != whole_region and _inside(name, whole_region)]
+    whole_region = (
+        region_name if region_name is not None else _region_of_complete_run(points, names)
+    )
+    below = [name for name in names if name != whole_region and _inside_region(name, whole_region)]
     subregions = tuple(
         name for name in below if ARROW not in name.removeprefix(whole_region).removeprefix(ARROW)
     )
@@ -122,11 +124,13 @@ def regions_of(points: Sequence[MeasuredPoint], region_name: str | None = None) 
     return Regions(whole_region, subregions)
 
 
-def _whole(points: Sequence[MeasuredPoint], names: Sequence[str]) -> str:
+def _region_of_complete_run(points: Sequence[MeasuredPoint], names: Sequence[str]) -> str:
     if "" in names:
         return ""
     roots = [
-        name for name in names if all(_inside(region, name) or region == name for region in names)
+        name
+        for name in names
+        if all(_inside_region(region, name) or region == name for region in names)
     ]
     if len(roots) != 1:
         run = next(
@@ -145,7 +149,7 @@ def _whole(points: Sequence[MeasuredPoint], names: Sequence[str]) -> str:
     return roots[0]
 
 
-def _inside(name: str, outer: str) -> bool:
+def _inside_region(name: str, outer: str) -> bool:
     return not outer or name.startswith(f"{outer}{ARROW}")
 
 
@@ -309,7 +313,7 @@ class _Account:
             )
             return answer(failed=why)
         measured_here, notes = self._measured_here(time)
-        account, own = self._booked(point, elapsed)
+        account, own = self._account_of_point(point, elapsed)
         values = dict(measured_here)
         beside = point.find("throughput", self.regions.whole)
         if beside is not None and "time" in values:
@@ -344,7 +348,9 @@ class _Account:
         note = (f"{name}: {len(values)} repetitions; low and high are the least and the largest",)
         return {name: Value(value, time.run.unit, min(values), max(values))}, note
 
-    def _booked(self, point: MeasuredPoint, elapsed: float) -> tuple[dict[str, float], bool]:
+    def _account_of_point(
+        self, point: MeasuredPoint, elapsed: float
+    ) -> tuple[dict[str, float], bool]:
         """Return the account of a point, and whether it needs no other run.
 
         Such an account holds what is useful at this point. Where the time on one processor is
@@ -352,7 +358,7 @@ class _Account:
         done more slowly. What is waited on one processor is part of the time that others are held
         against, so it is taken off again.
         """
-        account = self._own(point, elapsed)
+        account = self._account_of_point_alone(point, elapsed)
         if not account:
             return self._regions(point, elapsed), False
         single_time = self._one_processor(point)
@@ -361,7 +367,9 @@ class _Account:
         useful_of_one = single_time
         single = self._single(point)
         if self.runs.one_processor is None and single is not None:
-            useful_of_one = self._own(single, single_time).get(USEFUL, single_time)
+            useful_of_one = self._account_of_point_alone(single, single_time).get(
+                USEFUL, single_time
+            )
         share = 1 if self.growth.weak else point.p
         working = account[USEFUL] + account.pop(EXTRA, 0.0)
         beside = {
@@ -373,7 +381,7 @@ class _Account:
         lost |= {cause: loss for cause, loss in beside.items() if abs(loss) > 1e-12 * elapsed}
         return {USEFUL: elapsed - sum(lost.values()), **lost}, True
 
-    def _own(self, point: MeasuredPoint, elapsed: float) -> dict[str, float]:
+    def _account_of_point_alone(self, point: MeasuredPoint, elapsed: float) -> dict[str, float]:
         """Return the account that follows from a point alone; empty if there is none."""
         for book in (self._waits, self._busy, self._efficiencies):
             if account := book(point, elapsed):
@@ -425,8 +433,10 @@ class _Account:
         busy = point.total("busy")
         if busy is not None:
             lost["idle"] = elapsed - busy / point.p - sum(lost.values())
-            return self._closed(point, elapsed, {USEFUL: busy / point.p, **lost}, "idle")
-        return self._closed(point, elapsed, {USEFUL: elapsed - sum(lost.values()), **lost}, USEFUL)
+            return self._checked_account(point, elapsed, {USEFUL: busy / point.p, **lost}, "idle")
+        return self._checked_account(
+            point, elapsed, {USEFUL: elapsed - sum(lost.values()), **lost}, USEFUL
+        )
 
     def _wait(self, point: MeasuredPoint, cause: str) -> float:
         """Return the time that all processors lost to a cause; for some causes only the excess over
@@ -472,13 +482,15 @@ class _Account:
         mean = busy / point.p
         busy_times = [sample.value for sample in point.each("busy")]
         if not busy_times:
-            return self._closed(point, elapsed, {USEFUL: mean, "idle": elapsed - mean}, "idle")
+            return self._checked_account(
+                point, elapsed, {USEFUL: mean, "idle": elapsed - mean}, "idle"
+            )
         booked = {
             USEFUL: mean,
             "imbalance": max(busy_times) - mean,
             "communication": elapsed - max(busy_times),
         }
-        return self._closed(point, elapsed, booked, "communication")
+        return self._checked_account(point, elapsed, booked, "communication")
 
     def _efficiencies(self, point: MeasuredPoint, elapsed: float) -> dict[str, float]:
         return {name: share * elapsed for name, share in (self._shares(point) or {}).items()}
@@ -554,7 +566,7 @@ class _Account:
         rest = elapsed - useful - sum(lost.values())
         return {USEFUL: useful, **lost, "other" if lost else "lost": rest}
 
-    def _closed(
+    def _checked_account(
         self, point: MeasuredPoint, elapsed: float, account: dict[str, float], remainder: str
     ) -> dict[str, float]:
         """Return an account as it is; raise if its other parts exceed the elapsed time, so that its

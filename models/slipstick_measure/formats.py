@@ -84,7 +84,7 @@ def read(path: Path | str, hints: Hints | None = None, format: str | None = None
         return reading.finished()  # which says that there is nothing in it
     if (load := load_format(reading) if format is None else format) in LOAD_FORMATS:
         return _runs_under_load(reading, load)
-    name = format or _recognized(reading)
+    name = format or _name_of_format(reading)
     if format is None and name in (None, "csv") and (tool := known_text(reading.text)):
         reading.refuse(1, "", f"this is {tool.what}: {tool.way}")
     if format is None and name in (None, "csv") and (keys := _keys_of_json(reading.text)):
@@ -101,7 +101,7 @@ def read(path: Path | str, hints: Hints | None = None, format: str | None = None
             " metric, and no output that is known; name its columns (--column p=NAME --column"
             " time=NAME) or its --format, which slipstick measured --help lists",
         )
-    return _as_told(FORMATS[name].read(reading), reading.hints)
+    return _with_hints(FORMATS[name].read(reading), reading.hints)
 
 
 def _keys_of_json(text: str) -> str:
@@ -126,7 +126,7 @@ def _first_of_numbers(reading: Reading) -> int:
     return rows[0][0] if len(rows) > 1 and numbers and len(rows[0][1]) > 1 else 0
 
 
-def _as_told(measurements: Measurements, hints: Hints) -> Measurements:
+def _with_hints(measurements: Measurements, hints: Hints) -> Measurements:
     """Apply the hints on growth of the work and on means of waits to measurements."""
     weak = measurements.weak if hints.weak is None else hints.weak
     if not hints.mean_waits:
@@ -222,7 +222,7 @@ LOAD_FORMATS = (*GENERATORS, "locust", "locust-history", "jtl", "load-table")
 """Formats of load tests by name."""
 
 
-def _recognized(reading: Reading) -> str | None:
+def _name_of_format(reading: Reading) -> str | None:
     """Return the name of a file's format. Formats of other packages are tried first, because
     slipstick's last one accepts almost any table.
     """

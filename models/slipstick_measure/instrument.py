@@ -161,7 +161,7 @@ if hasattr(os, "register_at_fork"):
 
 
 @contextmanager
-def _waiting(cause: str) -> Iterator[_Book]:
+def _recorded_wait(cause: str) -> Iterator[_Book]:
     """Record the time of the body as a wait, unless an outer wait includes it."""
     book = _book()
     start = _now()
@@ -201,7 +201,7 @@ class TimedLock:
             return True
         if not blocking:
             return False
-        with _waiting(self.cause):
+        with _recorded_wait(self.cause):
             if timeout is None or timeout < 0:
                 return bool(self._lock.acquire())
             return bool(self._lock.acquire(True, timeout))
@@ -243,7 +243,7 @@ class TimedCondition:
 
     def wait(self, timeout: float | None = None) -> bool:
         """Leave the lock and wait; true unless the time is over."""
-        with _waiting(self.cause):
+        with _recorded_wait(self.cause):
             return bool(self._condition.wait(timeout))
 
     def notify(self, n: int = 1) -> None:
@@ -277,7 +277,7 @@ class TimedBarrier:
 
     def wait(self, timeout: float | None = None) -> int:
         """Wait for all; gives a number of its own to each."""
-        with _waiting(self.cause):
+        with _recorded_wait(self.cause):
             return int(self._barrier.wait(timeout))
 
 
@@ -366,7 +366,7 @@ class TimedPool:
         threads = context is threading
         self._manager = None if threads else context.Manager()
         self._tasks: Any = list(tasks) if self._manager is None else self._manager.list(tasks)
-        self._waiting: Any = [0] if threads else context.Array("i", 1, lock=False)
+        self._recorded_wait: Any = [0] if threads else context.Array("i", 1, lock=False)
 
     def add(self, task: Any) -> None:
         """Add a task."""
@@ -375,12 +375,12 @@ class TimedPool:
             monitor.signal("tasks")
 
     def _over(self) -> bool:
-        return int(self._waiting[0]) >= self.parties
+        return int(self._recorded_wait[0]) >= self.parties
 
     def __iter__(self) -> Iterator[Any]:
         while True:
             with self.monitor as monitor:
-                self._waiting[0] += 1
+                self._recorded_wait[0] += 1
                 if self._over() and not len(self._tasks):
                     monitor.signal("tasks", all_of_them=True)
                 monitor.wait(
@@ -390,7 +390,7 @@ class TimedPool:
                 )
                 if not len(self._tasks):
                     return
-                self._waiting[0] -= 1
+                self._recorded_wait[0] -= 1
                 task = self._tasks.pop()
             yield task
 
@@ -572,7 +572,7 @@ def profile_of(folder: Path, title: str = "") -> str:
     counted = ranked or unranked or spent
     begin = counted[0].begin
     end = max(book.end for book in counted)
-    processors = list(_shared(counted))
+    processors = list(_workers_by_processor(counted))
     notes = [
         f"{book.label} ended before it wrote its account, {end - book.end:.3g} s before the end"
         for book in counted
@@ -587,7 +587,7 @@ def profile_of(folder: Path, title: str = "") -> str:
             f"{fraction:.0%} of the time workers neither ran nor waited for what is timed: other"
             " programs, the interpreter's lock, or input"
         )
-    books = [_added(processor, begin, end) for processor in processors]
+    books = [_sum_of_workers(processor, begin, end) for processor in processors]
     causes = list(dict.fromkeys(name for waits, _ in books for name in waits))
     lines = [
         "profile: 1",
@@ -609,7 +609,7 @@ def profile_of(folder: Path, title: str = "") -> str:
     return "\n".join(lines) + "\n"
 
 
-def _shared(workers: Sequence[_Spent]) -> Iterable[list[_Spent]]:
+def _workers_by_processor(workers: Sequence[_Spent]) -> Iterable[list[_Spent]]:
     """Return the workers of each processor, in the order of time."""
     processors: dict[str, list[_Spent]] = {}
     for worker in workers:
@@ -619,7 +619,7 @@ def _shared(workers: Sequence[_Spent]) -> Iterable[list[_Spent]]:
     return processors.values()
 
 
-def _added(
+def _sum_of_workers(
     workers: Sequence[_Spent], begin: float, end: float
 ) -> tuple[dict[str, float], dict[str, int]]:
     """Add up the times of the workers of one processor; time without a worker is idle, after a kill
@@ -676,12 +676,12 @@ def _lock_of(plain: Callable[[], Any]) -> Callable[[], Any]:
     )
 
 
-def _timed(owner: Any, name: str, kind: str) -> None:
+def _replace_by_timed(owner: Any, name: str, kind: str) -> None:
     """Replace a waiting method by one that records its time."""
     method = getattr(owner, name)
 
     def timed(self: Any, *arguments: Any, **keywords: Any) -> Any:
-        with _waiting(_site(kind)):
+        with _recorded_wait(_site(kind)):
             return method(self, *arguments, **keywords)
 
     setattr(owner, name, timed)
@@ -710,10 +710,10 @@ def patch(folder: str) -> None:
         (process.BaseProcess, "join", "join"),
         (synchronize.Condition, "wait", "condition"),
     ):
-        _timed(owner, name, kind)
+        _replace_by_timed(owner, name, kind)
     _time_semaphores(synchronize)
-    threading.Thread.run = _closed(threading.Thread.run)  # type: ignore[method-assign]
-    process.BaseProcess._bootstrap = _closed(process.BaseProcess._bootstrap)  # type: ignore[attr-defined]
+    threading.Thread.run = _with_own_record(threading.Thread.run)  # type: ignore[method-assign]
+    process.BaseProcess._bootstrap = _with_own_record(process.BaseProcess._bootstrap)  # type: ignore[attr-defined]
     global _started
     _started = _now(), time.thread_time(), _delay()
     # Processes that `multiprocessing` starts for itself are no part of the program.
@@ -721,7 +721,7 @@ def patch(folder: str) -> None:
         atexit.register(lambda: _book().close() if _is_main() else None)
 
 
-def _closed(work: Callable[..., Any]) -> Callable[..., Any]:
+def _with_own_record(work: Callable[..., Any]) -> Callable[..., Any]:
     """Return a function that runs a thread or a child process with a record of its own, closed at
     its end.
     """

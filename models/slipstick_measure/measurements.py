@@ -291,7 +291,7 @@ def reduce_repetitions(
             for run in _runs(runs)
         }
         for key, repetitions in keys.items():
-            problems += _twice(repetitions)
+            problems += _values_given_twice(repetitions)
             if len(without := [run for run in repetitions if run.repetition is None]) > 1:
                 unnumbered.append(without)
             repeated_values = tuple(run.value for run in repetitions)
@@ -308,10 +308,10 @@ def reduce_repetitions(
         points.append(MeasuredPoint(p, n, values))
     if problems:
         raise SpecError(problems)
-    return points, [*_repeated(unnumbered), *notes]
+    return points, [*_notes_on_repeated_rows(unnumbered), *notes]
 
 
-def _repeated(unnumbered: Sequence[Sequence[Measurement]]) -> Iterator[Problem]:
+def _notes_on_repeated_rows(unnumbered: Sequence[Sequence[Measurement]]) -> Iterator[Problem]:
     """Yield one note on points with several rows that have no repetition number."""
     if unnumbered:
         first, *further_points = unnumbered
@@ -326,7 +326,7 @@ def _runs(runs: Sequence[Measurement]) -> set[tuple[str, int | None]]:
     return {(run.file, run.repetition) for run in runs}
 
 
-def _twice(runs: Sequence[Measurement]) -> list[Problem]:
+def _values_given_twice(runs: Sequence[Measurement]) -> list[Problem]:
     first: dict[int, Measurement] = {}
     problems = []
     for run in runs:

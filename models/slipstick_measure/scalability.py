@@ -116,10 +116,12 @@ def measured_scalability(
     [11.3, 60.2]
     """
     curves = _curves(answers)
-    reached = {way: _reached(way, curves) for way in WAYS}
+    reached = {way: _range_reached(way, curves) for way in WAYS}
     chosen = {way: _goal([*reached[way].values()]) for way in WAYS} | dict(goals or {})
     runs: dict[str, dict[int, MeasuredRun | None]] = {
-        way: {count: _kept(way, chosen[way], count, curves[count]) for count in sorted(curves)}
+        way: {
+            count: _run_at_goal(way, chosen[way], count, curves[count]) for count in sorted(curves)
+        }
         for way in WAYS
     }
     return MeasuredScalability(chosen, runs, reached, _sources(answers))
@@ -154,7 +156,7 @@ _READ: Mapping[str, Callable[[MeasuredRun, int], float]] = {
 """What is kept: of memory the size a processor, for memory is taken to go with the size."""
 
 
-def _reached(
+def _range_reached(
     way: str, curves: Mapping[int, Sequence[MeasuredRun]]
 ) -> dict[int, tuple[float, float]]:
     """Return the least and the greatest measured value of what is kept, by processors."""
@@ -171,7 +173,9 @@ def _goal(ranges: Sequence[tuple[float, float]]) -> float:
     return max(middles, key=lambda value: sum(low <= value <= high for low, high in ranges))
 
 
-def _kept(way: str, goal: float, count: int, runs: Sequence[MeasuredRun]) -> MeasuredRun | None:
+def _run_at_goal(
+    way: str, goal: float, count: int, runs: Sequence[MeasuredRun]
+) -> MeasuredRun | None:
     """Return the interpolated run with the smallest size that meets a goal; None if no measured
     pair encloses it.
     """

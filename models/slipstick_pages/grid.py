@@ -152,15 +152,15 @@ class AnswerGrid:
         """Return the grid as `LiveModel.grid` has it, with the fewest nodes at which interpolation
         is close enough; empty where a point has no answer.
         """
-        tried = self._tried(sliders)
+        tried = self._test_points(sliders)
         exact: dict[str, Array] = {}
         for count in _NODES[:1] if self.costly else _NODES:
             logs = [np.log(_nodes(slider, count, self.form.structures)) for slider in sliders]
             mesh = [np.exp(axis.ravel()) for axis in np.meshgrid(*logs, indexing="ij")]
-            at_nodes = self._at(sliders, mesh)
+            at_nodes = self._columns_at(sliders, mesh)
             if not np.isfinite(at_nodes.get(self.quantity, np.full(1, np.nan))).all():
                 return {}
-            exact = exact or self._at(sliders, tried)
+            exact = exact or self._columns_at(sliders, tried)
             outputs = [name for name in self.outputs if np.isfinite(at_nodes[name]).all()]
             errors = {
                 name: _error(logs, at_nodes[name], np.log(np.array(tried).T), exact[name])
@@ -182,22 +182,23 @@ class AnswerGrid:
                 for slider, nodes in zip(sliders, logs, strict=True)
             ],
             "outputs": {
-                name: _stored(at_nodes[name], 9 if name == self.quantity else 6) for name in outputs
+                name: _column_text(at_nodes[name], 9 if name == self.quantity else 6)
+                for name in outputs
             },
-            "shares": {name: _short(column / whole, 4) for name, column in account.items()},
+            "shares": {name: _with_digits(column / whole, 4) for name, column in account.items()},
             "error": errors[self.quantity],
             "errors": {name: float(f"{error:.2g}") for name, error in errors.items()},
             "tried": _TRIED,
         }
 
-    def _at(self, sliders: Sequence[Slider], points: Sequence[Array]) -> dict[str, Array]:
+    def _columns_at(self, sliders: Sequence[Slider], points: Sequence[Array]) -> dict[str, Array]:
         values = {
             slider.name: column.round() if slider.whole else column
             for slider, column in zip(sliders, points, strict=True)
         }
         return self.form.columns(values)
 
-    def _tried(self, sliders: Sequence[Slider]) -> list[Array]:
+    def _test_points(self, sliders: Sequence[Slider]) -> list[Array]:
         """Return random points between the ends of the sliders, of a fixed seed, at which
         interpolation is compared with answers.
         """
@@ -226,7 +227,7 @@ class AnswerGrid:
             column = self.form.columns(longest).get(self.quantity, np.full(1, np.nan))
             if np.isfinite(column).all():
                 return drawn
-            drawn = [_drawn_in(slider, high=_longer(slider, slopes)) for slider in drawn]
+            drawn = [_with_nearer_end(slider, high=_longer(slider, slopes)) for slider in drawn]
         return list(sliders)
 
     def missing(self, sliders: Sequence[Slider]) -> str:
@@ -247,7 +248,7 @@ def _longer(slider: Slider, slopes: Mapping[str, float]) -> bool:
     return slopes.get(slider.name, 0.0) > 0
 
 
-def _drawn_in(slider: Slider, *, high: bool) -> Slider:
+def _with_nearer_end(slider: Slider, *, high: bool) -> Slider:
     """Return a slider with one end moved half-way to its value, by ratio."""
     end = float(np.sqrt((slider.high if high else slider.low) * slider.value))
     if slider.whole:
@@ -257,7 +258,7 @@ def _drawn_in(slider: Slider, *, high: bool) -> Slider:
 
 def _error(logs: Sequence[Array], column: Array, places: Array, exact: Array) -> float:
     """Return the largest relative error of interpolation, at points whose answers are known."""
-    stored = _stored(column)
+    stored = _column_text(column)
     table = np.array(stored["column"]).reshape(tuple(map(len, logs)))
     low, high = (np.array([axis[end] for axis in logs]) for end in (0, -1))
     inside = np.clip(places, low, high)  # but for rounding
@@ -267,12 +268,12 @@ def _error(logs: Sequence[Array], column: Array, places: Array, exact: Array) ->
     return float(np.nanmax(np.abs(guess - exact) / scale, initial=0.0))
 
 
-def _stored(column: Array, digits: int = 6) -> dict[str, Any]:
+def _column_text(column: Array, digits: int = 6) -> dict[str, Any]:
     """Return a column of the grid as the page stores it: as logarithms if all values are above
     0.
     """
     logs = bool((column > 0).all())
-    return {"logs": logs, "column": _short(np.log(column) if logs else column, digits)}
+    return {"logs": logs, "column": _with_digits(np.log(column) if logs else column, digits)}
 
 
 def _nodes(slider: Slider, count: int, structures: Mapping[str, Parameter]) -> Array:
@@ -289,5 +290,5 @@ def _nodes(slider: Slider, count: int, structures: Mapping[str, Parameter]) -> A
     return np.unique(nodes.round() if slider.whole else np.unique(nodes.round(15)))
 
 
-def _short(column: Array, digits: int) -> list[float]:
+def _with_digits(column: Array, digits: int) -> list[float]:
     return [float(f"{entry:.{digits}g}") for entry in column.tolist()]

@@ -241,7 +241,9 @@ def _answer_part(model: LiveModel) -> str:
     limits = "".join(f'<p id="limit-{index}"></p>' for index in range(len(model.pipelines)))
     note = ""
     if model.grid:
-        text = _interpolated(model.grid) + _not_moved(model.grid.get("still", ()), model.words)
+        text = _interpolation_note(model.grid) + _reason_not_moved(
+            model.grid.get("still", ()), model.words
+        )
         note = f"<p><small>{escape(text)}</small></p>"
     if model.draws:
         where = "at the values given" if model.grid else "of what is not moved"
@@ -316,7 +318,7 @@ def written_units(unit: str) -> dict[str, float]:
     return {name: factor for name, factor, _ in rungs(dimension)}
 
 
-def _interpolated(grid: Mapping[str, Any]) -> str:
+def _interpolation_note(grid: Mapping[str, Any]) -> str:
     count = prod(len(axis["nodes"]) for axis in grid["axes"])
     return (
         f"Computed at {count} points, and interpolated between them: at {grid['tried']} other"
@@ -324,7 +326,7 @@ def _interpolated(grid: Mapping[str, Any]) -> str:
     )
 
 
-def _not_moved(names: Sequence[str], words: Words) -> str:
+def _reason_not_moved(names: Sequence[str], words: Words) -> str:
     """Return why inputs stay as given in a page with a grid, and how they can be moved; empty if
     all move.
     """
@@ -363,11 +365,11 @@ def _notes(answer: Answer) -> str:
 
 
 def _list(lines: Sequence[str]) -> str:
-    shown, more = _first([f"<li>{escape(line)}</li>" for line in lines])
+    shown, more = _first_lines([f"<li>{escape(line)}</li>" for line in lines])
     return f"<ul>{shown}</ul>{more}" if shown else ""
 
 
-def _first(lines: Sequence[str]) -> tuple[str, str]:
+def _first_lines(lines: Sequence[str]) -> tuple[str, str]:
     """Return the first of many lines, and a line on how many more there are."""
     hidden = len(lines) - _MOST_SHOWN
     return "".join(lines[:_MOST_SHOWN]), (
@@ -406,7 +408,7 @@ def _bars(account: Mapping[str, float]) -> str:
         f" {percent(seconds / total if total else None)}</td></tr>"
         for index, (name, seconds) in enumerate(account.items())
     ]
-    shown, more = _first(rows)
+    shown, more = _first_lines(rows)
     return f'<table class="bars">{shown}</table>{more}'
 
 
@@ -416,7 +418,7 @@ def _values(answer: Answer, words: Words) -> str:
         f"<td>{escape(quantity(value.value, value.unit, ends=(value.low, value.high)))}</td></tr>"
         for name, value in answer.values.items()
     ]
-    shown, more = _first(rows)
+    shown, more = _first_lines(rows)
     if len(rows) <= _MOST_UNFOLDED:
         return f"<h2>Answer as given</h2><table>{shown}</table>{more}"
     heading = f"<h2>All {len(rows)} values as given</h2>"

@@ -70,7 +70,7 @@ def open_form(model: QueueingNetwork) -> OpenForm | None:
         servers = Parameter(f"stations.{name}.servers", COUNT, float(station.servers))
         delay = DISCIPLINES[station.discipline].delay
         for label, demand in demands.items():
-            at_station = _booked(name, demand, servers, load, delay=delay)
+            at_station = _booked_residence_time(name, demand, servers, load, delay=delay)
             residence[label][name] = at_station
             values[f"residence_time[{label},{name}]"] = at_station
         if not delay:
@@ -109,7 +109,9 @@ def _demand(station: NetworkStation, label: str) -> Expr:
     return service * station.visits[label] if label in station.visits else service
 
 
-def _booked(name: str, demand: Expr, servers: Expr, load: Expr, *, delay: bool) -> Expr:
+def _booked_residence_time(
+    name: str, demand: Expr, servers: Expr, load: Expr, *, delay: bool
+) -> Expr:
     """Return the residence time at a station as service and waiting time, each booked to its label.
 
     The wait is that of several servers whose only class brings the whole load.

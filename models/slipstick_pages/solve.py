@@ -127,9 +127,9 @@ def _page_of(
     if isinstance(model, QueueingNetwork) and answer.method == EXACT and answer.exact:
         formulas = open_form(model)
         if formulas is not None and _agree(formulas, answer):
-            return _open(found, built, formulas, over)
+            return _page_of_open_network(found, built, formulas, over)
     if answer.method != CLOSED_FORM:
-        return _gridded(found, built, over, settings, library)
+        return _with_grid(found, built, over, settings, library)
     if isinstance(model, Law):
         if model.conditions:
             return replace(
@@ -138,7 +138,7 @@ def _page_of(
         tape = CompiledLaw(model, built.parameters).tape
         listing = tape.listing()
         outputs = 2 * listing["outputs"]
-        return _moved(
+        return _with_sliders(
             replace(found, tape={**listing, "outputs": outputs}, shown={quantity: outputs[0]}),
             tape,
             built,
@@ -161,7 +161,7 @@ def _page_of(
     shown = {quantity: listing["outputs"][0]}
     if "throughput" in answer.values:
         shown["throughput"] = listing["outputs"].pop()
-    return _moved(
+    return _with_sliders(
         replace(found, tape=listing, components=components, pipelines=pipelines, shown=shown),
         tape,
         built,
@@ -188,7 +188,7 @@ def live_base(
     return model if model.sliders else None
 
 
-def _moved(
+def _with_sliders(
     model: LiveModel, tape: Tape, built: BuiltModel, form: ClosedForm | None, over: Sequence[str]
 ) -> LiveModel:
     """Return the model with its values, and with sliders for the inputs that change the answer
@@ -208,7 +208,7 @@ def _moved(
         for name, value in movable.items()
     }
     sliders: list[Slider] = []
-    for name in _ranked(effects, over):
+    for name in _inputs_by_effect(effects, over):
         parameter = makes[name]
         ends = {slider.name: np.array([slider.high]) for slider in (*sliders, parameter)}
         # A processor or an item more may be the first that waits.
@@ -222,10 +222,12 @@ def _moved(
     return replace(model, values=values, sliders=sliders[:_MOST_SLIDERS])
 
 
-def _open(found: LiveModel, built: BuiltModel, form: OpenForm, over: Sequence[str]) -> LiveModel:
+def _page_of_open_network(
+    found: LiveModel, built: BuiltModel, form: OpenForm, over: Sequence[str]
+) -> LiveModel:
     """Return a page of an open network of product form, solved by its formulas up to saturation."""
     values = {name: value for name, value in form.values.items() if name in found.answer.values}
-    names = [found.quantity, *_shown_first(values, found.quantity)]
+    names = [found.quantity, *_names_shown_first(values, found.quantity)]
     tape = Tape([values[found.quantity], form.account, *values.values(), *form.busy.values()])
     listing = tape.listing()
     registers = dict(zip(values, listing["outputs"][2:], strict=False))
@@ -245,7 +247,7 @@ def _open(found: LiveModel, built: BuiltModel, form: OpenForm, over: Sequence[st
         name: abs(slopes.get(name, 0.0) * value) or _step(tape, makes[name])
         for name, value in known.items()
     }
-    ranked = _ranked(effects, over)
+    ranked = _inputs_by_effect(effects, over)
     # Arrivals and servers first: they are what one can change.
     first = [name for name in ranked if name.endswith((".arrivals", ".servers"))]
     order = list(dict.fromkeys((*over, *first, *ranked)))[:_MOST_SLIDERS]
@@ -300,7 +302,7 @@ def _open_slider(slider: Slider, tape: Tape, busy: int) -> Slider:
 _BISECTIONS = 40
 
 
-def _shown_first(names: Iterable[str], quantity: str) -> list[str]:
+def _names_shown_first(names: Iterable[str], quantity: str) -> list[str]:
     """Return the names of the values that a page shows beside its first one, in the order of their
     interest to a reader.
     """
@@ -311,7 +313,7 @@ def _shown_first(names: Iterable[str], quantity: str) -> list[str]:
     return known[: _MOST_OUTPUTS - 1]
 
 
-def _gridded(
+def _with_grid(
     found: LiveModel, built: BuiltModel, over: Sequence[str], settings: Settings, library: Library
 ) -> LiveModel:
     """Return a model with its answers on a grid of the inputs that change the answer most, and the
@@ -354,7 +356,7 @@ def _gridded(
     if not names:
         return replace(found, fixed=f"no input changes the answer by {method} smoothly")
     costly = _costly(built.model, method)
-    outputs = [found.quantity, *_shown_first(found.answer.values, found.quantity)]
+    outputs = [found.quantity, *_names_shown_first(found.answer.values, found.quantity)]
     grid = AnswerGrid(form, found.answer, found.quantity, outputs, costly)
     given = {name: values[name] for name in names}
     with added_up() as spent:
@@ -399,7 +401,7 @@ def _axes(
             found.quantity, np.full(2, np.nan)
         )
         effects[name] = float(np.nan_to_num(abs(column[1] - column[0]), nan=0.0))
-    ranked = _ranked(effects, over)
+    ranked = _inputs_by_effect(effects, over)
     others = [name for name in ranked if name not in over]
     best = [name for name in others if name not in counts][:1]
     most = [name for name in others if name in counts][:1]
@@ -411,7 +413,7 @@ def _counted(path: str) -> bool:
     return path.rpartition(".")[2] in ("processors", "population", "servers", "permits")
 
 
-def _ranked(effects: Mapping[str, float], over: Sequence[str]) -> list[str]:
+def _inputs_by_effect(effects: Mapping[str, float], over: Sequence[str]) -> list[str]:
     """Return the inputs in the order of sliders: those requested first, the others by how much they
     change the answer.
     """

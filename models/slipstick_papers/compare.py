@@ -249,7 +249,7 @@ def read(tables: Sequence[TableSpec], study: StudyContext) -> Question:
         raise SpecError(problems)
 
     def solve(answers: BaseAnswers) -> CompareResult:
-        return CompareResult(tuple(_filled(table, answers.named) for table in tables))
+        return CompareResult(tuple(_filled_table(table, answers.named) for table in tables))
 
     return Question(solve, name_problems=lambda named: _misfits(tables, study, named))
 
@@ -270,7 +270,7 @@ def _misfits(
                 yield study.problem(("compare", index, "rows", row, "per"), why)
 
 
-def _filled(spec: TableSpec, answers: Mapping[str, Answer]) -> PublishedTable:
+def _filled_table(spec: TableSpec, answers: Mapping[str, Answer]) -> PublishedTable:
     factor = float(scale(spec.unit)[0])
     rows = tuple(_row(row, spec, answers, factor) for row in spec.rows)
     how = Provenance.of([answers[case] for case in spec.columns])
@@ -287,7 +287,7 @@ def _unfit(name: str, wanted_unit: str, names_by_case: Sequence[ValueNames]) -> 
 
 
 def _row(spec: RowSpec, table: TableSpec, answers: Mapping[str, Answer], factor: float) -> TableRow:
-    beside = [_computed(spec, answers[case], factor, None) for case in spec.against] or [
+    beside = [_sum_of_values(spec, answers[case], factor, None) for case in spec.against] or [
         (None if cell is None else float(cell), NO_ENDS) for cell in spec.printed
     ]
     within = spec.within if isinstance(spec.within, list) else [spec.within] * len(table.columns)
@@ -306,7 +306,7 @@ def _row(spec: RowSpec, table: TableSpec, answers: Mapping[str, Answer], factor:
             table.columns, beside, within, plus, strict=True
         )
         for computed, ends in [
-            _ranging(spec, [case, *spec.ranging.get(case, ())], answers, factor, more)
+            _value_over_cases(spec, [case, *spec.ranging.get(case, ())], answers, factor, more)
         ]
     )
     return TableRow(
@@ -314,7 +314,7 @@ def _row(spec: RowSpec, table: TableSpec, answers: Mapping[str, Answer], factor:
     )
 
 
-def _ranging(
+def _value_over_cases(
     spec: RowSpec,
     cases: Sequence[str],
     answers: Mapping[str, Answer],
@@ -324,14 +324,14 @@ def _ranging(
     """Return the computed value and interval of a cell; where several cases are given, the interval
     reaches from the smallest to the greatest value of all of them.
     """
-    ranges = [_computed(spec, answers[case], factor, measured) for case in cases]
+    ranges = [_sum_of_values(spec, answers[case], factor, measured) for case in cases]
     values = [value for value, _ in ranges if value is not None]
     return (
         ranges[0] if len(ranges) == 1 or not values else (ranges[0][0], (min(values), max(values)))
     )
 
 
-def _computed(
+def _sum_of_values(
     spec: RowSpec, answer: Answer, factor: float, measured: float | None
 ) -> tuple[float | None, Ends]:
     """Return the sum of the values of a row, and the sum of their intervals, which is the most that
@@ -389,15 +389,18 @@ def comparison(table: PublishedTable) -> str:
     """
     slips = Notes()
     misses = Notes()
-    marked = [[_marked(row, cell, slips, misses) for cell in row.cells] for row in table.rows]
+    marked = [
+        [_difference_with_mark(row, cell, slips, misses) for cell in row.cells]
+        for row in table.rows
+    ]
     source = f"Source: {escape(table.source)}" if table.source else ""
     paragraphs = [
         f"### {escape(table.title)}",
         prose(table.text),
         source,
         _layout(table, marked),
-        _listed("Slips of the source, by our reading:", slips, "slip"),
-        _listed("Misses:", misses, "miss"),
+        _list_under_title("Slips of the source, by our reading:", slips, "slip"),
+        _list_under_title("Misses:", misses, "miss"),
         "\n".join(f"- {line}" for line in map(_row_error, table.rows) if line),
     ]
     return "\n\n".join(paragraph for paragraph in paragraphs if paragraph)
@@ -487,13 +490,21 @@ def _layout(table: PublishedTable, marked: list[list[str]]) -> str:
         rows = []
     for row, marks in zip(table.rows, marked, strict=True):
         if row.input and not any(cell.slip for cell in row.cells):
-            rows.append([escape(row.label), "input", *(_pair(cell)[1] for cell in row.cells)])
+            rows.append(
+                [
+                    escape(row.label),
+                    "input",
+                    *(_computed_and_printed(cell)[1] for cell in row.cells),
+                ]
+            )
             continue
-        computed, printed = zip(*(_pair(cell, row.measured) for cell in row.cells), strict=True)
+        computed, printed = zip(
+            *(_computed_and_printed(cell, row.measured) for cell in row.cells), strict=True
+        )
         rows.append([escape(row.label), "computed", *computed])
         if row.against:
             values = [
-                _written(cell.printed, cell.printed_ends, _decimals(cell)) for cell in row.cells
+                _value_text(cell.printed, cell.printed_ends, _decimals(cell)) for cell in row.cells
             ]
             against_cells = (
                 f"{value} ({escape(case)})" for value, case in zip(values, row.against, strict=True)
@@ -506,12 +517,12 @@ def _layout(table: PublishedTable, marked: list[list[str]]) -> str:
     return "\n\n".join([*common, markdown_table(head, rows, range(2, len(head)))])
 
 
-def _pair(cell: TableCell, measured: bool = False) -> tuple[str, str]:
-    computed = _written(cell.computed, cell.ends, _decimals(cell, measured))
+def _computed_and_printed(cell: TableCell, measured: bool = False) -> tuple[str, str]:
+    computed = _value_text(cell.computed, cell.ends, _decimals(cell, measured))
     return computed, NOTHING if cell.printed is None else f"{cell.printed:.10g}"
 
 
-def _written(value: float | None, ends: Ends, decimals: int) -> str:
+def _value_text(value: float | None, ends: Ends, decimals: int) -> str:
     return bracketed(
         *(NOTHING if number is None else f"{number:.{decimals}f}" for number in (value, *ends))
     )
@@ -526,7 +537,7 @@ def _decimals(cell: TableCell, measured: bool = False) -> int:
     return max(0, 1 - math.floor(math.log10(2 * cell.within) + 1e-9)) if cell.within > 0 else 4
 
 
-def _marked(row: TableRow, cell: TableCell, slips: Notes, misses: Notes) -> str:
+def _difference_with_mark(row: TableRow, cell: TableCell, slips: Notes, misses: Notes) -> str:
     """Return the difference of a cell, or its error against a measured value, with its mark:
     whether it is inside the interval, a miss or a slip.
     """
@@ -539,7 +550,8 @@ def _marked(row: TableRow, cell: TableCell, slips: Notes, misses: Notes) -> str:
             else f", {'in' if cell.inside else 'out'}side the interval"
         )
     if verdict(cell) == "miss" and not erring:
-        place = f"{row.label}, {cell.case}: computed {_pair(cell)[0]}, printed {_pair(cell)[1]}"
+        computed, printed = _computed_and_printed(cell)[:2]
+        place = f"{row.label}, {cell.case}: computed {computed}, printed {printed}"
         return f"{text} (miss {misses.number(f'{place}; rounding allows {cell.within:g}')})"
     return f"{text} (slip {slips.number(f'{row.label}: {cell.slip}')})" if cell.slip else text
 
@@ -551,7 +563,7 @@ def _difference_text(cell: TableCell) -> str:
     return text[1:] if float(text) == 0 else text
 
 
-def _listed(title: str, notes: Notes, kind: str) -> str:
+def _list_under_title(title: str, notes: Notes, kind: str) -> str:
     lines = [f"- {kind} {number}: {escape(text)}" for number, text in notes.listed.items()]
     return "\n".join([title, "", *lines]) if lines else ""
 

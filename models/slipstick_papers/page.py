@@ -124,11 +124,15 @@ def statements_page(
             " statements"
         )
     paragraphs = ["# Statements of the papers, checked", prose(_READING), _counts(reports)]
-    paragraphs += [_distinct(reports), _deciding(reports), _never(reports, together)]
+    paragraphs += [
+        _distinct_statements_sentence(reports),
+        _deciding_inputs_table(reports),
+        _failing_statements_table(reports, together),
+    ]
     if together is not None:
-        paragraphs.append(_held_together(together))
+        paragraphs.append(_exclusions_table(together))
     if before is not None:
-        paragraphs.append(_before_and_after(before, reports))
+        paragraphs.append(_earlier_verdicts_table(before, reports))
     paragraphs += map(_section, reports)
     return "\n\n".join(filter(None, paragraphs)) + "\n"
 
@@ -207,7 +211,7 @@ def _counts(reports: Sequence[_Report]) -> str:
     return markdown_table(head, [*rows, ["all", *totals, ""]], range(1, len(head)))
 
 
-def _distinct(reports: Sequence[_Report]) -> str:
+def _distinct_statements_sentence(reports: Sequence[_Report]) -> str:
     """Return a sentence with the number of statements of the papers, without inputs, repetitions
     and statements of other sources.
     """
@@ -223,7 +227,7 @@ def _distinct(reports: Sequence[_Report]) -> str:
     )
 
 
-def _deciding(reports: Sequence[_Report]) -> str:
+def _deciding_inputs_table(reports: Sequence[_Report]) -> str:
     """Return a table of the unprinted inputs on which verdicts depend, with the statements that
     each decides.
     """
@@ -240,7 +244,7 @@ def _deciding(reports: Sequence[_Report]) -> str:
     return f"## Inputs that no paper prints and that decide\n\n{table}"
 
 
-def _never(reports: Sequence[_Report], together: Path | None) -> str:
+def _failing_statements_table(reports: Sequence[_Report], together: Path | None) -> str:
     """Return a table of the statements that never hold, with why: the model lacks a mechanism, the
     source contradicts itself, or the cause is not known.
     """
@@ -303,7 +307,7 @@ def _parts_of(row: RangedRow, report: _Report) -> list[StatementRow]:
     return [part for part in report.rows if row.statement in (part.name, part.part_of)]
 
 
-def _by_reading(parts: Sequence[StatementRow]) -> str:
+def _verdicts_by_reading(parts: Sequence[StatementRow]) -> str:
     """Return in words under which readings a statement holds and under which not, with the inputs
     as the study has them.
     """
@@ -320,7 +324,7 @@ def _by_reading(parts: Sequence[StatementRow]) -> str:
 _TOGETHER = ("name", "program", "sentences", "wanted", "least", "greatest", "together")
 
 
-def _held_together(path: Path) -> str:
+def _exclusions_table(path: Path) -> str:
     """Return a table of the sentences of papers that exclude each other."""
     rows = [
         [
@@ -350,7 +354,7 @@ def _table(path: Path, columns: Sequence[str]) -> list[dict[str, str]]:
 _BEFORE = ("study", "statement", "verdict", "commit", "changed")
 
 
-def _before_and_after(path: Path, reports: Sequence[_Report]) -> str:
+def _earlier_verdicts_table(path: Path, reports: Sequence[_Report]) -> str:
     """Return a table of earlier verdicts beside those of today."""
     earlier = _table(path, _BEFORE)
     today = {
@@ -380,7 +384,7 @@ def _section(report: _Report) -> str:
     for row in report.statements:
         parts = _parts_of(row, report)
         causes = dict.fromkeys(part.missed for part in parts if part.missed)
-        readings = _by_reading(parts) if row.verdict == "undecided" else ""
+        readings = _verdicts_by_reading(parts) if row.verdict == "undecided" else ""
         causes = dict.fromkeys(filter(None, [readings, *causes]))
         cause = "; ".join(causes) if row.verdict not in ("always", "input") else ""
         why = row.turns or cause

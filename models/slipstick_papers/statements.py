@@ -245,7 +245,7 @@ def compared(
     return _verdict(cells, spec.at_least or len(cells)), cells
 
 
-def _stated(spec: StatementSpec) -> dict[str, Given]:
+def _stated_numbers(spec: StatementSpec) -> dict[str, Given]:
     """Return the numbers that a sentence states, by the key under which they are given."""
     numbers = {"about": spec.about, "within": spec.within, "from": spec.first, "to": spec.to}
     return {key: number for key, number in numbers.items() if number is not None}
@@ -294,7 +294,7 @@ def _unfit(spec: StatementSpec, named: Mapping[str, ValueNames]) -> Iterator[tup
         yield (key,), f"values of several units are compared: {', '.join(sorted(units))}"
         return
     unit = "1" if spec.per or spec.relative_to else units.pop()
-    for key, number in _stated(spec).items():
+    for key, number in _stated_numbers(spec).items():
         if number.dimension != Dimension.of(unit):
             wanted_unit = (
                 "a plain number" if Dimension.of(unit) == COUNT else f"a quantity in {unit}"
@@ -317,7 +317,7 @@ class _Sentence:
         is undecided.
         """
         spec = self.spec
-        stated = _stated(self.spec)
+        stated = _stated_numbers(self.spec)
         cells = self.cells()
         used = [self.answers[name] for _, name in spec.compared_cases()]
         methods = " and ".join(dict.fromkeys(cell.method for cell in used))
@@ -326,10 +326,10 @@ class _Sentence:
         wanted_words = _words(spec, stated)
         wanted_words += f", for {needed} of {len(cells)}" if needed < len(cells) else ""
         verdict = _verdict(cells, needed) if spec.counted else "input"
-        cause = self._filled(spec.missed) if verdict in ("miss", "undecided") else ""
+        cause = self._with_computed_numbers(spec.missed) if verdict in ("miss", "undecided") else ""
         numbers = (
             wanted_words,
-            _computed(cells, self._unit(stated)),
+            _computed_text(cells, self._unit(stated)),
             methods,
             "yes" if exact else "no",
         )
@@ -344,14 +344,14 @@ class _Sentence:
             cause,
             spec.apart,
             spec.repeats,
-            self._filled(spec.lacks),
+            self._with_computed_numbers(spec.lacks),
             spec.excluded,
         )
 
     def cells(self) -> tuple[CheckedValue, ...]:
         """Return each value that the sentence speaks of, and whether the sentence holds for it."""
         spec = self.spec
-        stated = _stated(self.spec)
+        stated = _stated_numbers(self.spec)
         values = self._values("of") or []
         low, high = self._limits(stated, values)
         none: list[ComparedNumber | None] = [None] * len(values)
@@ -360,13 +360,16 @@ class _Sentence:
         )
         return tuple(
             CheckedValue(
-                name, values[index], _within(values[index], low[index], high[index]), against[index]
+                name,
+                values[index],
+                _lies_between(values[index], low[index], high[index]),
+                against[index],
             )
             for index, name in enumerate(spec.of)
-            if name in (self._picked or spec.of)
+            if name in (self._picked_answers or spec.of)
         )
 
-    def _filled(self, text: str) -> str:
+    def _with_computed_numbers(self, text: str) -> str:
         """Return a cause of a miss with computed numbers in the place of the names in braces."""
         for cited, terms in self.spec.cited.items():
             numbers = [self._number(*term) for term in terms]
@@ -381,7 +384,7 @@ class _Sentence:
         return text
 
     @property
-    def _picked(self) -> Sequence[str]:
+    def _picked_answers(self) -> Sequence[str]:
         return self.spec.greatest or self.spec.smallest
 
     def _unit(self, stated: Mapping[str, Given]) -> str:
@@ -418,12 +421,12 @@ class _Sentence:
         rest = [
             limits_pair
             for name, limits_pair in zip(self.spec.of, values, strict=True)
-            if name not in self._picked
+            if name not in self._picked_answers
         ]
         if self.spec.greatest:
-            low = [_combined(max, rest)]
+            low = [_combined_value(max, rest)]
         if self.spec.smallest:
-            high = [_combined(min, rest)]
+            high = [_combined_value(min, rest)]
         count = len(values)
         return low * (count if len(low) == 1 else 1), high * (count if len(high) == 1 else 1)
 
@@ -433,7 +436,7 @@ class _Sentence:
         """
         names = getattr(self.spec, key)
         numbers = [
-            _combined(sum, [self._number(name, value) for value in self.spec.asked_of(key)])
+            _combined_value(sum, [self._number(name, value) for value in self.spec.asked_of(key)])
             for name in names
         ]
         if self.spec.per:
@@ -457,7 +460,7 @@ def _exactly(value: float) -> ComparedNumber:
     return ComparedNumber(value, value, value)
 
 
-def _combined(
+def _combined_value(
     how: Callable[..., float], values: Sequence[ComparedNumber | None]
 ) -> ComparedNumber | None:
     """Return the sum, the greatest or the smallest of some values, with the same of their ends;
@@ -481,7 +484,7 @@ def _ratio(over: ComparedNumber | None, under: ComparedNumber | None) -> Compare
     return ComparedNumber(over.value / under.value, over.low / under.high, over.high / under.low)
 
 
-def _within(
+def _lies_between(
     value: ComparedNumber | None, least: ComparedNumber | None, most: ComparedNumber | None
 ) -> bool | None:
     """Return whether a value lies between two limits; None where an interval contains a limit or a
@@ -522,7 +525,7 @@ def _verdict(values: Sequence[CheckedValue], needed: int) -> str:
     return "hit" if hits >= needed else "undecided" if hits + unknown >= needed else "miss"
 
 
-def _computed(values: Sequence[CheckedValue], unit: str) -> str:
+def _computed_text(values: Sequence[CheckedValue], unit: str) -> str:
     """Return the values of a statement as text, with a mark at those for which it does not hold or
     is undecided.
     """

@@ -235,7 +235,7 @@ class _DrawnInput:
         return [
             case
             for case in self.spec.cases or self.study.cases
-            if self._at(case, 0.0 if self.spec.values else None) is not None
+            if self._node_at_level(case, 0.0 if self.spec.values else None) is not None
         ]
 
     def problems(self) -> Iterator[Problem]:
@@ -306,7 +306,7 @@ class _DrawnInput:
             return [float(low * (high / low) ** part) for part in parts]
         return [float(low + (high - low) * part) for part in parts]
 
-    def _at(self, case: str, level: float | None) -> Node | None:
+    def _node_at_level(self, case: str, level: float | None) -> Node | None:
         """Return the node at the input's path in a case, or the file that replaces it at a level;
         None where the case has no such quantity.
         """
@@ -330,7 +330,7 @@ class _DrawnInput:
     def node(self, case: str, level: float) -> Node:
         """Return a level as it would be written in a case."""
         if self.spec.instead:
-            found = self._at(case, level)
+            found = self._node_at_level(case, level)
             assert found is not None
             return found
         if self.spec.values:
@@ -350,10 +350,10 @@ class _DrawnInput:
 
     def replaces(self, case: str, level: float) -> bool:
         """Return whether a level replaces the file that the case names."""
-        return str(plain(self.node(case, level))) != self._own[case]
+        return str(plain(self.node(case, level))) != self._text_by_case[case]
 
     @cached_property
-    def _own(self) -> dict[str, str]:
+    def _text_by_case(self) -> dict[str, str]:
         """Return the text at the input's path in each case."""
         own = {}
         for case in self.cases:
@@ -441,7 +441,7 @@ class _AtDraws:
                 case, change, technology = self.effects[name]
                 effects.setdefault((case, technology), {})[change] = name
             else:
-                self._elsewhere(name, draws, found)
+                self._solve_other_question(name, draws, found)
         for (case, technology), changes in effects.items():
             self._effects(case, technology, changes, draws, found)
         return found
@@ -580,7 +580,7 @@ class _AtDraws:
         }
         return {**values, **(self._files(case, draw) or {})}
 
-    def _elsewhere(
+    def _solve_other_question(
         self, name: str, draws: Sequence[InputLevels], found: list[dict[str, Answer]]
     ) -> None:
         """Solve the question that gives an answer at each draw; draws with equal settings are
@@ -724,10 +724,10 @@ class _Verdicts:
         by = ""
         turns = ""
         if word == "depends":
-            by, turns = self._turn(name, [verdict == "hit" for verdict in verdicts], kept)
+            by, turns = self._deciding_input(name, [verdict == "hit" for verdict in verdicts], kept)
         return said._replace(verdict=word, holds=holds, decided_by=by, turns=turns)
 
-    def _turn(
+    def _deciding_input(
         self, name: str, holds: Sequence[bool], kept: Sequence[InputLevels]
     ) -> tuple[str, str]:
         """Return the input with the single split that best separates the draws in which a statement
@@ -747,9 +747,9 @@ class _Verdicts:
             f"{best.spec.title}: up to {best.words(split_there.low)} it holds in {below[0]} of"
             f" {below[1]} draws, from {best.words(split_there.high)} in {above[0]} of {above[1]}"
         )
-        return best.spec.title, f"{text}; {self._alone(name, best)}"
+        return best.spec.title, f"{text}; {self._change_along_input(name, best)}"
 
-    def _alone(self, name: str, along: _DrawnInput) -> str:
+    def _change_along_input(self, name: str, along: _DrawnInput) -> str:
         """Return, in words, at which levels of one input a statement changes while all other inputs
         are as the study has them.
         """

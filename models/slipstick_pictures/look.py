@@ -375,7 +375,7 @@ def logarithmic(along: axis.Axis, values: Array) -> None:
             lambda value, _: f"{value:g}" if value < 1e5 else f"{value:.0e}".replace("e+0", "e")
         )
     )
-    if len(positive) <= _MOST_TICKS and are_round and _apart(np.log(positive)):
+    if len(positive) <= _MOST_TICKS and are_round and _labels_have_room(np.log(positive)):
         along.set_major_locator(FixedLocator(positive.tolist()))
         along.set_minor_locator(NullLocator())
         return
@@ -402,7 +402,7 @@ def plain_ticks(along: axis.Axis, values: Array) -> None:
 
     along.set_major_formatter(FuncFormatter(lambda value, _: with_commas(f"{value:.12g}")))
     apart = np.unique(values)
-    if len(apart) <= _MOST_TICKS and _apart(apart) and all(map(is_round, apart)):
+    if len(apart) <= _MOST_TICKS and _labels_have_room(apart) and all(map(is_round, apart)):
         along.set_major_locator(FixedLocator(apart.tolist()))
     elif np.all(apart == np.round(apart)):  # a tick between whole servers would be none
         along.set_major_locator(MaxNLocator(_MOST_TICKS, integer=True))
@@ -437,7 +437,7 @@ def is_round(value: float) -> bool:
     return float(f"{value:.2g}") == value or (value == int(value) and abs(value) < 10_000)
 
 
-def _apart(values: Array) -> bool:
+def _labels_have_room(values: Array) -> bool:
     """Return whether ticks at these sorted values leave room for their labels."""
 
     if len(values) < 2:

@@ -160,7 +160,7 @@ def _bars(results: Results, spec: BarsSpec, order: Mapping[str, int]) -> Figure:
     bars = _stacked_bars(results, spec, order)
     if spec.along:
         return _areas(results, spec, bars)
-    bars_in_row = _beside(spec.cases)
+    bars_in_row = _bars_in_row(spec.cases)
     rows = -(-len(spec.cases) // bars_in_row)
     figure, titles, tilted = _sheet_of_bars(bars.titles, bars_in_row, rows)
     for row, axes in enumerate(figure.subplots(rows, 1, sharey=True, squeeze=False)[:, 0]):
@@ -223,7 +223,7 @@ def _stacked_bars(results: Results, spec: BarsSpec, order: Mapping[str, int]) ->
     ).reshape(len(fills), len(spec.cases))
     totals = table.sum(axis=0)
     titles = _bar_titles(results, spec.cases)
-    value_name = "time" if unit == "s" else _summed(spec)
+    value_name = "time" if unit == "s" else _sum_in_words(spec)
     if spec.share:
         heights = np.divide(table, totals, out=np.zeros_like(table), where=totals > 0) / 0.01
         # What is shared out is certain: all of it.
@@ -297,7 +297,7 @@ def _scale(values: Array, unit: str) -> tuple[str, float]:
     )
 
 
-def _beside(cases: Sequence[str]) -> int:
+def _bars_in_row(cases: Sequence[str]) -> int:
     """Choose the number of bars in a row, if possible so that a case and those whose names begin
     with its name share a row.
     """
@@ -316,7 +316,7 @@ def _beside(cases: Sequence[str]) -> int:
     return next(together, even)
 
 
-def _summed(spec: BarsSpec) -> str:
+def _sum_in_words(spec: BarsSpec) -> str:
     """Return what bars that are not times add up: processors, the common kind of their values, or a
     sum.
     """
@@ -336,7 +336,7 @@ def stacks(results: Results, spec: BarsSpec) -> dict[str, dict[str, float]]:
     return {case: _parts(results.named_answer(case), spec) for case in spec.cases}
 
 
-def _named(answer: Answer, spec: BarsSpec) -> Mapping[str, Sequence[str]]:
+def _value_names_by_part(answer: Answer, spec: BarsSpec) -> Mapping[str, Sequence[str]]:
     """Return the names of the values that each part of a bar adds up, by label."""
     if not isinstance(spec.stack, str):
         return spec.stack
@@ -350,7 +350,8 @@ def _named(answer: Answer, spec: BarsSpec) -> Mapping[str, Sequence[str]]:
 
 def _parts(answer: Answer, spec: BarsSpec) -> dict[str, float]:
     values_by_label = {
-        label: map(answer.find, names) for label, names in _named(answer, spec).items()
+        label: map(answer.find, names)
+        for label, names in _value_names_by_part(answer, spec).items()
     }
     return {
         label: sum(value for value in values if value is not None)
@@ -364,7 +365,9 @@ def _ends(answer: Answer, spec: BarsSpec) -> tuple[float, float]:
     """
     is_time = isinstance(spec.stack, str) and "time" in answer.values
     names = (
-        ["time"] if is_time else [name for names in _named(answer, spec).values() for name in names]
+        ["time"]
+        if is_time
+        else [name for names in _value_names_by_part(answer, spec).values() for name in names]
     )
     reach = []
     for name in names:
@@ -457,7 +460,7 @@ def _lines(results: Results, spec: LinesSpec) -> Figure:
     beside = 0.0 if single else min(0.7 + 0.07 * longest, 4.0) * max(1, columns)
     figure = sheet(_PANELS + beside, 1.0 + 3.2 * len(units))
     panels = figure.subplots(len(units), 1, sharex=True, squeeze=False)[:, 0]
-    x_axis = _Across.of(sweep.axis(spec.x), spec, results.words)
+    x_axis = _HorizontalAxis.of(sweep.axis(spec.x), spec, results.words)
     for unit, axes in zip(units, panels, strict=True):
         lines_drawn = [line for line in lines if line.unit == unit]
         limits = {} if spec.relative or spec.against else results.words.limits
@@ -470,7 +473,7 @@ def _lines(results: Results, spec: LinesSpec) -> Figure:
 
 
 @dataclass(frozen=True, slots=True)
-class _Across:
+class _HorizontalAxis:
     """The horizontal axis: its unit, the factor to it, and whether it is logarithmic."""
 
     axis: Axis
@@ -481,14 +484,14 @@ class _Across:
     words: Words
 
     @staticmethod
-    def of(axis: Axis, spec: LinesSpec, words: Words) -> _Across:
+    def of(axis: Axis, spec: LinesSpec, words: Words) -> _HorizontalAxis:
         title = _in_words(axis.path, words)
         numbers = _numbers(axis)
         if numbers is None:
-            return _Across(axis, "", 1.0, False, title, words)
+            return _HorizontalAxis(axis, "", 1.0, False, title, words)
         log = spec.log in ("x", "both") and any(number > 0 for number in numbers)
         unit, factor = choose(numbers, Dimension.of(axis.unit or "1"))
-        return _Across(axis, unit, factor, log, title, words)
+        return _HorizontalAxis(axis, unit, factor, log, title, words)
 
     def places(self, x: Array) -> Array:
         return np.where(x > 0, x / self.factor, np.nan) if self.log else x / self.factor
@@ -525,7 +528,7 @@ def lines_of(sweep: Sweep, spec: LinesSpec, words: Words = NO_WORDS) -> list[Lin
     short = {**_short(spec.y), **spec.called}
     for name in spec.y:
         columns = np.array([sweep.column(name), *sweep.ends(name)])
-        columns = _against(sweep, columns, spec.against) if spec.against else columns
+        columns = _ratio_to_first(sweep, columns, spec.against) if spec.against else columns
         unit = "" if spec.relative or spec.against else sweep.units[name]
         alone = sum(sweep.units[column] == sweep.units[name] for column in spec.y) == 1
         alone = alone and not (not unit and len(spec.y) > 1)
@@ -653,7 +656,7 @@ def _numbers(axis: Axis) -> list[float] | None:
     return None
 
 
-def _against(sweep: Sweep, columns: Array, path: str) -> Array:
+def _ratio_to_first(sweep: Sweep, columns: Array, path: str) -> Array:
     """Divide the value at the first point of an axis, other axes equal, by each value; values have
     both ends of their intervals.
     """
@@ -714,7 +717,7 @@ def _handles(labels: Sequence[str], methods: Sequence[str]) -> dict[str, Line2D]
 
 def _panel(
     axes: Axes,
-    across: _Across,
+    across: _HorizontalAxis,
     lines: Sequence[Line],
     labels: Sequence[str],
     methods: Sequence[str],
@@ -795,7 +798,9 @@ def write_limit(axes: Axes, place: float, text: str, lines: Sequence[Line2D]) ->
     panel, where the fewest lines pass through it; above at the right if all are equal.
     """
     sides = [(right, above) for above in (True, False) for right in (True, False)]
-    right, above = min(sides, key=lambda side: _crossed(axes, place, len(text), lines, *side))
+    right, above = min(
+        sides, key=lambda side: _crossing_lines(axes, place, len(text), lines, *side)
+    )
     axes.annotate(
         text,
         (float(right), place),
@@ -812,7 +817,7 @@ def write_limit(axes: Axes, place: float, text: str, lines: Sequence[Line2D]) ->
 _LETTER_WIDTH, _LABEL_HEIGHT = 0.017, 0.06  # of a limit's label, as parts of a panel
 
 
-def _crossed(
+def _crossing_lines(
     axes: Axes, place: float, letters: int, lines: Sequence[Line2D], right: bool, above: bool
 ) -> int:
     """Return how many lines pass through the place of a limit's label at one end of a panel."""
@@ -882,7 +887,7 @@ def grid_of(sweep: Sweep, spec: MapSpec) -> Indices:
     places = [{value: index for index, value in enumerate(axis.values)} for axis in (x, y)]
     grid = np.full((len(y.values), len(x.values)), -1)
     is_shown = np.array([case == spec.case for case in sweep.cases], dtype=bool)
-    for axis in _others(sweep, spec):
+    for axis in _fixed_axes(sweep, spec):
         is_shown &= np.array(
             [value == axis.values[0] for value in sweep.points[axis.path]], dtype=bool
         )
@@ -891,14 +896,14 @@ def grid_of(sweep: Sweep, spec: MapSpec) -> Indices:
     return grid
 
 
-def _others(sweep: Sweep, spec: MapSpec) -> list[Axis]:
+def _fixed_axes(sweep: Sweep, spec: MapSpec) -> list[Axis]:
     return [axis for axis in sweep.axes if axis.path not in (spec.x, spec.y)]
 
 
 def _cut(sweep: Sweep, spec: MapSpec) -> str:
     words = [
         f"{axis_title(axis.path, '')} = {axis_value(axis.values[0], axis.unit)}"
-        for axis in _others(sweep, spec)
+        for axis in _fixed_axes(sweep, spec)
         if len(axis.values) > 1
     ]
     return f" (at {', '.join(words)})" if words else ""
@@ -949,7 +954,9 @@ def _shades(axes: Axes, sweep: Sweep, spec: MapSpec, point_of_cell: Indices) -> 
                     if high == "nan" or low == high == text
                     else f"{low} to {high}"
                 )
-                _write(axes, place, row, text, image.to_rgba(np.array([value]))[0], interval)
+                _write_in_cell(
+                    axes, place, row, text, image.to_rgba(np.array([value]))[0], interval
+                )
     return ()
 
 
@@ -988,16 +995,16 @@ def _categories(
         **_cells(point_of_cell),
     )
     letters = [string.ascii_uppercase[index % 26] for index in range(len(names))]
-    for row, place in _lettered(places, len(names)):
+    for row, place in _cells_with_letter(places, len(names)):
         category = places[row, place]
-        _write(axes, place, row, letters[category], colours[category])
+        _write_in_cell(axes, place, row, letters[category], colours[category])
     _borders(axes, places)
     handles = [Patch(facecolor=colour, edgecolor="black", linewidth=0.6) for colour in colours]
     labels = [f"{letter}  {name}" for letter, name in zip(letters, names, strict=True)]
     return f"limiting stage\nof {pipeline}", list(handles[: len(labels)]), labels
 
 
-def _lettered(places: Indices, count: int) -> list[tuple[int, int]]:
+def _cells_with_letter(places: Indices, count: int) -> list[tuple[int, int]]:
     """Choose the cells that get a letter: all if there are few; else the one nearest to the centre
     of each category.
     """
@@ -1017,7 +1024,9 @@ def _cells(point_of_cell: Indices) -> dict[str, Any]:
     return {"edgecolors": "face", "linewidth": 0.2, "rasterized": point_of_cell.size > _MOST_SHAPES}
 
 
-def _write(axes: Axes, place: int, row: int, text: str, colour: Any, below: str = "") -> None:
+def _write_in_cell(
+    axes: Axes, place: int, row: int, text: str, colour: Any, below: str = ""
+) -> None:
     """Write a text into a cell, with its interval in small type below."""
     ink = ink_on(colour)
     axes.text(

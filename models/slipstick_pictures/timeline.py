@@ -260,7 +260,7 @@ def _draw_active(axes: Axes, timeline: Timeline, factor: float) -> None:
     axes.step(
         [0.0, *times], [0, *(count for _, count in points)], where="post", color=STROKES[0][0]
     )
-    _whole(axes)
+    _use_whole_ticks(axes)
     axes.set_ylabel("active")
     axes.set_title(
         f"processors at useful work ({', '.join(timeline.useful)})", loc="left", fontsize=9
@@ -283,14 +283,14 @@ def _draw_levels(axes: Axes, timeline: Timeline, factor: float) -> None:
             linestyle=dashes,
             label=name,
         )
-    _whole(axes)
+    _use_whole_ticks(axes)
     axes.set_ylabel("present")
     axes.set_title("at each resource, in service included", loc="left", fontsize=9)
     if used_resources:
         axes.legend(loc="upper right", fontsize=8, ncols=3)
 
 
-def _whole(axes: Axes) -> None:
+def _use_whole_ticks(axes: Axes) -> None:
     """Start an axis at 0, with ticks at whole numbers."""
     from matplotlib.ticker import MaxNLocator
 

@@ -59,7 +59,7 @@ def agreement(case: str, answers: Sequence[Answer]) -> Agreement:
     solved = [answer for answer in answers if answer.failed is None]
     failed = {answer.method: answer.failed for answer in answers if answer.failed is not None}
     rows = []
-    for name in _shared(solved):
+    for name in _shared_values(solved):
         values = tuple(answer.values.get(name) for answer in answers)
         rows.append(
             MethodValues(name, next(value.unit for value in values if value is not None), values)
@@ -147,7 +147,7 @@ def _tightest(values: Sequence[Value]) -> Value:
     return Value(values[0].value, values[0].unit, max(lows, default=None), min(highs, default=None))
 
 
-def _shared(answers: Sequence[Answer]) -> list[str]:
+def _shared_values(answers: Sequence[Answer]) -> list[str]:
     """List the values that at least two answers have, the most important first."""
     counts = Counter(name for answer in answers for name in answer.values)
     # Probabilities of every number present are for programs, not to be read side by side.
@@ -197,7 +197,8 @@ def _comparison(answer: Answer, reference: Answer) -> tuple[str, bool]:
     if not names:
         return f"{answer.method} gives nothing that {reference.method} gives", True
     compared = [
-        _compared(answer, reference, answer.values[name], reference.values[name]) for name in names
+        _comparison_of_value(answer, reference, answer.values[name], reference.values[name])
+        for name in names
     ]
     farthest = max(
         range(len(names)), key=lambda index: (not compared[index][1], compared[index][2])
@@ -207,7 +208,7 @@ def _comparison(answer: Answer, reference: Answer) -> tuple[str, bool]:
     return f"{names[farthest]} differs most: {words}" if names_the_value else words, agrees
 
 
-def _compared(
+def _comparison_of_value(
     answer: Answer, reference: Answer, value: Value, truth: Value
 ) -> tuple[str, bool, float]:
     """Compare a value with the reference: return a sentence, whether the value keeps its promise,
@@ -216,15 +217,15 @@ def _compared(
     assert truth.value is not None
     if value.value is None:
         return *_encloses(answer.method, value, reference.method, truth), 0.0
-    difference = _relative(value.value, truth.value)
+    difference = _relative_difference(value.value, truth.value)
     if difference == 0:
         return f"{answer.method} and {reference.method} agree exactly", True, 0.0
-    return *_differ(answer, reference, difference, _half_widths_off(value.value, truth)), abs(
-        difference
-    )
+    return *_sentence_on_difference(
+        answer, reference, difference, _half_widths_off(value.value, truth)
+    ), abs(difference)
 
 
-def _differ(
+def _sentence_on_difference(
     answer: Answer, reference: Answer, difference: float, half_widths_off: float
 ) -> tuple[str, bool]:
     if reference.converged is False:
@@ -289,7 +290,7 @@ def _encloses(method: str, bounds: Value, reference: str, truth: Value) -> tuple
     return f"{reference} lies {side} of the {method}", False
 
 
-def _relative(value: float, truth: float) -> float:
+def _relative_difference(value: float, truth: float) -> float:
     """Return the relative difference; 0 where rounding explains it."""
     if math.isclose(value, truth, rel_tol=ROUNDING, abs_tol=1e-300):
         return 0.0

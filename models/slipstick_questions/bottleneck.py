@@ -177,7 +177,9 @@ def read(question: BottleneckSpec, study: StudyContext) -> Question:
             )
 
     def solve(answers: BaseAnswers) -> BottleneckResult:
-        return BottleneckResult(tuple(_solved(case, sweep, study) for case, sweep in swept.items()))
+        return BottleneckResult(
+            tuple(_case_bottlenecks(case, sweep, study) for case, sweep in swept.items())
+        )
 
     return Question(solve, points=len(swept) * len(axis.values))
 
@@ -201,7 +203,7 @@ def _unfit(model: object) -> str:
     return "" if limited else "asks no resource for service, so nothing limits its throughput"
 
 
-def _solved(case: str, sweep: SweepDefinition, study: StudyContext) -> CaseBottlenecks:
+def _case_bottlenecks(case: str, sweep: SweepDefinition, study: StudyContext) -> CaseBottlenecks:
     plan = plan_sweep(sweep, study.cases, study.library)
     model = plan.groups[0].solvable.model
     name = (

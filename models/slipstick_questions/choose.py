@@ -343,15 +343,15 @@ def read(choose_spec: ChooseQuestionSpec, study: StudyContext) -> Question:
     cases = [_read_case(case, choose_spec, study) for case in choose_spec.cases]
 
     def choose(answers: BaseAnswers) -> ChooseResult:
-        choices = [_chosen(case) for case in cases]
+        choices = [_chosen_points(case) for case in cases]
         if choose_spec.cases_are_choices:
-            choices.sort(key=_least)
+            choices.sort(key=_least_objective)
         return ChooseResult(tuple(choices), choose_spec.cases_are_choices)
 
     return Question(choose)
 
 
-def _least(choice: ChosenPoints) -> float:
+def _least_objective(choice: ChosenPoints) -> float:
     """Return the objective at the best point of a case; infinity if no point meets the
     conditions.
     """
@@ -590,7 +590,7 @@ def _value(numbers: Array, unit: str) -> Value:
     )
 
 
-def _chosen(choosing: _Choosing) -> ChosenPoints:
+def _chosen_points(choosing: _Choosing) -> ChosenPoints:
     """Solve points by increasing objective until the best is known, with the requested number of
     runners-up.
     """
@@ -727,7 +727,7 @@ def _first_head(choice: ChosenPoints, words: Words, lead: str, case: str) -> str
         return _without_choice(choice, words, case)
     best = choice.found[0]
     point = _point_words(choice, best, words, True)
-    values = _limited(choice, best, words)
+    values = _limited_values(choice, best, words)
     values_in_words = f"; then {joined(values)}" if values else ""
     colon = ":" if len(choice.units) == 1 and not point[:1].isdigit() else ","
     return (
@@ -776,7 +776,7 @@ def _point_words(choice: ChosenPoints, answer: Answer, words: Words, named: bool
     )
 
 
-def _limited(choice: ChosenPoints, answer: Answer, words: Words) -> list[str]:
+def _limited_values(choice: ChosenPoints, answer: Answer, words: Words) -> list[str]:
     """Return the values of an answer that conditions limit, for conditions on a single value."""
     values = []
     for number, text in enumerate(choice.conditions, start=1):
@@ -835,12 +835,12 @@ def _decided_row(choice: ChosenPoints, words: Words) -> list[str]:
 
 def _sentences(choice: ChosenPoints) -> Iterator[str]:
     if not choice.found:
-        yield f"{_nothing(choice)}; {_effort(choice)}"
+        yield f"{_no_point_sentence(choice)}; {_justification(choice)}"
     else:
         best, *runners_up = choice.found
         yield (
             f"the least {choice.objective}, {_number(best, OBJECTIVE)}, is at"
-            f" {_place(choice, best)}{_against(choice)}; {_effort(choice)}"
+            f" {_place(choice, best)}{_rivals_sentence(choice)}; {_justification(choice)}"
         )
         for number, text in enumerate(choice.conditions, start=1):
             yield (
@@ -854,7 +854,7 @@ def _sentences(choice: ChosenPoints) -> Iterator[str]:
             )
             yield f"next {'comes' if len(runners_up) == 1 else 'come'} {listed}"
     if choice.undecided:
-        yield _undecided(choice)
+        yield _undecided_sentence(choice)
     if choice.contradicted is not None:
         held, failed = (_place(choice, point) for point in choice.contradicted)
         yield (
@@ -864,7 +864,7 @@ def _sentences(choice: ChosenPoints) -> Iterator[str]:
         )
 
 
-def _against(choice: ChosenPoints) -> str:
+def _rivals_sentence(choice: ChosenPoints) -> str:
     """Return which points may have a smaller objective within the uncertainty of estimates."""
     if not choice.rivals:
         return ""
@@ -878,7 +878,7 @@ def _against(choice: ChosenPoints) -> str:
     )
 
 
-def _nothing(choice: ChosenPoints) -> str:
+def _no_point_sentence(choice: ChosenPoints) -> str:
     """Return the sentence that no point meets the conditions, with the point that comes closest or
     the reason why none is known.
     """
@@ -898,7 +898,7 @@ def _nothing(choice: ChosenPoints) -> str:
     )
 
 
-def _effort(choice: ChosenPoints) -> str:
+def _justification(choice: ChosenPoints) -> str:
     """Return how it was established that no other point is better."""
     total, solvable_count = choice.points
     among = (
@@ -920,7 +920,7 @@ def _effort(choice: ChosenPoints) -> str:
     )
 
 
-def _undecided(choice: ChosenPoints) -> str:
+def _undecided_sentence(choice: ChosenPoints) -> str:
     first = choice.undecided[0]
     more = len(choice.undecided) - 1
     further_words = f", and {with_noun(more, 'further point')}" if more else ""

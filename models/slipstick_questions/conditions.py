@@ -119,7 +119,7 @@ class Condition:
         nothing = np.full(1, np.nan)
         columns_at_points = {
             name: values.get(column, nothing)
-            for name, _, column, values in self._named(tape.parameters, columns)
+            for name, _, column, values in self._columns_of_names(tape.parameters, columns)
         }
         middle = at(columns_at_points)
         low = middle.copy()
@@ -147,7 +147,7 @@ class Condition:
         approximation; NaN where it has none.
         """
         unknown = np.full(count, np.nan)
-        for name, case, column, values in self._named(names, columns):
+        for name, case, column, values in self._columns_of_names(names, columns):
             if column not in self.given and split_name(column)[0] not in _CERTAIN:
                 ends = (values.get(f"{end}[{column}]", unknown) for end in ("low", "high"))
                 low, high = (np.broadcast_to(end, (count,)) for end in ends)
@@ -163,7 +163,7 @@ class Condition:
                         ),
                     )
 
-    def _named(
+    def _columns_of_names(
         self, names: Iterable[str], columns: Mapping[str, Array]
     ) -> Iterator[tuple[str, Evaluator, str, Mapping[str, Array]]]:
         """Yield for each name of an expression the case, the column, and the columns that contain

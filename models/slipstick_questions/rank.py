@@ -146,8 +146,10 @@ class RankResult(QuestionResult):
 
     def sentences(self) -> list[str]:
         """Return what saves most: changes first, then quantities."""
-        words = [f"{_where(change)}: {_verdict(change)}" for change in self.changes]
-        words += [f"{_where(ranking)}: {_best_quantity(ranking)}" for ranking in self.rankings]
+        words = [f"{_case_in_words(change)}: {_verdict(change)}" for change in self.changes]
+        words += [
+            f"{_case_in_words(ranking)}: {_best_quantity(ranking)}" for ranking in self.rankings
+        ]
         return words
 
     def headline(self, words: Words) -> list[str]:
@@ -176,12 +178,12 @@ class RankResult(QuestionResult):
             return _saved_table(self.rankings, words)
         effects = sorted(
             self.changes[0].effects,
-            key=lambda change_effect: -(_reduced(change_effect).value or 0.0),
+            key=lambda change_effect: -(_overhead_reduction(change_effect).value or 0.0),
         )
         rows = [
             [
                 spelt(str(effect.point["change"])),
-                percent(_reduced(effect).value, ends=_reduced(effect).ends),
+                percent(_overhead_reduction(effect).value, ends=_overhead_reduction(effect).ends),
             ]
             for effect in effects[:_MOST_CHOICES]
         ]
@@ -193,8 +195,8 @@ class RankResult(QuestionResult):
         yield _SHARES if self.rankings else ""
         for ranking in self.rankings:
             yield _quantities(ranking)
-            yield _undecided(ranking)
-            yield _not_changed(ranking)
+            yield _undecided_order(ranking)
+            yield _unanswered_changes(ranking)
             yield (
                 f"Without effect here: {', '.join(map(code, ranking.idle))}."
                 if ranking.idle
@@ -367,10 +369,10 @@ class _CaseRanking:
             self.case.built.parameters
         )
         rows = [self._row(path, change, answer) for path in paths_wanted]
-        matter = sorted((row for row in rows if _matters(row)), key=_weight, reverse=True)
+        matter = sorted((row for row in rows if _has_effect(row)), key=_weight, reverse=True)
         # What may not be changed by that much, such as one server, was not tried and so is not said
         # to have no effect.
-        idle = [row for row in rows if not _matters(row) and row["time_saved"] is not None]
+        idle = [row for row in rows if not _has_effect(row) and row["time_saved"] is not None]
         names = tuple(str(row.point["parameter"]) for row in idle)
         ranges = bool(self.case.built.uncertain.paths)
         rows = matter[: self.spec.most]
@@ -420,7 +422,9 @@ class _CaseRanking:
             },
         )
 
-    def _paired(self, changed: BuiltModel, path: str, change: float, share_left: float) -> Value:
+    def _saving_by_paired_draws(
+        self, changed: BuiltModel, path: str, change: float, share_left: float
+    ) -> Value:
         """Return the part of the time saved with its interval, from the same draws of uncertain
         settings before and after the change.
         """
@@ -460,7 +464,7 @@ class _CaseRanking:
         if after.value is None or not before.value:
             saved = Value(None, "1")
         elif self.case.built.uncertain.paths:
-            saved = self._paired(changed, path, change, after.value / before.value)
+            saved = self._saving_by_paired_draws(changed, path, change, after.value / before.value)
         else:
             saved = reduction(after, before)
         return Answer("rank", solved.method, {"time_saved": saved}, exact=solved.exact)
@@ -495,7 +499,7 @@ class _CaseRanking:
         return _value(points.columns(), self.case.form.quantity, 0), how
 
 
-def _matters(row: Answer) -> bool:
+def _has_effect(row: Answer) -> bool:
     return bool(row["elasticity"]) or bool(row["time_saved"]) or bool(row["opposite"])
 
 
@@ -546,7 +550,8 @@ class _CaseChanges:
         pairs = []
         for names in self.pairs:
             apart = Value(
-                sum(_reduced(effects_by_names[name,]).value or 0.0 for name in names), "1"
+                sum(_overhead_reduction(effects_by_names[name,]).value or 0.0 for name in names),
+                "1",
             )
             pairs.append(
                 replace(
@@ -559,7 +564,12 @@ class _CaseChanges:
         ranking = ChangeRanking(
             self.case, self.technology, before, effects, (), budget.value if budget else None
         )
-        pairs.sort(key=lambda pair: (not ranking.affordable(pair), -(_reduced(pair).value or 0.0)))
+        pairs.sort(
+            key=lambda pair: (
+                not ranking.affordable(pair),
+                -(_overhead_reduction(pair).value or 0.0),
+            )
+        )
         return replace(ranking, pairs=tuple(pairs))
 
     def _effect(self, names: tuple[str, ...], after: Answer, before: Answer) -> Answer:
@@ -607,14 +617,15 @@ class ChangeReader:
         neutral = {
             path: quantity_node(*now, Mark("rank", 1, 1))
             for path, given_value in absent.items()
-            if (now := _now(given_value, path)) is not None
+            if (now := _current_value(given_value, path)) is not None
         }
         self.settings = {**neutral, **settings}
         self.before = evaluator(case, self.settings, study.library).smoothed
 
     def read(self, technology: str) -> _CaseChanges:
         changed = {
-            name: self._changed(name, self.before.built.entries) for name in self.rank.changes
+            name: self._changed_values(name, self.before.built.entries)
+            for name in self.rank.changes
         }
         singles = {name: self._point(node) for name, node in changed.items()}
         pairs: dict[tuple[str, ...], _ChangedPoint] = {}
@@ -627,11 +638,16 @@ class ChangeReader:
             else:
                 # The second is laid over the first, so that factors on one quantity multiply.
                 pairs[first_name, two] = self._point(
-                    {**changed[first_name], **self._changed(two, _laid(*singles[first_name]))}
+                    {
+                        **changed[first_name],
+                        **self._changed_values(two, _entries_with_changes(*singles[first_name])),
+                    }
                 )
         return _CaseChanges(self.case, technology, (self.before, {}), singles, pairs, self.rank)
 
-    def _changed(self, name: str, described: Mapping[str, DescribedValue]) -> dict[str, Node]:
+    def _changed_values(
+        self, name: str, described: Mapping[str, DescribedValue]
+    ) -> dict[str, Node]:
         """Return the values that a change sets; its factors multiply the current values of the
         quantities.
         """
@@ -643,7 +659,7 @@ class ChangeReader:
         for path, factor in spec.times.items():
             where: Place = (*place, "times", path)
             described_there = described.get(canonical(self.before.inputs.tree, path))
-            now = _now(described_there.given if described_there else None, path)
+            now = _current_value(described_there.given if described_there else None, path)
             if now is None:
                 near = did_you_mean(path, list(described))
                 why = f"{self.case} has no quantity {path!r} to multiply{near}"
@@ -672,7 +688,9 @@ class ChangeReader:
         return evaluator(self.case, {**self.settings, **nodes}, self.study.library).smoothed, {}
 
 
-def _laid(case: Evaluator, values: Mapping[str, float]) -> Mapping[str, DescribedValue]:
+def _entries_with_changes(
+    case: Evaluator, values: Mapping[str, float]
+) -> Mapping[str, DescribedValue]:
     """Return the descriptions of the quantities with the values of a changed point."""
     described = case.built.entries
     given_values = {
@@ -687,7 +705,7 @@ def _laid(case: Evaluator, values: Mapping[str, float]) -> Mapping[str, Describe
     }
 
 
-def _now(quantity: Given | None, path: str) -> tuple[float, str] | None:
+def _current_value(quantity: Given | None, path: str) -> tuple[float, str] | None:
     """Return the current value and unit of a quantity; an unmentioned class of cost has the factor
     1, and other missing quantities give None.
     """
@@ -774,19 +792,23 @@ def effect_name(case: str, change: str, technology: str) -> str:
     return "-".join(filter(None, (case, change, technology)))
 
 
-def _because(ranking: Ranking) -> str:
+def _reason_undecided(ranking: Ranking) -> str:
     """Return the reason why an order is undecided."""
     return " within the ranges" if ranking.ranges else ", because their intervals overlap"
 
 
-def _undecided(ranking: Ranking) -> str:
+def _undecided_order(ranking: Ranking) -> str:
     """Return which adjacent rows of a ranking of estimates may be in the wrong order."""
     pairs = [
         f"{code(str(earlier.point['parameter']))} and {code(str(later.point['parameter']))}"
         for earlier, later in pairwise(ranking.rows)
         if overlap(earlier.values["time_saved"].ends, later.values["time_saved"].ends)
     ]
-    return f"Undecided{_because(ranking)}: the order of {', of '.join(pairs)}." if pairs else ""
+    return (
+        f"Undecided{_reason_undecided(ranking)}: the order of {', of '.join(pairs)}."
+        if pairs
+        else ""
+    )
 
 
 def _best_quantity(ranking: Ranking) -> str:
@@ -810,7 +832,7 @@ def _best_quantity(ranking: Ranking) -> str:
     ]
     undecided = (
         f", undecided against {', '.join(rivals[:MOST_SAID])}"
-        f"{' and others' if len(rivals) > MOST_SAID else ''}{_because(ranking)}"
+        f"{' and others' if len(rivals) > MOST_SAID else ''}{_reason_undecided(ranking)}"
         if rivals
         else ""
     )
@@ -903,7 +925,7 @@ def _may_be_more(effect: Answer, best: Answer) -> bool:
     name = "overhead_reduction"
     if name in best.draws and name in effect.draws:
         return bool(np.mean(effect.draws[name] > best.draws[name]) > LOW_PROBABILITY)
-    return overlap(_reduced(best).ends, _reduced(effect).ends)
+    return overlap(_overhead_reduction(best).ends, _overhead_reduction(effect).ends)
 
 
 def _change_head(change_ranking: ChangeRanking, words: Words) -> str:
@@ -911,7 +933,7 @@ def _change_head(change_ranking: ChangeRanking, words: Words) -> str:
     best = _best(change_ranking)
     before = change_ranking.before.values["overhead"]
     overhead = quantity(before.value, "s", ends=before.ends)
-    gain = _reduced(best)
+    gain = _overhead_reduction(best)
     if not gain.value or gain.value <= 0:
         return f"no change removes any of the overhead of {overhead}"
     gain_words = percent(gain.value, ends=gain.ends)
@@ -931,7 +953,7 @@ def _change_head(change_ranking: ChangeRanking, words: Words) -> str:
     if pair is None:
         return head
     both = joined([spelt(name) for name in str(pair.point["change"]).split(" + ")])
-    gain = _reduced(pair)
+    gain = _overhead_reduction(pair)
     budget = (
         "" if change_ranking.budget is None else f" within a budget of {change_ranking.budget:g}"
     )
@@ -949,7 +971,7 @@ def _most_often_head(under: str, best: Sequence[str]) -> str:
     )
 
 
-def _not_changed(ranking: Ranking) -> str:
+def _unanswered_changes(ranking: Ranking) -> str:
     """Return which changes have no answer, for instance because one saturates a server."""
     changes = [
         f"{row.point['without an answer']} of {code(str(row.point['parameter']))}"
@@ -959,7 +981,7 @@ def _not_changed(ranking: Ranking) -> str:
     return f"Without an answer: {', '.join(changes)}." if changes else ""
 
 
-def _where(ranking: Ranking | ChangeRanking) -> str:
+def _case_in_words(ranking: Ranking | ChangeRanking) -> str:
     return f"{ranking.case} under {ranking.under}" if ranking.under else ranking.case
 
 
@@ -969,7 +991,7 @@ def _quantities(ranking: Ranking) -> ResultTable:
     def values(name: str, title: str, **look: Any) -> ResultColumn:
         return ResultColumn.of(title, [row.values[name] for row in rows], "1", **look)
 
-    changes = [_signed(str(row.point["change"])) for row in rows]
+    changes = [_change_text(str(row.point["change"])) for row in rows]
     columns = [
         ResultColumn("parameter", [row.point["parameter"] for row in rows], place=True),
         ResultColumn("meaning", [row.point["meaning"] for row in rows]),
@@ -980,13 +1002,15 @@ def _quantities(ranking: Ranking) -> ResultTable:
         values("time_saved", "time saved", written=as_percent),
         values("opposite", "by the opposite", written=as_percent),
     ]
-    return ResultTable("", columns, Provenance.of(rows), title=f"### {escape(_where(ranking))}")
+    return ResultTable(
+        "", columns, Provenance.of(rows), title=f"### {escape(_case_in_words(ranking))}"
+    )
 
 
-def _signed(change: str) -> str:
+def _change_text(change: str) -> str:
     """Write a relative change in short form.
 
-    >>> _signed("50 % less"), _signed("50 % more"), _signed("")
+    >>> _change_text("50 % less"), _change_text("50 % more"), _change_text("")
     ('-50 %', '+50 %', '-')
     """
     size, _, word = change.rpartition(" ")
@@ -1016,7 +1040,7 @@ def _changes(change_ranking: ChangeRanking) -> ResultTable:
             ResultColumn.of(name, values, unit, title=name.replace("_", " "), written=writer)
         )
     failed = {row: effect.failed for row, effect in enumerate(effects) if effect.failed}
-    title = f"### Changes of {escape(_where(change_ranking))}"
+    title = f"### Changes of {escape(_case_in_words(change_ranking))}"
     return ResultTable(
         "changes",
         columns,
@@ -1031,7 +1055,10 @@ def _pairs(change_ranking: ChangeRanking) -> str | ResultTable:
     pairs = change_ranking.pairs[:_MOST_PAIRS]
     if not pairs:
         return ""
-    more = [round((_reduced(pair).value or 0.0) - (pair["apart"] or 0.0), 12) for pair in pairs]
+    more = [
+        round((_overhead_reduction(pair).value or 0.0) - (pair["apart"] or 0.0), 12)
+        for pair in pairs
+    ]
     columns = [
         ResultColumn("pair", [pair.point["change"] for pair in pairs], place=True),
         ResultColumn("cost", [pair.point.get("cost") for pair in pairs], written=as_number),
@@ -1039,7 +1066,9 @@ def _pairs(change_ranking: ChangeRanking) -> str | ResultTable:
             "within the budget",
             ["yes" if change_ranking.affordable(pair) else "no" for pair in pairs],
         ),
-        ResultColumn.of("overhead reduction", map(_reduced, pairs), "1", written=as_percent),
+        ResultColumn.of(
+            "overhead reduction", map(_overhead_reduction, pairs), "1", written=as_percent
+        ),
         ResultColumn("sum of the two", [pair["apart"] for pair in pairs], "1", written=as_percent),
         ResultColumn(
             "difference", more, "1", written=lambda value, *_: percent(value, signed=True)
@@ -1048,7 +1077,7 @@ def _pairs(change_ranking: ChangeRanking) -> str | ResultTable:
     return ResultTable("", columns, Provenance.of(pairs))
 
 
-def _reduced(answer: Answer) -> Value:
+def _overhead_reduction(answer: Answer) -> Value:
     """Return the overhead reduction; its number is None without an answer or an overhead before."""
     return answer.values.get("overhead_reduction", Value(None, "1"))
 
@@ -1059,7 +1088,7 @@ def _verdict(change_ranking: ChangeRanking) -> str:
         quantity(before[name].value, "s", ends=before[name].ends) for name in ("overhead", "time")
     )
     best = _best(change_ranking)
-    gain = _reduced(best)
+    gain = _overhead_reduction(best)
     if not gain.value or gain.value <= 0:
         return f"no change removes any of the overhead of {overhead}"
     words = (
@@ -1088,19 +1117,19 @@ def _verdict(change_ranking: ChangeRanking) -> str:
             if change_ranking.budget is not None
             else ""
         )
-    gain = _reduced(pair)
+    gain = _overhead_reduction(pair)
     both = (
         f"{percent(gain.value, ends=gain.ends)}"
-        f" ({_together(gain.value or 0.0, pair['apart'] or 0.0)})"
+        f" ({_joint_effect_text(gain.value or 0.0, pair['apart'] or 0.0)})"
     )
     return f"{words}; the best pair{budget} is {pair.point['change']}: {both}"
 
 
 def _best(change_ranking: ChangeRanking) -> Answer:
-    return max(change_ranking.effects, key=lambda effect: _reduced(effect).value or 0.0)
+    return max(change_ranking.effects, key=lambda effect: _overhead_reduction(effect).value or 0.0)
 
 
-def _together(gain: float, apart: float) -> str:
+def _joint_effect_text(gain: float, apart: float) -> str:
     # Percentages are written with three digits: from 10 % on, a smaller difference is not visible.
     if abs(gain - apart) < 5e-4:
         return "as much as the two remove separately"
@@ -1124,7 +1153,7 @@ def _bars(rankings: Sequence[ChangeRanking], title: str, words: Words) -> Figure
     figure = sheet(max(6.0, 3.0 + 0.35 * len(names) * beside), 4.2 if rows == 1 else 3.0 * rows)
     for row, axes in enumerate(figure.subplots(rows, 1, sharey=True, squeeze=False)[:, 0]):
         cases = rankings[row * beside : (row + 1) * beside]
-        _grouped(axes, cases, names)
+        _draw_groups(axes, cases, names)
         axes.set_xticks(range(len(cases)), [words.case(case.case) for case in cases])
         axes.set_xlim(-0.6, beside - 0.4)
         if max(len(words.case(ranking.case)) for ranking in rankings) > 12:
@@ -1133,14 +1162,14 @@ def _bars(rankings: Sequence[ChangeRanking], title: str, words: Words) -> Figure
     return titled(figure, title, "change", *axes.get_legend_handles_labels())
 
 
-def _grouped(axes: Axes, rankings: Sequence[ChangeRanking], names: Sequence[str]) -> None:
+def _draw_groups(axes: Axes, rankings: Sequence[ChangeRanking], names: Sequence[str]) -> None:
     """Draw the bars of some cases."""
     from slipstick_pictures.look import draw_intervals, filled, fills_of
 
     width = _GROUP_WIDTH / len(names)
     fills = fills_of(names)
     for index, name in enumerate(names):
-        effects = [_reduced(ranking.effects[index]) for ranking in rankings]
+        effects = [_overhead_reduction(ranking.effects[index]) for ranking in rankings]
         heights, low, high = (
             100 * np.array([getattr(effect, end) for effect in effects], float)
             for end in ("value", "low", "high")

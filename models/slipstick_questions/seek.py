@@ -212,8 +212,14 @@ class SeekResult(QuestionResult):
                 f" {_ends(first)}{_beyond(first)}"
             )
             for search in cases:
-                words = _said(search) if search.changes else _none(search, _ends(search))
-                sentences.append(f"{name}, {search.case}: {words}{_gaps(search)}{_effort(search)}")
+                words = (
+                    _values_in_words(search)
+                    if search.changes
+                    else _no_change_sentence(search, _ends(search))
+                )
+                sentences.append(
+                    f"{name}, {search.case}: {words}{_stretches_sentence(search)}{_effort(search)}"
+                )
         return sentences
 
     def headline(self, words: Words) -> list[str]:
@@ -230,10 +236,10 @@ class SeekResult(QuestionResult):
 
     def best(self, words: Words) -> tuple[str, str] | None:
         """Return the case for which the first condition holds for the widest range of values."""
-        ranked = _ranked(
+        ranked = _cases_by_width(
             [search for search in self.searches if search.name == self.searches[0].name]
         )
-        if len(ranked) < 2 or not _apart(ranked):
+        if len(ranked) < 2 or not _first_is_widest(ranked):
             return None
         first = ranked[0]
         return first.case, f"{_clause(first, words)} {_where_head(first, words, True)}"
@@ -415,7 +421,7 @@ def read(spec_by_name: Mapping[str, SeekSpec], study: StudyContext) -> Question:
     SpecError : a path leads nowhere, a value is not allowed, or the condition is none
     """
     searches = [
-        (_along_a_trend if spec.of == YEAR else _of_a_parameter)(name, spec, case, study)
+        (_search_of_trend if spec.of == YEAR else _search_of_parameter)(name, spec, case, study)
         for name, spec in spec_by_name.items()
         for case in spec.cases
     ]
@@ -429,7 +435,7 @@ def read(spec_by_name: Mapping[str, SeekSpec], study: StudyContext) -> Question:
     if problems:
         raise SpecError(problems)
     return Question(
-        lambda answers: SeekResult(tuple(_searched(search) for search in searches)),
+        lambda answers: SeekResult(tuple(_search_case(search) for search in searches)),
         pictures=[_picture(name, spec) for name, spec in spec_by_name.items()],
     )
 
@@ -440,7 +446,7 @@ def _picture(name: str, spec: SeekSpec) -> SearchPictureSpec:
     return SearchPictureSpec(kind="search", name=f"seek-{name}", title=title, condition=name)
 
 
-def _along_a_trend(name: str, spec: SeekSpec, case: str, study: StudyContext) -> _CaseSearch:
+def _search_of_trend(name: str, spec: SeekSpec, case: str, study: StudyContext) -> _CaseSearch:
     place: Place = ("seek", name)
     trended = trend_called(spec.trend, (*place, "trend"), study)
     base_year = year_of(case, spec.base_year, (*place, "base_year"), study)
@@ -457,7 +463,7 @@ def _along_a_trend(name: str, spec: SeekSpec, case: str, study: StudyContext) ->
     )
 
 
-def _of_a_parameter(name: str, spec: SeekSpec, case: str, study: StudyContext) -> _CaseSearch:
+def _search_of_parameter(name: str, spec: SeekSpec, case: str, study: StudyContext) -> _CaseSearch:
     place: Place = ("seek", name)
     node = study.written(place)
     settings = study.cases[case]
@@ -577,7 +583,7 @@ EFFORT = 16.0
 """The effort that all longer runs may take together, as a multiple of that of the first search."""
 
 
-def _searched(case_search: _CaseSearch) -> ConditionSearch:
+def _search_case(case_search: _CaseSearch) -> ConditionSearch:
     """Search a range of places for changes of a condition, refining between neighbours that
     differ.
     """
@@ -596,7 +602,7 @@ def _searched(case_search: _CaseSearch) -> ConditionSearch:
         or np.any(np.diff(margins[1:], axis=0) > 0)
         or (not case_search.single and answered.any() and not answered.all())
     ):
-        closer = _Closer(case_search, places, columns)
+        closer = _SearchRefinement(case_search, places, columns)
         closer.decide()
         closer.close_in()
         if case_search.whole:
@@ -610,7 +616,7 @@ def _searched(case_search: _CaseSearch) -> ConditionSearch:
     )
     if case.built.uncertain.paths and case_search.built is None:
         drawn = _drawn_margins(case_search, places)
-        changes = [_banded(drawn, places, change) for change in changes]
+        changes = [_with_band(drawn, places, change) for change in changes]
         if not changes:
             undecided = [*undecided, *_open_stretches(drawn, places)]
     finite = np.isfinite(margins[0])
@@ -619,7 +625,7 @@ def _searched(case_search: _CaseSearch) -> ConditionSearch:
     )
     ends = np.flatnonzero(finite)[[0, -1]].tolist() if finite.any() else [0, len(places) - 1]
     sides = condition.sides(columns)
-    part = _worst(sides, nearest or 0)
+    part = _part_of_smallest_margin(sides, nearest or 0)
     return ConditionSearch(
         name=case_search.name,
         case=case.case,
@@ -639,7 +645,7 @@ def _searched(case_search: _CaseSearch) -> ConditionSearch:
         beyond=case_search.beyond,
         doubts=case_search.doubts,
         undecided=tuple(undecided),
-        unanswered=tuple(_unanswered(places, finite, holds)),
+        unanswered=tuple(_unanswered_stretches(places, finite, holds)),
         longer=longest,
         means=case_search.spec.title,
         looked=looked,
@@ -681,7 +687,7 @@ def _open_stretches(drawn: Array, places: Array) -> Iterator[tuple[float, float]
         yield float(places[first]), float(places[after - 1])
 
 
-def _banded(drawn: Array, places: Array, change: Change) -> Change:
+def _with_band(drawn: Array, places: Array, change: Change) -> Change:
     """Return a change with its band: the middle nine tenths of the changes over draws of the
     uncertain settings.
 
@@ -710,7 +716,7 @@ def _banded(drawn: Array, places: Array, change: Change) -> Change:
     )
 
 
-def _unanswered(
+def _unanswered_stretches(
     places: Array, answered: NDArray[np.bool_], holds: NDArray[np.bool_]
 ) -> Iterator[Unanswered]:
     """Yield each stretch of places without an answer, and the answered places before and after
@@ -737,7 +743,7 @@ the response of an open station there is 1e9 services.
 """
 
 
-class _Closer:
+class _SearchRefinement:
     """Refinement of a search by longer runs and further places, within a limit of effort; for
     simulated answers, whole numbers, and neighbours of places without an answer.
 
@@ -758,13 +764,13 @@ class _Closer:
     def decide(self) -> None:
         """Extend undecided runs that a longer run should decide, in order of effort."""
         while True:
-            needed = self._needed()
+            needed = self._run_lengths_needed()
             index = int(np.argmin(needed))
             if needed[index] > min(LONGEST, self.effort):
                 return
             self._run(index, float(self.places[index]), float(needed[index]), new=False)
 
-    def _needed(self) -> Array:
+    def _run_lengths_needed(self) -> Array:
         """Return the run length that each undecided place needs, as a multiple of the case's own;
         the width of an interval falls with the square root of it. Infinite for decided places.
         """
@@ -794,7 +800,7 @@ class _Closer:
         """
         integral = self.asked.whole
         while integral or not self.asked.single:
-            gaps = self._gaps()
+            gaps = self._stretches_sentence()
             index = int(np.argmax(gaps))
             longer = float(self.longer[index : index + 2].min())
             if gaps[index] <= 0.0 or longer > self.effort:
@@ -802,7 +808,7 @@ class _Closer:
             middle = float(self.places[index : index + 2].mean())
             self._run(index + 1, middle // 1 if integral else middle, longer, new=True)
 
-    def _gaps(self) -> Array:
+    def _stretches_sentence(self) -> Array:
         """Return the distance of neighbours that are still to be bisected, 0 where they are close
         enough.
 
@@ -852,7 +858,7 @@ def _sides(
     """Yield the two sides of the part with the smallest margin at each place."""
     sides = condition.sides(columns)
     for index in indices:
-        worst = _worst(sides, index)
+        worst = _part_of_smallest_margin(sides, index)
         unit = str(condition.parts[worst].left.dimension)
         left_side, right = (
             Value(float(side[0, index]), unit, *map(float, side[1:, index]))
@@ -861,7 +867,7 @@ def _sides(
         yield left_side, right
 
 
-def _worst(sides: Sequence[ConditionSides], index: int) -> int:
+def _part_of_smallest_margin(sides: Sequence[ConditionSides], index: int) -> int:
     """Return the part of a condition with the smallest margin at a place."""
     return min(range(len(sides)), key=lambda number: float(sides[number].margin[0, index]))
 
@@ -873,7 +879,7 @@ def _clause(search: ConditionSearch, words: Words) -> str:
 
 def _head(cases: Sequence[ConditionSearch], words: Words) -> str:
     """Return one sentence that states, case by case, for which values a condition holds."""
-    first, *further_searches = _ranked(cases)
+    first, *further_searches = _cases_by_width(cases)
     along = f" along the trend {spelt(first.trend)}" if first.trend else ""
     lead = f"{capital(_clause(first, words))}{along}"
     where = _where_head(first, words, True)
@@ -904,7 +910,7 @@ _PHRASES = ("with ", "if ", "from ", "until ", *_RELATIONS)
 """First words of a place that continues a sentence."""
 
 
-def _ranked(cases: Sequence[ConditionSearch]) -> list[ConditionSearch]:
+def _cases_by_width(cases: Sequence[ConditionSearch]) -> list[ConditionSearch]:
     """Sort cases by the width of the range in which the condition holds, if each has exactly one
     change in the same direction; else keep their order.
     """
@@ -917,7 +923,7 @@ def _ranked(cases: Sequence[ConditionSearch]) -> list[ConditionSearch]:
     return sorted(cases, key=lambda case_search: sign * case_search.crossings[0].value)
 
 
-def _apart(ranked: Sequence[ConditionSearch]) -> bool:
+def _first_is_widest(ranked: Sequence[ConditionSearch]) -> bool:
     """Return whether the first of the ranked cases certainly has the widest range."""
     if not all(len(search.crossings) == 1 and search.simple for search in ranked):
         return False
@@ -964,7 +970,7 @@ def _where_head(search: ConditionSearch, words: Words, named: bool) -> str:
     ]
     if not phrases:
         holds = "always" if search.holds_first else "never"
-        near = "" if search.holds_first or open_ else _nearest(search)
+        near = "" if search.holds_first or open_ else _nearest_sentence(search)
         where = _range_searched(search, words) if named else ""
         beside = "; ".join(text for text in (where, near) if text)
         return f"{joined(open_, 'and') or holds}{f' ({beside})' if beside else ''}"
@@ -972,7 +978,7 @@ def _where_head(search: ConditionSearch, words: Words, named: bool) -> str:
     return joined([*shown, *open_[:1]])
 
 
-def _nearest(search: ConditionSearch) -> str:
+def _nearest_sentence(search: ConditionSearch) -> str:
     """Return how near a value comes to the limit that it never keeps; nothing for conditions on
     several values.
     """
@@ -1007,11 +1013,11 @@ def search_text(search: ConditionSearch) -> str:
     """Describe in one line where a condition starts or stops holding, or why it changes nowhere."""
     subject = f"{search.name}, {search.case}{_along(search)}: {search.condition}"
     ends = _ends(search)
-    gaps = _gaps(search)
+    gaps = _stretches_sentence(search)
     what_holds = (
-        f"{_said(search)} (searched over {ends}{gaps})"
+        f"{_values_in_words(search)} (searched over {ends}{gaps})"
         if search.changes
-        else f"{_none(search, ends)}{gaps}"
+        else f"{_no_change_sentence(search, ends)}{gaps}"
     )
     return f"{subject} {what_holds}{_effort(search)}{_beyond(search)}"
 
@@ -1041,12 +1047,14 @@ def _beyond(search: ConditionSearch) -> str:
 _MOST_CHANGES = 8
 
 
-def _said(search: ConditionSearch) -> str:
-    changes = [(crossing.value, _crossing(search, crossing)) for crossing in search.crossings]
+def _values_in_words(search: ConditionSearch) -> str:
+    changes = [
+        (crossing.value, _crossing_sentence(search, crossing)) for crossing in search.crossings
+    ]
     changes += [
         (place, _end_of_answers(search, place, begins)) for place, begins in search.ends_of_answers
     ]
-    phrases = [*(words for _, words in sorted(changes)), *_undecided(search)]
+    phrases = [*(words for _, words in sorted(changes)), *_undecided_sentence(search)]
     left_out = len(phrases) - _MOST_CHANGES
     return ", ".join(phrases[:_MOST_CHANGES]) + (
         f", and {left_out:,} further changes in the table" if left_out > 0 else ""
@@ -1061,16 +1069,16 @@ def _end_of_answers(search: ConditionSearch, place: float, begins: bool) -> str:
     )
 
 
-def _undecided(search: ConditionSearch) -> Iterator[str]:
+def _undecided_sentence(search: ConditionSearch) -> Iterator[str]:
     for first, last in search.undecided:
         low = _value(search, first)
         high = _value(search, last)
         yield f"undecided at {low}" if first == last else f"undecided from {low} to {high}"
 
 
-def _crossing(search: ConditionSearch, change: Change) -> str:
+def _crossing_sentence(search: ConditionSearch, change: Change) -> str:
     if change.before is not None:
-        return _single(search, change)
+        return _single_value_change(search, change)
     ends = (change.low, change.high)
     lead = "" if search.of == YEAR else f"{search.of} = "
     place = (
@@ -1089,7 +1097,7 @@ def _crossing(search: ConditionSearch, change: Change) -> str:
     )
 
 
-def _single(search: ConditionSearch, change: Change) -> str:
+def _single_value_change(search: ConditionSearch, change: Change) -> str:
     """Write where a condition changes if only the listed values are possible: the value, or the
     two values between which it changes.
     """
@@ -1115,7 +1123,7 @@ def _single(search: ConditionSearch, change: Change) -> str:
     )
 
 
-def _none(search: ConditionSearch, ends: str) -> str:
+def _no_change_sentence(search: ConditionSearch, ends: str) -> str:
     """Describe that a condition changes nowhere: its sides at both ends, and where it comes closest
     to a change.
     """
@@ -1125,7 +1133,7 @@ def _none(search: ConditionSearch, ends: str) -> str:
     # everywhere.
     holds = "holds throughout" if search.holds_first else "holds nowhere"
     if search.undecided:
-        holds = f"is {', '.join(_undecided(search))} and changes nowhere else"
+        holds = f"is {', '.join(_undecided_sentence(search))} and changes nowhere else"
     sides = (
         [quantity(side.value, side.unit, ends=side.ends) for side in pair] for pair in search.sides
     )
@@ -1142,7 +1150,7 @@ def _value(search: ConditionSearch, value: float | None) -> str:
     return year(value) if search.of == YEAR else quantity(value, search.unit, 6)
 
 
-def _gaps(search: ConditionSearch) -> str:
+def _stretches_sentence(search: ConditionSearch) -> str:
     """Return the stretches without an answer; empty if no place has one."""
     if search.nearest is None:
         return ""

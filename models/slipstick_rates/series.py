@@ -274,11 +274,11 @@ class FittedSeries:
 
     def _since(self, start: float) -> _Solved:
         """Return what follows from the points if the level of the year `start` may be anything; see
-        `_factored`.
+        `_cholesky_of_points`.
         """
-        return self._factored(self.covariance(self.years, self.years, start))
+        return self._cholesky_of_points(self.covariance(self.years, self.years, start))
 
-    def _factored(self, levels: Array) -> _Solved:
+    def _cholesky_of_points(self, levels: Array) -> _Solved:
         """Return what follows from the points where the level of the first year may be anything:
         its prior variance is infinite, as a limit in closed form.
 
@@ -300,7 +300,7 @@ class FittedSeries:
         ----------
         levels : covariance of the levels of the points before any is known
         """
-        solved = self._factored(levels)
+        solved = self._cholesky_of_points(levels)
         # The logarithm of a normal density, without its constant: the determinant is the square of
         # the factor's diagonal; the level of the first year is integrated out.
         likelihood = -0.5 * solved.residuals @ solved.residuals

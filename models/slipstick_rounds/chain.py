@@ -28,20 +28,20 @@ class BatchServerChain(BatchServerForm):
         """Return at which points the chain answers."""
         points = self.points_at(values)
         # The first method reports what is wrong at a point.
-        return np.array([bool(point.wrong) or not _beyond(point) for point in points])
+        return np.array([bool(point.wrong) or not _reason_refused(point) for point in points])
 
     def answer_at(self, point: PointNumbers) -> PointAnswer:
-        if reason := _beyond(point):
+        if reason := _reason_refused(point):
             raise NoAnswerError(f"the chain of rounds has no answer: {reason}")
         if point.population:
             times, parts = _times(point, point.population)
             means = closed_chain(times, point.think_time, point.server.batching_delay)
         else:
-            means, times, parts = _open(point)
+            means, times, parts = _open_chain_at(point)
         return _answer(self, point, means, times, parts)
 
 
-def _beyond(point: PointNumbers) -> str:
+def _reason_refused(point: PointNumbers) -> str:
     """Return what the chain does not know at a point; nothing where it answers."""
     server, (first, *others) = point.server, point.phases
     if others:
@@ -77,7 +77,7 @@ def _times(point: PointNumbers, most: int) -> tuple[Array, Array]:
     return parts.sum(axis=0), parts
 
 
-def _open(point: PointNumbers) -> tuple[RoundMeans, Array, Array]:
+def _open_chain_at(point: PointNumbers) -> tuple[RoundMeans, Array, Array]:
     most = 32
     while most <= MOST_SERVED:
         times, parts = _times(point, most)

@@ -203,7 +203,7 @@ def _code_of(duration: RoundTime, phases: int) -> dict[str, Any]:
     with np.errstate(all="ignore"):
         for operator, out, *arguments in listing["code"]:
             if varying.isdisjoint(arguments):
-                registers[out] = _computed(operator, registers, arguments)
+                registers[out] = _constant_result(operator, registers, arguments)
                 continue
             varying.add(out)
             code.append((KNOWN.index(operator), out, len(operands), len(arguments)))
@@ -236,7 +236,7 @@ def _state_names(duration: RoundTime) -> list[str]:
     return [*(f"{kind}.{phase}" for kind in STATE for phase in duration.phases), HELD]
 
 
-def _computed(operator: str, registers: Array, arguments: Sequence[int]) -> float:
+def _constant_result(operator: str, registers: Array, arguments: Sequence[int]) -> float:
     """Compute the result of an instruction that does not depend on the round."""
     operands = [registers[[register]] for register in arguments]
     if operator == "booked":
@@ -363,7 +363,7 @@ def _admit(s: Tables, left: float) -> float:
     run = s.run[0]
     while run.waiting and left > 0 and run.present < run.places:
         visit = s.waiting[run.waiting_from]
-        claim = _claim(s, visit)
+        claim = _memory_claim(s, visit)
         if run.present and run.used + claim > run.memory:
             break
         run.waiting_from = (run.waiting_from + 1) % len(s.waiting)
@@ -376,7 +376,7 @@ def _admit(s: Tables, left: float) -> float:
 
 
 @compiled
-def _claim(s: Tables, visit: int) -> float:
+def _memory_claim(s: Tables, visit: int) -> float:
     customer = s.customer[visit]
     later = 0.0
     if s.run[0].reserved:
@@ -386,7 +386,7 @@ def _claim(s: Tables, visit: int) -> float:
 
 
 @compiled
-def _alike(s: Tables) -> int:
+def _count_equal_rounds(s: Tables) -> int:
     run = s.run[0]
     if run.batching_delay or run.interval:
         return 1
@@ -480,7 +480,7 @@ def _time_of_round(s: Tables) -> float:
         operator, out, first, number = s.code[index]
         x = registers[s.operands[first]]
         if number > 1:
-            x = _folded(s, operator, x, first, number)
+            x = _fold_operands(s, operator, x, first, number)
         elif operator == CEIL:
             x = math.ceil(x)
         elif operator == FLOOR:
@@ -503,7 +503,7 @@ def _time_of_round(s: Tables) -> float:
 
 
 @compiled
-def _folded(s: Tables, operator: int, x: float, first: int, number: int) -> float:
+def _fold_operands(s: Tables, operator: int, x: float, first: int, number: int) -> float:
     """Combine several operands from left to right."""
     registers, operands = s.registers, s.operands
     if operator == SELECT:
@@ -615,7 +615,7 @@ def _go_on(s: Tables) -> int:
         _wait_for_a_round(s)
         _share_out(s)
         run.given += run.shares
-        if not _work(s, _alike(s)):
+        if not _work(s, _count_equal_rounds(s)):
             return REFUSED
         row = s.log[run.logged]
         row[0], row[1], row[2] = run.now, run.rounds, run.busy

@@ -222,7 +222,7 @@ class BatchServerFormula(BatchServerForm):
         """Compute the answer at one point; a Poisson stream is solved as several points are."""
         _check_known(point)
         if point.rate:
-            (answer,) = self._of_streams([point])
+            (answer,) = self._computed_streams([point])
             if answer.remarks.failed:
                 raise NoAnswerError(answer.remarks.failed)
             return answer
@@ -239,7 +239,7 @@ class BatchServerFormula(BatchServerForm):
         times = (point.delay, waiting, in_first, second, served, served, units)
         round_times = np.array([_round_times_closed(rounds, numbers)])
         made_of = _PhaseTimes(*(np.array([time]) for time in times))
-        (computed,) = _computed(rounds, made_of, np.array([numbers.throughput]), round_times)
+        (computed,) = _computed_points(rounds, made_of, np.array([numbers.throughput]), round_times)
         return self._answer(point, computed)
 
     def answers_at(self, points: Sequence[PointNumbers]) -> list[PointAnswer]:
@@ -248,28 +248,30 @@ class BatchServerFormula(BatchServerForm):
         """
         if not points or not isinstance(self.model.customers, OpenCustomers):
             return super().answers_at(points)
-        answers = [PointAnswer({}, remarks=Remarks(failed=_unknown(point))) for point in points]
+        answers = [
+            PointAnswer({}, remarks=Remarks(failed=_reason_unknown(point))) for point in points
+        ]
         known = [index for index, answer in enumerate(answers) if not answer.remarks.failed]
-        solved = self._together([points[index] for index in known])
+        solved = self._answers_of_streams([points[index] for index in known])
         for index, answer in zip(known, solved, strict=True):
             answers[index] = answer
         return answers
 
-    def _together(self, points: Sequence[PointNumbers]) -> list[PointAnswer]:
+    def _answers_of_streams(self, points: Sequence[PointNumbers]) -> list[PointAnswer]:
         """Compute the answers of streams together; where the model refuses the time of a round,
         halve the points until the refused one is alone.
         """
         if not points:
             return []
         try:
-            return self._of_streams(points)
+            return self._computed_streams(points)
         except NoAnswerError as error:
             if len(points) == 1:
                 return [PointAnswer({}, remarks=Remarks(failed=str(error)))]
         middle = len(points) // 2
-        return self._together(points[:middle]) + self._together(points[middle:])
+        return self._answers_of_streams(points[:middle]) + self._answers_of_streams(points[middle:])
 
-    def _of_streams(self, points: Sequence[PointNumbers]) -> list[PointAnswer]:
+    def _computed_streams(self, points: Sequence[PointNumbers]) -> list[PointAnswer]:
         """Compute the answers of streams for which every time of a round can be computed."""
         loads = loads_of(points)
         answers = [
@@ -288,7 +290,9 @@ class BatchServerFormula(BatchServerForm):
         for row, reason in reasons.items():
             answers[row] = PointAnswer({}, remarks=Remarks(failed=reason))
         rows = np.setdiff1d(rows, [*reasons])
-        for row, computed in zip(rows.tolist(), _of_settled(rounds, rows, settled), strict=True):
+        for row, computed in zip(
+            rows.tolist(), _values_of_streams(rounds, rows, settled), strict=True
+        ):
             answers[row] = self._answer(points[row], computed, float(loads[row]))
         return answers
 
@@ -341,7 +345,7 @@ class BatchServerFormula(BatchServerForm):
         return PointAnswer(exactly(values), total, remarks=Remarks(notes=tuple(notes)))
 
 
-def _unknown(point: PointNumbers) -> str:
+def _reason_unknown(point: PointNumbers) -> str:
     """Return the reason why the formula does not apply at a point; empty if it applies."""
     if point.wrong:
         return point.wrong
@@ -374,11 +378,11 @@ def _check_known(point: PointNumbers) -> None:
     ------
     NoAnswerError : it does not
     """
-    if reason := _unknown(point):
+    if reason := _reason_unknown(point):
         raise NoAnswerError(reason)
 
 
-def _chunks(rows: Indices, sizes: Array) -> Iterator[Indices]:
+def _row_groups(rows: Indices, sizes: Array) -> Iterator[Indices]:
     """Yield groups of rows of similar size, each small enough for its arrays to stay in a cache."""
     rows = rows[np.argsort(sizes[rows], kind="stable")]
     begin = 0
@@ -390,7 +394,7 @@ def _chunks(rows: Indices, sizes: Array) -> Iterator[Indices]:
         begin = end
 
 
-def _column(numbers: Iterable[float]) -> Array:
+def _as_column(numbers: Iterable[float]) -> Array:
     """Return numbers of points as a column [points, 1]."""
     return np.array([*numbers], dtype=np.float64)[:, None]
 
@@ -413,21 +417,21 @@ class _MeanRounds:
         self._duration = round_time_at(points)
         firsts, seconds = zip(*(point.phases for point in points), strict=True)
         servers = [point.server for point in points]
-        self.rate = _column(point.rate for point in points)
-        self.delay = _column(point.delay for point in points)
-        self.units = _column(phase.mean for phase in firsts)
+        self.rate = _as_column(point.rate for point in points)
+        self.delay = _as_column(point.delay for point in points)
+        self.units = _as_column(phase.mean for phase in firsts)
         self._firsts = firsts
-        self.first_variation = _column(phase.variance for phase in firsts) / self.units**2
-        self.piece = _column(min(phase.piece, phase.mean) for phase in seconds)
-        second = _column(phase.mean for phase in seconds)
+        self.first_variation = _as_column(phase.variance for phase in firsts) / self.units**2
+        self.piece = _as_column(min(phase.piece, phase.mean) for phase in seconds)
+        second = _as_column(phase.mean for phase in seconds)
         self.steps = second / self.piece
-        self.variation = _column(phase.variance for phase in seconds) / second**2
+        self.variation = _as_column(phase.variance for phase in seconds) / second**2
         self._held = self.units + second / 2
-        self._budget = _column(server.budget for server in servers)
+        self._budget = _as_column(server.budget for server in servers)
         largest = self.units + second
-        kept = np.where(_column(server.reserved for server in servers) > 0, largest, self._held)
-        places = _column(server.places for server in servers)
-        memory = _column(server.memory for server in servers)
+        kept = np.where(_as_column(server.reserved for server in servers) > 0, largest, self._held)
+        places = _as_column(server.places for server in servers)
+        memory = _as_column(server.memory for server in servers)
         limits = (places, memory / kept, self._budget / self.piece)
         self.most: Array = np.maximum(1.0, np.minimum.reduce(limits))
         # As many are in the second phase in the mean if all rounds are full.
@@ -592,7 +596,9 @@ class _ComputedPoint(NamedTuple):
     second_quantiles: Sequence[float] = ()
 
 
-def _of_settled(rounds: _MeanRounds, rows: Indices, settled: _Settled) -> list[_ComputedPoint]:
+def _values_of_streams(
+    rounds: _MeanRounds, rows: Indices, settled: _Settled
+) -> list[_ComputedPoint]:
     """Compute the values of streams whose numbers and times have converged."""
     if not len(rows):
         return []
@@ -607,7 +613,7 @@ def _of_settled(rounds: _MeanRounds, rows: Indices, settled: _Settled) -> list[_
         settled.present[1, rows, 0],
         settled.units[rows],
     )
-    computed = _computed(rounds, made_of, rates, settled.round_times[rows])
+    computed = _computed_points(rounds, made_of, rates, settled.round_times[rows])
     quantiles = settled.quantiles[rows].tolist()
     second = _second_quantiles(
         rounds, settled.fullness[rows], made_of, settled.behind[rows]
@@ -652,7 +658,7 @@ def _second_quantiles(
     return np.asarray(np.minimum(second + more, np.maximum(longest, second)))
 
 
-def _computed(
+def _computed_points(
     rounds: _MeanRounds, made_of: _PhaseTimes[Array], throughput: Array, round_times: Array
 ) -> list[_ComputedPoint]:
     """Compute accounts, quantiles and mean numbers of points from the times of their phases.
@@ -935,27 +941,29 @@ class _Settled:
         for _ in range(MOST_SETTLING):
             if not len(rows):
                 break
-            rows = rows[self._moved(rounds.rows(rows), rows) > SETTLED]
+            rows = rows[self._change_of_times(rounds.rows(rows), rows) > SETTLED]
         self.moving = rows
 
-    def _moved(self, rounds: _MeanRounds, rows: Indices) -> Array:
+    def _change_of_times(self, rounds: _MeanRounds, rows: Indices) -> Array:
         """Compute some points once more, and return by how much their times changed [rows]."""
         most = np.minimum(rounds.most, MOST_PRESENT)
         count = len(rows)
-        for cut in _chunks(np.arange(count), np.ceil(most.ravel()) + 1):
+        for cut in _row_groups(np.arange(count), np.ceil(most.ravel()) + 1):
             numbers = _present_of(rounds.rows(cut), self.behind[rows[cut]])
             for name, column in zip(numbers._fields, numbers, strict=True):
                 getattr(self, name)[rows[cut]] = column
         served = self.served[rows, None]
         before = self._times(rows)
         present = np.clip(served + self._more[:, rows], 1.0, np.maximum(most, 1.0))
-        for cut in _chunks(np.arange(count), _Backlog.sizes(rounds, present[1]) ** 2):
+        for cut in _row_groups(np.arange(count), _Backlog.sizes(rounds, present[1]) ** 2):
             at = rows[cut]
             idle = self.idle[at]
             first = _first_phases_open(rounds.rows(cut), present[:, cut], idle, self._queued[at])
             self.means[rows[cut]], self.quantiles[rows[cut]] = (first.means, first.quantiles)
             self.round_times[rows[cut]] = self._round_times(rounds.rows(cut), first)
-            self._more[:, rows[cut]] = self._apart(rounds.rows(cut), served[cut], first)
+            self._more[:, rows[cut]] = self._excess_in_second_phase(
+                rounds.rows(cut), served[cut], first
+            )
             self.present[:, rows[cut]] = present[:, cut]
             self._queued[rows[cut]] = first.queued[:, None]
             self.behind[rows[cut]] = first.behind[:, None]
@@ -986,7 +994,7 @@ class _Settled:
         return np.stack([busy * between, between], axis=1)
 
     @staticmethod
-    def _apart(rounds: _MeanRounds, served: Array, first: _FirstPhases) -> Array:
+    def _excess_in_second_phase(rounds: _MeanRounds, served: Array, first: _FirstPhases) -> Array:
         """Return how many more than the mean are in the second phase in rounds without and with
         first phases [2, points, 1].
 
@@ -1030,7 +1038,7 @@ class _Backlog:
         self._times = rounds.time(self._present, units)
         # A round takes a whole number of pieces; what that rounds off, its time makes up for.
         rounded = self._units / self._room * self._most / self._work
-        full = (self._times + self._blocked(without_limit)) * rounded
+        full = (self._times + self._time_of_blocked_rounds(without_limit)) * rounded
         self._times = np.where(number >= self._most, full, self._times)
         self._left = np.maximum(number - self._most, 0)
         self._stationary = self._solve()
@@ -1056,7 +1064,7 @@ class _Backlog:
         later = with_first + growth * (self._queued - queued)
         return np.asarray(np.maximum(later, without))
 
-    def _blocked(self, present: Array) -> Array:
+    def _time_of_blocked_rounds(self, present: Array) -> Array:
         """Return by how much a full round is longer for first phases that wait for a place: rounds
         without them, as many as the second phases need to make room, by the probability that all
         places are taken where numbers are normal with the variance of a Poisson number [s].
@@ -1086,7 +1094,7 @@ class _Backlog:
         several = (self._rounds.units > self._room)[:, :, None, None]
         later = np.where(several, at_last - (at_last - begun) * lasts, begun)
         later = np.broadcast_to(later, count.shape).reshape(len(count), -1)
-        one = self._rounds.time(later, self._room) + self._blocked(later)
+        one = self._rounds.time(later, self._room) + self._time_of_blocked_rounds(later)
         return np.asarray(count * one.reshape(count.shape))
 
     @staticmethod
@@ -1152,7 +1160,7 @@ class _Backlog:
             part[:, :, None, None] for part in (self._rate, self._room, self._units)
         )
         chances = self._stationary * self._times
-        reached = self._reached(chances)
+        reached = self._count_of_likely_numbers(chances)
         parts = (np.arange(PLACES_IN_A_ROUND) + 0.5) / PLACES_IN_A_ROUND
         times = self._times[:, :reached, None, None]
         passed = times * parts[None, None, :, None]
@@ -1185,7 +1193,7 @@ class _Backlog:
         return np.stack(all_ends, axis=1), weights_behind, left_behind
 
     @staticmethod
-    def _reached(chances: Array) -> int:
+    def _count_of_likely_numbers(chances: Array) -> int:
         """Return how many numbers of pieces are not so rare that they do not count."""
         tails = np.cumsum(chances[:, ::-1], axis=1)[:, ::-1]
         return int(np.flatnonzero((tails > RARE * tails[:, :1]).any(axis=0))[-1]) + 1
@@ -1303,7 +1311,7 @@ def _first_phase_closed(
     own = plain * taken + extra
     if needed < 1:
         own = sum(
-            _shared_round(rounds, present, together, customers, work) for work in works
+            _time_of_shared_round(rounds, present, together, customers, work) for work in works
         ) / len(works)
     steady = rest + own + waiting
     if not point.visits:
@@ -1313,7 +1321,7 @@ def _first_phase_closed(
     return begin / point.visits + (1 - 1 / point.visits) * steady
 
 
-def _shared_round(
+def _time_of_shared_round(
     rounds: _MeanRounds, present: float, together: float, customers: int, work: float
 ) -> float:
     """Return the mean time of the round of a first phase with others, whose number is binomial;

@@ -233,14 +233,17 @@ class BatchServerForm(CompiledModel):
             name: value
             for name, value in {**own, **changed}.items()
             if value
-            and (parameters[name].dimension.time_power or (name in timeless and not _few(value)))
+            and (
+                parameters[name].dimension.time_power
+                or (name in timeless and not _short_list(value))
+            )
         }
 
         def slopes() -> dict[str, dict[str, float]]:
             values = {**changed, **at}
             smooth = copy(self)
             smooth.whole = False
-            by_column = smooth.slopes(values, list(at), self._differentiated())
+            by_column = smooth.slopes(values, list(at), self._names_with_derivatives())
             return {
                 column: {
                     name: float(slope[0])
@@ -255,7 +258,7 @@ class BatchServerForm(CompiledModel):
         deferred = DeferredShares(slopes, 0.0)
         return Gradient(deferred, at, parameters, frozenset(rates), plain, frozenset(timeless))
 
-    def _differentiated(self) -> list[str]:
+    def _names_with_derivatives(self) -> list[str]:
         """List the means and amounts that have derivatives."""
         phases = list(self.model.phases)
         times = ["response_time", *(f"phase_time[{phase}]" for phase in phases)]
@@ -530,7 +533,7 @@ FEW = 16.0
 models ask whether they are 1; chosen, not fitted."""
 
 
-def _few(value: float) -> bool:
+def _short_list(value: float) -> bool:
     return value < FEW and value == round(value)
 
 

@@ -227,7 +227,7 @@ class RoundByRound:
             given += len(shares)
             done = max(self.ended, most * given / events)
             pace.check(done, most, f"the simulation follows {most:,} visits")
-            self._work(shares, self._alike(shares))
+            self._work(shares, self._count_equal_rounds(shares))
             counts = [self.now, self.rounds, self.busy, self.served, self.ended, self.put_back]
             self.log.append(np.append(counts, self.booked))
         return RoundRun(self.arrived, self.ends, self.ends[:, -1] > 0, np.array(self.log))
@@ -286,7 +286,7 @@ class RoundByRound:
         """Admit customers that wait while the budget has a rest, which is returned."""
         while self.waiting and left > 0 and len(self.present) < self.server.places:
             customer = self.waiting[0]
-            claim = self._claim(customer)
+            claim = self._memory_claim(customer)
             # A customer that alone needs more than all memory is served alone.
             if self.present and self.used + claim > self.server.memory:
                 break
@@ -296,11 +296,11 @@ class RoundByRound:
             left -= self._give(shares, customer, left)
         return left
 
-    def _claim(self, customer: _Customer) -> float:
+    def _memory_claim(self, customer: _Customer) -> float:
         """Return the memory that an admission takes."""
         return customer.left + sum(customer.later) if self.server.reserved else customer.left
 
-    def _alike(self, shares: list[tuple[_Customer, float]]) -> int:
+    def _count_equal_rounds(self, shares: list[tuple[_Customer, float]]) -> int:
         """Return the number of further rounds with the same customers and the same work, during
         which only the memory in use grows.
         """

@@ -304,7 +304,7 @@ def need_of(term: Term, work: Term, ratio: Any, size: Any, processors: Any) -> N
     )
     grows = _sign((term.processors, term.processors_log))
     if _sign((power, logs)) <= 0:
-        return _unpaid(term, work, size, grows, _sign((power, logs)))
+        return _uncompensated_need(term, work, size, grows, _sign((power, logs)))
     if power == 0:
         reached = factor_of_work ** (1 / logs)  # log n
         needed = work.coefficient * sympy.exp(work.size * reached) * reached**work.size_log
@@ -324,7 +324,7 @@ def need_of(term: Term, work: Term, ratio: Any, size: Any, processors: Any) -> N
                 term,
                 sympy.powsimp(sympy.expand_power_base(needed, force=True)),
                 True,
-                _bare(term, exponent, log_n, processors),
+                _need_of_bare_term(term, exponent, log_n, processors),
             )
     large = sympy.log(processors) if term.processors != 0 else sympy.log(log_n)
     rise = term.processors if term.processors != 0 else term.processors_log
@@ -334,13 +334,13 @@ def need_of(term: Term, work: Term, ratio: Any, size: Any, processors: Any) -> N
         * (factor_of_work / long**logs) ** (work.size / power)
         * long**work.size_log
     )
-    order = _bare(term, work.size / power, log_n, processors) * large ** (
+    order = _need_of_bare_term(term, work.size / power, log_n, processors) * large ** (
         work.size_log - logs * work.size / power
     )
     return Need(term, sympy.powsimp(needed), False, order)
 
 
-def _unpaid(term: Term, work: Term, size: Any, grows: int, falls: int) -> Need:
+def _uncompensated_need(term: Term, work: Term, size: Any, grows: int, falls: int) -> Need:
     """Return the need of a term that grows with the size as fast as the work or faster, so that no
     size compensates for it; a term in constant proportion to the work does not depend on N.
     """
@@ -362,7 +362,7 @@ def _unpaid(term: Term, work: Term, size: Any, grows: int, falls: int) -> Need:
     )
 
 
-def _bare(term: Term, exponent: Any, log_n: Any, processors: Any) -> Any:
+def _need_of_bare_term(term: Term, exponent: Any, log_n: Any, processors: Any) -> Any:
     return processors ** (term.processors * exponent) * log_n ** (term.processors_log * exponent)
 
 
@@ -433,7 +433,7 @@ def reached(
         _bracket(function, points, margins, low, high, side, furthest, tolerance)
     if tolerance <= _EXACT:
         _bracket_between(function, points, margins, low, high, furthest)
-    return _refined(function, points, low, high, tolerance)
+    return _refined_root(function, points, low, high, tolerance)
 
 
 def last_reached(function: Function, *points: Array, places: Array) -> Array:
@@ -462,10 +462,10 @@ def last_reached(function: Function, *points: Array, places: Array) -> Array:
         falls = (before > 0) & (after <= 0)
         low[falls], high[falls] = lower_place, right
         before = after
-    return _refined(function, points, low, high, _EXACT)
+    return _refined_root(function, points, low, high, _EXACT)
 
 
-def _refined(
+def _refined_root(
     function: Function, points: tuple[Array, ...], low: Array, high: Array, tolerance: float
 ) -> Array:
     from scipy.optimize.elementwise import find_root
@@ -628,7 +628,7 @@ class Isoefficiency:
 
     def order_of(self, need: Need) -> Any:
         """Return the growth of a need, with numbers in its exponents evaluated."""
-        return _rounded(need.order.subs(self._numbers))
+        return _with_rounded_numbers(need.order.subs(self._numbers))
 
     @property
     def leading(self) -> Need:
@@ -859,7 +859,7 @@ def _limit(isoefficiency_found: Isoefficiency, work: Term) -> str:
         need for need in never if _sign((need.term.processors, need.term.processors_log)) > 0
     ]
     if growing:
-        return growing[0].never + _last(isoefficiency_found, work)
+        return growing[0].never + _largest_efficient_processors(isoefficiency_found, work)
     shares = [
         need for need in never if (need.term.size, need.term.size_log) == (work.size, work.size_log)
     ]
@@ -876,7 +876,7 @@ def _limit(isoefficiency_found: Isoefficiency, work: Term) -> str:
     )
 
 
-def _last(isoefficiency_found: Isoefficiency, work: Term) -> str:
+def _largest_efficient_processors(isoefficiency_found: Isoefficiency, work: Term) -> str:
     """Return the largest number of processors with an efficient size, if terms that grow with the
     size as fast as the work decide it together; empty if some term grows faster.
     """
@@ -904,7 +904,7 @@ def _last(isoefficiency_found: Isoefficiency, work: Term) -> str:
     if margins[0] > 0 or not margins[-1] > 0:
         return ""
     index = int(np.argmax(margins > 0))
-    most = _refined(missing, (), places[index - 1 : index], places[index : index + 1], _EXACT)
+    most = _refined_root(missing, (), places[index - 1 : index], places[index : index + 1], _EXACT)
     return (
         f": no size reaches {isoefficiency_found.efficiency:g} on more than"
         f" {float(np.exp(np.exp(most[0]))):.4g}"
@@ -934,7 +934,7 @@ def _log_size(a: float, b: float, y: Array) -> Array:
     )
 
 
-def _rounded(expression: Any) -> Any:
+def _with_rounded_numbers(expression: Any) -> Any:
     """Round the numbers in an expression to four digits."""
     short = {value: float(f"{float(value):.4g}") for value in expression.atoms(sympy.Float)}
     return expression.xreplace(
@@ -1006,38 +1006,40 @@ class Runs:
         Columns are those of the form. Against one processor, the efficiency is T(1) / (N T(N)) at
         the same size.
         """
-        return self._answered(factor, count)[0]
+        return self._answers_at(factor, count)[0]
 
     def solved(self, factor: Array, count: Array) -> PointTable:
         """Return the columns and how each point was computed."""
-        columns, pieces = self._answered(factor, count)
+        columns, pieces = self._answers_at(factor, count)
         how = ((rows, points.provenance(len(rows))) for rows, points in pieces)
         return PointTable(columns, Provenance.joined(len(count), how))
 
-    def _answered(
+    def _answers_at(
         self, factor: Array, count: Array
     ) -> tuple[dict[str, Array], list[tuple[NDArray[np.intp], Answers]]]:
-        columns_found, pieces = self._solved(factor, count)
+        columns_found, pieces = self._solve_points(factor, count)
         first = self.forms[0][0].quantity
         sides = (
             [("", ""), ("low", "high"), ("high", "low")]
             if f"low[{first}]" in columns_found
             else [("", "")]
         )
-        one_processor = self._solved(factor, np.ones(len(count)))[0] if self.against == ONE else {}
+        one_processor = (
+            self._solve_points(factor, np.ones(len(count)))[0] if self.against == ONE else {}
+        )
         for end, other_end in sides:
-            columns_found[_end(end, "time")] = columns_found[_end(end, first)]
+            columns_found[_end_column(end, "time")] = columns_found[_end_column(end, first)]
             if self.against == ONE:
                 # Divided by the other end: the widest that the interval of the ratio can be.
                 with np.errstate(all="ignore"):
-                    alone = one_processor.get(_end(end, first), one_processor[first])
-                    columns_found[_end(end, "efficiency")] = alone / (
-                        count * columns_found[_end(other_end, first)]
+                    alone = one_processor.get(_end_column(end, first), one_processor[first])
+                    columns_found[_end_column(end, "efficiency")] = alone / (
+                        count * columns_found[_end_column(other_end, first)]
                     )
         columns_found.setdefault("efficiency", np.full(len(count), np.nan))
         return columns_found, pieces
 
-    def _solved(
+    def _solve_points(
         self, factor: Array, count: Array
     ) -> tuple[dict[str, Array], list[tuple[NDArray[np.intp], Answers]]]:
         pieces: list[tuple[NDArray[np.intp], Answers]] = []
@@ -1067,7 +1069,7 @@ class Runs:
         return columns_found, pieces
 
 
-def _end(end: str, name: str) -> str:
+def _end_column(end: str, name: str) -> str:
     return f"{end}[{name}]" if end else name
 
 

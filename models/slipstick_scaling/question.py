@@ -285,7 +285,7 @@ class ScaleResult(QuestionResult):
     words: Words = field(default=NO_WORDS, repr=False)
     counted: str = field(default="", repr=False)
 
-    def _counted(self, words: Words) -> Words:
+    def _words_of_counted(self, words: Words) -> Words:
         """Return words whose members are what is counted, where a member of the population, such
         as a request, is not.
         """
@@ -296,7 +296,7 @@ class ScaleResult(QuestionResult):
         grow.
         """
         lines = []
-        words = self._counted(self.words)
+        words = self._words_of_counted(self.words)
         for scaling in self.scalings:
             sentences = [
                 _fastest_words(scaling.fastest, words),
@@ -311,7 +311,7 @@ class ScaleResult(QuestionResult):
         """Return for the first cases the fastest number of processors and the growth of the
         work.
         """
-        words = self._counted(words)
+        words = self._words_of_counted(words)
         first = self.scalings[: 1 + MOST_SAID]
         grows = [
             scaling for scaling in first if scaling.growth is not None and not scaling.growth.limit
@@ -486,7 +486,7 @@ def read(scale_spec: ScaleSpec, study: StudyContext) -> Question:
         model = cases[0].built.model
         requests = isinstance(model, Model) and model.population.open
         counted = "processor" if requests else ""
-        return ScaleResult(tuple(map(_scaled, cases)), words_of(study, {}), counted)
+        return ScaleResult(tuple(map(_scaling_of_case, cases)), words_of(study, {}), counted)
 
     return Question(answer, answer_names=dict.fromkeys(names, values) if values else {})
 
@@ -607,7 +607,7 @@ def _memory(
     return expr
 
 
-def _scaled(scaled_case: _ScaledCase) -> Scaling:
+def _scaling_of_case(scaled_case: _ScaledCase) -> Scaling:
     """Compute the scaling of one case in every requested way.
 
     The efficiency is the useful share of the account, or held against one processor where the study
@@ -618,7 +618,7 @@ def _scaled(scaled_case: _ScaledCase) -> Scaling:
     runs = scaled_case.runs
     count = scaled_case.count
     ways: dict[str, Sweep] = {way: _scaled_runs(scaled_case, way) for way in spec.ways}
-    numbers, scanned = _scanned(runs, count)
+    numbers, scanned = _runs_at_fixed_size(runs, count)
     growth, why = _growth(scaled_case)
     matrix = {
         way: scalability(sweep.columns["time"], sweep.columns["efficiency"])
@@ -637,11 +637,11 @@ def _scaled(scaled_case: _ScaledCase) -> Scaling:
         largest=_largest(numbers, scanned, spec.threshold.value),
         growth=growth,
         no_growth=why,
-        printed=tuple(_printed(scaled_case, ways, matrix)),
+        printed=tuple(_published_cells(scaled_case, ways, matrix)),
     )
 
 
-def _printed(
+def _published_cells(
     scaled_case: _ScaledCase, ways: Mapping[str, Sweep], matrix: Mapping[str, Array]
 ) -> Iterator[PublishedScalability]:
     """Yield published cells beside computed ones; the method is that of the larger number of
@@ -674,7 +674,8 @@ def _scaled_runs(scaled_case: _ScaledCase, way: str) -> Sweep:
     names = [
         name
         for name in solved
-        if _inside(name) in ("time", "efficiency") or _inside(name).startswith("account[")
+        if _value_of_end(name) in ("time", "efficiency")
+        or _value_of_end(name).startswith("account[")
     ]
     columns = {name: np.where(finite, solved[name], np.nan) for name in names}
     time = columns["time"]
@@ -694,11 +695,11 @@ def _scaled_runs(scaled_case: _ScaledCase, way: str) -> Sweep:
         columns={**runs.sizes(factor), **columns},
         units={
             **sizes,
-            **{name: "1" if _inside(name) == "efficiency" else "s" for name in columns},
+            **{name: "1" if _value_of_end(name) == "efficiency" else "s" for name in columns},
         },
         limits={},
         failed={
-            int(index): _why(scaled_case, way, float(count[index]))
+            int(index): _reason_without_size(scaled_case, way, float(count[index]))
             for index in np.flatnonzero(~finite)
         },
         provenance=how,
@@ -716,7 +717,7 @@ def _solved_sizes(scaled_case: _ScaledCase, trials: Runs, way: str) -> tuple[Arr
     return factor, scaled_case.runs.solved(np.where(np.isfinite(factor), factor, 1.0), count)
 
 
-def _inside(name: str) -> str:
+def _value_of_end(name: str) -> str:
     """Return the name of the value whose interval end a column holds."""
     kind, inside = split_name(name)
     return inside if kind in ("low", "high") else name
@@ -729,7 +730,7 @@ def _account(sweep: Sweep) -> dict[str, Array]:
     }
 
 
-def _why(scaled_case: _ScaledCase, way: str, count: float) -> str:
+def _reason_without_size(scaled_case: _ScaledCase, way: str, count: float) -> str:
     """Return why no size was found, with the value at the case's own size."""
     ones = np.ones(1)
     counts = np.array([count])
@@ -747,7 +748,7 @@ def _why(scaled_case: _ScaledCase, way: str, count: float) -> str:
     )
 
 
-def _scanned(runs: Runs, count: Array) -> tuple[Array, dict[str, Array]]:
+def _runs_at_fixed_size(runs: Runs, count: Array) -> tuple[Array, dict[str, Array]]:
     """Solve the fixed size on every whole number of processors if that is cheap, else on the listed
     ones.
     """

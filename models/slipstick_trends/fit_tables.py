@@ -116,12 +116,12 @@ def back_test_text(series: Sequence[PointSeries], *, choose: bool, markdown: boo
     table: Callable[..., str] = markdown_table if markdown else plain_table
     blocks = [
         _verdict(tests),
-        table(_HEAD, [*map(_start_row, tests), _pooled(tests)], range(1, 6)),
+        table(_HEAD, [*map(_start_row, tests), _pooled_row(tests)], range(1, 6)),
         table(_HORIZON_HEAD, list(_horizon_rows(tests)), range(1, 4)),
         table(_MISS_HEAD, list(_misses(tests)), [2]),
     ]
     if choose:
-        blocks.insert(2, _judged(series, table))
+        blocks.insert(2, _cross_check_rows(series, table))
     return "\n\n".join([*blocks, method_words()]) + "\n"
 
 
@@ -134,14 +134,14 @@ def held_table(series: Sequence[PointSeries]) -> str:
     """Return a table, for a page, of how fits of earlier years predicted the later points of each
     series.
     """
-    points = _all([back_test(series, start) for start in STARTS])
+    points = _all_predictions([back_test(series, start) for start in STARTS])
     rows = []
     for point_series in series:
         own = [point for point in points if point.series == point_series.name]
         if not own:
             rows.append([escape(point_series.title), "0", *[NOTHING] * 3])
             continue
-        worst = _worst(own)
+        worst = _worst_prediction(own)
         held = percent(float(np.mean([point.held for point in own])))
         when = f"{np.exp(worst.error):.2f} in {worst.year:g}, as of {worst.start:g}"
         rows.append([escape(point_series.title), str(len(own)), held, _median_error(own), when])
@@ -152,7 +152,7 @@ _HELD_HEAD = ("series", "later points", "90 % holds", "median error", "worst rea
 
 
 def _verdict(tests: Sequence[BackTest]) -> str:
-    points = _all(tests)
+    points = _all_predictions(tests)
     over = np.mean([prediction.error < 0 for prediction in points])
     return (
         f"{percent(float(np.mean([prediction.held for prediction in points])))} of {len(points)}"
@@ -161,7 +161,7 @@ def _verdict(tests: Sequence[BackTest]) -> str:
     )
 
 
-def _all(tests: Sequence[BackTest]) -> list[Prediction]:
+def _all_predictions(tests: Sequence[BackTest]) -> list[Prediction]:
     return [prediction for test in tests for prediction in test.predictions]
 
 
@@ -176,15 +176,15 @@ def _start_row(test: BackTest) -> list[str]:
     ]
 
 
-def _pooled(tests: Sequence[BackTest]) -> list[str]:
-    points = _all(tests)
+def _pooled_row(tests: Sequence[BackTest]) -> list[str]:
+    points = _all_predictions(tests)
     widths = [width for test in tests for width in test.widths]
     held = float(np.mean([prediction.held for prediction in points]))
     width = f"{np.median(widths):.2f}"
     return ["all", str(len(widths)), str(len(points)), percent(held), _median_error(points), width]
 
 
-def _worst(points: Sequence[Prediction]) -> Prediction:
+def _worst_prediction(points: Sequence[Prediction]) -> Prediction:
     """Return the prediction with the largest error, the first of equal ones: fits of two starts
     between which nothing was measured are equal but for rounding.
     """
@@ -197,7 +197,9 @@ def _median_error(points: Sequence[Prediction]) -> str:
 
 def _horizon_rows(tests: Sequence[BackTest]) -> Iterator[list[str]]:
     for low, high in HORIZONS:
-        points = [prediction for prediction in _all(tests) if low < prediction.horizon <= high]
+        points = [
+            prediction for prediction in _all_predictions(tests) if low < prediction.horizon <= high
+        ]
         if points:
             held = float(np.mean([prediction.held for prediction in points]))
             label = f"{low:g} to {high:g}"
@@ -209,12 +211,14 @@ def _misses(tests: Sequence[BackTest]) -> Iterator[list[str]]:
     worst first.
     """
     groups: dict[tuple[str, float], list[Prediction]] = {}
-    for prediction in _all(tests):
+    for prediction in _all_predictions(tests):
         if not prediction.held:
             groups.setdefault((prediction.series, prediction.start), []).append(prediction)
-    listed = sorted(groups.values(), key=lambda group: -round(abs(_worst(group).error), 9))
+    listed = sorted(
+        groups.values(), key=lambda group: -round(abs(_worst_prediction(group).error), 9)
+    )
     for group in listed[:_WORST]:
-        worst = _worst(group)
+        worst = _worst_prediction(group)
         yield [
             worst.series,
             f"{worst.start:g}",
@@ -225,7 +229,7 @@ def _misses(tests: Sequence[BackTest]) -> Iterator[list[str]]:
         ]
 
 
-def _judged(series: Sequence[PointSeries], table: Callable[..., str]) -> str:
+def _cross_check_rows(series: Sequence[PointSeries], table: Callable[..., str]) -> str:
     """Return a table of the back-test of each start with the damping and walk chosen on the other
     starts.
     """
@@ -241,7 +245,7 @@ def _judged(series: Sequence[PointSeries], table: Callable[..., str]) -> str:
         rows.append(
             [" and ".join(f"{chosen_on:g}" for chosen_on in others), *choice, *_start_row(test)]
         )
-    rows.append(["", "", "", *_pooled(tests)])
+    rows.append(["", "", "", *_pooled_row(tests)])
     head = ("chosen on", "damping", "walk", "judged as of", *_HEAD[1:])
     return table(head, rows, range(1, 9))
 

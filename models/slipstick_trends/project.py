@@ -327,7 +327,7 @@ def read(spec: ProjectSpec, study: StudyContext) -> Question:
     factors = None
     if years is None:
         factors = _factors(spec, study)
-        years = _reached(trends[0].trend(), starts[names[0]], factors, study)
+        years = _year_of_factor(trends[0].trend(), starts[names[0]], factors, study)
     tracks = []
     series = [name for trended in trends for name in trended.spec.series]
     for case in names:
@@ -345,7 +345,7 @@ def read(spec: ProjectSpec, study: StudyContext) -> Question:
     titles = {**derived_titles(study.tree), **case_titles(study.tree)}
     words = Words(titles, _meanings(track for track, _ in tracks), title=study.spec.title)
     cases = _ProjectedCases(spec, years, tuple(tracks), factors, study.cases, own, words)
-    return Question(lambda answers: ProjectResult(_projected(cases, answers.wanted)))
+    return Question(lambda answers: ProjectResult(_solve_projection(cases, answers.wanted)))
 
 
 def _meanings(tracks: Iterable[TrendedCase]) -> dict[str, str]:
@@ -413,7 +413,7 @@ def _factors(spec: ProjectSpec, study: StudyContext) -> Array:
     return np.array(numbers)
 
 
-def _reached(trend: Trend, base: float, factors: Array, study: StudyContext) -> Array:
+def _year_of_factor(trend: Trend, base: float, factors: Array, study: StudyContext) -> Array:
     """Return the year in which the processors reach each factor on their speed, at the rates as
     stated.
     """
@@ -459,7 +459,7 @@ def _years(spec: ProjectSpec, study: StudyContext) -> Sequence[float] | None:
     return numbers
 
 
-def _projected(cases: _ProjectedCases, answer: Sequence[str]) -> Projection:
+def _solve_projection(cases: _ProjectedCases, answer: Sequence[str]) -> Projection:
     spec = cases.spec
     ends = cases.ends
     trends = _trends(cases)
@@ -546,7 +546,7 @@ def _track(
     table = case.solved(values)
     stated = {**table.columns, **{path: values[path] for path in track.units}}
     draws = cases.draws(track.trend)
-    drawn = _drawn(track, draws, conditions, cases, answer)
+    drawn = _answers_in_draws(track, draws, conditions, cases, answer)
     ends = cases.ends
     bands = {name: np.quantile(drawn[name], ends, axis=0) for name in answer if name in drawn}
     margins = [
@@ -557,7 +557,7 @@ def _track(
         if drawn
     ]
     work = work_of(cases.settings[case.case], case)
-    close = _closely(track, stated, years)
+    close = _with_closer_years(track, stated, years)
     answers = DrawnCase(track, years, stated, drawn, draws, work, *close)
     columns = {name: stated[name] for name in answer if name in stated}
     for name, value in list(columns.items()):
@@ -614,7 +614,7 @@ def _track(
     return projected, answers
 
 
-def _drawn(
+def _answers_in_draws(
     track: TrendedCase,
     draws: Mapping[str, Draws],
     conditions: Sequence[Condition],
@@ -661,7 +661,9 @@ def _dominant(case: DrawnCase, ends: tuple[float, float]) -> Iterator[DominantCl
         part = None
         if begin:
             before = slice(begin - 1, begin + 1)
-            first = _meeting(table[name, before], table[largest[begin - 1], before], years[before])
+            first = _crossing_time(
+                table[name, before], table[largest[begin - 1], before], years[before]
+            )
             low, high, part = _becomes_largest(case, names, name, first, ends)
         yield DominantClass(
             names[name].removeprefix(CLASS).removesuffix("]"),
@@ -674,7 +676,7 @@ def _dominant(case: DrawnCase, ends: tuple[float, float]) -> Iterator[DominantCl
         begin = end
 
 
-def _meeting(rising: Array, falling: Array, years: Array) -> float:
+def _crossing_time(rising: Array, falling: Array, years: Array) -> float:
     """Return the time at which one of two quantities passes the other between two years, on
     straight lines of their logarithms; the later year where one of them is 0.
     """
@@ -710,7 +712,7 @@ def _history(
     band: float,
 ) -> ConditionHistory:
     columns = partial(_columns_of, track, tuple(close[1]))
-    places, answers = _closed_in(columns, condition, close[1], close[0])
+    places, answers = _with_bisected_years(columns, condition, close[1], close[0])
     places, answers = _with_peaks(columns, condition, answers, places)
     looked, holds = condition.look(answers)
     crossings, undecided = condition.changes(answers, places, columns)
@@ -748,7 +750,7 @@ both may change twice between two years that were asked for.
 """
 
 
-def _closely(
+def _with_closer_years(
     track: TrendedCase, stated: Mapping[str, Array], years: Array
 ) -> tuple[Array, dict[str, Array]]:
     """Return years that lie close together, with those in which a rate changes, and their answers;
@@ -818,7 +820,7 @@ def _columns_of(track: TrendedCase, names: Sequence[str], years: Array) -> dict[
     return {name: columns.get(name, np.full(len(years), np.nan)) for name in names}
 
 
-def _closed_in(
+def _with_bisected_years(
     columns: Callable[[Array], dict[str, Array]],
     condition: Condition,
     stated: Mapping[str, Array],

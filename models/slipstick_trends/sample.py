@@ -147,7 +147,7 @@ class SampleResult(QuestionResult):
     def decision(self, words: Words) -> Decision | None:
         """Return a table of the outer quantiles and the median of each answer, case by case."""
         rows = [
-            [words.case(sample.case), words.value(outcome.name), *_outer(outcome)]
+            [words.case(sample.case), words.value(outcome.name), *_outer_quantiles(outcome)]
             for sample in self.samples
             for outcome in sample.outcomes
         ]
@@ -224,7 +224,7 @@ def read(sample_spec: SampleSpec, study: StudyContext) -> Question:
         raise SpecError(problems)
 
     def solve(answers: BaseAnswers) -> SampleResult:
-        return SampleResult(tuple(_sampled(case, answers.wanted) for case in cases))
+        return SampleResult(tuple(_solve_samples(case, answers.wanted) for case in cases))
 
     names = {sampled.case.case: sampled.case.names for sampled in cases}
     return Question(solve, values=sample_spec.answer, names_by_case=names)
@@ -307,7 +307,7 @@ def _in_words(spec: Uncertain) -> str:
     )
 
 
-def _sampled(sampled_case: _SampledCase, answer: Sequence[str]) -> SampleStudy:
+def _solve_samples(sampled_case: _SampledCase, answer: Sequence[str]) -> SampleStudy:
     """Draw points, solve the case at each, and compute quantiles and sensitivity indices.
 
     Points come in eight independent sets, each scrambled anew; how far the sets' quantiles differ
@@ -441,7 +441,7 @@ def _influences(
 _MOST_ROWS = 6
 
 
-def _outer(sampled: SampledValue) -> list[str]:
+def _outer_quantiles(sampled: SampledValue) -> list[str]:
     """Return the lowest, the middle and the highest quantile of a sampled value, as texts."""
     levels = list(sampled.quantiles)
     chosen = (levels[0], levels[len(levels) // 2], levels[-1])
@@ -452,7 +452,7 @@ def _outer(sampled: SampledValue) -> list[str]:
 
 def _head(sampled: SampledValue, case: str, words: Words) -> str:
     """Return a sentence on the range of an answer and on the quantity that causes most of it."""
-    low, middle, high = _outer(sampled)
+    low, middle, high = _outer_quantiles(sampled)
     levels = list(sampled.quantiles)
     inside = 100 * (levels[-1] - levels[0])
     cause = ""

@@ -140,7 +140,9 @@ def _ends_head(projection: Projection, words: Words) -> Iterator[str]:
     ways = [f"{verb} in {number}" for verb, number in counts.items() if number]
     one_way = next((verb for verb, number in counts.items() if number == len(tracks)), "")
     moves = f"{one_way} in all" if one_way else f"{joined(ways)} of"
-    least, most = (_from_first(track, name, projection, words) for track in (ranked[0], ranked[-1]))
+    least, most = (
+        _last_and_first_value(track, name, projection, words) for track in (ranked[0], ranked[-1])
+    )
     last = year(float(projection.years[-1]))
     yield (
         f"by {last} {words.value(name)} {moves} {len(tracks)} cases: the lowest is {least}, the"
@@ -148,7 +150,9 @@ def _ends_head(projection: Projection, words: Words) -> Iterator[str]:
     )
 
 
-def _from_first(track: ProjectedCase, name: str, projection: Projection, words: Words) -> str:
+def _last_and_first_value(
+    track: ProjectedCase, name: str, projection: Projection, words: Words
+) -> str:
     """Return a value of the last year with its case, and what it was in the first year."""
     first, last = (value_amount(name, *value_at(track.sweep, name, place)) for place in (0, -1))
     start = year(float(track.sweep.points[YEAR][0]))
@@ -165,7 +169,7 @@ def _outcomes(projection: Projection, words: Words) -> Iterator[str]:
         lead = _lead(track, projection, words)
         histories = [history for history in track.conditions if history.worded]
         yield from (_history_words(history, track, projection, words) for history in histories)
-        if values := list(_goes(track, words)):
+        if values := list(_value_clauses(track, words)):
             yield f"{lead}{track.span}, {', '.join(values)}"
     dominants = [_dominant_words(track) for track in projection.tracks]
     if len(dominants) > 1 and len(set(dominants)) == 1:
@@ -183,7 +187,7 @@ def _outcomes(projection: Projection, words: Words) -> Iterator[str]:
         for history in track.conditions:
             if not history.worded:
                 yield _history_words(history, track, projection, words)
-    yield from _unmoved(projection, words)
+    yield from _idle_rates_sentences(projection, words)
     yield from still(projection)
 
 
@@ -191,7 +195,10 @@ def beside_head(projection: Projection, words: Words) -> list[str]:
     """Return the sentences that are neither in the head of a report nor in its tables."""
     head = " ".join(text for texts in heads(projection, words).values() for text in texts)
     values = {
-        capital(f"{_lead(track, projection, words)}{track.span}, {', '.join(_goes(track, words))}")
+        capital(
+            f"{_lead(track, projection, words)}{track.span},"
+            f" {', '.join(_value_clauses(track, words))}"
+        )
         for track in projection.tracks
     }
     doubts = [*map(capital, still(projection))]
@@ -226,7 +233,7 @@ def _track_head(track: ProjectedCase, projection: Projection, words: Words) -> s
     return f"{lead}{span} {joined(changes)}{missing}"
 
 
-def _goes(track: ProjectedCase, words: Words) -> Iterator[str]:
+def _value_clauses(track: ProjectedCase, words: Words) -> Iterator[str]:
     """Yield a clause for each value of a case in the first and the last year."""
     for name in track.values:
         column, (low, high) = track.sweep.columns[name], track.sweep.ends(name)
@@ -249,7 +256,7 @@ def _history_words(
     the years.
     """
     lead = _lead(track, projection, words)
-    when = _when(history, track)
+    when = _years_clause(history, track)
     if history.worded:
         return f"{lead}{when}, {history.condition}"
     clause = words.condition(history.condition)
@@ -257,7 +264,7 @@ def _history_words(
     return f"{lead}{whether}{clause} {when}"
 
 
-def _when(history: ConditionHistory, track: ProjectedCase) -> str:
+def _years_clause(history: ConditionHistory, track: ProjectedCase) -> str:
     """Return a clause on the years in which a condition holds, with the band of each change."""
     undecided = [
         f"undecided {'in' if first == last else 'from'} {year(first)}"
@@ -266,7 +273,7 @@ def _when(history: ConditionHistory, track: ProjectedCase) -> str:
     ]
     missing = _unanswered_words(history, track)
     if history.crossings or undecided:
-        return f"{', '.join([*map(_crossing, history.crossings), *undecided])}{missing}"
+        return f"{', '.join([*map(_change_clause, history.crossings), *undecided])}{missing}"
     if history.holds_first is None:
         return f"has no answer {track.span}"
     often = ""
@@ -276,7 +283,7 @@ def _when(history: ConditionHistory, track: ProjectedCase) -> str:
     return f"{where if history.holds_first else 'in no year'} {track.span}{often}{missing}"
 
 
-def _crossing(change: Change) -> str:
+def _change_clause(change: Change) -> str:
     """Return a clause on the year in which a condition starts or stops holding, with its band."""
     when = f"from {year(change.value)} on" if change.starts else f"until {year(change.value)}"
     when += crossing_words(change.low, change.high, change.part)
@@ -360,7 +367,7 @@ def _trend_name(trend: str, projection: Projection) -> str:
     return spelt(trend) if len(projection.titles) > 1 else "the trend"
 
 
-def _unmoved(projection: Projection, words: Words) -> Iterator[str]:
+def _idle_rates_sentences(projection: Projection, words: Words) -> Iterator[str]:
     """Yield a sentence on rates that change nothing, once for all cases of which that is true."""
     cases: dict[tuple[str, tuple[str, ...]], list[str]] = {}
     for track in projection.tracks:

@@ -96,14 +96,14 @@ class ProcessorTally:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the counts that are not zero as plain data."""
-        values = {name: _plain(name, getattr(self, name)) for name in _NAMES}
+        values = {name: _plain_count(name, getattr(self, name)) for name in _NAMES}
         return {name: value for name, value in values.items() if value}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> ProcessorTally:
         """Read the result of `to_dict`; missing counts are zero."""
-        _known("a tally", data, _NAMES)
-        return cls(**{name: _read(name, value) for name, value in data.items()})
+        _refuse_unknown_keys("a tally", data, _NAMES)
+        return cls(**{name: _read_count(name, value) for name, value in data.items()})
 
 
 _NAMES = tuple(tally_field.name for tally_field in fields(ProcessorTally))
@@ -206,11 +206,11 @@ class Counts(ProgramData):
             requests and services differ
         """
         names = ("program", "processors", "page", "unit", "phases")
-        _known("counts", data, names)
+        _refuse_unknown_keys("counts", data, names)
         if lacking := [key for key in names if key not in data]:
             raise ModelError(f"counts lack {', '.join(lacking)}")
-        processors = _whole("processors", data["processors"])
-        page = _whole("page", data["page"])
+        processors = _whole_count("processors", data["processors"])
+        page = _whole_count("page", data["page"])
         phases = tuple(_phase(phase_data, processors) for phase_data in data["phases"])
         counts = cls(data["program"], processors, page, data["unit"], phases)
         counts._check()
@@ -276,17 +276,17 @@ def _phase_data(phase: CountedPhase) -> dict[str, Any]:
 
 
 def _phase(data: Mapping[str, Any], processors: int) -> CountedPhase:
-    _known("a phase", data, ("name", "repeat", "tallies"))
+    _refuse_unknown_keys("a phase", data, ("name", "repeat", "tallies"))
     tallies = tuple(ProcessorTally.from_dict(tally_data) for tally_data in data["tallies"])
     if len(tallies) != processors:
         raise ModelError(
             f"phase {data['name']!r} has {len(tallies)} tallies, but there are {processors}"
             " processors"
         )
-    return CountedPhase(data["name"], tallies, _whole("repeat", data.get("repeat", 1)))
+    return CountedPhase(data["name"], tallies, _whole_count("repeat", data.get("repeat", 1)))
 
 
-def _plain(name: str, value: Any) -> Any:
+def _plain_count(name: str, value: Any) -> Any:
     if name in _EXCHANGES:
         return [[part_count, size, number] for (part_count, size), number in sorted(value.items())]
     if name == "acquisitions":
@@ -296,29 +296,33 @@ def _plain(name: str, value: Any) -> Any:
     )
 
 
-def _read(name: str, value: Any) -> Any:
+def _read_count(name: str, value: Any) -> Any:
     if name in _EXCHANGES:
         exchanges: Counter[Exchange] = Counter()
         for part_count, size, number in value:
-            exchanges[_whole(name, part_count), _whole(name, size)] += _whole(name, number)
+            exchanges[_whole_count(name, part_count), _whole_count(name, size)] += _whole_count(
+                name, number
+            )
         return exchanges
     if name == "acquisitions":
-        return Counter({_whole(name, hops): _whole(name, number) for hops, number in value})
+        return Counter(
+            {_whole_count(name, hops): _whole_count(name, number) for hops, number in value}
+        )
     if name in _MESSAGES:
         return {
-            kind: (_whole(name, number), _whole(name, size))
+            kind: (_whole_count(name, number), _whole_count(name, size))
             for kind, (number, size) in value.items()
         }
-    return _whole(name, value)
+    return _whole_count(name, value)
 
 
-def _whole(name: str, value: object) -> int:
+def _whole_count(name: str, value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
         raise ModelError(f"{name} is counted in whole numbers from 0, got {value!r}")
     return value
 
 
-def _known(subject: str, data: Mapping[str, Any], names: Iterable[str]) -> None:
+def _refuse_unknown_keys(subject: str, data: Mapping[str, Any], names: Iterable[str]) -> None:
     allowed = list(names)
     for name in data:
         if name not in allowed:

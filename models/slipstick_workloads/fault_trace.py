@@ -85,7 +85,7 @@ def traced_events(lines: Iterable[str]) -> Iterator[TracedEvent]:
                 "events were lost here, so that counts would be too small; record with a"
                 " larger buffer",
             )
-        line = _parsed(text)
+        line = _parse_line(text)
         if line is None:
             continue
         if line.name in _SAMPLES:
@@ -118,7 +118,7 @@ def _error_code(line: _TraceLine, number: int) -> int:
     return int(text, 16)
 
 
-def _parsed(text: str) -> _TraceLine | None:
+def _parse_line(text: str) -> _TraceLine | None:
     """Return the parts of a line; None if it is none of an event."""
     tokens = text.split()
     times = [place for place, token in enumerate(tokens) if _seconds(token) is not None]

@@ -82,7 +82,7 @@ def recorded_counts(
     events = _events(path, changed)
     processors = list(dict.fromkeys(event.processor for event in events))
     own = {name: [each for each in events if each.processor == name] for name in processors}
-    pages = _numbered(events, page)
+    pages = _page_numbers(events, page)
     locks = _locks(events)
 
     def body(me: int) -> Iterator[Access]:
@@ -103,7 +103,7 @@ def recorded_counts(
 def _events(path: Path, changed: int | None) -> list[RecordedEvent]:
     """Read all lines; those of each processor in the order of time."""
     if path.suffix != ".csv":
-        return _traced(path, changed)
+        return _traced_events(path, changed)
     problems: list[Problem] = []
     with path.open(newline="", encoding="utf-8-sig") as file:
         lines = csv.reader(file)
@@ -125,7 +125,7 @@ def _events(path: Path, changed: int | None) -> list[RecordedEvent]:
     return sorted(events, key=lambda event: event.begin)
 
 
-def _limited(path: Path, lines: Iterable[str]) -> Iterator[str]:
+def _limited_lines(path: Path, lines: Iterable[str]) -> Iterator[str]:
     """Yield the lines of a file, which is refused if it has too many."""
     for number, line in enumerate(lines, 1):
         _check_line_number(path, number)
@@ -138,11 +138,11 @@ def _check_line_number(path: Path, number: int) -> None:
         raise SpecError([Problem(str(path), number, 1, "", why)])
 
 
-def _traced(path: Path, changed: int | None) -> list[RecordedEvent]:
+def _traced_events(path: Path, changed: int | None) -> list[RecordedEvent]:
     """Read a trace of page faults that Linux wrote."""
     with path.open(encoding="utf-8", errors="replace") as file:
         try:
-            traced = list(traced_events(_limited(path, file)))
+            traced = list(traced_events(_limited_lines(path, file)))
         except TraceLineError as error:
             raise SpecError([Problem(str(path), error.line, 1, "", str(error))]) from None
     events = {event.event for event in traced}
@@ -230,7 +230,7 @@ def _address(where: str, page: int) -> tuple[int, int]:
     return int(where), 0
 
 
-def _numbered(events: Sequence[RecordedEvent], page: int) -> dict[str, int]:
+def _page_numbers(events: Sequence[RecordedEvent], page: int) -> dict[str, int]:
     """Number the pages that are accessed, from 0, by how the record writes them."""
     written = dict.fromkeys(event.where for event in events if event.event in ("read", "write"))
     numbers = {where: _address(where, page)[0] for where in written}

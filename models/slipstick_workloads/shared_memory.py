@@ -146,19 +146,21 @@ class MemoryPort:
                     return label.at(BUS, request + memory.access + transfer, "transaction")
                 return then(
                     label.at(BUS, request, "request"),
-                    _one_of(label, ratios, memory.access),
+                    _access_one_module(label, ratios, memory.access),
                     label.at(BUS, transfer, "transfer"),
                 )
             case Ring():
-                return self._round(label, between)
+                return self._way_around_ring(label, between)
             case Multistage(radix, ports, hop, transfer, circuit):
                 way = ceil_log(ports, radix) * hop
                 if self.contended:
                     way_there = then() if circuit else label.wait(way, "there")
                     back = then() if circuit else label.wait(way, "back")
-                    return then(way_there, self._through(label, ratios, between), back)
+                    return then(
+                        way_there, self._access_through_switches(label, ratios, between), back
+                    )
                 if circuit:
-                    return _one_of(
+                    return _access_one_module(
                         label, ratios, 2 * way + transfer + memory.access, circuits=self.retried
                     )
             case _:
@@ -166,9 +168,9 @@ class MemoryPort:
                 transfer = between.transfer
         way_there = label.wait(way, "there")
         back = label.wait(way, "back")
-        return then(way_there, _one_of(label, ratios, transfer + memory.access), back)
+        return then(way_there, _access_one_module(label, ratios, transfer + memory.access), back)
 
-    def _through(
+    def _access_through_switches(
         self, label: _AccessSteps, ratios: Sequence[float], between: Multistage
     ) -> Activity:
         """Take the outputs of switches on the way from any processor, and access the module.
@@ -196,10 +198,15 @@ class MemoryPort:
                 path = [
                     _output(stage, number) for stage, number in outputs.items() if stage != "module"
                 ]
-                paths.append((ratios[k] / len(sources), self._along(label, path, access, between)))
+                paths.append(
+                    (
+                        ratios[k] / len(sources),
+                        self._access_along_path(label, path, access, between),
+                    )
+                )
         return paths[0][1] if len(paths) == 1 else choose(*paths)
 
-    def _along(
+    def _access_along_path(
         self, label: _AccessSteps, path: Sequence[str], access: Activity, between: Multistage
     ) -> Activity:
         if not between.circuit:
@@ -221,7 +228,7 @@ class MemoryPort:
                 f"the memory modules of {self.machine.name} belong to no processor; leave out local"
             )
         modules = self._modules
-        return _one_of(
+        return _access_one_module(
             _AccessSteps(f"{name}.own", "memory"),
             (1 / modules,) * modules,
             self.machine.memory.access,
@@ -238,7 +245,7 @@ class MemoryPort:
         """Access a word of a lock for a time at one of the modules, each with its share of the
         accesses.
         """
-        return _one_of(_AccessSteps(name, "lock"), ratios, seconds)
+        return _access_one_module(_AccessSteps(name, "lock"), ratios, seconds)
 
     @property
     def _modules(self) -> int:
@@ -250,7 +257,7 @@ class MemoryPort:
         """
         return maximum(1 - (ring.members - 1) / maximum(self.others, 1), 0)
 
-    def _round(self, label: _AccessSteps, ring: Ring) -> Activity:
+    def _way_around_ring(self, label: _AccessSteps, ring: Ring) -> Activity:
         """Go around the ring, or around the ring of rings if a processor of another ring
         replies.
         """
@@ -318,7 +325,7 @@ def _circuit(number: int) -> str:
     return f"circuit-{number}"
 
 
-def _one_of(
+def _access_one_module(
     label: _AccessSteps, ratios: Sequence[float], seconds: Expr, *, circuits: bool = False
 ) -> Activity:
     """Access one of the modules, each with its share of the accesses; by a circuit that may be

@@ -145,17 +145,17 @@ def unit(machine: SharedMemory, inputs: InputValues) -> Model:
         same and word(inputs, "pattern") == "random" and not _is_zero(value_of(inputs, "accesses"))
     )
     spread = value_of(inputs, "competitors")
-    alone = _among(machine, {**inputs, "competitors": Number(0.0)}, spread)
-    among = _among(machine, inputs, spread)
+    alone = _model_with_competitors(machine, {**inputs, "competitors": Number(0.0)}, spread)
+    among = _model_with_competitors(machine, inputs, spread)
     words = value_of(inputs, "accesses") if counted else None
     return replace(
         among,
         single=SingleProcessor(alone, words),
-        notes=_beyond(machine, structural_number(spread, "competitors") + 1),
+        notes=_refuse_missing_processors(machine, structural_number(spread, "competitors") + 1),
     )
 
 
-def _beyond(machine: SharedMemory, processors: float) -> tuple[str, ...]:
+def _refuse_missing_processors(machine: SharedMemory, processors: float) -> tuple[str, ...]:
     """Raise if a machine has fewer processors than take part."""
     count = structural_number(machine.processors, "the number of processors")
     if processors <= count:
@@ -168,7 +168,7 @@ def _beyond(machine: SharedMemory, processors: float) -> tuple[str, ...]:
     )
 
 
-def _among(machine: SharedMemory, inputs: InputValues, spread: Expr) -> Model:
+def _model_with_competitors(machine: SharedMemory, inputs: InputValues, spread: Expr) -> Model:
     """Build a test grain among competitors; one population if all repeat the same grain.
 
     The data lie where they lie with all processors, the `spread` competitors, also for the test
@@ -308,7 +308,7 @@ class GrainSteps:
         missed = (
             fork(straight, self.port.access(f"{name}.victim", ratios)) if grain.write else straight
         )
-        return _either(miss, missed, self._hit(name, grain, rival, ratios))
+        return _hit_or_miss(miss, missed, self._hit(name, grain, rival, ratios))
 
     def _hit(self, name: str, grain: Grain, rival: Grain, ratios: tuple[float, ...]) -> Activity:
         """Hit the line in the cache, unless another processor wrote it last; a write invalidates
@@ -431,7 +431,7 @@ def _hit_time(cache: Cache, grain: Grain, per_line: int) -> Expr:
     )
 
 
-def _either(chance: float, miss: Activity, hit: Activity) -> Activity:
+def _hit_or_miss(chance: float, miss: Activity, hit: Activity) -> Activity:
     if chance in (0.0, 1.0):
         return miss if chance else hit
     return choose((chance, miss), (1 - chance, hit))
@@ -611,7 +611,7 @@ def phases(machine: SharedMemory, inputs: InputValues) -> Model:
         )
     bodies: list[list[Activity]] = [[sequential, *[then()] * (count - 1)]]
     bodies += [[repeat(times, cycle)] * count for times, _, cycle in program]
-    bodies[1] = _one_after_another(value_of(inputs, "apart"), *bodies[1])
+    bodies[1] = _with_delayed_start(value_of(inputs, "apart"), *bodies[1])
     return superstep_model(
         *((1, of_phase, then()) for of_phase in bodies),
         name="grain/phases",
@@ -620,7 +620,7 @@ def phases(machine: SharedMemory, inputs: InputValues) -> Model:
     )
 
 
-def _one_after_another(apart: Expr, *bodies: Activity) -> list[Activity]:
+def _with_delayed_start(apart: Expr, *bodies: Activity) -> list[Activity]:
     """Delay the start of each processor after that of the one before it; till then it is idle."""
     return [
         delay(position * apart, name=f"start-{position}", component="idle") >> body

@@ -12,7 +12,7 @@ from slipstick.cli.main import main
 from slipstick.errors import SpecError
 from slipstick.results.words import Words
 from slipstick.study.check import check_file
-from slipstick_papers.statements import ComparedNumber, StatementsResult, _within
+from slipstick_papers.statements import ComparedNumber, StatementsResult, _lies_between
 from tests.questions import result_of, whole_report
 from tests.study.small_program import found, in_folder
 
@@ -363,5 +363,5 @@ def test_a_value_within_limits_touches_neither(
 ) -> None:
     value = ComparedNumber((low + high) / 2, low, high)
     least, most = ComparedNumber(1.0, 1.0, 1.0), ComparedNumber(3.0, 3.0, 3.0)
-    assert _within(value, least, most) is verdict
-    assert _within(None, least, most) is None
+    assert _lies_between(value, least, most) is verdict
+    assert _lies_between(None, least, most) is None

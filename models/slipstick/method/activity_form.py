@@ -113,7 +113,7 @@ class ActivityForm(CompiledModel):
     @property
     @abstractmethod
     def approximate(self) -> Remarks:
-        """Return the notes on an approximate answer, and the promised bound on its relative error."""
+        """Return the notes on an approximate answer, and the promised bound of its error."""
 
     def brief(self, values: Values) -> Solution:
         """Evaluate the time alone [s, points]."""

@@ -100,7 +100,7 @@ class Amounts:
         solution : what a method found
         values : of the parameters at its points
         """
-        solution = _repeated(solution, count_of(values))
+        solution = _solution_for_each_point(solution, count_of(values))
         value_name_by_parameter = {
             answer_value(value_name).name: value_name for value_name in solution.values
         }
@@ -169,7 +169,7 @@ class Amounts:
         }
         solution = replace(solution, values={**solution.values, **column_by_amount})
         if not solution.low:
-            return self._differentiated(solution, values, tuple(column_by_amount))
+            return self._with_derivatives_of_amounts(solution, values, tuple(column_by_amount))
         half_width_by_column = dict(zip(column_by_amount, half_widths_of_amounts, strict=True))
         return replace(
             solution,
@@ -189,7 +189,7 @@ class Amounts:
             },
         )
 
-    def _differentiated(
+    def _with_derivatives_of_amounts(
         self, solution: Solution, values: Values, amount_columns: Sequence[str]
     ) -> Solution:
         """Extend the derivatives of a solution, which are computed when they are read, by those of
@@ -252,7 +252,7 @@ class Amounts:
         return replace(solution, gradient=gradient)
 
 
-def _repeated(solution: Solution, point_count: int) -> Solution:
+def _solution_for_each_point(solution: Solution, point_count: int) -> Solution:
     """Repeat the solution of one point for several points that differ only in their amounts."""
     if solution.count >= point_count:
         return solution

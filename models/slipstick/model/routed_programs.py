@@ -62,19 +62,21 @@ def program_of_routes(
         ways.setdefault((source, target), []).append(Way(probability, activity))
     places = dict.fromkeys(point for ends in ways for point in ends if point not in (START, END))
     while places:
-        place = min(places, key=lambda point: _ways_through(ways, point))
+        place = min(places, key=lambda point: _count_ways_through(ways, point))
         del places[place]
-        ways = _without(ways, place)
-    return _one_of(ways[START, END])
+        ways = _without_place(ways, place)
+    return _choice_between(ways[START, END])
 
 
-def _ways_through(ways: dict[tuple[PlaceOrEnd, PlaceOrEnd], list[Way]], place: PlaceOrEnd) -> int:
+def _count_ways_through(
+    ways: dict[tuple[PlaceOrEnd, PlaceOrEnd], list[Way]], place: PlaceOrEnd
+) -> int:
     """Count the ways through a place: the ways into it times the ways out of it."""
     into, out = (sum(bool(ends[side] == place) for ends in ways) for side in (1, 0))
     return into * out
 
 
-def _without(
+def _without_place(
     ways: dict[tuple[PlaceOrEnd, PlaceOrEnd], list[Way]], place: PlaceOrEnd
 ) -> dict[tuple[PlaceOrEnd, PlaceOrEnd], list[Way]]:
     """Return the ways that remain when a place is eliminated; each pair of ways through the place
@@ -83,14 +85,14 @@ def _without(
     loops = ways.get((place, place), [])
     left = {ends: list(options) for ends, options in ways.items() if place not in ends}
     stays = total([way.probability for way in loops])
-    again = Repeat(stays / (ONCE - stays), _one_of(loops), GEOMETRIC) if loops else Then(())
+    again = Repeat(stays / (ONCE - stays), _choice_between(loops), GEOMETRIC) if loops else Then(())
     into = [(ends[0], ways[ends]) for ends in ways if ends[1] == place and ends[0] != place]
     out = [(ends[1], ways[ends]) for ends in ways if ends[0] == place and ends[1] != place]
     for source, entering in into:
         for target, leaving in out:
             probability = total([way.probability for way in entering])
             onward = total([way.probability for way in leaving]) / (ONCE - stays)
-            activity = then(_one_of(entering), again, _one_of(leaving))
+            activity = then(_choice_between(entering), again, _choice_between(leaving))
             _refuse_long(activity)
             left.setdefault((source, target), []).append(Way(probability * onward, activity))
     return left
@@ -104,7 +106,7 @@ def _refuse_long(activity: Activity) -> None:
         )
 
 
-def _one_of(options: list[Way]) -> Activity:
+def _choice_between(options: list[Way]) -> Activity:
     """Return a choice between ways, each with its share of their total probability."""
     if len(options) == 1:
         return options[0].activity

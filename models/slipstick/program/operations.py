@@ -242,15 +242,15 @@ class MachineOperations:
         )
         return choose(
             (fits_in_node, _fastest(inside_node)[0]),
-            (1 - fits_in_node, self._over_nodes(task, node)),
+            (1 - fits_in_node, self._collective_of_nodes(task, node)),
         )
 
-    def _over_nodes(self, task: Collective, node: Node) -> Activity:
+    def _collective_of_nodes(self, task: Collective, node: Node) -> Activity:
         """Return a collective operation of the ranks of several nodes, by an algorithm that ignores
         the nodes or one in levels, as the network's library does.
         """
         if task.algorithm == LEVELS:
-            return self._in_levels(task, node)[0]
+            return self._collective_in_levels(task, node)[0]
         library_rules = LIBRARIES.get(node.collectives, {}).get(task.operation)
         if task.algorithm == BEST and library_rules:
             return self._chosen_by_library(task, node, library_rules)
@@ -262,7 +262,7 @@ class MachineOperations:
         )
         if task.algorithm != BEST or node.collectives == FLAT:
             return _fastest(flat_algorithms)[0]
-        fastest = _fastest([*flat_algorithms, self._in_levels(task, node)])[0]
+        fastest = _fastest([*flat_algorithms, self._collective_in_levels(task, node)])[0]
         if node.collectives == LEVELS:
             return fastest
         # By default a library is taken to work in levels only where each processor has an adapter.
@@ -309,14 +309,14 @@ class MachineOperations:
         elif order == RING:
             activity = repeat(round_count, renamed_operations._round_of_ring(message_size, node))
         else:
-            activity = renamed_operations._inside_first(algorithm, task, node, order)
+            activity = renamed_operations._rounds_inside_and_between(algorithm, task, node, order)
         if task.combine is None or not algorithm.combines:
             return activity
         return activity >> renamed_operations._delay_step(
             "combine", combined_bytes * task.combine, "application"
         )
 
-    def _inside_first(
+    def _rounds_inside_and_between(
         self, algorithm: CollectiveAlgorithm, task: Collective, node: Node, order: str
     ) -> Activity:
         """Return the activity of the rounds inside a node, whose messages share its memory, and of
@@ -370,7 +370,7 @@ class MachineOperations:
         link_step = self._renamed("link")._wire_step(self.machine.network, size, None)
         return _longest((mean_link, mean_time), (link_step, link_step.time))[0]
 
-    def _in_levels(self, task: Collective, node: Node) -> tuple[Activity, Expr]:
+    def _collective_in_levels(self, task: Collective, node: Node) -> tuple[Activity, Expr]:
         """Return a collective operation that works inside nodes and between nodes at the same time,
         on different pieces of the vector, with its time [s].
 
@@ -389,10 +389,10 @@ class MachineOperations:
             (with_bytes, without_bytes),
             (without_bytes, with_bytes),
         ):
-            inside_nodes = inside_operations._inside_nodes(
+            inside_nodes = inside_operations._part_inside_nodes(
                 task if inside_operations is with_bytes else task_without_bytes, node
             )
-            between_nodes = between_operations._between_nodes(
+            between_nodes = between_operations._part_between_nodes(
                 task if between_operations is with_bytes else task_without_bytes, node
             )
             overlaps.append(
@@ -400,7 +400,7 @@ class MachineOperations:
             )
         return _longest(*overlaps)
 
-    def _inside_nodes(self, task: Collective, node: Node) -> tuple[Activity, Expr]:
+    def _part_inside_nodes(self, task: Collective, node: Node) -> tuple[Activity, Expr]:
         """Return the part of a collective operation inside the nodes, with its time [s]."""
         node_processors = node.processors
         node_task = replace(task, ranks=node_processors, algorithm=BEST)
@@ -430,7 +430,7 @@ class MachineOperations:
         )
         return _fastest([halves_in_turn, *in_switch])
 
-    def _between_nodes(self, task: Collective, node: Node) -> tuple[Activity, Expr]:
+    def _part_between_nodes(self, task: Collective, node: Node) -> tuple[Activity, Expr]:
         """Return the part of a collective operation between nodes, with its time [s]: as many
         processors of a node as it has adapters exchange their parts of the vector with other nodes.
         """
@@ -491,12 +491,12 @@ class MachineOperations:
         return [
             activity_and_time
             for algorithm in candidates
-            for activity_and_time in self._by_protocols(
+            for activity_and_time in self._activities_by_protocol(
                 algorithm, task, placement, messages_at_once
             )
         ]
 
-    def _by_protocols(
+    def _activities_by_protocol(
         self,
         algorithm: CollectiveAlgorithm,
         task: Collective,
@@ -534,7 +534,7 @@ class MachineOperations:
         per_byte = network.wire_per_byte / protocol.share
         if protocol.most is not None:
             per_byte = maximum(per_byte, 1 / protocol.most)
-        operations = self._on(network._replace(wire_per_byte=per_byte), placement)
+        operations = self._operations_on(network._replace(wire_per_byte=per_byte), placement)
         activity, time = operations._algorithm_activity(
             algorithm, task, placement, messages_at_once
         )
@@ -543,7 +543,7 @@ class MachineOperations:
         added_delay = self._delay_step("added", added, "software")
         return added_delay >> activity, time + added_delay.time
 
-    def _on(self, network: Network, placement: str) -> MachineOperations:
+    def _operations_on(self, network: Network, placement: str) -> MachineOperations:
         """Return the operations on another network between nodes or inside them."""
         machine, node = self.machine, self.machine.node
         if placement != "node":

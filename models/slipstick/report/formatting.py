@@ -653,14 +653,14 @@ def _markdown_grid(
         for column, column_width in enumerate(column_widths)
     ]
     lines = [
-        *_aligned([titles], column_widths, number_column_set),
+        *_aligned_rows([titles], column_widths, number_column_set),
         rule_cells,
-        *_aligned(rows, column_widths, number_column_set),
+        *_aligned_rows(rows, column_widths, number_column_set),
     ]
     return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
 
 
-def _aligned(
+def _aligned_rows(
     rows: Iterable[Sequence[str]], column_widths: Sequence[int], number_columns: Container[int]
 ) -> Iterator[list[str]]:
     for row in rows:
@@ -748,7 +748,7 @@ def plain_table(
     rule_line = "  ".join("-" * column_width for column_width in column_widths)
     title_line, *row_lines = (
         "  ".join(column_cells).rstrip()
-        for column_cells in _aligned([titles, *lines], column_widths, number_columns)
+        for column_cells in _aligned_rows([titles, *lines], column_widths, number_columns)
     )
     return "\n".join([title_line, rule_line, *row_lines])
 

@@ -64,7 +64,7 @@ def head_lines(results: Results, value_names: Sequence[str]) -> list[str]:
         for line in [*question.headline(results.words)][
             question is deciding_question and verdict.replaces_headline :
         ]
-        if not (verdict.sentence and _is_said(line, verdict))
+        if not (verdict.sentence and _states_already(line, verdict))
     ][:_MOST_LINES]
     question_lines += _not_examined_lines(results)
     are_cases_comparable = len(results.cases) <= 1 + _FEW_CASES and not any(
@@ -109,7 +109,7 @@ def head_lines(results: Results, value_names: Sequence[str]) -> list[str]:
     ]
 
 
-def _is_said(line: str, verdict: TitleAnswer) -> bool:
+def _states_already(line: str, verdict: TitleAnswer) -> bool:
     """Return whether a verdict already states what a line of text states."""
     return verdict.sentence.split("; ")[0] in line
 

@@ -604,7 +604,7 @@ def _controlled_ratio(
     in_one_run: bool,
 ) -> Estimate:
     """Estimate a ratio of sums with the control variates that explain most of its variation; the
-    interval is widened as `_widened` does.
+    interval is widened as `_with_wider_interval` does.
 
     Source: Lavenberg and Welch, Management Science 27(3), 1981, 322-335.
     """
@@ -627,7 +627,7 @@ def _controlled_ratio(
     ).reshape(len(control_weights), batch_count)
     chosen_controls = _chosen_controls(residual, control_batches)
     if not len(chosen_controls) or not without_controls.half_width:
-        return _widened(without_controls)
+        return _with_wider_interval(without_controls)
     centred_controls = chosen_controls - chosen_controls.mean(axis=1, keepdims=True)
     slopes = np.linalg.lstsq(centred_controls.T, residual, rcond=None)[0]
     mean = without_controls.mean - float(slopes @ chosen_controls.sum(axis=1)) / denominator_sum
@@ -645,7 +645,7 @@ def _controlled_ratio(
         * math.sqrt(inflation * batch_count * squared_residuals / degrees)
         / abs(denominator_sum)
     )
-    return _widened(Estimate(mean, mean - half_width, mean + half_width))
+    return _with_wider_interval(Estimate(mean, mean - half_width, mean + half_width))
 
 
 def _chosen_controls(residual: Array, control_batches: Array) -> Array:
@@ -675,7 +675,7 @@ def _chosen_controls(residual: Array, control_batches: Array) -> Array:
     return chosen_controls
 
 
-def _widened(estimate: Estimate) -> Estimate:
+def _with_wider_interval(estimate: Estimate) -> Estimate:
     half_width = WIDENING * estimate.half_width
     return Estimate(estimate.mean, estimate.mean - half_width, estimate.mean + half_width)
 

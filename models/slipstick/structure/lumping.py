@@ -168,12 +168,12 @@ class _Shape:
         match node:
             case Step(name, time, resource):
                 self._labels.append(name)
-                numbered_resource = resource and self._numbered(resource, f"wait:{resource}")
+                numbered_resource = resource and self._resource_number(resource, f"wait:{resource}")
                 return time, node.scv, node.distribution, numbered_resource, special_values(node)
             case Hold(resource, body, mode):
                 label = self._model.held_resource(resource).label(resource)
                 return (
-                    self._numbered(resource, label),
+                    self._resource_number(resource, label),
                     mode,
                     self._key_of(body),
                     special_values(node),
@@ -184,7 +184,7 @@ class _Shape:
             case _:
                 raise no_rule("the comparison of resources", node)
 
-    def _numbered(self, resource_name: str, label: str) -> tuple[int, object]:
+    def _resource_number(self, resource_name: str, label: str) -> tuple[int, object]:
         self._labels.append(label)
         return self._number_by_resource.setdefault(
             resource_name, len(self._number_by_resource)

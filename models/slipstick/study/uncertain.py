@@ -132,7 +132,7 @@ def columns_of_draws(
     first_name = quick_case.form.quantity
     if point_count > 1 or first_name not in quadratic_values:
         return quadratic_values
-    return _corrected(
+    return _corrected_values(
         quadratic_values, quadratic_values[first_name], normal_draws, support_points, solve_draws
     )
 
@@ -166,7 +166,7 @@ def _quadratic_values(column: Array, normal_draws: Array) -> Array:
     return np.asarray(np.exp(draw_values) if is_positive else draw_values)
 
 
-def _corrected(
+def _corrected_values(
     interpolated_values: dict[str, Array],
     first_value: Array,
     normal_draws: Array,
@@ -252,7 +252,7 @@ def with_intervals(answer: Answer, case: Evaluator) -> Answer:
     values = {}
     for name, value in answer.values.items():
         noise = uncertain_values.noise.get(name, 0.0)
-        values[name] = _widened(value, columns.get(name), own_columns.get(name), noise)
+        values[name] = _with_wider_interval(value, columns.get(name), own_columns.get(name), noise)
     notes = (*_range_notes(quick_case, uncertain_values, columns, setting_draws), *answer.notes)
     return replace(
         answer, values=values, notes=notes, exact=False, draws={**setting_draws, **columns}
@@ -372,7 +372,7 @@ def _refuse_shaping_settings(built: BuiltModel, uncertain_values: UncertainValue
             )
 
 
-def _widened(
+def _with_wider_interval(
     value: Value, draw_values: Array | None, own_column: Array | None, noise: float
 ) -> Value:
     if (

@@ -211,7 +211,7 @@ def caches_of(
     order = np.argsort(sizes)
     sets = np.asarray(sizes, dtype=float)[order]
     times = np.asarray(seconds, dtype=float)[order]
-    chosen = _refined(sets, times, near) if near else _found(sets, times)
+    chosen = _adjusted_cache_sizes(sets, times, near) if near else _cache_sizes(sets, times)
     if not chosen:
         raise NoAnswerError(
             f"no cache is found: a read takes {times[0]:.3g} s of {sets[0]:g} B, and"
@@ -230,7 +230,7 @@ def times_of(
     return tuple(float(time) for time in np.cumsum(rises))
 
 
-def _found(sets: Array, times: Array) -> tuple[float, ...]:
+def _cache_sizes(sets: Array, times: Array) -> tuple[float, ...]:
     """Choose cache sizes one by one, each where it reduces the error most, as long as read times
     rise and the error falls enough.
     """
@@ -243,7 +243,7 @@ def _found(sets: Array, times: Array) -> tuple[float, ...]:
         start = min(
             ((*chosen, size) for size in tried), key=lambda some: _fit(sets, times, some)[0]
         )
-        better = _refined(sets, times, start)
+        better = _adjusted_cache_sizes(sets, times, start)
         reached, rises = _fit(sets, times, better)
         levels = np.cumsum(rises)
         if min(levels[1:] / levels[:-1]) < 1 + LEAST_RISE or reached > (1 - LEAST_GAIN) * error:
@@ -264,7 +264,7 @@ def _fit(sets: Array, times: Array, caches: Sequence[float]) -> tuple[float, Arr
     return float(rest) / len(sets) ** 0.5, np.asarray(rises)
 
 
-def _refined(sets: Array, times: Array, start: Sequence[float]) -> tuple[float, ...]:
+def _adjusted_cache_sizes(sets: Array, times: Array, start: Sequence[float]) -> tuple[float, ...]:
     """Adjust cache sizes to the smallest error, and return them in order of size."""
 
     def error(logs: Array) -> float:

@@ -122,18 +122,18 @@ def measure_grain(grain: Mapping[str, Any], calibration: Calibration) -> list[Gr
     points = [
         (figure, x, line, varied)
         for figure in GRAIN_FIGURES
-        for x, line, varied in _varied(figure, grain, calibration.parties)
+        for x, line, varied in _points_of_figure(figure, grain, calibration.parties)
     ]
-    grain_inputs = [inputs for *_, varied in points for inputs in (varied, _alone(varied))]
+    grain_inputs = [inputs for *_, varied in points for inputs in (varied, _inputs_alone(varied))]
     runs = list({_key(varied): varied for varied in grain_inputs}.values())
     times = dict(zip(map(_key, runs), calibration.times_of(runs), strict=True))
     return [
-        _point(figure, x, line, times[_key(varied)], times[_key(_alone(varied))])
+        _point(figure, x, line, times[_key(varied)], times[_key(_inputs_alone(varied))])
         for figure, x, line, varied in points
     ]
 
 
-def _varied(
+def _points_of_figure(
     figure: GrainFigure, grain: Mapping[str, Any], cores: int
 ) -> Iterator[tuple[float, str, dict[str, Any]]]:
     """Yield the points of a figure: the place, the line and the inputs; none if the figure varies
@@ -160,7 +160,7 @@ def _varied(
             yield x, str(line), varied
 
 
-def _alone(varied: Mapping[str, Any]) -> dict[str, Any]:
+def _inputs_alone(varied: Mapping[str, Any]) -> dict[str, Any]:
     return {
         **{key: value for key, value in varied.items() if key != "other_lock"},
         "competitors": 0,
@@ -168,7 +168,7 @@ def _alone(varied: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _key(varied: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
-    inputs = varied if varied["competitors"] else _alone(varied)
+    inputs = varied if varied["competitors"] else _inputs_alone(varied)
     return tuple(sorted(inputs.items()))
 
 

@@ -186,7 +186,7 @@ class Calibration:
 
     def grains(self) -> list[Timing]:
         """Run the grains that check the machine and do not enter it."""
-        return self._run([self._of(grain) for grain in grains_for(self.parties, self.most)])
+        return self._run([self._timing_of(grain) for grain in grains_for(self.parties, self.most)])
 
     def times_of(self, grains: Sequence[Mapping[str, Any]]) -> list[Timing]:
         """Run the user's grains for the full measuring time.
@@ -200,9 +200,9 @@ class Calibration:
         ------
         NoAnswerError : other programs use the cores all the time
         """
-        return self._run([self._of(grain) for grain in grains], parts=1)
+        return self._run([self._timing_of(grain) for grain in grains], parts=1)
 
-    def _of(self, grain: Mapping[str, Any]) -> TimedKernel:
+    def _timing_of(self, grain: Mapping[str, Any]) -> TimedKernel:
         parties = 1 + grain.get("competitors", 0)
         write = grain.get("access") == "write"
         apart = ("pattern", "competitors", "access")
@@ -335,7 +335,7 @@ def machine_spec(
         "system": "told by the operating system",
         "cannot": "not measurable on this host",
     }
-    host_values = _with_told(host_values, spec)
+    host_values = _widened_to_reported_sizes(host_values, spec)
     tables: dict[str, Any] = {}
     for path, source in _GIVEN.items():
         _put(tables, path, source if isinstance(source, str) else dict(source))
@@ -376,7 +376,9 @@ def machine_spec(
     return spec
 
 
-def _with_told(host_values: Mapping[str, HostValue], spec: ImportedSpec) -> dict[str, HostValue]:
+def _widened_to_reported_sizes(
+    host_values: Mapping[str, HostValue], spec: ImportedSpec
+) -> dict[str, HostValue]:
     """Widen the intervals of cache sizes to what the system reports, and note larger
     differences.
     """

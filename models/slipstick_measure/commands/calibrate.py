@@ -119,7 +119,9 @@ def calibrate(
     else:
         table = _values_table(host_values) if out is not None else _changes_table(changes)
         words = spec.words + ([] if before is None else [_verdict(changes)])
-        words += [_judged(predicted)] + ([] if out is None else [f"The machine is in {out}."])
+        words += [_verdict_of_predictions(predicted)] + (
+            [] if out is None else [f"The machine is in {out}."]
+        )
         grain_table = [_grains_table(predicted)] if predicted else []
         click.echo(
             terminal_blocks([table, *grain_table, [word for word in words if word]]), nl=False
@@ -212,7 +214,7 @@ def _predictions(grains: Sequence[Timing], machine: Path | None) -> list[dict[st
     return rows
 
 
-def _judged(predicted: Sequence[dict[str, Any]]) -> str:
+def _verdict_of_predictions(predicted: Sequence[dict[str, Any]]) -> str:
     if not predicted:
         return ""
     error = statistics.median(abs(prediction["error"]) for prediction in predicted)
@@ -236,7 +238,7 @@ def _values_table(host_values: Mapping[str, HostValue]) -> TextTable:
     from slipstick.report.formatting import TextTable
 
     rows = [
-        [path, *(_shown(path, end) for end in host_value)]
+        [path, *(_value_text(path, end) for end in host_value)]
         for path, host_value in host_values.items()
     ]
     return TextTable(["value", "measured", "from", "to"], rows, (1, 2, 3))
@@ -248,7 +250,7 @@ def _changes_table(changes: Sequence[HostChange]) -> TextTable:
     rows = []
     for change in changes:
         then, now = (
-            _shown(change.path, value) if value is not None else "-"
+            _value_text(change.path, value) if value is not None else "-"
             for value in (change.then, change.now)
         )
         share = (
@@ -269,7 +271,7 @@ def _grains_table(predicted: Sequence[dict[str, Any]]) -> TextTable:
     rows = [
         [
             words(prediction["grain"]),
-            *(_shown("", prediction[key]) for key in ("measured", "predicted")),
+            *(_value_text("", prediction[key]) for key in ("measured", "predicted")),
             f"{prediction['error']:+.1%}",
         ]
         for prediction in predicted
@@ -277,7 +279,7 @@ def _grains_table(predicted: Sequence[dict[str, Any]]) -> TextTable:
     return TextTable(["grain", "measured", "predicted", "error"], rows, (1, 2, 3))
 
 
-def _shown(path: str, value: float) -> str:
+def _value_text(path: str, value: float) -> str:
     from slipstick.expression.nodes import Dimension
     from slipstick.units import show
     from slipstick_measure.calibration.host import unit_of

@@ -101,9 +101,11 @@ def _rows(
     keys = [word.strip() for word in curve_columns.split(",") if word.strip()]
     common = [word.strip() for word in sibling_columns.split(",") if word.strip()]
     free = [heading for heading in table.headings if heading not in (*keys, *common)]
-    p_heading = mapped.get("p") or _only(free, ["p"], "p")
+    p_heading = mapped.get("p") or _heading_of_kind(free, ["p"], "p")
     value_heading = (
-        heading_and_unit(named[0])[0] if named else _only(free, ["rate", "time"], "value")
+        heading_and_unit(named[0])[0]
+        if named
+        else _heading_of_kind(free, ["rate", "time"], "value")
     )
     for heading in (p_heading, value_heading, *keys, *common):
         if heading not in table.headings:
@@ -126,7 +128,7 @@ def _rows(
     return names, dict(zip(names, groups, strict=True)), p, values
 
 
-def _only(headings: Sequence[str], kinds: Sequence[str], usual: str) -> str:
+def _heading_of_kind(headings: Sequence[str], kinds: Sequence[str], usual: str) -> str:
     """Return the only heading that says one of some kinds of column; else the usual one."""
     from slipstick_measure.readers.columns import TableColumn
 

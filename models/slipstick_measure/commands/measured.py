@@ -267,7 +267,7 @@ def servers_of(words: Sequence[str]) -> dict[str, int]:
         tier, equals, number = word.partition("=")
         if not equals or not tier.strip():
             refuse("--servers", f"write TIER=NUMBER, such as db=4; got {word!r}")
-        servers[tier.strip()] = _whole(number.strip(), "--servers") or 1
+        servers[tier.strip()] = _whole_number(number.strip(), "--servers") or 1
     return servers
 
 
@@ -307,8 +307,8 @@ def _hints(
     """Return the hints of the options for each file."""
     from slipstick_measure.measurements import Hints
 
-    mapped = dict(_mapping(column) for column in columns)
-    counts = [_whole(word) for word in _broadcast("--processors", processors, count)]
+    mapped = dict(_parse_pairs(column) for column in columns)
+    counts = [_whole_number(word) for word in _broadcast("--processors", processors, count)]
     seconds = [_quantity("--time", word) for word in _broadcast("--time", times, count)]
     weak = None if scaling is None else scaling == "weak"
     mean = None if waits is None else waits == "mean"
@@ -333,7 +333,7 @@ def _broadcast(option: str, text: str | None, count: int) -> list[str | None]:
     return words * count if len(words) == 1 else words
 
 
-def _mapping(text: str) -> tuple[str, str]:
+def _parse_pairs(text: str) -> tuple[str, str]:
     ours, equals, theirs = text.partition("=")
     from slipstick_measure.measurements import METRICS
     from slipstick_measure.readers.reading import COLUMNS
@@ -347,7 +347,7 @@ def _mapping(text: str) -> tuple[str, str]:
     return ours.strip(), theirs.strip()
 
 
-def _whole(word: str | None, option: str = "--processors") -> int | None:
+def _whole_number(word: str | None, option: str = "--processors") -> int | None:
     if word is None:
         return None
     if not (word.isascii() and word.isdigit() and 0 < int(word[:12]) <= 100_000_000):
@@ -664,7 +664,9 @@ def fit(
     from slipstick_measure.fit.comparison import IntervalSettings, fits
 
     if curve_columns:
-        predicted_numbers = [float(_whole(word, "--at") or 1) for word in _words(predicted_at)]
+        predicted_numbers = [
+            float(_whole_number(word, "--at") or 1) for word in _words(predicted_at)
+        ]
         named = (options["columns"], measured_columns, curve_columns, sibling_columns)
         return continue_curves(files, *named, predicted_numbers, as_json)
     rows = (measured_columns, choices, groups, out)
@@ -687,7 +689,7 @@ def fit(
         refuse(
             "fit", "every repetition counts, as it was measured; leave out --statistic and --timer"
         )
-    p = [float(_whole(word, "--at") or 1) for word in _words(predicted_at)]
+    p = [float(_whole_number(word, "--at") or 1) for word in _words(predicted_at)]
     family_options = {
         key: options.pop(key)
         for key in ("models", "free", "population", "size_path", "cycles", "method", "changes")

@@ -353,7 +353,7 @@ class _TableReader:
         self.row_settings = self._written_settings()
         self.inputs, self.built = self._model_alone()
         for heading in table.headings:
-            if heading not in self.uses and (use := self._found(heading)) is not None:
+            if heading not in self.uses and (use := self._use_of_column(heading)) is not None:
                 self.uses[heading] = use
         used = {*self.uses, *owners}
         self.ignored = tuple(heading for heading in table.headings if heading not in used)
@@ -373,7 +373,7 @@ class _TableReader:
         except SpecError:
             return self._model(0)
 
-    def _found(self, heading: str) -> ColumnUse | None:
+    def _use_of_column(self, heading: str) -> ColumnUse | None:
         """Return the use of a column named like a parameter or an answer of the model; None for
         other names.
         """
@@ -434,12 +434,12 @@ class _TableReader:
 
     def observed(self) -> Observed:
         """Build the models of all rows and return them with the measured values."""
-        measured, logs = self._measured()
+        measured, logs = self._measured_logs()
         self.built = self._model(0)[1]
         pieces = tuple(self._pieces(self.paths, self.numbers))
         return Observed(self.table, self.built, measured, logs, self.numbers, self.ignored, pieces)
 
-    def _measured(self) -> tuple[tuple[str, ...], Array]:
+    def _measured_logs(self) -> tuple[tuple[str, ...], Array]:
         """Return the names of the measured values and the logarithms of their cells."""
         names = self.built.shape.names(self.built.options.method)
         columns = {use.measured: heading for heading, use in self.uses.items() if use.measured}
@@ -524,7 +524,7 @@ class _TableReader:
             shaping += sorted(more)
         for key, own in rows.items():
             self._check_extremes(own, [path for path in numbers if path not in shaping], numbers)
-            yield self._compiled(models[key], np.array(own), numbers)
+            yield self._compiled_piece(models[key], np.array(own), numbers)
 
     def _check_extremes(
         self, rows: Sequence[int], paths: Sequence[str], numbers: Mapping[str, Array]
@@ -534,7 +534,7 @@ class _TableReader:
             for row in {int(values.argmin()), int(values.argmax())} - {0}:
                 _ = resolve(self._nodes(rows[row]), self.library).checked
 
-    def _compiled(
+    def _compiled_piece(
         self, built: BuiltModel, rows: NDArray[np.intp], numbers: Mapping[str, Array]
     ) -> _Piece:
         options = built.options

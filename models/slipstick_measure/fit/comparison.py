@@ -505,7 +505,7 @@ def compare(
     missing: list[int] = []
     for family in chosen_families:
         try:
-            fits.append((family, _judged(fit(family, timings))))
+            fits.append((family, _fit_or_none(fit(family, timings))))
         except _TooFewError as error:
             missing.append(error.more)
             failed[family.name] = str(error)
@@ -532,7 +532,7 @@ def compare(
     )
 
 
-def _judged(fitted: FittedFormula) -> FittedFormula:
+def _fit_or_none(fitted: FittedFormula) -> FittedFormula:
     """Return a fit, or nothing if it has too few observations for the corrected Akaike criterion.
 
     The criterion needs at least two more observations than parameters, the scatter included.

@@ -164,11 +164,11 @@ def estimation(task: EstimationTask) -> Estimation:
     errors: list[GroupError] = []
     apart: list[tuple[Array, Array, Array]] = []
     for name, rows, fitted_rows in _split(task):
-        without = fit if fitted_rows is None else _fitted(task, fitted_rows, fit)
+        without = fit if fitted_rows is None else _fit_rows(task, fitted_rows, fit)
         error, distance = _left_out(task, name, rows, without, fitted_rows)
         errors.append(error)
         apart.append(distance)
-    factor = _widening(apart)
+    factor = _widening_factor(apart)
     fit = replace(fit, posterior=widened(fit.posterior, factor))
     return _result(task, fit, errors, factor)
 
@@ -176,7 +176,7 @@ def estimation(task: EstimationTask) -> Estimation:
 def _whole_fit(task: EstimationTask) -> _Fit:
     """Fit to all rows of the task; without such rows, return the prior."""
     if task.noise is None:
-        return _fitted(task, np.array(task.chosen) if task.chosen else np.arange(task.count))
+        return _fit_rows(task, np.array(task.chosen) if task.chosen else np.arange(task.count))
     priors = tuple(parameter.prior for parameter in task.free)
     count = len(task.observed.measured)
     posterior = Posterior(
@@ -215,11 +215,11 @@ def _check(task: EstimationTask) -> None:
         )
 
 
-def _fitted(task: EstimationTask, rows: Rows, start: _Fit | None = None) -> _Fit:
+def _fit_rows(task: EstimationTask, rows: Rows, start: _Fit | None = None) -> _Fit:
     """Estimate from some rows: first with choices equal for all owners, then owner by owner, by
     their evidence.
     """
-    weights = _alike(task, rows, start)
+    weights = _initial_weights(task, rows, start)
     posterior = _posterior(task, rows, weights, start.posterior if start else None)
     for _ in range(2 if len(weights) > 1 else 1):
         for key in weights:
@@ -234,7 +234,9 @@ def _fitted(task: EstimationTask, rows: Rows, start: _Fit | None = None) -> _Fit
     return _Fit(posterior, weights)
 
 
-def _alike(task: EstimationTask, rows: Rows, start: _Fit | None) -> dict[tuple[int, str], Array]:
+def _initial_weights(
+    task: EstimationTask, rows: Rows, start: _Fit | None
+) -> dict[tuple[int, str], Array]:
     """Return the initial weights of choices: the combination, equal for all owners, with the most
     evidence, or those of a fit to more rows.
     """
@@ -341,7 +343,7 @@ def _left_out(
     """
     values, deviation = predicted(task, fit, rows)
     if task.sizes and task.noise is None:
-        deviation = np.hypot(deviation, _beyond(task, rows, fitted_rows))
+        deviation = np.hypot(deviation, _deviation_of_extrapolation(task, rows, fitted_rows))
     logs = task.observed.logs[:, rows]
     finite = np.isfinite(logs) & np.isfinite(values)
     residual = (logs - values)[finite]
@@ -366,7 +368,9 @@ def _left_out(
     return error, (residual, noise, own)
 
 
-def _beyond(task: EstimationTask, rows: Rows, fitted_rows: Rows | None) -> Array:
+def _deviation_of_extrapolation(
+    task: EstimationTask, rows: Rows, fitted_rows: Rows | None
+) -> Array:
     """Return the additional standard deviation of predictions outside of the fitted range of sizes
     [log].
     """
@@ -448,7 +452,7 @@ def _by_growth(
         yield 1 - float(remainder @ remainder) / float(residual @ residual), words
 
 
-def _widening(apart: Sequence[tuple[Array, Array, Array]]) -> float:
+def _widening_factor(apart: Sequence[tuple[Array, Array, Array]]) -> float:
     """Return the factor on the parameters' standard deviations that makes intervals contain 90 % of
     left-out rows; 1 if they contain enough already.
     """

@@ -62,7 +62,7 @@ class Extrapolation:
         """Return the efficiency at a number of processors with a time [s], speed-up / p."""
         return float(self._speedup(np.array([p]), np.array([time]))[0]) / p
 
-    def _first(
+    def _refined_choice(
         self, pick: Callable[[Array, Array], int | None], before: int, after: int
     ) -> tuple[float, float] | None:
         """Pick one of the evaluated numbers, then pick again among all whole numbers near it:
@@ -91,7 +91,7 @@ class Extrapolation:
         # A model that levels off is fastest at the end to the last digit; that is not a minimum.
         if self.fitted.timings.weak_scaling or not time[-1] > time.min() * (1 + 1e-9):
             return None
-        point = self._first(lambda p, times: int(np.argmin(times)), 1, 1)
+        point = self._refined_choice(lambda p, times: int(np.argmin(times)), 1, 1)
         return None if point is None else (int(point[0]), point[1])
 
     def largest_speedup(self) -> tuple[float, int]:
@@ -107,7 +107,7 @@ class Extrapolation:
             # Of speed-ups that are equal but for rounding, that of the fewest processors.
             return int(np.argmax(values >= values.max() - 1e-9 * abs(values.max())))
 
-        point = self._first(largest, 1, 1)
+        point = self._refined_choice(largest, 1, 1)
         assert point is not None
         p, time = point
         return float(self._speedup(np.array([p]), np.array([time]))[0]), int(p)
@@ -128,7 +128,7 @@ class Extrapolation:
             indices = np.flatnonzero(~(self._speedup(p, time) / p >= efficiency * (1 - 1e-12)))
             return int(indices[0]) if len(indices) else None
 
-        point = self._first(short, 1, 0)
+        point = self._refined_choice(short, 1, 0)
         return int(self.p[-1]) if point is None else max(1, int(point[0]) - 1)
 
 

@@ -248,11 +248,11 @@ def _log_sum(customers: Array, load: Array) -> Array:
 
 
 def _recursion(outside: Array, demands: Array, populations: Array) -> Array:
-    cycles: Array = populations / _solved(outside, demands, populations).throughput[:, 0]
+    cycles: Array = populations / _solved_cycles(outside, demands, populations).throughput[:, 0]
     return cycles
 
 
-def _solved(outside: Array | float, demands: Array, populations: Array) -> NetworkSolution:
+def _solved_cycles(outside: Array | float, demands: Array, populations: Array) -> NetworkSolution:
     # Data and studies are checked without what solves networks.
     from slipstick.queueing.exact import exact
 
@@ -281,9 +281,9 @@ def _closed_queue(stations: int) -> _Formulas:
         return times
 
     def lost(theta: Array, points: Timings) -> Lost:
-        waits = (_solved(theta[0], theta[1:], points.p).residence[:, 0] - theta[1:]) / shared(
-            points
-        )[:, None]
+        waits = (
+            _solved_cycles(theta[0], theta[1:], points.p).residence[:, 0] - theta[1:]
+        ) / shared(points)[:, None]
         return {f"waiting for {name}": waits[:, index] for index, name in enumerate(names)}
 
     def starts(points: Timings) -> list[Array]:

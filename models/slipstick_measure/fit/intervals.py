@@ -157,10 +157,10 @@ def profile(fitted: FittedFormula) -> FitIntervals:
     6.1.2.
     """
     _check_freedom(fitted)
-    return FitIntervals(fitted, partial(_profiled, fitted))
+    return FitIntervals(fitted, partial(_profile_ends, fitted))
 
 
-def _profiled(
+def _profile_ends(
     fitted: FittedFormula, value: ParameterFunction, level: float, least: float
 ) -> Interval:
     from scipy.stats import t
@@ -170,13 +170,13 @@ def _profiled(
     if not (np.isfinite(error) and error > 0 and fitted.scatter > 0):
         return Interval(best, best, best)
     far = float(t.ppf((1 + level) / 2, fitted.freedom))
-    low, high = (_pushed(fitted, value, best, side * error, far) for side in (-1, 1))
+    low, high = (_end_of_interval(fitted, value, best, side * error, far) for side in (-1, 1))
     # A value forced to a limit of the parameters stops just before it.
     low = least if low < least + NEAR * error else low
     return Interval(best, min(low, best), max(high, best))
 
 
-def _pushed(
+def _end_of_interval(
     fitted: FittedFormula, value: ParameterFunction, best: float, error: float, far: float
 ) -> float:
     """Move a value to one side until the fit is as bad as the end of the interval allows; return
@@ -196,7 +196,7 @@ def _pushed(
         (np.nan, np.nan),
     )  # where it was pushed to, and how far off the fit then was
     for _ in range(PUSHES):
-        push = partial(_push, value, stiff, aim)
+        push = partial(_fit_at_value, value, stiff, aim)
         pushed = minimized(formula, theta, timings, PROFILE_TOLERANCE, push)
         pushed_value = float(value(pushed[None])[0])
         worse = squares_of(formula, pushed, timings) - fitted.squares
@@ -212,16 +212,16 @@ def _pushed(
             inside = (aim, distance)
             reached = pushed_value
             theta = pushed
-        aim = _next(before if np.isnan(outside[0]) else outside, inside, far)
+        aim = _next_target(before if np.isnan(outside[0]) else outside, inside, far)
     return reached
 
 
-def _push(value: ParameterFunction, stiff: float, aim: float, thetas: Array) -> Array:
+def _fit_at_value(value: ParameterFunction, stiff: float, aim: float, thetas: Array) -> Array:
     residual: Array = stiff * (value(thetas) - aim)[:, None]
     return residual
 
 
-def _next(bound: tuple[float, float], inside: tuple[float, float], far: float) -> float:
+def _next_target(bound: tuple[float, float], inside: tuple[float, float], far: float) -> float:
     """Return the next target: a secant step between two points that enclose the limit, or beyond
     two points before it.
     """

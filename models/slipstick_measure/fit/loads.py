@@ -157,7 +157,7 @@ class LoadFit:
     @property
     def likely(self) -> tuple[StationFit, ...]:
         """The stations that the rows cannot distinguish from the best one."""
-        return _likely(self.stations)
+        return _likely_stations(self.stations)
 
     @property
     def misfit(self) -> str:
@@ -191,7 +191,7 @@ class LoadFit:
             self.quantile,
             self.think,
             self.misfit,
-            tuple(_described(station) for station in self.likely),
+            tuple(_station_in_words(station) for station in self.likely),
             {name: (interval.low, interval.high) for name, interval in sure.items()},
             tuple(self._point(row) for row in self.rows),
             self.predictions,
@@ -225,7 +225,7 @@ class LoadFit:
         return LoadPoint(load, _measured(row, self.quantile) or 0.0, float(fitted), percentiles)
 
 
-def _described(station: StationFit) -> LoadedStation:
+def _station_in_words(station: StationFit) -> LoadedStation:
     kind = station.kind
     fitted = station.fitted
     return LoadedStation(
@@ -300,7 +300,7 @@ def fit_loads(test: LoadTest, at: Sequence[float] = (), servers: int | None = No
         weak_scaling=True,
     )
     kinds = _kinds((servers,) if servers else SERVERS, think is not None, quantile is not None)
-    stations = _fitted(observed, kinds, think, quantile)
+    stations = _fitted_stations(observed, kinds, think, quantile)
     load_fit = LoadFit(test, tuple(rows), quantile, think, stations, (), tuple(overloaded))
     predictions = tuple(_prediction(load_fit, load, servers is not None) for load in at)
     return LoadFit(test, tuple(rows), quantile, think, stations, predictions, tuple(overloaded))
@@ -336,7 +336,7 @@ def _kinds(counts: Sequence[int], closed: bool, quantile: bool) -> list[TriedSta
     return [TriedStation(count, scv) for count, scv in product(counts, VARIATIONS)]
 
 
-def _fitted(
+def _fitted_stations(
     observed: Timings, kinds: Sequence[TriedStation], think: float | None, quantile: float | None
 ) -> tuple[StationFit, ...]:
     """Fit each kind of station, best first; kinds that cannot be fitted are left out."""
@@ -347,16 +347,16 @@ def _fitted(
         except NoAnswerError:
             continue
     stations.sort(key=lambda station: (_criterion(station.fitted), station.kind))
-    likely = _likely(stations)
+    likely = _likely_stations(stations)
     return tuple(
-        replace(station, missed=_missed(station, think, quantile, observed))
+        replace(station, missed=_error_without_row(station, think, quantile, observed))
         if station in likely
         else station
         for station in stations
     )
 
 
-def _likely(stations: Sequence[StationFit]) -> tuple[StationFit, ...]:
+def _likely_stations(stations: Sequence[StationFit]) -> tuple[StationFit, ...]:
     least = _criterion(stations[0].fitted)
     return tuple(station for station in stations if _criterion(station.fitted) - least < APART)
 
@@ -368,7 +368,7 @@ def _criterion(fitted: FittedFormula) -> float:
     return fitted.aicc if np.isfinite(fitted.aicc) else float(count * np.log(squares / count))
 
 
-def _missed(
+def _error_without_row(
     station: StationFit, think: float | None, quantile: float | None, observed: Timings
 ) -> float | None:
     """Return the relative error at the largest load of a fit without that row."""
@@ -452,11 +452,11 @@ def _quantile(theta: Array, rate: Array, count: int, quantile: float) -> Array:
         return np.asarray((1 - wait) * served + wait * both)
 
     return np.asarray(
-        beside + _halved(beyond, 1 - quantile, service * 1e3 * (1 + 1 / (count - load)))
+        beside + _root_by_halving(beyond, 1 - quantile, service * 1e3 * (1 + 1 / (count - load)))
     )
 
 
-def _halved(falling: Callable[[Array], Array], target: float, most: Array) -> Array:
+def _root_by_halving(falling: Callable[[Array], Array], target: float, most: Array) -> Array:
     low = np.zeros_like(most)
     high = most
     for _ in range(HALVINGS):

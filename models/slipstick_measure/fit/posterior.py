@@ -146,7 +146,7 @@ class Posterior:
         """Return the mean, (k,), and the covariance, (k, k), of the parameters of given owners; an
         unknown owner adds the spread.
         """
-        chosen = _chosen(len(self.priors), self.offsets, owners)
+        chosen = _matrix_of_owners(len(self.priors), self.offsets, owners)
         covariance = chosen @ self.covariance @ chosen.T
         with_offset = {
             (index, column) for index, column, owner in self.offsets if owners.get(column) == owner
@@ -158,7 +158,7 @@ class Posterior:
 
     def predict(self, slopes: Slopes, groups: RowGroups) -> tuple[Array, Array]:
         """Return the logarithms of the values of rows, (V, n), and their standard deviations."""
-        values, by_parameter = slopes(self._at(groups))
+        values, by_parameter = slopes(self._slopes_of_offsets(groups))
         variance = np.zeros_like(values)
         for owners, rows in groups.cells:
             _, covariance = self.parameters(owners)
@@ -171,10 +171,10 @@ class Posterior:
         """Standard deviations of normal noise that holds 90 % between the same ends, (V,) [log]."""
         return TAILS * self.noise
 
-    def _at(self, groups: RowGroups) -> Array:
+    def _slopes_of_offsets(self, groups: RowGroups) -> Array:
         means = np.empty((sum(len(rows) for _, rows in groups.cells), len(self.priors)))
         for owners, rows in groups.cells:
-            means[rows] = _chosen(len(self.priors), self.offsets, owners) @ self.centre
+            means[rows] = _matrix_of_owners(len(self.priors), self.offsets, owners) @ self.centre
         return means
 
     @cached_property
@@ -184,7 +184,9 @@ class Posterior:
         return np.sqrt(np.diag(self.covariance)[:k])
 
 
-def _chosen(k: int, offsets: Sequence[tuple[int, str, str]], owners: dict[str, str]) -> Array:
+def _matrix_of_owners(
+    k: int, offsets: Sequence[tuple[int, str, str]], owners: dict[str, str]
+) -> Array:
     """Return the matrix that adds the offsets of given owners to the common values, (k, p)."""
     selection = np.zeros((k, k + len(offsets)))
     selection[:, :k] = np.eye(k)
@@ -262,10 +264,10 @@ class _Search:
             self.at[k:] = [before.get(offset, 0.0) for offset in self.offsets]
             self.noise = start.noise.copy()
             self.spread = dict(start.spread)
-        self.chosen = [_chosen(k, self.offsets, owners) for owners, _ in groups.cells]
-        self.values, self.by_parameter = self._look(self.at)
+        self.chosen = [_matrix_of_owners(k, self.offsets, owners) for owners, _ in groups.cells]
+        self.values, self.by_parameter = self._evaluate(self.at)
 
-    def _look(self, point: Array) -> tuple[Array, Array]:
+    def _evaluate(self, point: Array) -> tuple[Array, Array]:
         rows = np.empty((self.logs.shape[1], len(self.priors)))
         for chosen, (_, cell) in zip(self.chosen, self.groups.cells, strict=True):
             rows[cell] = chosen @ point
@@ -316,7 +318,7 @@ class _Search:
         before = self._cost(self.at, self.values)
         for _ in range(6):
             try:
-                values, by_parameter = self._look(self.at + move)
+                values, by_parameter = self._evaluate(self.at + move)
                 if self._cost(self.at + move, values) <= before + 1e-9 * abs(before):
                     break
             except FloatingPointError:
@@ -330,10 +332,12 @@ class _Search:
         self.values = values
         self.by_parameter = by_parameter
         covariance = np.asarray(np.linalg.inv(information), dtype=np.float64)
-        changed = self._learn(weights, float((covariance * curvature).sum()), covariance)
+        changed = self._update_noise_and_spreads(
+            weights, float((covariance * curvature).sum()), covariance
+        )
         return max(float(np.abs(move).max()), changed)
 
-    def _learn(self, weights: Array, used: float, covariance: Array) -> float:
+    def _update_noise_and_spreads(self, weights: Array, used: float, covariance: Array) -> float:
         """Update the noise and the spreads; return the largest relative change."""
         apart = np.where(self.there, self.logs - self.values, 0.0)
         squares = (weights * apart**2).sum(axis=1) * self.noise**2

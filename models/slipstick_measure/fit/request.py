@@ -61,7 +61,7 @@ def prepare_estimation(request: EstimationRequest, library: Library) -> Estimati
     SpecError : everything that is wrong, each at its place
     """
     table = read_columns(request.path).select(request.rows)
-    entries = [_parted(scalar) for scalar in (*request.free, *request.choices)]
+    entries = [_split_free_parameter(scalar) for scalar in (*request.free, *request.choices)]
     owners = list(dict.fromkeys(owner for entry in entries for owner in entry.owners))
     groups = list(request.groups) or [owner for owner in owners if owner in table.headings]
     table = _with_group(table, groups)
@@ -134,7 +134,7 @@ class _Parted:
         return self.written.mark.error(message, "free")
 
 
-def _parted(scalar: Scalar) -> _Parted:
+def _split_free_parameter(scalar: Scalar) -> _Parted:
     text, _, owners = str(scalar.value).partition("@")
     path, _, values = text.partition("=")
     names = tuple(owner.strip() for owner in owners.split("+") if owner.strip())

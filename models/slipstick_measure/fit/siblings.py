@@ -76,7 +76,7 @@ def predict(
     if len(siblings) < 2 or last not in own:
         return None
     ratios = np.array([np.log(curves[sibling][p] / curves[sibling][last]) for sibling in siblings])
-    apart = np.array([_apart(own, curves[sibling], last) for sibling in siblings])
+    apart = np.array([_shape_difference(own, curves[sibling], last) for sibling in siblings])
     weights = np.exp(-((apart / SIMILAR) ** 2) / 2) + 1e-9
     weights /= weights.sum()
     middle, half = _centre(ratios, weights)
@@ -93,7 +93,9 @@ def predict(
     )
 
 
-def _apart(curve: Mapping[float, float], sibling: Mapping[float, float], last: float) -> float:
+def _shape_difference(
+    curve: Mapping[float, float], sibling: Mapping[float, float], last: float
+) -> float:
     """Return the root-mean-square difference of two curves' shapes before a number of processors
     [log].
     """

@@ -23,7 +23,7 @@ def counters_spec(reading: Reading) -> ImportedSpec:
     ------
     SpecError : processors not told, or no time, cycles and instructions
     """
-    counts, busy = _counted(reading)
+    counts, busy = _counts_and_busy_time(reading)
 
     def source(name: str, words: str = "") -> str:
         return f"perf stat, {name}, {reading.name}:{counts[name][0]}{words}"
@@ -67,7 +67,7 @@ def counters_spec(reading: Reading) -> ImportedSpec:
     return spec
 
 
-def _counted(reading: Reading) -> tuple[dict[str, tuple[int, float]], Measurement]:
+def _counts_and_busy_time(reading: Reading) -> tuple[dict[str, tuple[int, float]], Measurement]:
     """Read the counts of events with their lines, and the busy time; refuse a file that lacks one
     that is needed.
     """

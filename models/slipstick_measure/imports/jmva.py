@@ -133,11 +133,13 @@ def _axes(model: ToolModel, classes: dict[str, Any], stations: dict[str, Any]) -
         names = [name] if name else list(classes)
         where = stations.get(station, {})
         if kind in ("number of customers", "customer numbers"):
-            axes.append(_scaled(names, classes, "population", values, "classes.{}.population"))
+            axes.append(
+                _axes_by_class(names, classes, "population", values, "classes.{}.population")
+            )
         elif kind == "population mix" and name in classes:
             axes.append(_mix(model, element, classes, name, values))
         elif kind.startswith("arrival"):
-            rates = _scaled(names, classes, "arrivals", values, "classes.{}.arrivals")
+            rates = _axes_by_class(names, classes, "arrivals", values, "classes.{}.arrivals")
             axes.append({path: [f"{value} /s" for value in rate] for path, rate in rates.items()})
         elif kind.startswith("service demand") and where:
             axes.append(_demands(model, where, station, names, values))
@@ -154,7 +156,7 @@ def _axes(model: ToolModel, classes: dict[str, Any], stations: dict[str, Any]) -
     return axes
 
 
-def _scaled(
+def _axes_by_class(
     names: list[str], classes: dict[str, Any], key: str, values: list[float], path: str
 ) -> SpecAxes:
     """Return the axis of a range for each class; for several classes, multiples of their own

@@ -236,14 +236,14 @@ class _Jsim:
         whose = f"{place[0]} at {place[1]}"
         if kind == _OF_A_FILE:
             self.ledger.declare("correlation", distribution.line, whose)
-            return self._replayed(distribution, whose)
+            return self._moments_of_file(distribution, whose)
         if kind == "MAPDistr":
             self.ledger.declare("correlation", distribution.line, whose)
         else:
             self.uneven[place] = distribution.line
         return self._by_matrices(kind, distribution, whose)
 
-    def _replayed(self, distribution: XmlElement, whose: str) -> tuple[float, float]:
+    def _moments_of_file(self, distribution: XmlElement, whose: str) -> tuple[float, float]:
         """Return the mean and the squared coefficient of variation of times from a file."""
         file = next(
             (child for child in distribution.every("value") if not child.children), distribution
@@ -313,7 +313,7 @@ class _Jsim:
         }
         for node, element in self.nodes.items():
             for section in element.every("section"):
-                self._known(section, node)
+                self._refuse_unknown_section(section, node)
             server = self.section(node, *_SERVERS)
             for name, strategy in self.by_class(server, "ServiceStrategy").items():
                 if (time := self.moments(strategy, (name, node))) is not None and time[0] > 0:
@@ -335,7 +335,7 @@ class _Jsim:
             else:
                 self.ledger.declare("regions", region.line, region.get("name"))
 
-    def _known(self, section: XmlElement, node: str) -> None:
+    def _refuse_unknown_section(self, section: XmlElement, node: str) -> None:
         """Refuse a section that a network does not have."""
         kind = section.get("className")
         if kind in _SERVERS or kind in _PASSED:
@@ -558,8 +558,8 @@ def _chains(jsim: _Jsim) -> Iterator[tuple[str, dict[str, Any], list[Place]]]:
     for name, element in sorted(jsim.classes.items(), key=lambda item: item[0] not in streams):
         if name in assigned:
             continue
-        begin = _begin(jsim, name, element)
-        places = _reached(jsim, begin)
+        begin = _first_place(jsim, name, element)
+        places = _places_reached(jsim, begin)
         members = list(dict.fromkeys(place[0] for place in places))
         shared = [
             member
@@ -568,7 +568,7 @@ def _chains(jsim: _Jsim) -> Iterator[tuple[str, dict[str, Any], list[Place]]]:
         ]
         if name in streams and shared:
             jsim.part(name, members, shared)
-            places = _reached(jsim, begin)
+            places = _places_reached(jsim, begin)
             members = list(dict.fromkeys(place[0] for place in places))
         if assigned & set(members):
             jsim.refuse(
@@ -621,10 +621,10 @@ def _axes(jsim: _Jsim, chains: Mapping[str, Any]) -> list[SpecAxes]:
                     rate = float(own["value"].split()[0])
                     end = last / jsim.model.second if one else rate * last / 100
                     axes[f"chains.{title}.arrivals"] = [
-                        f"{exact_number(value)} /s" for value in _even(rate, end, steps)
+                        f"{exact_number(value)} /s" for value in _evenly_spaced(rate, end, steps)
                     ]
             elif kind.startswith("NumberOfCustomer") and one and _is_all(jsim, fields, chain):
-                counts = map(round, _even(chain["population"], last, steps))
+                counts = map(round, _evenly_spaced(chain["population"], last, steps))
                 axes[f"chains.{title}.population"] = list(dict.fromkeys(counts))
         if axes:
             return [axes]
@@ -638,7 +638,7 @@ def _is_all(jsim: _Jsim, fields: Mapping[str, str], chain: Mapping[str, Any]) ->
     return "population" in chain and round(own) == chain["population"]
 
 
-def _even(first: float, last: float, count: int) -> list[float]:
+def _evenly_spaced(first: float, last: float, count: int) -> list[float]:
     """Return values at equal distances, the ends among them."""
     return [first + (last - first) * step / max(count - 1, 1) for step in range(count)]
 
@@ -647,7 +647,7 @@ def _named(jsim: _Jsim, place: Place) -> list[str]:
     return [jsim.model.name(jsim.classes[place[0]]), jsim.model.name(jsim.nodes[place[1]])]
 
 
-def _begin(jsim: _Jsim, name: str, element: XmlElement) -> Place:
+def _first_place(jsim: _Jsim, name: str, element: XmlElement) -> Place:
     """Return the place where a class begins: its reference station if it is served there, or if it
     goes from there to several others, where a delay of no time then counts its cycles.
     """
@@ -666,7 +666,7 @@ def _begin(jsim: _Jsim, name: str, element: XmlElement) -> Place:
     return first
 
 
-def _reached(jsim: _Jsim, begin: Place) -> list[Place]:
+def _places_reached(jsim: _Jsim, begin: Place) -> list[Place]:
     reached = {begin: None}
     todo = [begin]
     while todo:
@@ -779,7 +779,7 @@ def _stations(jsim: _Jsim, reached: dict[Place, None]) -> dict[str, Any]:
         _declare_losses(jsim, node, server, queue, visitors)
         kind = _SERVERS[server.get("className")]
         if kind == "fcfs":
-            kind = _order(jsim, node, queue, visitors)
+            kind = _discipline_of_queue(jsim, node, queue, visitors)
         station: dict[str, Any] = {"discipline": kind}
         servers = jsim.number(server, "maxJobs", 1.0) if kind != "is" else None
         if servers and servers > 1:
@@ -864,7 +864,9 @@ def _weights(jsim: _Jsim, node: str, server: XmlElement, visitors: list[str]) ->
     return weights
 
 
-def _order(jsim: _Jsim, node: str, queue: XmlElement | None, visitors: list[str]) -> str:
+def _discipline_of_queue(
+    jsim: _Jsim, node: str, queue: XmlElement | None, visitors: list[str]
+) -> str:
     """Return the discipline of a queue in front of servers."""
     strategies = jsim.by_class(queue, "QueuePutStrategy")
     orders = {
@@ -948,7 +950,7 @@ def _regions(
             continue
         station = stations[names[0]]
         most = round(limits[0][1])
-        lost = _lost(element, visitors)
+        lost = _loses_customers(element, visitors)
         single = len(limits) == 1 and (limits[0][0].tag == "globalConstraint" or len(visitors) == 1)
         weights = {weight.get("weight") for weight in element.every("classWeight")}
         blocks = any(stations[name].get("blocking", "loss") != "loss" for name in names)
@@ -979,7 +981,7 @@ def _limits(jsim: _Jsim, region: XmlElement) -> list[tuple[XmlElement, float]]:
     return [(element, most) for element, most in limits if most >= 0]
 
 
-def _lost(region: XmlElement, visitors: Iterable[str]) -> set[bool]:
+def _loses_customers(region: XmlElement, visitors: Iterable[str]) -> set[bool]:
     """Return whether a region loses customers, of each class that comes."""
     drops = {
         rule.get("jobClass"): rule.get("dropThisClass").casefold() == "true"
@@ -991,7 +993,7 @@ def _lost(region: XmlElement, visitors: Iterable[str]) -> set[bool]:
 def _ends_inside(jsim: _Jsim, nodes: Sequence[str], reached: Iterable[Place]) -> bool:
     """Return whether a cycle of a closed class may end on a way that stays inside a region."""
     references = [
-        _begin(jsim, name, element)
+        _first_place(jsim, name, element)
         for name, element in jsim.classes.items()
         if element.get("type") == "closed"
     ]

@@ -43,7 +43,7 @@ def load_spec(test: LoadTest) -> ImportedSpec:
         )
         raise SpecError([Problem(test.file, unsteady.line, 1, "", why)])
     tier_demands = demands(test)
-    station = None if tier_demands else _fitted(test)
+    station = None if tier_demands else _fitted_station(test)
     rest = beside_tiers(test, tier_demands) if station is None else station.time_elsewhere
     spec = ImportedSpec("queueing-network", f"Load test {test.file}", test.file)
     customers = _customers(spec, test)
@@ -120,7 +120,7 @@ def _server(spec: ImportedSpec, station: StationFit) -> dict[str, Any]:
     }
 
 
-def _fitted(test: LoadTest) -> StationFit:
+def _fitted_station(test: LoadTest) -> StationFit:
     """Return the station, with one or several servers, that explains the response times best."""
     from slipstick_measure.fit.loads import fit_loads
 
@@ -179,7 +179,7 @@ def _compare(spec: ImportedSpec, test: LoadTest) -> None:
     for row in rows:
         assert row.response is not None
         try:
-            answer = solve(_at(spec.document, row))
+            answer = solve(_network_at_load(spec.document, row))
             time = answer[f"response_time[{CLASS}]"]
         except SlipstickError as error:
             spec.rows.append(
@@ -197,7 +197,7 @@ def _load(row: LoadRow) -> str:
     return f"{row.users:g} users" if row.users is not None else f"{row.completed:.4g} /s"
 
 
-def _at(document: dict[str, Any], row: LoadRow) -> dict[str, Any]:
+def _network_at_load(document: dict[str, Any], row: LoadRow) -> dict[str, Any]:
     """Return the network with the load of a row."""
     load = dict(document["classes"][CLASS])
     if row.users is not None:

@@ -183,7 +183,7 @@ def network_spec(tables: Sequence[Measurements], placement: str) -> ImportedSpec
         "protocol": {
             "added": quantity(0, "B", "inside", True),
             "ranges": dict(
-                _cost(message_range, name, index, sizes, wire, len(ranges))
+                _cost_of_range(message_range, name, index, sizes, wire, len(ranges))
                 for index, (message_range, name) in enumerate(zip(ranges, titles, strict=True))
             ),
         },
@@ -272,7 +272,7 @@ def _is_verb(run: Measurement) -> bool:
     return re.match("(RDMA_)?(Send|Write|Read)", run.region, re.IGNORECASE) is not None
 
 
-def _cost(
+def _cost_of_range(
     message_range: MessageRange, name: str, index: int, sizes: Array, wire: float, count: int
 ) -> tuple[str, dict[str, Any]]:
     fixed = quantity(message_range.fixed / 2 * 1e6, "us", "halves", True)

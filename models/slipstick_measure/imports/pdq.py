@@ -100,7 +100,7 @@ class _Pdq:
                     " --set NAME=NUMBER",
                 )
             if name in ARGUMENTS and len(call.texts) == ARGUMENTS[name]:
-                self._take(call)
+                self._execute_call(call)
             elif name in ARGUMENTS or name.startswith("Create"):
                 count = ARGUMENTS.get(name)
                 needed = f"it has {count} arguments; here are {len(call.texts)}"
@@ -125,14 +125,14 @@ class _Pdq:
                 f"the program solves in a loop; this is its first model, with {', '.join(loops)};"
                 f" --set {loops[0].split()[0]}=NUMBER takes another"
             )
-        if further := self._further(solved):
+        if further := self._line_of_further_call(solved):
             imported.say(
                 f"the program makes another model from line {further} on, which is not read; give"
                 " each model a program of its own"
             )
         return self.ledger.close(imported)
 
-    def _further(self, solved: int) -> int:
+    def _line_of_further_call(self, solved: int) -> int:
         """Return the line of the first call after the solution that makes or changes a model; 0 if
         there is none.
         """
@@ -181,13 +181,13 @@ class _Pdq:
             return f"give it with --set {plain}=NUMBER"
         return "give the names in it with --set NAME=NUMBER"
 
-    def _take(self, call: CalledFunction) -> None:
+    def _execute_call(self, call: CalledFunction) -> None:
         element = XmlElement(call.name, {}, call.line)
         if call.name == "CreateOpen":
             rate = self._number(call, 1)
             self.classes[self._name(call, 0)] = {"arrivals": self.model.rate(element, rate)}
         elif call.name == "CreateClosed":
-            customer_class: dict[str, Any] = {"population": self._whole(call, 2)}
+            customer_class: dict[str, Any] = {"population": self._whole_number(call, 2)}
             if think := self._number(call, 3):
                 customer_class["think_time"] = self.model.time(element, think)
             self.classes[self._name(call, 0)] = customer_class
@@ -196,14 +196,14 @@ class _Pdq:
         else:
             self._demand(call, element)
 
-    def _whole(self, call: CalledFunction, place: int, least: float = 0.0) -> int:
+    def _whole_number(self, call: CalledFunction, place: int, least: float = 0.0) -> int:
         value = self._number(call, place, least)
         if abs(value - round(value)) > 1e-9:
             self.refuse(call, f"{short(call.texts[place])} is {value:g}, no whole number")
         return round(value)
 
     def _node(self, call: CalledFunction, first: int) -> None:
-        servers = self._whole(call, 0, 1.0) if first else 1
+        servers = self._whole_number(call, 0, 1.0) if first else 1
         name = self._name(call, first)
         kind = call.given[first + 1]
         queue = call.given[first + 2]

@@ -160,7 +160,7 @@ class ProgramText:
         """Yield the calls in the order in which the program makes them, up to the call that ends
         the model.
         """
-        yield from self._gone_through(_statements(self.reading.text, self.dialect), 0)
+        yield from self._calls_of_block(_statements(self.reading.text, self.dialect), 0)
 
     def value(self, text: str) -> Known:
         """Return the value of an expression, as far as it is known."""
@@ -169,7 +169,7 @@ class ProgramText:
         except (ValueError, ArithmeticError, IndexError, TypeError, KeyError, RecursionError):
             return None
 
-    def _gone_through(self, block: list[_Statement], depth: int) -> Iterator[CalledFunction]:
+    def _calls_of_block(self, block: list[_Statement], depth: int) -> Iterator[CalledFunction]:
         branch_taken: Known = 0.0
         for statement in block:
             self._count += 1
@@ -184,11 +184,13 @@ class ProgramText:
             elif match := statement.block and _ITEMS.match(statement.text.strip()):
                 inside = " ".join(inner.text for inner in statement.block)
                 if match["name"] not in self.reading.hints.settings:
-                    self.known[match["name"]] = [self.value(item) for item in _parted(inside)]
+                    self.known[match["name"]] = [
+                        self.value(item) for item in _split_arguments(inside)
+                    ]
             elif statement.block:
                 yield from self._block(statement, depth)
             else:
-                yield from self._plain(statement)
+                yield from self._plain_statement(statement)
 
     def _branch(
         self, statement: _Statement, depth: int, before: Known
@@ -205,10 +207,10 @@ class ProgramText:
         if not body and match is None:
             return before
         if truth is not None:
-            yield from self._gone_through(body, depth + 1)
+            yield from self._calls_of_block(body, depth + 1)
             return 1.0
         values_before = dict(self.known)
-        for call in self._gone_through(body, depth + 1):
+        for call in self._calls_of_block(body, depth + 1):
             yield call._replace(sure=False)
         changed = {name for name in self.known if self.known[name] != values_before.get(name)}
         self.known |= dict.fromkeys(changed)
@@ -225,17 +227,17 @@ class ProgramText:
                     return
                 self.known[name] = value
                 self.loops[name] = value, place, len(values)
-                yield from self._gone_through(statement.block, depth + 1)
+                yield from self._calls_of_block(statement.block, depth + 1)
             return
         match = _CONDITION.match(header)
         if match is None or match["word"] != "while":
-            yield from self._gone_through(statement.block, depth + 1)
+            yield from self._calls_of_block(statement.block, depth + 1)
         else:
             while not self._stopped and self._count <= MOST_STATEMENTS:
                 truth = self.value(_without_end(match))
                 if truth == 0.0:
                     return
-                yield from self._gone_through(statement.block, depth + 1)
+                yield from self._calls_of_block(statement.block, depth + 1)
                 if truth is None:
                     return
 
@@ -250,12 +252,12 @@ class ProgramText:
             return applied["name"], items if isinstance(items, list) else [items]
         groups = match.groupdict()
         if groups.get("counter"):
-            return groups["counter"], self._counted(match)
+            return groups["counter"], self._values_of_counting_loop(match)
         name = groups.get("name") or groups.get("each") or ""
         values = self.value(groups["list"] or _without_end(match))
         return name, values if isinstance(values, list) else [values]
 
-    def _counted(self, match: re.Match[str]) -> list[Known]:
+    def _values_of_counting_loop(self, match: re.Match[str]) -> list[Known]:
         """List the values of a loop with a start, a condition and a step."""
         name = match["counter"]
         until = match["until"]
@@ -265,12 +267,12 @@ class ProgramText:
             return [None]
         if re.search("float|double", match["type"]):
             first = float(first)
-        step = _stepped(name, match["step"])
+        step = _next_value_expression(name, match["step"])
         before = self.known.get(name)
         values: list[Known] = []
         value: Known = first
         while isinstance(value, float) and len(values) < MOST_STATEMENTS:
-            if not _operated(until, value, last):
+            if not _result_of_operation(until, value, last):
                 break
             values.append(value)
             self.known[name] = value
@@ -282,19 +284,21 @@ class ProgramText:
         self.known[name] = before
         return values
 
-    def _plain(self, statement: _Statement) -> Iterator[CalledFunction]:
+    def _plain_statement(self, statement: _Statement) -> Iterator[CalledFunction]:
         """Execute an assignment, or yield a call."""
         text = statement.text.strip()
-        if (declared := _DECLARED.match(text)) and len(pieces := _parted(declared["of"])) > 1:
+        if (declared := _DECLARED.match(text)) and len(
+            pieces := _split_arguments(declared["of"])
+        ) > 1:
             for piece in pieces:
                 typed = _Statement(f"{declared['types']} {piece}", statement.line)
-                yield from self._plain(typed)
+                yield from self._plain_statement(typed)
             return
         if declared and re.fullmatch(r"\w++", declared["of"].strip()):
             self.types[declared["of"].strip()] = declared["types"]
             return
         if several := _SEVERAL.match(text):
-            values = _parted(several["of"])
+            values = _split_arguments(several["of"])
             names = [name.strip() for name in several["names"].split(",")]
             for name, piece in zip(names, values, strict=False):
                 if len(names) == len(values) and name not in self.reading.hints.settings:
@@ -302,9 +306,9 @@ class ProgramText:
             return
         if stepped := _STEPPED.match(text):
             name = stepped[1] or stepped[2]
-            text = f"{name} = {_stepped(name, text)}"
+            text = f"{name} = {_next_value_expression(name, text)}"
         if match := _CALLED.match(_RESULT.sub("", text)):
-            texts = _parted(match["given"])
+            texts = _split_arguments(match["given"])
             name = match["name"][0].upper() + match["name"][1:]
             yield CalledFunction(name, [self.value(text) for text in texts], texts, statement.line)
             self._stopped |= name == self.stops
@@ -315,7 +319,7 @@ class ProgramText:
 
     def _write(self, match: re.Match[str]) -> None:
         """Set the variable that a function of C writes a text into."""
-        pieces = _parted(match["of"])
+        pieces = _split_arguments(match["of"])
         pieces = pieces[1:] if match["how"] == "snprintf" else pieces
         values = [self.value(piece) for piece in pieces]
         if match["how"] == "strcat":
@@ -324,10 +328,10 @@ class ProgramText:
         joined = all(isinstance(value, str) for value in values) and match["how"] != "sprintf"
         text = "".join(map(str, values)) if joined and "printf" not in match["how"] else None
         if known and "printf" in match["how"]:
-            text = _formatted(values)
+            text = _formatted_text(values)
         self.known[match["name"]] = text
 
-    def _typed(self, name: str, value: Known) -> Known:
+    def _value_of_type(self, name: str, value: Known) -> Known:
         """Return a value as the type of a variable holds it."""
         types = self.types.get(name, "")
         if not self.dialect.whole or not isinstance(value, float) or not math.isfinite(value):
@@ -341,14 +345,14 @@ class ProgramText:
         if types := match["types"]:
             self.types[name] = types
         if name in self.reading.hints.settings:
-            self.known[name] = self._typed(name, self.known.get(name))
+            self.known[name] = self._value_of_type(name, self.known.get(name))
             return
         text = match["of"]
         if match["how"][0] in "-+*/":
             text = f"{name} {match['how'][0]} ({text})"
         value = self.value(text)
         self.lines.setdefault(name, line)
-        value = self._typed(name, value)
+        value = self._value_of_type(name, value)
         if types and match["at"]:  # the size of a list
             self.known.setdefault(name, [])
             return
@@ -393,7 +397,7 @@ def _dialect(text: str) -> Dialect:
     return Dialect(0, typed is not None, True)  # C or Java, else JavaScript
 
 
-def _stepped(name: str, step: str) -> str:
+def _next_value_expression(name: str, step: str) -> str:
     """Return the expression for the next value of a loop's variable; empty if there is none."""
     bare = step.replace("$", "").strip()
     if match := re.fullmatch(rf"(?:{name}\s*(\+\+|--)|(\+\+|--)\s*{name})", bare):
@@ -468,7 +472,7 @@ class _Scanner:
         while self.at < len(self.text):
             sign = self.text[self.at]
             if sign in "\"'":
-                self._quoted(sign)
+                self._quoted_text(sign)
                 continue
             if sign == "#" or (self.slashes and self.text.startswith("//", self.at)):
                 cut = self.text.find("\n", self.at)
@@ -503,14 +507,14 @@ class _Scanner:
             statements.append(_Statement(statement_text, line))
         return statements
 
-    def _quoted(self, sign: str) -> None:
+    def _quoted_text(self, sign: str) -> None:
         self.at += 1
         while self.at < len(self.text) and self.text[self.at] not in (sign, "\n"):
             self.at += 2 if self.text[self.at] == "\\" else 1
         self.at += self.at < len(self.text) and self.text[self.at] == sign
 
 
-def _parted(text: str) -> list[str]:
+def _split_arguments(text: str) -> list[str]:
     """Split arguments at commas outside of brackets and quotes."""
     pieces = list[str]()
     depth = 0
@@ -586,14 +590,14 @@ class _Expression:
             while sign := self._sign(*self._LEVELS[level]):
                 if sign == "." and self._dialect.inserts != "$":
                     raise NotKnownError
-                value = _operated(sign, value, self._level(level + 1))
+                value = _result_of_operation(sign, value, self._level(level + 1))
         self._depth -= 1
         return value
 
     def _power(self) -> Known:
         if sign := self._sign("-", "+"):
             value = self._power()
-            return _operated("-", ProgramInteger(0.0), value) if sign == "-" else value
+            return _result_of_operation("-", ProgramInteger(0.0), value) if sign == "-" else value
         value = self._atom()
         if self._sign("^", "**"):
             return float(_number(value) ** _number(self._power()))
@@ -612,14 +616,14 @@ class _Expression:
         cast, end = ([sign for _, sign in self._tokens[self._at : self._at + 2]] + ["", ""])[:2]
         if text == "(" and cast in _CASTS and end == ")":
             self._at += 2
-            return _computed(_CASTS[cast], [self._power()], {})
+            return _result_of_function(_CASTS[cast], [self._power()], {})
         if text in ("(", "["):
-            inside = self._listed(")" if text == "(" else "]")
+            inside = self._list_items(")" if text == "(" else "]")
             return inside[0] if text == "(" and len(inside) == 1 else inside
         if kind != "name":
             raise NotKnownError
         if self._sign("("):
-            value = _computed(text, *self._arguments())
+            value = _result_of_function(text, *self._arguments())
             whole = isinstance(value, ProgramInteger) and self._dialect.whole
             return float(value) if isinstance(value, float) and not whole else value
         bare = _QUALIFIER.sub("", text)
@@ -629,7 +633,7 @@ class _Expression:
         value = self._known[bare]
         while self._sign("["):
             double = bool(self._sign("["))  # of R
-            place = int(_number(self._listed("]")[0])) - self._dialect.first
+            place = int(_number(self._list_items("]")[0])) - self._dialect.first
             if double:
                 self._sign("]")
             value = value[place] if isinstance(value, list) and place >= 0 else None
@@ -638,14 +642,14 @@ class _Expression:
     def _text(self, text: str) -> str:
         plain = text.lstrip("fr")[1:-1]
         sign = "f" if text.startswith("f") else self._dialect.inserts * text.startswith('"')
-        return re.sub(_INSERTED[sign], self._inserted, plain) if sign else plain
+        return re.sub(_INSERTED[sign], self._value_in_text, plain) if sign else plain
 
-    def _inserted(self, match: re.Match[str]) -> str:
+    def _value_in_text(self, match: re.Match[str]) -> str:
         """Return the value of an expression within a text."""
         inside = next(filter(None, match.groups()), "")
-        return _written(_Expression(inside, self._known, self._dialect).whole())
+        return _text_of_value(_Expression(inside, self._known, self._dialect).whole())
 
-    def _listed(self, end: str) -> list[Any]:
+    def _list_items(self, end: str) -> list[Any]:
         values: list[Any] = []
         while not self._sign(end):
             values.append(self._level(0))
@@ -675,7 +679,7 @@ def _number(value: Known) -> float:
     return value
 
 
-def _written(value: Known) -> str:
+def _text_of_value(value: Known) -> str:
     if isinstance(value, str):
         return value
     number = _number(value)
@@ -690,12 +694,12 @@ _OPERATIONS: dict[str, Callable[[float, float], float]] = {
 }  # fmt: skip
 
 
-def _operated(sign: str, left: Known, right: Known) -> Known:
+def _result_of_operation(sign: str, left: Known, right: Known) -> Known:
     """Return the result of an operation; joining and formatting of texts follow Python."""
     if sign == ".":
-        return _written(left) + _written(right)
+        return _text_of_value(left) + _text_of_value(right)
     if sign == "%" and isinstance(left, str):
-        return _formatted([left, *(right if isinstance(right, list) else [right])])
+        return _formatted_text([left, *(right if isinstance(right, list) else [right])])
     if sign == "+" and isinstance(left, str) and isinstance(right, str):
         return left + right
     if sign in ("==", "!=") and isinstance(left, str) and isinstance(right, str):
@@ -712,7 +716,7 @@ def _operated(sign: str, left: Known, right: Known) -> Known:
     return float(_OPERATIONS[sign](first, second))
 
 
-def _formatted(values: Sequence[Any]) -> str:
+def _formatted_text(values: Sequence[Any]) -> str:
     pattern, *rest = values
     arguments = iter(rest)
 
@@ -720,19 +724,19 @@ def _formatted(values: Sequence[Any]) -> str:
         value = next(arguments)
         if match[1] in "di":
             return str(int(_number(value)))
-        return _written(value) if match[1] == "s" else f"{_number(value):g}"
+        return _text_of_value(value) if match[1] == "s" else f"{_number(value):g}"
 
     return re.sub(r"%[-\d.]*([disfg])", formatted, str(pattern))
 
 
-def _computed(name: str, values: list[Any], named: dict[str, Any]) -> Known:
+def _result_of_function(name: str, values: list[Any], named: dict[str, Any]) -> Known:
     """Return the result of a function of R, Python, C or Perl."""
     name = name.rpartition("::")[2].removeprefix("String.").removeprefix("Math.")
     if name in ("paste", "paste0"):
         between = "" if name == "paste0" else str(named.get("sep", " "))
-        return between.join(map(_written, values))
+        return between.join(map(_text_of_value, values))
     if name in ("sprintf", "format"):
-        return _formatted(values)
+        return _formatted_text(values)
     if name in ("c", "list"):
         return values
     if name in ("seq", "seq_len", "range"):
@@ -742,7 +746,7 @@ def _computed(name: str, values: list[Any], named: dict[str, Any]) -> Known:
     if name == "rep":
         return [values[0]] * min(int(_number(values[1])), MOST_STATEMENTS)
     if name in ("str", "as.character"):
-        return _written(values[0])
+        return _text_of_value(values[0])
     if name in ("ceiling", "ceil", "math.ceil"):
         return float(math.ceil(_number(values[0])))
     if name in ("floor", "math.floor", "int", "as.integer"):

@@ -110,7 +110,7 @@ def hwloc_spec(reading: Reading, base: str | None) -> ImportedSpec:
         parent.parts.append(part)
         inside = [child for child in element.children if child.tag == "object"]
         waiting += [(part, child) for child in reversed(inside)]
-    return _spec(reading, base, "hwloc", _described(reading, computer))
+    return _spec(reading, base, "hwloc", _counted_parts(reading, computer))
 
 
 def _topology(root: XmlElement) -> list[XmlElement]:
@@ -185,7 +185,7 @@ def lstopo_spec(reading: Reading, base: str | None) -> ImportedSpec:
             open_parts[-1][1].parts.append(part)
             # Parts that share a line are inside one another, at the same indentation.
             open_parts.append((indent if index == 0 else indent + 1, part))
-    return _spec(reading, base, "lstopo", _described(reading, computer))
+    return _spec(reading, base, "lstopo", _counted_parts(reading, computer))
 
 
 def _first_part(reading: Reading) -> re.Match[str]:
@@ -222,7 +222,7 @@ def _printed_part(piece: str, number: int) -> ComputerPart:
     return part
 
 
-def _described(reading: Reading, computer: ComputerPart) -> Topology:
+def _counted_parts(reading: Reading, computer: ComputerPart) -> Topology:
     """Count the parts in a tree.
 
     A memory is nearest to the cores below it (hwloc 1), or else to those below the part that holds

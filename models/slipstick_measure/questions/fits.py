@@ -185,13 +185,13 @@ def read(specs: Mapping[str, FitSpec], study: StudyContext) -> Question:
             raise study.refusal((*place, "families"), str(error)) from None
         if spec.made is None:
             runs = runs_of(spec.data, (*place, "data"), study)
-            times = _measured(runs, spec, place, study)
+            times = _measured_timings(runs, spec, place, study)
             source = spec.data.rpartition("/")[2]
             odd += timing_notes(runs, spec.region)
         else:
-            times = _made(spec.made, spec.at, place, study)
+            times = _generator_of_timings(spec.made, spec.at, place, study)
             source = f"timings made up from {spec.made.case}"
-        base = _freed(spec, place, study) if spec.free else None
+        base = _prepared_model(spec, place, study) if spec.free else None
         if base is not None:
             families.insert(0, base.family())
         read_fits.append(_ReadFit(spec, name, times, source, families, base, name in drawn_fits))
@@ -206,7 +206,9 @@ def read(specs: Mapping[str, FitSpec], study: StudyContext) -> Question:
             for read_fit in read_fits
             if read_fit.base is not None
         )
-        return next((_laid(base, fitted()[name], source) for name, base, source in free), {})
+        return next(
+            (_base_with_fit(base, fitted()[name], source) for name, base, source in free), {}
+        )
 
     return Question(
         lambda answers: FitsResult(fitted()),
@@ -254,7 +256,7 @@ def _with_base(fitting: Fitting, base: str) -> Fitting:
     return replace(fitting, laid=base, warnings=(*fitting.warnings, why))
 
 
-def _laid(base: PreparedModel, fitting: Fitting, source: str) -> dict[str, Node]:
+def _base_with_fit(base: PreparedModel, fitting: Fitting, source: str) -> dict[str, Node]:
     answer = next(candidate for candidate in fitting.answers if candidate.model == base.built.name)
     mark = base.asked.free[0].mark
     nodes = {}
@@ -265,7 +267,7 @@ def _laid(base: PreparedModel, fitting: Fitting, source: str) -> dict[str, Node]
     return nodes
 
 
-def _measured(
+def _measured_timings(
     runs: Measurements, spec: FitSpec, place: Place, study: StudyContext
 ) -> Callable[[], _Times]:
     try:
@@ -277,7 +279,7 @@ def _measured(
         raise study.refusal((*place, "data"), str(error)) from None
 
 
-def _freed(spec: FitSpec, place: Place, study: StudyContext) -> PreparedModel:
+def _prepared_model(spec: FitSpec, place: Place, study: StudyContext) -> PreparedModel:
     if not study.base.keys() & {"model", "workload"}:
         raise study.refusal(
             (*place, "free"), "free paths belong to the model of the base; name that model"
@@ -290,7 +292,7 @@ def _freed(spec: FitSpec, place: Place, study: StudyContext) -> PreparedModel:
     )
 
 
-def _made(
+def _generator_of_timings(
     spec: MadeSpec, processors: list[int], place: Place, study: StudyContext
 ) -> Callable[[], _Times]:
     """Return a function that generates timings: a case's times with relative noise from a named

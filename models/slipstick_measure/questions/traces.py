@@ -165,10 +165,10 @@ class _AskedTrace:
         spec = self.spec
         self.network()
         if spec.case is None:
-            self.parts = self._shown(self._read.outline, value_names)
+            self.parts = self._requested_part(self._read.outline, value_names)
             return
         try:
-            need_model(self._built(spec.case).sample.model, "a timeline")
+            need_model(self._built_case(spec.case).sample.model, "a timeline")
         except ModelError as error:
             raise self.study.refusal((*self.place, "case"), str(error)) from None
         if spec.useful or spec.only or spec.first or spec.to or spec.window:
@@ -177,9 +177,9 @@ class _AskedTrace:
     @cached_property
     def views(self) -> TraceViews:
         """The views of the trace."""
-        return self._shown(self._trace(), partial(views_of, nodes=self.spec.nodes))
+        return self._requested_part(self._trace(), partial(views_of, nodes=self.spec.nodes))
 
-    def _shown(
+    def _requested_part(
         self, trace: TraceT, show: Callable[[TraceT, float | None, SwitchedNetwork | None], ShownT]
     ) -> ShownT:
         """Return the requested part of a trace."""
@@ -218,7 +218,7 @@ class _AskedTrace:
             return replace(read.booked(), file=Path(read.outline.file).name)
         try:
             return trace_of(
-                self._built(self.spec.case).timeline(self.spec.cycles, MOST_FOLLOWED),
+                self._built_case(self.spec.case).timeline(self.spec.cycles, MOST_FOLLOWED),
                 self.spec.case,
             )
         except ModelError as error:
@@ -234,7 +234,7 @@ class _AskedTrace:
         self.study.library.keep_hash(path)
         return trace
 
-    def _built(self, case: str) -> BuiltModel:
+    def _built_case(self, case: str) -> BuiltModel:
         return evaluator(case, self.study.cases[case], self.study.library).built
 
 

@@ -135,7 +135,7 @@ class ValidationResult(QuestionResult):
         )
         for name, validation_set in self.sets.items():
             yield f"### {escape(name)}"
-            yield "\n".join(self._about(validation_set))
+            yield "\n".join(self._notes_on_set(validation_set))
             yield from markdown_blocks(
                 estimation_blocks(validation_set.found, validation_set.split)
             )
@@ -154,7 +154,7 @@ class ValidationResult(QuestionResult):
             or NOTHING,
         ]
 
-    def _about(self, validation_set: ValidationSet) -> Iterator[str]:
+    def _notes_on_set(self, validation_set: ValidationSet) -> Iterator[str]:
         about = {
             "source": validation_set.source,
             "known": validation_set.known,
@@ -200,7 +200,7 @@ def read(specs: Mapping[str, ValidationSpec], study: StudyContext) -> Question:
 
     @cache
     def answered() -> dict[str, ValidationSet]:
-        return {name: _answered(specs[name], task) for name, task in tasks.items()}
+        return {name: _validation_set(specs[name], task) for name, task in tasks.items()}
 
     return Question(lambda answers: ValidationResult(answered()))
 
@@ -280,7 +280,7 @@ def _scalar(study: StudyContext, place: Place) -> Scalar:
     return node
 
 
-def _answered(spec: ValidationSpec, task: EstimationTask) -> ValidationSet:
+def _validation_set(spec: ValidationSpec, task: EstimationTask) -> ValidationSet:
     split = "each group predicted by the others"
     if spec.nothing_fitted:
         split = "nothing fitted: ranges of the parameters alone"

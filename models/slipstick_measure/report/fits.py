@@ -101,7 +101,7 @@ def needed(fitting: Fitting) -> list[str]:
     bounds = [with_members(line, words) for line in _bounds(fitting)]
     if not fitting.described:
         return [*rows, *bounds, with_members(verdict, words)]
-    lines = [*rows, *([f"By {_called(best)}: {limits}"] if limits else [])]
+    lines = [*rows, *([f"By {_name_with_title(best)}: {limits}"] if limits else [])]
     if lost:
         cause, most = next(iter(lost.items()))
         processors = float(best.point["p"])
@@ -140,7 +140,7 @@ def _bounds(fitting: Fitting) -> list[str]:
     return [*lines, why]
 
 
-def _called(answer: Answer) -> str:
+def _name_with_title(answer: Answer) -> str:
     """Return the name of a fit, with the title of its law; a model has its name only."""
     title = answer.notes[0].partition(":")[0] if answer.notes else ""
     return answer.model if title.startswith("the model ") else f"{answer.model} ({title})"
@@ -162,7 +162,7 @@ def fit_head(fitting: Fitting, words: Words) -> list[str]:
         lines.insert(0, f"{limits.rstrip('.')}, by the fitted model")
     if fitting.described:
         lines[1:1] = [
-            f"on p = {number:g}: {_predicted(best, number)}"
+            f"on p = {number:g}: {_prediction_text(best, number)}"
             for number in asked_in(words.title, best)
         ][:1]
     sizes = [name for name in best.values if name.startswith(_SIZE) and fitting.described]
@@ -186,7 +186,7 @@ def asked_in(title: str, answer: Answer) -> list[float]:
     return [number for number in predicted if number in numbers]
 
 
-def _predicted(answer: Answer, processors: float) -> str:
+def _prediction_text(answer: Answer, processors: float) -> str:
     """Write the time and the efficiency that a fit predicts for a number of processors."""
     names = [f"{kind}{processors:g}]" for kind in (_TIME, _EFFICIENCY)]
     return " and ".join(
@@ -213,7 +213,7 @@ def fit_verdict(fitting: Fitting, words: Words) -> TitleAnswer | None:
     low, high = (efficiency.value if end is None else end for end in (low, high))
     is_undecided = low < fitting.efficiency <= high
     truth = None if is_undecided else efficiency.value >= fitting.efficiency
-    sentence = _predicted(best, numbers[0])
+    sentence = _prediction_text(best, numbers[0])
     if is_undecided:
         sentence += f"; {percent(fitting.efficiency)} lies within the interval"
     word = with_members(f"{verdict_word([truth])}, on p = {numbers[0]:g}", words)

@@ -176,7 +176,7 @@ def load_fit_sentences(found: LoadFitting) -> list[str]:
     )
     if found.think is not None:
         words.append(f"Users think {quantity(found.think, 's')}, by Little's law.")
-    words += [_predicted(found, prediction) for prediction in found.predictions]
+    words += [_prediction_text(found, prediction) for prediction in found.predictions]
     if rivals:
         saturation = sorted(station.saturates for station in found.stations)
         words.append(
@@ -208,7 +208,7 @@ def _between(fitting: LoadFitting, name: str) -> str:
     return f" ({quantity(ends[0], 's')} to {quantity(ends[1], 's')})" if ends else ""
 
 
-def _predicted(fitting: LoadFitting, prediction: PredictedResponse) -> str:
+def _prediction_text(fitting: LoadFitting, prediction: PredictedResponse) -> str:
     load = _load(fitting, prediction.load)
     if prediction.value is None:
         return f"At {load} there is no prediction: {prediction.reason}."

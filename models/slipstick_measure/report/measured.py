@@ -94,7 +94,7 @@ def measured_table(
         cause = value[len(LOST) : -1] if value.startswith(LOST) else ""
         lost = "processors lost" if cause == "lost" else f"lost to {escape(cause)}"
         title = _TITLES.get(value, lost)
-        format_value = as_percent if value in _PARTS else _written
+        format_value = as_percent if value in _PARTS else _value_cell
         if value == "throughput" and rate:
             title = f"throughput [{rate[0]}]" if rate[0] else title
             format_value = partial(_in_unit, rate[1])
@@ -124,7 +124,7 @@ def _in_unit(size: float, value: float | None, unit: str, ends: Ends) -> str:
     return bracketed(*numbers)
 
 
-def _written(value: float | None, unit: str, ends: Ends) -> str:
+def _value_cell(value: float | None, unit: str, ends: Ends) -> str:
     return bracketed(*(amount(Value(finite(number), unit)) or NOTHING for number in (value, *ends)))
 
 
@@ -159,9 +159,9 @@ def measured_text(
     blocks = [
         "\n".join(head),
         _times(answers, statistic, rate, words),
-        _lost(answers, words),
+        _losses_table(answers, words),
         wrapped(most_lost(answers, words)),
-        _checked(answers),
+        _comparison_with_one_processor(answers),
         "\n".join(failed),
         "\n".join(wrapped(f"note: {note}", INDENT) for note in notes),
     ]
@@ -197,7 +197,7 @@ def _times(
     return (lead if spread else "") + plain_table(titles, cells, range(len(columns)))
 
 
-def _lost(answers: Sequence[Answer], words: Words) -> str:
+def _losses_table(answers: Sequence[Answer], words: Words) -> str:
     """Write the processors lost, with a row for each cause, largest first; of many points as many
     as fit.
     """
@@ -327,7 +327,7 @@ def named_part(name: str) -> str:
     return name if re.fullmatch(r"[\w -]+", name) and "_" not in name else f'"{_cut(name)}"'
 
 
-def _checked(answers: Sequence[Answer]) -> str:
+def _comparison_with_one_processor(answers: Sequence[Answer]) -> str:
     """Write the comparison of N T_N - W_N with the time on one processor, which tests the
     assumptions.
     """

@@ -25,7 +25,7 @@ def scalability_text(found: MeasuredScalability) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _said(scalability: MeasuredScalability, way: str) -> str:
+def _goal_in_words(scalability: MeasuredScalability, way: str) -> str:
     goal = _kept_text(way, scalability.goals[way])
     return {
         TIME: f"time-bound: {goal} each",
@@ -52,7 +52,7 @@ def _sizes(scalability: MeasuredScalability, way: str) -> str:
     ]
     kept = {MEMORY: "size a processor"}.get(way, way)
     head = ["processors", "size", "time", "efficiency", "latency", f"measured {kept}"]
-    return f"{_said(scalability, way)}\n\n{plain_table(head, rows, range(6))}"
+    return f"{_goal_in_words(scalability, way)}\n\n{plain_table(head, rows, range(6))}"
 
 
 def _run_texts(run: MeasuredRun | None) -> list[str]:

@@ -166,11 +166,11 @@ def _matrix_table(views: TraceViews) -> _HeadAndRows:
     accesses, and the sum of the others.
     """
     used = np.flatnonzero(views.matrix.any(axis=0))
-    rows = _most(views.matrix.sum(axis=1))
-    columns = _most(views.matrix[:, used].sum(axis=0), _MOST_COLUMNS)
-    counts = _folded(views.matrix[:, used], rows)
+    rows = _indices_of_largest(views.matrix.sum(axis=1))
+    columns = _indices_of_largest(views.matrix[:, used].sum(axis=0), _MOST_COLUMNS)
+    counts = _rows_and_rest(views.matrix[:, used], rows)
     right = [_short(views.objects[used[column]]) for column in columns]
-    counts = _folded(counts.T, columns).T
+    counts = _rows_and_rest(counts.T, columns).T
     down = [views.processors[row] for row in rows]
     down += [_OTHERS] * (len(counts) - len(down))
     right += [_OTHERS] * (counts.shape[1] - len(right))
@@ -181,14 +181,14 @@ def _matrix_table(views: TraceViews) -> _HeadAndRows:
     return ["processor", *right, "all"], table
 
 
-def _most(sums: Array, most: int = _MOST) -> list[int]:
+def _indices_of_largest(sums: Array, most: int = _MOST) -> list[int]:
     """Return the indices of the largest sums, in the order of the trace."""
     if len(sums) <= most:
         return list(range(len(sums)))
     return sorted(np.argsort(-sums, kind="stable")[: most - 1].tolist())
 
 
-def _folded(counts: Array, indices: Sequence[int]) -> Array:
+def _rows_and_rest(counts: Array, indices: Sequence[int]) -> Array:
     """Return some rows, followed by the sum of the others."""
     rest = np.delete(counts, indices, axis=0)
     return np.vstack([counts[indices], rest.sum(axis=0)]) if len(rest) else counts[indices]
@@ -372,7 +372,7 @@ def _time_axis(axes: Axes, views: TraceViews) -> float:
     return factor
 
 
-def _shaded(
+def _draw_shaded(
     axes: Axes,
     x: Sequence[float] | Array,
     names: Sequence[str],
@@ -397,11 +397,13 @@ def _shaded(
 
 def _draw_matrix(axes: Axes, views: TraceViews) -> None:
     used = np.flatnonzero(views.matrix.any(axis=0))
-    columns = used[_most(views.matrix[:, used].sum(axis=0), _MOST_DRAWN)]
+    columns = used[_indices_of_largest(views.matrix[:, used].sum(axis=0), _MOST_DRAWN)]
     counts = views.matrix[:, columns]
     begun = _counts_activities(views)
     label = _BEGUN if begun else "accesses"
-    _shaded(axes, np.arange(counts.shape[1] + 1) - 0.5, views.processors, counts, label, vmin=0)
+    _draw_shaded(
+        axes, np.arange(counts.shape[1] + 1) - 0.5, views.processors, counts, label, vmin=0
+    )
     _write_figures(axes, counts)
     label_step = -(-counts.shape[1] // 24)
     names = [_short(views.objects[column]) for column in columns]
@@ -439,7 +441,7 @@ def _write_figures(axes: Axes, counts: Array) -> None:
 
 def _draw_utilization(axes: Axes, views: TraceViews) -> None:
     factor = _time_axis(axes, views)
-    _shaded(
+    _draw_shaded(
         axes,
         views.edges / factor,
         views.processors,

@@ -123,12 +123,12 @@ class _JsonPieces:
                 if self.text[self.at] == "]":
                     self.at += 1
                     return
-                yield from self._several() or (self.take(),)
+                yield from self._read_several() or (self.take(),)
             elif not self.more():
                 self.closed = False
                 return
 
-    def _several(self) -> list[Any]:
+    def _read_several(self) -> list[Any]:
         """Read several values at once, up to a place that looks like the end of one; empty if that
         is inside a value.
         """
@@ -171,7 +171,7 @@ class ChromeReader:
         text = _JsonPieces(pieces)
         count = 0
         most = limit("events")
-        take = self._take
+        take = self._take_event
         try:
             for event in self._events(text):
                 count += 1
@@ -223,7 +223,7 @@ class ChromeReader:
             else:
                 text.take()
 
-    def _take(self, event: Any, count: int) -> None:
+    def _take_event(self, event: Any, count: int) -> None:
         phase = (
             event.get("ph")
             if isinstance(event, dict)
@@ -331,7 +331,7 @@ class ChromeReader:
             )
             return
         for number, event in enumerate(self.annotations, 1):
-            self._take({**event, "cat": ""}, number)
+            self._take_event({**event, "cat": ""}, number)
 
     def _finished(self) -> ReadTrace:
         columns = self.columns

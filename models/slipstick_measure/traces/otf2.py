@@ -64,7 +64,7 @@ def read_otf2(path: Path | str) -> ReadTrace:
     columns = TraceColumns(path)
     messages = list[str]()
     try:
-        with _kept(messages), otf2.reader.open(str(path)) as archive:
+        with _captured_output(messages), otf2.reader.open(str(path)) as archive:
             columns.scale = 1.0 / archive.timer_resolution
             reader = _ArchiveReader(columns, archive.definitions)
             reader.read(archive.events)
@@ -78,7 +78,7 @@ def read_otf2(path: Path | str) -> ReadTrace:
 
 
 @contextmanager
-def _kept(messages: list[str]) -> Iterator[None]:
+def _captured_output(messages: list[str]) -> Iterator[None]:
     """Capture what the library writes to standard error, from C and from Python; the first part is
     stored in `messages`.
 

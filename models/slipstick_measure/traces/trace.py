@@ -184,11 +184,13 @@ class ProgramTrace(TraceOutline):
         """Return a part of the trace with its events, as `TraceOutline.chosen` does."""
         trace = TraceOutline.chosen(self, only, useful, first, last)
         if first or last is not None:
-            trace = trace._from(first)
+            trace = trace._part_from(first)
         return (
             trace
             if only is None
-            else trace._of(np.array([only in name for name in self.processors], dtype=bool))
+            else trace._part_of_processors(
+                np.array([only in name for name in self.processors], dtype=bool)
+            )
         )
 
     def apart(self) -> dict[str, Self]:
@@ -202,7 +204,7 @@ class ProgramTrace(TraceOutline):
             of_kind = np.array(
                 [processor_kind == kind for processor_kind in self.kinds], dtype=bool
             )
-            trace = self._of(of_kind)
+            trace = self._part_of_processors(of_kind)
             names = [name for name, own in zip(self.processors, of_kind, strict=True) if own]
             kinds = tuple(processor_kind for processor_kind in self.kinds if processor_kind == kind)
             traces[kind] = replace(trace, processors=tuple(names), kinds=kinds)
@@ -223,7 +225,7 @@ class ProgramTrace(TraceOutline):
         note = Problem(self.file, 1, 1, "", why)
         return replace(stream_trace, notes=(*self.notes, note))
 
-    def _from(self, first: float) -> Self:
+    def _part_from(self, first: float) -> Self:
         spans = self.spans
         used = self.accesses
         spans = replace(
@@ -242,7 +244,7 @@ class ProgramTrace(TraceOutline):
             },
         )
 
-    def _of(self, selected: NDArray[np.bool_]) -> Self:
+    def _part_of_processors(self, selected: NDArray[np.bool_]) -> Self:
         moved = np.cumsum(selected) - 1
         spans = self.spans
         used = self.accesses
@@ -262,28 +264,28 @@ class ProgramTrace(TraceOutline):
         worked = self.busy
         count = len(self.processors)
         length = spans.end - spans.start
-        runs = [self._measured("time", self.end)]
+        runs = [self._measurement("time", self.end)]
         if not len(length):
             return Measurements(tuple(runs), self.notes)
         busy = np.bincount(worked.processor, worked.end - worked.start, count)
         waits = np.bincount(spans.label, length, len(self.labels))
         events = np.bincount(spans.label, minlength=len(self.labels))
-        runs += [self._measured("busy", time, "", index + 1) for index, time in enumerate(busy)]
+        runs += [self._measurement("busy", time, "", index + 1) for index, time in enumerate(busy)]
         lost = [
             index
             for index, label in enumerate(self.labels)
             if label not in self.useful and events[index]
         ]
-        runs += [self._measured("wait", waits[index], self.labels[index]) for index in lost]
-        runs += [self._measured("events", events[index], self.labels[index]) for index in lost]
+        runs += [self._measurement("wait", waits[index], self.labels[index]) for index in lost]
+        runs += [self._measurement("events", events[index], self.labels[index]) for index in lost]
         # The time without a kernel of a GPU's streams is no communication, as that of threads is.
         rest = "no kernel" if set(self.kinds) == {STREAM} and not lost else self.rest
         if rest != "idle" and rest not in self.labels:
             gaps = max(0.0, count * self.end - float(length.sum()))
-            runs.append(self._measured("wait", gaps, rest))
+            runs.append(self._measurement("wait", gaps, rest))
         return Measurements(tuple(runs), self.notes)
 
-    def _measured(
+    def _measurement(
         self, metric: str, value: float, region: str = "", processor: int | None = None
     ) -> Measurement:
         unit, text = ("1", f"{value:.9g}") if metric == "events" else ("s", f"{value:.9g} s")
@@ -430,7 +432,7 @@ class TraceColumns:
         SpecError : nothing in it, a time that is negative or too late, a span that ends before it
             begins
         """
-        first, last = self._extent(until)
+        first, last = self._first_and_last_time(until)
         duration = (last - first) * self.scale
         if not duration > 0:
             self.refuse("all events are at one time; a trace lasts longer than that")
@@ -456,7 +458,8 @@ class TraceColumns:
             kinds=tuple(kinds[index] for index in _natural(names)) if kinds else (),
         )
         return ReadTrace(
-            outline, partial(self._booked, outline, names, processors, first, until is not None)
+            outline,
+            partial(self._booked_trace, outline, names, processors, first, until is not None),
         )
 
     def least(self, subject: str, column: array[float]) -> float:
@@ -470,7 +473,7 @@ class TraceColumns:
                 )
         return least
 
-    def _extent(self, until: float | None) -> tuple[float, float]:
+    def _first_and_last_time(self, until: float | None) -> tuple[float, float]:
         """Return the first and the last time of the trace; refuse times out of order or range. It
         avoids NumPy, so that a check need not load it.
         """
@@ -504,7 +507,7 @@ class TraceColumns:
             )
         return first, end
 
-    def _booked(
+    def _booked_trace(
         self,
         outline: TraceOutline,
         names: Sequence[str],
@@ -554,7 +557,7 @@ class TraceColumns:
         spans = _in_order(
             spans if lasting.all() else spans.select(lasting)
         )  # there may be many, so no copy without need
-        spans, crossing = _innermost(spans, resolution)
+        spans, crossing = _innermost_spans(spans, resolution)
         if crossing:
             self.odd(
                 f"{crossing:,} spans of one processor overlap, neither inside the other; the later"
@@ -625,7 +628,7 @@ def _in_order(spans: TraceSpans) -> TraceSpans:
     return spans
 
 
-def _innermost(spans: TraceSpans, resolution: float) -> tuple[TraceSpans, int]:
+def _innermost_spans(spans: TraceSpans, resolution: float) -> tuple[TraceSpans, int]:
     """Assign each instant to the span that began last; return those spans, and the number of spans
     that overlap without nesting.
     """

@@ -302,8 +302,8 @@ def views_of(
             float(np.flatnonzero(durations > _INSTANT * trace.end).max(initial=0)), "1"
         ),
         "accesses": Value(float(counts.sum()), "1"),
-        **_named(trace, counts),
-        **(_remote(trace, network) if nodes or network is not None else {}),
+        **_values_by_name(trace, counts),
+        **(_remote_accesses(trace, network) if nodes or network is not None else {}),
         "hottest_object": Value(float(counts.sum(axis=0).max(initial=0.0)), "1"),
         **{
             f"contention[{name}]": Value(float(wait.sum()), "1" if network else "s")
@@ -326,7 +326,7 @@ def views_of(
     )
 
 
-def _remote(trace: ProgramTrace, network: SwitchedNetwork | None) -> dict[str, Value]:
+def _remote_accesses(trace: ProgramTrace, network: SwitchedNetwork | None) -> dict[str, Value]:
     """Count the accesses to modules of other nodes than the processor's own."""
     ports = None if network is None else network.ports
     source, target = (
@@ -351,7 +351,7 @@ def _access_names(trace: TraceOutline) -> list[str]:
     ]
 
 
-def _named(trace: ProgramTrace, counts: Array) -> dict[str, Value]:
+def _values_by_name(trace: ProgramTrace, counts: Array) -> dict[str, Value]:
     """Return the sums and the cells of a matrix as values by name."""
     numbers = chain(counts.sum(axis=0), counts.sum(axis=1), counts.flat)
     return {

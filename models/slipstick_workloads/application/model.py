@@ -228,16 +228,20 @@ class _Supersteps:
         """
         for number, phase in enumerate(self.counts.phases, 1):
             lines = [
-                self._line(tally, phase.repeat, f"work.{number}.{index}", index == 0)
+                self._activity_of_processor(
+                    tally, phase.repeat, f"work.{number}.{index}", index == 0
+                )
                 for index, tally in enumerate(phase.tallies)
             ]
             yield phase.repeat, lines, self._barrier(phase)
 
-    def _line(self, tally: ProcessorTally, rounds: int, name: str, manager: bool) -> Activity:
+    def _activity_of_processor(
+        self, tally: ProcessorTally, rounds: int, name: str, manager: bool
+    ) -> Activity:
         """Mix the operations of a processor in a phase; of one round, if several rounds are
         added up.
         """
-        exchanges = [*self._own(tally), *self._for_others(tally)]
+        exchanges = [*self._own_operations(tally), *self._operations_for_others(tally)]
         if manager:
             exchanges.append((rounds * max(0, self.counts.processors - 2), self.operations.arrival))
         mix = [(number / rounds, body) for number, body in exchanges if number]
@@ -253,11 +257,11 @@ class _Supersteps:
         if not mix:
             return Then((work, *after))
         if total <= FEW and all(number == int(number) for number, _ in mix):
-            return Then((*_shuffled(work, mix, name), *after))
+            return Then((*_in_drawn_order(work, mix, name), *after))
         any_of = choose(*((number / total, body) for number, body in mix))
         return Then((repeat(slices, work >> repeat(total / slices, any_of)), *after))
 
-    def _own(self, tally: ProcessorTally) -> Iterator[tuple[float, Activity]]:
+    def _own_operations(self, tally: ProcessorTally) -> Iterator[tuple[float, Activity]]:
         """Yield the operations that the processor needs itself."""
         operations = self.operations
         yield from ((number, self.fault(key)) for key, number in by_key(tally.faults).items())
@@ -286,7 +290,7 @@ class _Supersteps:
         ):
             yield fraction * number, body
 
-    def _for_others(self, tally: ProcessorTally) -> Iterator[tuple[float, Activity]]:
+    def _operations_for_others(self, tally: ProcessorTally) -> Iterator[tuple[float, Activity]]:
         """Yield the requests of other processors that the processor serves."""
         operations = self.operations
         number, size = tally.sent.get("diffs", (0, 0))
@@ -315,7 +319,9 @@ class _Supersteps:
         return relabelled(barrier, "", queues=False)
 
 
-def _shuffled(work: Activity, mix: list[tuple[float, Activity]], name: str) -> Iterator[Activity]:
+def _in_drawn_order(
+    work: Activity, mix: list[tuple[float, Activity]], name: str
+) -> Iterator[Activity]:
     """Work before each of a few operations, in an order drawn from the name of the work."""
     sequence = [body for number, body in mix for _ in range(int(number))]
     Random(name).shuffle(sequence)

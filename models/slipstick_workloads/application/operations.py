@@ -220,17 +220,21 @@ class Operations:
     @cached_property
     def serve_page(self) -> Activity:
         """Send a whole page on request."""
-        return self._served("serve-page.", REQUEST, self.page, self.dvsm.page_serve)
+        return self._service_of_request("serve-page.", REQUEST, self.page, self.dvsm.page_serve)
 
     @cached_property
     def forward(self) -> Activity:
         """Pass a request for a lock on, as its manager."""
-        return self._served("forward.", LOCK_REQUEST, LOCK_REQUEST, self.dvsm.lock_serve)
+        return self._service_of_request(
+            "forward.", LOCK_REQUEST, LOCK_REQUEST, self.dvsm.lock_serve
+        )
 
     @cached_property
     def grant(self) -> Activity:
         """Pass a lock on."""
-        return self._served("grant.", LOCK_REQUEST, self._lock_reply, self.dvsm.lock_serve)
+        return self._service_of_request(
+            "grant.", LOCK_REQUEST, self._lock_reply, self.dvsm.lock_serve
+        )
 
     @cached_property
     def arrival(self) -> Activity:
@@ -273,12 +277,12 @@ class Operations:
             "receive_call": dvsm.receive_call + dvsm.receive_byte * reply,
             "remote_call": dvsm.serve_call,
             "compute": part_count * (dvsm.part + dvsm.apply * reply),
-            "remote_compute": self._making,
+            "remote_compute": self._handler_time,
             "remote_delay": dvsm.serve_delay + (part_count - 1) * dvsm.serve_delay_more,
         }
 
     @property
-    def _making(self) -> Expr:
+    def _handler_time(self) -> Expr:
         """Return the computing time of the handler for a request for diffs, including those that
         it makes.
         """
@@ -314,11 +318,15 @@ class Operations:
 
     def _serve(self, operation_class: OperationClass, key: Key) -> Activity:
         name = f"serve-{_named(key)}."
-        return self._served(
-            name, REQUEST, Number(operation_class.size, BYTES), self._making, self.dvsm.serve_call
+        return self._service_of_request(
+            name,
+            REQUEST,
+            Number(operation_class.size, BYTES),
+            self._handler_time,
+            self.dvsm.serve_call,
         )
 
-    def _served(
+    def _service_of_request(
         self, prefix: str, request: Expr, reply: Expr, compute: Expr, call: Expr | None = None
     ) -> Activity:
         """Serve a request, as delays of the server; the requester's model has the same service

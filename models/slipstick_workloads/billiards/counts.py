@@ -119,7 +119,7 @@ def observe(
     """
     collisions_of_run = min(LAPS * balls, collisions)
     runs = [
-        _observed(
+        _counts_of_run(
             BilliardSimulation(uniform(balls, seed, n), width, direct=direct), collisions_of_run
         )
         for n in range(-(-collisions // collisions_of_run))
@@ -136,7 +136,7 @@ def observe(
     )
 
 
-def _observed(run: BilliardSimulation, collisions: int) -> CollisionCounts:
+def _counts_of_run(run: BilliardSimulation, collisions: int) -> CollisionCounts:
     """Count in one run, without taking means."""
     queue = run.queue
     queued = queue.added

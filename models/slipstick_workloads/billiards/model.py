@@ -148,7 +148,9 @@ class _Steps:
         self.machine = machine
         self.inputs = inputs
         self.processors = int(number(inputs, "processors"))
-        run_of = _expected if word(inputs, "parallelism") == "expected" else _counted
+        run_of = (
+            _sizes_expected if word(inputs, "parallelism") == "expected" else _sizes_by_simulation
+        )
         self.run = run_of(inputs, self.processors, counted)
         self.port = MemoryPort(machine, Number(float(self.processors - 1)))
         self.cache = machine.cache if number(inputs, "touches") else None
@@ -207,14 +209,18 @@ class _Steps:
         computing = then()
         if self.cache is not None:
             accesses = self._units("touches") * (fetched * self._units("misses") + passed)
-            times = self._touched(accesses)
+            times = self._access_time(accesses)
             steps["add"] = maximum(steps["add"] - total(times.values(), TIME), zero(TIME))
             computing = then(
                 *(
                     delay(touching, name=f"{name}.{part}", component=part, technology="memory")
                     for part, touching in times.items()
                 ),
-                self._fetch(f"{name}.replaced", accesses * self._beyond(self.cache.size), "local"),
+                self._fetch(
+                    f"{name}.replaced",
+                    accesses * self._share_outside_cache(self.cache.size),
+                    "local",
+                ),
             )
         computing = then(
             computing,
@@ -233,7 +239,7 @@ class _Steps:
             self._fetch(f"{name}.fetch", misses, "memory") >> self._locks(name, queued) >> computing
         )
 
-    def _touched(self, accesses: Expr) -> dict[str, Expr]:
+    def _access_time(self, accesses: Expr) -> dict[str, Expr]:
         """Return the time of accesses to the own cache: that of hits in its innermost level, and
         what those beyond it take longer.
         """
@@ -243,10 +249,10 @@ class _Steps:
         hits = [*(level.hit for level in self.cache.inner), self.cache.hit]
         further: Expr = zero(TIME)
         for level, (hit, outer_hit) in zip(self.cache.inner, pairwise(hits), strict=True):
-            further += self._beyond(level.size) * (outer_hit - hit)
+            further += self._share_outside_cache(level.size) * (outer_hit - hit)
         return {"access": accesses * hits[0], "local": accesses * further}
 
-    def _beyond(self, size: Expr) -> Expr:
+    def _share_outside_cache(self, size: Expr) -> Expr:
         """Return the share of a processor's own balls that a cache of a size does not hold."""
         own = self.run.balls / self.processors * BALL
         return maximum(1 - size / own, 0)
@@ -296,7 +302,7 @@ class _RunSizes:
     removed: float
 
 
-def _counted(inputs: InputValues, processors: int, counted: _Counting) -> _RunSizes:
+def _sizes_by_simulation(inputs: InputValues, processors: int, counted: _Counting) -> _RunSizes:
     """Take the counts of the simulation, and a whole number of steps."""
     balls, steps, collisions, seed = (
         int(number(inputs, name)) for name in ("balls", "steps", "collisions", "seed")
@@ -312,7 +318,7 @@ def _counted(inputs: InputValues, processors: int, counted: _Counting) -> _RunSi
     )
 
 
-def _expected(inputs: InputValues, processors: int, counted: _Counting) -> _RunSizes:
+def _sizes_expected(inputs: InputValues, processors: int, counted: _Counting) -> _RunSizes:
     """Take the values expected for very many balls; see `parallel`."""
     balls = value_of(inputs, "balls")
     steps = value_of(inputs, "steps")
@@ -321,7 +327,7 @@ def _expected(inputs: InputValues, processors: int, counted: _Counting) -> _RunS
     width = number(inputs, "width")
     runs = [counted(size, SIZES_COLLISIONS, seed, width) for size in SIZES]
     first, searched = (
-        _between(balls, [getattr(run, name) for run in runs])
+        _interpolated_power(balls, [getattr(run, name) for run in runs])
         for name in ("searched_first", "searched")
     )
     return _RunSizes(
@@ -329,7 +335,7 @@ def _expected(inputs: InputValues, processors: int, counted: _Counting) -> _RunS
     )
 
 
-def _between(balls: Expr, values: Sequence[float]) -> Expr:
+def _interpolated_power(balls: Expr, values: Sequence[float]) -> Expr:
     """Return a power of the balls between each two of `SIZES`; that of the first and of the last
     two holds beyond them.
     """

@@ -53,8 +53,8 @@ def diff_phase(machine: Machine, inputs: InputValues) -> Model:
             " fewer"
         )
     # Named by number, so that the account separates this wait from those within the fault.
-    tested = _free("served", "processor[0]") >> _fault(machine, inputs, "")
-    peers = _free("served.peer", "own") >> _fault(machine, inputs, ".peer")
+    tested = _wait_until_free("served", "processor[0]") >> _fault(machine, inputs, "")
+    peers = _wait_until_free("served.peer", "own") >> _fault(machine, inputs, ".peer")
     waiting = delay(
         value_of(inputs, "pause"),
         name="waiting",
@@ -71,7 +71,7 @@ def diff_phase(machine: Machine, inputs: InputValues) -> Model:
     return Model("dvsm/diff-phase", ClosedPopulation(groups), resources, useful=())
 
 
-def _free(name: str, processor: str) -> Activity:
+def _wait_until_free(name: str, processor: str) -> Activity:
     """Wait until a processor is free."""
     return service(
         processor, Number(0.0, TIME), name=name, component="served", technology="software"
@@ -91,7 +91,7 @@ def _fault(machine: Machine, inputs: InputValues, mark: str) -> Activity:
         )
 
     held = number(inputs, "held") == 1
-    reply = _carried(
+    reply = _network_step(
         machine,
         costs.reply,
         f"reply.wire{mark}",
@@ -99,7 +99,9 @@ def _fault(machine: Machine, inputs: InputValues, mark: str) -> Activity:
     )
     arriving = wire_time(machine.network, costs.reply)
     remote = then(
-        _carried(machine, costs.request, "request.wire", queues=machine.network.medium == "shared"),
+        _network_step(
+            machine, costs.request, "request.wire", queues=machine.network.medium == "shared"
+        ),
         hardware(machine, 1, name="request.hardware", component=COMPONENT),
         work("each-other", costs.serve, "serve", "software"),
         *(() if held else (reply,)),
@@ -133,7 +135,7 @@ class OperationCosts:
         self.compute = value_of(inputs, "compute") / speed
 
 
-def _carried(machine: Machine, size: Expr, name: str, queues: bool) -> Activity:
+def _network_step(machine: Machine, size: Expr, name: str, queues: bool) -> Activity:
     seconds = wire_time(machine.network, size)
     if queues:
         return service(_wire(machine), seconds, name=name, component=COMPONENT, technology="wire")

@@ -207,7 +207,7 @@ def barrier_slave(machine: Machine, inputs: InputValues) -> Activity:
     endpoint = Endpoint(machine, component)
     return then(
         endpoint.spend("notices", value_of(inputs, "notices"), "software"),
-        _until_released(machine, inputs),
+        _arrival_to_release(machine, inputs),
         wire(machine, release, name="release.wire", component=component),
         hardware(machine, 1, name="release.hardware", component=component),
         endpoint.handle("release.receive", release, value_of(inputs, "receive_call")),
@@ -222,12 +222,12 @@ def barrier_master(machine: Machine, inputs: InputValues) -> Activity:
     slaves, the computation after the barrier. The best case: the master arrives first.
     """
     endpoint = Endpoint(machine, "barrier")
-    return _until_released(machine, inputs) >> endpoint.spend(
+    return _arrival_to_release(machine, inputs) >> endpoint.spend(
         "invalidate", value_of(inputs, "invalidate"), "software"
     )
 
 
-def _until_released(machine: Machine, inputs: InputValues) -> Activity:
+def _arrival_to_release(machine: Machine, inputs: InputValues) -> Activity:
     """Build the parts that slave and master share: arrival, merging, sends of the releases one
     by one.
     """
@@ -250,7 +250,7 @@ def _until_released(machine: Machine, inputs: InputValues) -> Activity:
     )
 
 
-def _alone(
+def _single_operation_program(
     operation: Callable[[Machine, InputValues], Activity], name: str
 ) -> Callable[[Machine, InputValues], Model]:
     """Make a program of an operation: one processor that does nothing else."""
@@ -283,7 +283,7 @@ MESSAGE = Program(
         Input("send_call", TIME, "extra system-call time of the send"),
         Input("receive_call", TIME, "extra system-call time of the receive"),
     ),
-    _alone(message, "dvsm/message"),
+    _single_operation_program(message, "dvsm/message"),
 )
 
 PAGE_FAULT = Program(
@@ -296,7 +296,7 @@ PAGE_FAULT = Program(
         Input("call", TIME, "extra system-call time of all sends and receives"),
         *_REMOTE,
     ),
-    _alone(page_fault, "dvsm/page-fault"),
+    _single_operation_program(page_fault, "dvsm/page-fault"),
 )
 
 DIFF_REQUEST = Program(
@@ -320,7 +320,7 @@ DIFF_REQUEST = Program(
         Input("compute", TIME, "computation of the fault handler, for the whole fault"),
         *_REMOTE,
     ),
-    _alone(diff_request, "dvsm/diff-request"),
+    _single_operation_program(diff_request, "dvsm/diff-request"),
 )
 
 LOCK = Program(
@@ -343,7 +343,7 @@ LOCK = Program(
         Input("compute", TIME, "lock acquisition computation at the source"),
         *_REMOTE,
     ),
-    _alone(lock, "dvsm/lock"),
+    _single_operation_program(lock, "dvsm/lock"),
 )
 
 BARRIER_SLAVE = Program(
@@ -355,7 +355,7 @@ BARRIER_SLAVE = Program(
         Input("notices", TIME, "making the write notices, at the slave"),
         Input("receive_call", TIME, "extra system-call time of the slave's receive"),
     ),
-    _alone(barrier_slave, "dvsm/barrier-slave"),
+    _single_operation_program(barrier_slave, "dvsm/barrier-slave"),
 )
 
 BARRIER_MASTER = Program(
@@ -363,7 +363,7 @@ BARRIER_MASTER = Program(
     "Barrier from the view of its master",
     f"{PARSONS}, section on barriers",
     _BARRIER_INPUTS,
-    _alone(barrier_master, "dvsm/barrier-master"),
+    _single_operation_program(barrier_master, "dvsm/barrier-master"),
 )
 
 

@@ -66,7 +66,7 @@ def start(deepest: int) -> Cells:
     place = np.arange(2**COARSEST)
     for _ in range(deepest - COARSEST):
         near = (level == level.max()) & (np.abs((place + 0.5) * 0.5**level - 0.5) < 0.5**level)
-        level, place, _ = _halved(level, place, np.zeros((3, len(level))), near)
+        level, place, _ = _halve_cells(level, place, np.zeros((3, len(level))), near)
     is_left = (place + 0.5) * 0.5**level < 0.5
     rho, speed, pressure = (
         np.where(is_left, left_value, right_value)
@@ -124,13 +124,13 @@ def adapted(cells: Cells, tolerance: float, deepest: int) -> Cells:
     level = np.where(first, level - 1, level)[is_kept]
     place = np.where(first, place // 2, place)[is_kept]
     return Cells(
-        *_halved(
+        *_halve_cells(
             level, place, mean[:, is_kept], rough[is_kept] & ~first[is_kept] & (level < deepest)
         )
     )
 
 
-def _halved(
+def _halve_cells(
     level: Ints, place: Ints, state: Array, which: NDArray[np.bool_]
 ) -> tuple[Ints, Ints, Array]:
     """Halve some cells; both halves have the state of the whole, which keeps mass, momentum and

@@ -29,15 +29,15 @@ def compact(counts: Counts, most: int = 6) -> Counts:
     Lost are the distribution of sizes within a power of two, and the differences of a processor's
     work between phases of one name: the sum of the maxima becomes the maximum of the sums.
     """
-    merged = counts.phases if len(counts.phases) <= most else tuple(_merged(counts.phases))
+    merged = counts.phases if len(counts.phases) <= most else tuple(_merged_phases(counts.phases))
     phases = tuple(
-        CountedPhase(phase.name, tuple(map(_rounded, phase.tallies)), phase.repeat)
+        CountedPhase(phase.name, tuple(map(_rounded_tally, phase.tallies)), phase.repeat)
         for phase in merged
     )
     return Counts(counts.program, counts.processors, counts.page, counts.unit, phases)
 
 
-def _merged(phases: Sequence[CountedPhase]) -> Iterable[CountedPhase]:
+def _merged_phases(phases: Sequence[CountedPhase]) -> Iterable[CountedPhase]:
     alike: dict[tuple[str, bool], list[CountedPhase]] = {}
     for phase in phases:
         collects = any(tally.collections for tally in phase.tallies)
@@ -47,11 +47,13 @@ def _merged(phases: Sequence[CountedPhase]) -> Iterable[CountedPhase]:
         if other_phases:
             tallies = zip(*(phase.tallies for phase in other_phases), strict=True)
             yield CountedPhase(
-                first.name, tuple(map(_added, tallies)), sum(phase.repeat for phase in other_phases)
+                first.name,
+                tuple(map(_sum_of_tallies, tallies)),
+                sum(phase.repeat for phase in other_phases),
             )
 
 
-def _added(tallies: Sequence[ProcessorTally]) -> ProcessorTally:
+def _sum_of_tallies(tallies: Sequence[ProcessorTally]) -> ProcessorTally:
     sums = ProcessorTally(
         **{name: sum(getattr(tally, name) for tally in tallies) for name in _SUMS}
     )
@@ -77,14 +79,14 @@ def _pairs_added(pairs: Iterable[Exchange]) -> Exchange:
     return sum(numbers), sum(sizes)
 
 
-def _rounded(tally: ProcessorTally) -> ProcessorTally:
-    total = _added([tally])
-    total.faults = _classed(tally.faults)
-    total.collected = _classed(tally.collected)
+def _rounded_tally(tally: ProcessorTally) -> ProcessorTally:
+    total = _sum_of_tallies([tally])
+    total.faults = _exchanges_by_class(tally.faults)
+    total.collected = _exchanges_by_class(tally.collected)
     return total
 
 
-def _classed(exchanges: Mapping[Exchange, int]) -> Counter[Exchange]:
+def _exchanges_by_class(exchanges: Mapping[Exchange, int]) -> Counter[Exchange]:
     """Return exchanges of as many parts, and of sizes within a power of two, their mean size."""
     exchanges_by_class: dict[Exchange, Exchange] = {}
     for (part_count, size), number in exchanges.items():

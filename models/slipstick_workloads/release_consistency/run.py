@@ -107,7 +107,7 @@ class _Turns:
             if len(self.arrived) == self.program.processors:
                 self._complete()
         if self.ended < self.program.processors:
-            raise ModelError(f"program {self.program.name} stops: {self._waiting()}")
+            raise ModelError(f"program {self.program.name} stops: {self._waiting_processors()}")
         if held := self.locks.held():
             number, holder = next(iter(held.items()))
             raise ModelError(f"processor {holder} ends without releasing lock {number}")
@@ -201,7 +201,7 @@ class _Turns:
         for processor in range(self.program.processors):
             self._wake(processor, latest)
 
-    def _waiting(self) -> str:
+    def _waiting_processors(self) -> str:
         at_barrier = sorted(self.arrived)
         locks = self.locks.held()
         held = (

@@ -99,12 +99,12 @@ def tasks(letters: int, repeated: float, seed: int) -> tuple[int, ...]:
     text = sequence(letters, repeated, seed)
     begins = ((a, b) for a, b in links(text) if a == 0 or text[a - 1] != text[b - 1])
     return tuple(
-        _extended(text, a + WORD, b + WORD, 1) + _extended(text, a - 1, b - 1, -1)
+        _letters_compared(text, a + WORD, b + WORD, 1) + _letters_compared(text, a - 1, b - 1, -1)
         for a, b in begins
     )
 
 
-def _extended(text: str, first_place: int, second_place: int, way: int) -> int:
+def _letters_compared(text: str, first_place: int, second_place: int, way: int) -> int:
     """Count the letters compared in one direction, until a letter differs behind which not
     enough are the same.
     """

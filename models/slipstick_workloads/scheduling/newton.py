@@ -218,18 +218,18 @@ class _Schedule:
             )
         )
         for lines in self.rounds:
-            yield self.repeat, [self._line(own) for own in lines], end
+            yield self.repeat, [self._steps_of_processor(own) for own in lines], end
 
-    def _line(self, own: Sequence[WordAccesses]) -> Activity:
+    def _steps_of_processor(self, own: Sequence[WordAccesses]) -> Activity:
         """Take a block, read its data, evaluate and factor, read the earlier variables, solve,
         and write the own ones.
         """
         units = value_of(self.inputs, "work") * value_of(self.inputs, "variables")
         work = delay(units * self.machine.step, name="work")
         first, *rest = map(self._access, own)
-        return then(*self._taken(own[0].processor), first, work, *rest)
+        return then(*self._blocks_taken(own[0].processor), first, work, *rest)
 
-    def _taken(self, processor: int) -> list[Activity]:
+    def _blocks_taken(self, processor: int) -> list[Activity]:
         if not self.dynamic:
             return []
         scheduling = delay(

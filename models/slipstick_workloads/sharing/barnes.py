@@ -202,10 +202,10 @@ class _Movement:
     def step(self, index: int) -> _TimeStep:
         """Return a time step."""
         while len(self.steps) <= index:
-            self.steps.append(self._next())
+            self.steps.append(self._next_step())
         return self.steps[index]
 
-    def _next(self) -> _TimeStep:
+    def _next_step(self) -> _TimeStep:
         tree = Octree.of(self.places)
         acceleration = np.zeros_like(self.places)
         zones = [self._zone(tree, own, acceleration) for own in self._zones(tree)]

@@ -93,10 +93,10 @@ class Octree:
             for axis in range(3):
                 acceleration[:, axis] += np.bincount(walker[used], pull * apart[used, axis], count)
             interactions += np.bincount(walker[used], minlength=count)
-            walker, node = self._below(walker[opened], node[opened])
+            walker, node = self._children_of_opened(walker[opened], node[opened])
         return Forces(bodies, acceleration, interactions, visited)
 
-    def _below(self, walker: Numbers, node: Numbers) -> tuple[Numbers, Numbers]:
+    def _children_of_opened(self, walker: Numbers, node: Numbers) -> tuple[Numbers, Numbers]:
         """Return the children of opened cells, each with the walker that opened its parent."""
         begin = self.first[node]
         number = self.first[node + 1] - self.first[node]

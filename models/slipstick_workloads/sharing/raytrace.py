@@ -249,7 +249,7 @@ def raytrace(
     frame = layout.array(image * image, PIXEL)
     records = layout.array(processors + 1, QUEUE)
     jobs = [
-        _traced(scene, area, image, balls, numbered_at_once)
+        _traced_jobs(scene, area, image, balls, numbered_at_once)
         for area in _cut(image, processors, (job_across, job_down))
     ]
     queues: list[deque[_Job]] = []
@@ -261,7 +261,7 @@ def raytrace(
             yield records.write_span(0, processors + 1)
         yield Arrive(START)
         for turn in range(processors):
-            yield from _empty(queues, (me + turn) % processors, records, frame)
+            yield from _empty_queues(queues, (me + turn) % processors, records, frame)
         yield Arrive("render")
 
     return SharedProgram(
@@ -280,7 +280,7 @@ class _Job:
     tests: tuple[int, ...]
 
 
-def _empty(
+def _empty_queues(
     queues: list[deque[_Job]], number: int, records: SharedArray, frame: SharedArray
 ) -> Iterator[Access]:
     """Take jobs from a queue and execute them until there are none."""
@@ -294,10 +294,10 @@ def _empty(
         yield Release(number + 1)
         if taken is None:
             return
-        yield from _do(taken, records, frame)
+        yield from _execute_job(taken, records, frame)
 
 
-def _do(job: _Job, records: SharedArray, frame: SharedArray) -> Iterator[Access]:
+def _execute_job(job: _Job, records: SharedArray, frame: SharedArray) -> Iterator[Access]:
     counter = np.array([COUNTER])
     yield job.balls
     for tests in job.tests:
@@ -339,7 +339,7 @@ def _bounds(count: int, parts: int) -> list[tuple[int, int]]:
     return [share(count, parts, index) for index in range(parts)]
 
 
-def _traced(
+def _traced_jobs(
     scene: Balls, jobs: list[Items], image: int, balls: SharedArray, at_once: int
 ) -> list[_Job]:
     """Find the costs of a processor's jobs and the balls that they test, tracing all their rays

@@ -88,7 +88,7 @@ def network_bounds(model: QueueingNetwork) -> tuple[Answer, ...]:
     )
 
 
-def _remarks(bound_kind: str, further_notes: tuple[str, ...]) -> Callable[[int], Remarks]:
+def _remarks(bound_kind: str, further_notes: Sequence[str]) -> Callable[[int], Remarks]:
     """Return the function that gives the notes of a kind of bounds at any point."""
     return lambda _: Remarks(notes=(KINDS[bound_kind][1], *further_notes))
 

@@ -545,9 +545,9 @@ class FlatNetwork:
                 self._write_entrance(chain_name, place, region_name)
             builder.mark(service_label(place))
             self._write_visit(chain_name, place)
-            self._write_way_onward(chain_name, chain, place)
+            self._write_routing(chain_name, chain, place)
             for _, target_mark in (
-                self._targets_onward(chain_name, chain, place) if region_name else ()
+                self._next_places(chain_name, chain, place) if region_name else ()
             ):
                 if target_mark.startswith(leaving_prefix := leaving_prefix_of(place)):
                     builder.mark(target_mark)
@@ -557,9 +557,9 @@ class FlatNetwork:
         builder.finish()
         return first_instruction
 
-    def _write_way_onward(self, chain_name: str, chain: Chain, place: Place) -> None:
+    def _write_routing(self, chain_name: str, chain: Chain, place: Place) -> None:
         """Write how a customer that leaves a place chooses its next place."""
-        targets = list(self._targets_onward(chain_name, chain, place))
+        targets = list(self._next_places(chain_name, chain, place))
         way_label = f"{service_label(place)} onward"
         rule_name = self._rule_at(place)
         if not rule_name:
@@ -584,7 +584,7 @@ class FlatNetwork:
         """Return whether a cycle of the chain ends at a place."""
         return isinstance(chain.members, ClosedClass) and place == chain.reference
 
-    def _targets_onward(
+    def _next_places(
         self, chain_name: str, chain: Chain, place: Place
     ) -> Iterator[tuple[float, str]]:
         """Yield the probability and the mark of each place that may follow a place."""

@@ -550,7 +550,7 @@ _LEAST_WAIT = 1e-12
 """The least part of a time per visit that is told from the rounding of a Markov chain."""
 
 
-def _difference(time_of_visit: Array, service: Array) -> Array:
+def _time_beyond_service(time_of_visit: Array, service: Array) -> Array:
     """Subtract service times from times of visits; a difference within rounding is 0 and has the
     derivative 0.
     """
@@ -696,7 +696,7 @@ class Measures:
                 columns[f"time_per_visit{name_in_brackets}"] = time_of_visit[place_index]
                 if network_points.network.rates[station_index] is None:
                     served_share = 1 - self._abandoned_share[place_index]
-                    waiting_time = _difference(
+                    waiting_time = _time_beyond_service(
                         time_of_visit[place_index],
                         network_points.service[place_index] * served_share,
                     )
@@ -857,7 +857,7 @@ class CompiledNetwork(CompiledModel):
             if reason_by_point
             else frozenset()
         )
-        if _numbers_of_point(network_points.network) > limit("corrections") and not (
+        if _numbers_per_point(network_points.network) > limit("corrections") and not (
             network_points.network.losses or network_points.network.not_poisson
         ):
             # A simulation holds still more of each class at each station: 8 GB of 800 stations and
@@ -896,7 +896,7 @@ class CompiledNetwork(CompiledModel):
         distribution_values, error_by_name = quantiles(network_layout, network, shown_measures)
         further_notes = (
             *((APPROXIMATE_QUANTILES,) if error_by_name else ()),
-            *self._without_shares(network),
+            *self._note_on_left_out_shares(network),
         )
         point_values = {
             parameter_name: value_at(values, parameter_name, point_index, parameter.value)
@@ -933,7 +933,7 @@ class CompiledNetwork(CompiledModel):
 
     def _derivative_numbers(self, network: NetworkArrays) -> int:
         """Return how many numbers the derivatives by all parameters take."""
-        return _numbers_of_point(network) * len(self.smooth)
+        return _numbers_per_point(network) * len(self.smooth)
 
     def _derivative_seconds(self, network: NetworkArrays, solver: str) -> float:
         """Estimate the processor time that the derivatives by all parameters take [s]; 0 for a
@@ -989,7 +989,7 @@ class CompiledNetwork(CompiledModel):
                 " processor time"
             )
         network = self.network_layout.arrays(self.network_layout.columns(point_values)).network
-        names_at_once = MOST_NUMBERS // _numbers_of_point(network) or 1
+        names_at_once = MOST_NUMBERS // _numbers_per_point(network) or 1
         slopes: dict[str, dict[str, float]] = {}
         # Each moved parameter is a point of its own; so many at a time keep the memory below
         # `MOST_NUMBERS`.
@@ -1013,7 +1013,7 @@ class CompiledNetwork(CompiledModel):
                 slopes.setdefault(value_name, {}).update(derivatives)
         return slopes
 
-    def _without_shares(self, network: NetworkArrays) -> tuple[str, ...]:
+    def _note_on_left_out_shares(self, network: NetworkArrays) -> tuple[str, ...]:
         """Return a note if an answer has no shares because their derivatives would exceed the
         limit; empty otherwise.
         """
@@ -1028,7 +1028,7 @@ class CompiledNetwork(CompiledModel):
         return (note,)
 
 
-def _numbers_of_point(network: NetworkArrays) -> int:
+def _numbers_per_point(network: NetworkArrays) -> int:
     """Return how many numbers an approximation holds at each point."""
     _, class_count, station_count = network.service.shape
     return _numbers_of_linearizer(class_count, station_count)

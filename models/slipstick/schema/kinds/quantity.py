@@ -195,7 +195,7 @@ class Quantity:
         if isinstance(value, Given | Formula):
             return value
         if isinstance(value, dict):
-            return self._read_sourced(value)
+            return self._read_table(value)
         # Quantities begin with a digit or a sign, so that a letter begins a formula.
         if self.formula and isinstance(value, str) and value.strip()[:1].isalpha():
             return self._formula_of_text(value)
@@ -212,7 +212,7 @@ class Quantity:
         most_value = math.inf if self.most is None else self.most
         return WholeFormula(text, self.least or 0.0, most_value)
 
-    def _read_sourced(self, table: dict[str, Any]) -> Given:
+    def _read_table(self, table: dict[str, Any]) -> Given:
         for key in table:
             if key not in self.keys:
                 raise _quantity_error(

@@ -143,8 +143,8 @@ class _Graph:
 
     def sequence(self, start: str) -> Sequence:
         """Return the steps from the first activity on."""
-        path = self._from(start, 0)
-        self._through(path, 0)
+        path = self._path_from(start, 0)
+        self._follow_joins(path, 0)
         if path.join is not None:
             self._refuse(path.join.line)
         return tuple(path.steps)
@@ -154,7 +154,7 @@ class _Graph:
         why = why or "are no nesting of sequences, choices, forks and loops"
         self._network.refuse(line, "activities", f"the activities of {name} {why}")
 
-    def _from(self, name: str, depth: int) -> _ActivityPath:
+    def _path_from(self, name: str, depth: int) -> _ActivityPath:
         """Return the path of steps that begins with an activity."""
         path = _ActivityPath([])
         while name:
@@ -176,49 +176,52 @@ class _Graph:
                 path.join = after
                 path.reached = {name}
                 return path
-            name = self._past(after, path, depth)
+            name = self._follow_precedence(after, path, depth)
         return path
 
-    def _past(self, after: Precedence, path: _ActivityPath, depth: int) -> str:
+    def _follow_precedence(self, after: Precedence, path: _ActivityPath, depth: int) -> str:
         """Add the steps after a precedence; return the next activity, or an empty name at the
         end.
         """
         if after.fork == "loop":
-            bodies = [(count, self._whole(name, depth, after.line)) for name, count in after.after]
+            bodies = [
+                (count, self._complete_steps(name, depth, after.line))
+                for name, count in after.after
+            ]
             path.steps.append(Rounds(tuple(body for body in bodies if body[1])))
             return after.end
         if not after.fork:
             return after.after[0][0]
-        branches = [self._from(name, depth + 1) for name, _ in after.after]
+        branches = [self._path_from(name, depth + 1) for name, _ in after.after]
         joins = {id(branch.join) for branch in branches}
         together = len(joins) == 1
         if not together:
             for branch in branches:
-                self._through(branch, depth)
-        join = self._common(branches, after)
+                self._follow_joins(branch, depth)
+        join = self._common_join(branches, after)
         if after.fork == "and":
             path.steps.append(self._both(branches, join))
         else:
             self._either(after, branches, path)
-        return self._onward(join, branches, path)
+        return self._activity_after_join(join, branches, path)
 
-    def _through(self, path: _ActivityPath, depth: int) -> None:
+    def _follow_joins(self, path: _ActivityPath, depth: int) -> None:
         """Continue past joins of alternatives, which do not wait."""
         while path.join is not None and path.join.join == "or" and not path.join.fork:
-            follow = self._from(path.join.after[0][0], depth + 1)
+            follow = self._path_from(path.join.after[0][0], depth + 1)
             path.steps += follow.steps
             path.join = follow.join
             path.reached = follow.reached
 
-    def _whole(self, name: str, depth: int, line: int) -> Sequence:
+    def _complete_steps(self, name: str, depth: int, line: int) -> Sequence:
         """Return steps that must end without a join."""
-        path = self._from(name, depth + 1)
-        self._through(path, depth)
+        path = self._path_from(name, depth + 1)
+        self._follow_joins(path, depth)
         if path.join is not None:
             self._refuse(line)
         return tuple(path.steps)
 
-    def _common(self, branches: list[_ActivityPath], after: Precedence) -> Precedence | None:
+    def _common_join(self, branches: list[_ActivityPath], after: Precedence) -> Precedence | None:
         """Return the join where branches meet; None if they do not, and refuse several joins or
         another kind.
         """
@@ -252,7 +255,7 @@ class _Graph:
         )
         path.steps.append(Either(options))
 
-    def _onward(
+    def _activity_after_join(
         self, join: Precedence | None, branches: list[_ActivityPath], path: _ActivityPath
     ) -> str:
         """Return the activity after a join, once all activities that it waits for have reached
@@ -267,7 +270,7 @@ class _Graph:
             return ""
         if join.fork:
             # The fork after the join is that of one activity that takes no time.
-            return self._past(
+            return self._follow_precedence(
                 Precedence(join.line, [], join.after, "", join.fork, 0, join.end), path, 0
             )
         return join.after[0][0]

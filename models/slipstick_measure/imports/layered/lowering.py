@@ -138,11 +138,11 @@ class Lowering:
                 self._source(entry)
             document = {}
         if not document or self._workers:
-            document = self._grouped(document)
+            document = self._document_with_groups(document)
         self._check(document)
         return ImportedSpec("activity", title, self.network.reading.file, self._laid_out(document))
 
-    def _grouped(self, document: dict[str, Any]) -> dict[str, Any]:
+    def _document_with_groups(self, document: dict[str, Any]) -> dict[str, Any]:
         """Return the groups of the file; a single closed group becomes its population."""
         if document:  # an open stream whose requests wake others: arrivals as a group
             self.groups.clear()
@@ -223,7 +223,7 @@ class Lowering:
         if task.think.value or task.think.formula:
             cycle.append(self._delay(task.name, task.line, task.think))
         self._open.append(entry.name)
-        cycle += self._finished(entry, task, _plain(self._program(entry)), [])
+        cycle += self._items_with_release(entry, task, _plain(self._program(entry)), [])
         self._open.pop()
         if not cycle:
             return
@@ -270,7 +270,7 @@ class Lowering:
         name = self._word(f"requests_{entry.name}")
         if name not in self._workers:
             self._workers[name] = {"processors": MOST_AT_ONCE, "cycle": []}
-            self._workers[name]["cycle"] = [{"wait": counter}, *self._served(entry)]
+            self._workers[name]["cycle"] = [{"wait": counter}, *self._items_without_caller(entry)]
         return counter
 
     # Calls --------------------------------------------------------------------------------------
@@ -293,7 +293,7 @@ class Lowering:
             return steps[-1] != Reply()
         return any(Reply() in inside(step) for step in steps)
 
-    def _counted(self, task: Task) -> bool:
+    def _has_counted_threads(self, task: Task) -> bool:
         """Return whether a task's threads are units of a counter, because a group other than the
         one that took a thread may release it.
         """
@@ -310,19 +310,19 @@ class Lowering:
             self.network.refuse(entry.line, "entry", why)
         self._open.append(name)
         task = self.network.task_of(name)
-        items = self._operation(entry, task) if entry.kind else self._threaded(entry, task)
-        items = [*items, *self._forwards(entry)]
+        items = self._operation(entry, task) if entry.kind else self._items_by_thread(entry, task)
+        items = [*items, *self._items_of_forwarding(entry)]
         self._open.pop()
         self._calls[name] = items
         return items
 
-    def _threaded(self, entry: LayeredEntry, task: Task) -> Items:
+    def _items_by_thread(self, entry: LayeredEntry, task: Task) -> Items:
         """Return the items of an entry up to its reply, executed by a thread of its task."""
         steps = self._program(entry)
-        if not self._counted(task):
+        if not self._has_counted_threads(task):
             return self._held(task, self._items(_plain(steps), task))
         take, give = self._units(task)
-        return take + self._cut(entry, task, steps, give)
+        return take + self._items_to_reply(entry, task, steps, give)
 
     def _held(self, task: Task, items: Items) -> Items:
         if not items or unlimited(task.threads):
@@ -338,7 +338,7 @@ class Lowering:
         counter = self._counter(f"free {task.name}", self._whole(task.threads, task.line))
         return [{"wait": counter}], [{"signal": counter}]
 
-    def _served(self, entry: LayeredEntry) -> Items:
+    def _items_without_caller(self, entry: LayeredEntry) -> Items:
         """Return all items of a thread for a request without a waiting caller."""
         task = self.network.task_of(entry.name)
         if entry.name in self._open:
@@ -346,16 +346,16 @@ class Lowering:
         self._open.append(entry.name)
         if entry.kind:
             items = self._operation(entry, task)
-        elif self._counted(task):
+        elif self._has_counted_threads(task):
             take, give = self._units(task)
-            items = take + self._finished(entry, task, _plain(self._program(entry)), give)
+            items = take + self._items_with_release(entry, task, _plain(self._program(entry)), give)
         else:
             items = self._held(task, self._items(_plain(self._program(entry)), task))
-        items = [*items, *self._forwards(entry)]
+        items = [*items, *self._items_of_forwarding(entry)]
         self._open.pop()
         return items
 
-    def _forwards(self, entry: LayeredEntry) -> Items:
+    def _items_of_forwarding(self, entry: LayeredEntry) -> Items:
         """Return the items of the entry that requests are forwarded to; empty without one."""
         options = [
             {"p": self._share(share), "do": self._call(target)}
@@ -389,7 +389,9 @@ class Lowering:
 
     # Entries whose threads go on after the reply -------------------------------------------------
 
-    def _cut(self, entry: LayeredEntry, task: Task, steps: Sequence, finish: Items) -> Items:
+    def _items_to_reply(
+        self, entry: LayeredEntry, task: Task, steps: Sequence, finish: Items
+    ) -> Items:
         """Return the items up to the reply; they wake a group that executes the rest and releases
         the thread with `finish`.
         """
@@ -397,15 +399,18 @@ class Lowering:
         for place, step in enumerate(steps):
             rest = steps[place + 1 :]
             if isinstance(step, Reply):
-                after = self._finished(entry, task, _plain(rest), finish)
-                return items + self._woken(entry, task, after, finish)
+                after = self._items_with_release(entry, task, _plain(rest), finish)
+                return items + self._items_to_wake(entry, task, after, finish)
             replies = any(isinstance(substep, Reply) for substep in inside(step))
             if isinstance(step, Both) and step.quorum:
                 begun, waits = self._quorum(step, task)
-                return items + begun + self._cut(entry, task, rest, [*waits, *finish])
+                return items + begun + self._items_to_reply(entry, task, rest, [*waits, *finish])
             if isinstance(step, Either) and replies:
                 options = [
-                    {"p": self._share(p), "do": self._cut(entry, task, (*body, *rest), finish)}
+                    {
+                        "p": self._share(p),
+                        "do": self._items_to_reply(entry, task, (*body, *rest), finish),
+                    }
                     for p, body in step.options
                 ]
                 return [*items, {"choose": _remainder(options)}]
@@ -414,7 +419,9 @@ class Lowering:
             items += self._items((step,), task)
         return items + finish
 
-    def _finished(self, entry: LayeredEntry, task: Task, steps: Sequence, finish: Items) -> Items:
+    def _items_with_release(
+        self, entry: LayeredEntry, task: Task, steps: Sequence, finish: Items
+    ) -> Items:
         """Return the items of steps without a reply, followed by `finish`, which releases the
         thread.
         """
@@ -428,13 +435,13 @@ class Lowering:
                 items += self._items((step,), task)
         return items + finish
 
-    def _woken(self, entry: LayeredEntry, task: Task, after: Items, finish: Items) -> Items:
+    def _items_to_wake(self, entry: LayeredEntry, task: Task, after: Items, finish: Items) -> Items:
         """Return the items that wake the group for the steps after a reply; without such steps,
         just `finish`.
         """
         if after == finish and not any("wait" in item for item in finish):
             return finish
-        counter, name = self._numbered(f"after {entry.name}", after)
+        counter, name = self._counter_and_group_names(f"after {entry.name}", after)
         if name not in self._workers:
             self._workers[name] = self._group(task, [{"wait": counter}, *after])
         return [{"signal": counter}]
@@ -445,7 +452,7 @@ class Lowering:
         """
         if task.threads.value > 1 and len(self._callers(entry)) > 1:
             self.ledger.declare("mixed-replies", entry.line, entry.name)
-        counter, name = self._numbered(f"begin {entry.name}", steps)
+        counter, name = self._counter_and_group_names(f"begin {entry.name}", steps)
         answer = self._counter(counter.partition(".")[2].replace("begin", "reply", 1))
         if name not in self._workers:
             self._workers[name] = self._group(task, [])
@@ -462,7 +469,7 @@ class Lowering:
         done_counter = ""
         items = Items()
         for branch in both.branches:
-            counter, name = self._numbered(f"branch {task.name}", branch)
+            counter, name = self._counter_and_group_names(f"branch {task.name}", branch)
             done_counter = done_counter or self._counter(
                 counter.partition(".")[2].replace("branch", "done", 1)
             )
@@ -487,7 +494,7 @@ class Lowering:
         threads = MOST_AT_ONCE if unlimited(task.threads) else self._whole(task.threads, task.line)
         return {"processors": threads, "cycle": cycle}
 
-    def _numbered(self, name: str, content: object) -> tuple[str, str]:
+    def _counter_and_group_names(self, name: str, content: object) -> tuple[str, str]:
         """Return the names of a counter and a group, numbered to differ from those of other
         contents.
         """
@@ -583,7 +590,7 @@ class Lowering:
             return []
         if count.value == 1 and not count.formula:
             return body
-        return self._sized([{"repeat": count.formula or count.value, "body": body}])
+        return self._checked_size([{"repeat": count.formula or count.value, "body": body}])
 
     def _rounds(self, bodies: list[tuple[ModelAmount, Items]]) -> Items:
         """Return bodies repeated a geometric number of times: each round executes one of them,
@@ -613,17 +620,21 @@ class Lowering:
         if self.counts == WHOLE:
             return self._whole_times(ModelAmount(total, formula), body)
         if self.counts == REPEATS:
-            return self._sized([{"repeat": formula or total, "spread": "geometric", "body": body}])
+            return self._checked_size(
+                [{"repeat": formula or total, "spread": "geometric", "body": body}]
+            )
         digits: Items = []
         chances: Iterator[Any] = _digit_chances(total)
         if formula:
-            chances = _digit_formulas(total, self._more(formula))
+            chances = _digit_formulas(total, self._parameter_of_one_more(formula))
         for power, chance in enumerate(chances):
             times = [{"repeat": 2**power, "body": body}] if power else body
-            digits.append({"choose": [{"p": chance, "do": times}, {"p": _left(chance), "do": []}]})
-        return self._sized(digits)
+            digits.append(
+                {"choose": [{"p": chance, "do": times}, {"p": _complement(chance), "do": []}]}
+            )
+        return self._checked_size(digits)
 
-    def _more(self, mean: str) -> str:
+    def _parameter_of_one_more(self, mean: str) -> str:
         """Return the parameter that is the probability of one more in a geometric number."""
         formula = f"({mean}) / (1 + {mean})"
         for name, parameter in self.parameters.items():
@@ -633,7 +644,7 @@ class Lowering:
         self.parameters[name] = formula
         return name
 
-    def _sized(self, items: Items) -> Items:
+    def _checked_size(self, items: Items) -> Items:
         """Return items; raises if they have too many steps."""
         if self._size(items) > MOST_ITEMS:
             raise TooManyStepsError(TOO_MANY_STEPS)
@@ -839,7 +850,7 @@ def _sum(amounts: list[ModelAmount]) -> tuple[float, str]:
     return total, " + ".join(amount.formula or exact_number(amount.value) for amount in amounts)
 
 
-def _left(chance: Any) -> Any:
+def _complement(chance: Any) -> Any:
     return f"1 - {chance}" if isinstance(chance, str) else 1 - chance
 
 

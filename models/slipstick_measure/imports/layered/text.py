@@ -180,7 +180,7 @@ class _TextReader:
                 {**dict.fromkeys("aAcfFHMpRPsUVWXyzZ", self._entry), "i": self._fan, "o": self._fan}
             ),
             "A": self._activities,
-            "R": self._skipped,
+            "R": self._skip_results,
             "C": self._convergence,
         }
         while self.next.kind != "eof":
@@ -357,7 +357,7 @@ class _TextReader:
             target = self.name("an entry").text if letter in "yz" else ""
             for phase, amount in enumerate(self._phases(), 1):
                 work = entry.phases.setdefault(phase, Work(f"{entry.name}_{phase}", token.line))
-                self._set(work, letter, target, amount, token.line)
+                self._set_values(work, letter, target, amount, token.line)
 
     def _phases(self) -> list[ModelAmount]:
         """Read up to three amounts, one for each phase, and the closing -1."""
@@ -373,7 +373,9 @@ class _TextReader:
         while self.next.kind in ("number", "infinity") or self.next.text == ":":
             self.at += 1
 
-    def _set(self, work: Work, letter: str, target: str, amount: ModelAmount, line: int) -> None:
+    def _set_values(
+        self, work: Work, letter: str, target: str, amount: ModelAmount, line: int
+    ) -> None:
         """Set the values that a row gives for a phase or an activity."""
         if letter == "s":
             work.demand = amount
@@ -400,7 +402,7 @@ class _TextReader:
                 self._histogram()
                 continue
             target = self.name("an entry").text if letter.text in "yz" else ""
-            self._set(work, letter.text, target, self.amount("an amount"), letter.line)
+            self._set_values(work, letter.text, target, self.amount("an amount"), letter.line)
             self.observed()
         if self.sign(":"):
             self._connections(task)
@@ -409,12 +411,12 @@ class _TextReader:
     def _connections(self, task: Task) -> None:
         while self.next.kind != "end":
             line = self.next.line
-            before, join, quorum = self._joined(task)
+            before, join, quorum = self._read_joined(task)
             after = list[tuple[str, ModelAmount]]()
             fork = ""
             end = ""
             if self.sign("->"):
-                after, fork, end = self._forked(task)
+                after, fork, end = self._read_forked(task)
             task.precedences.append(Precedence(line, before, after, join, fork, quorum, end))
             if not self.sign(";") and self.next.kind != "end":
                 self.refuse("; or -1")
@@ -426,7 +428,7 @@ class _TextReader:
             self.reading.refuse(token.line, "A", why)
         return token.text
 
-    def _joined(self, task: Task) -> tuple[list[str], str, int]:
+    def _read_joined(self, task: Task) -> tuple[list[str], str, int]:
         """Read the activities that end before others start, with their replies."""
         names = list[str]()
         join = ""
@@ -451,7 +453,7 @@ class _TextReader:
             else:
                 return names, join, quorum
 
-    def _forked(self, task: Task) -> tuple[list[tuple[str, ModelAmount]], str, str]:
+    def _read_forked(self, task: Task) -> tuple[list[tuple[str, ModelAmount]], str, str]:
         """Read the activities that start after others, with their probabilities or counts."""
         after = list[tuple[str, ModelAmount]]()
         fork = ""
@@ -474,7 +476,7 @@ class _TextReader:
             elif not self.sign("+", ","):
                 return after, fork, ""
 
-    def _skipped(self) -> None:
+    def _skip_results(self) -> None:
         """Skip the list of results to print."""
         while self.next.kind not in ("end", "eof"):
             self.at += 1

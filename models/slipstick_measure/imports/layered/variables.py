@@ -53,13 +53,13 @@ class Variables:
             # As text, so that what a range varies stays a parameter.
             text = self.reading.hints.settings[name]
         if inside := _RANGE.fullmatch(text.strip()):
-            self.ranges[name] = values = self._listed(inside[1], variable, line)
+            self.ranges[name] = values = self._parse_list(inside[1], variable, line)
             text = repr(values[0])
         amount = self.amount(text, line, variable)
         self.values[name] = amount.value
         self.formulas[name] = amount.formula or repr(amount.value)
 
-    def _listed(self, text: str, variable: str, line: int) -> list[float]:
+    def _parse_list(self, text: str, variable: str, line: int) -> list[float]:
         """Read a list of numbers, or first : last, step."""
         first, colon, rest = text.partition(":")
         if colon:
@@ -91,17 +91,17 @@ class Variables:
             self.reading.number(line, subject, bare)
             self.reading.finished()
         else:
-            amount = self._computed(bare, line, subject)
+            amount = self._evaluate_formula(bare, line, subject)
         if least is not None and amount.value < least:
             why = f"{short(bare)} is not a number of at least {least:g}"
             self.reading.refuse(line, subject, why)
         return amount
 
-    def _computed(self, text: str, line: int, subject: str) -> ModelAmount:
+    def _evaluate_formula(self, text: str, line: int, subject: str) -> ModelAmount:
         """Evaluate a formula in variables."""
         formula = re.sub(r"\$([A-Za-z0-9_]+)", lambda match: parameter_name(match[0]), text)
         for variable in re.findall(r"\$[A-Za-z0-9_]+", text):
-            self._known(variable, line)
+            self._set_given_value(variable, line)
         symbols: dict[str, Expr] = {
             name: Parameter(name, value=value) for name, value in self.values.items()
         }
@@ -120,7 +120,7 @@ class Variables:
         self.used |= {parameter.name for parameter in parameters(expression)}
         return ModelAmount(number, "" if plain else formula)
 
-    def _known(self, variable: str, line: int) -> None:
+    def _set_given_value(self, variable: str, line: int) -> None:
         """Set a variable without a value in the file to the one given beside the file; record a
         problem if there is none, so that all such variables are named at once.
         """

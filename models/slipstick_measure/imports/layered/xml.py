@@ -94,7 +94,7 @@ def _is_solved_inside(text: str, begin: int) -> bool:
     return True
 
 
-def _counted(first: float, last: float, step: float, closed: bool) -> list[float]:
+def _loop_values(first: float, last: float, step: float, closed: bool) -> list[float]:
     """List what a loop counts through; empty if it has no end or too many values."""
     values: list[float] = []
     while step > 0 and (first < last or (closed and first == last)):
@@ -167,13 +167,13 @@ class _XmlReader:
         bare = re.sub(r'"[^"\n]*"', lambda match: "_" * len(match[0]), text)
         position = 0
         while found := _STATEMENT.search(bare, position):
-            self._straight(element, text, position, found.start())
+            self._read_straight_part(element, text, position, found.start())
             if not (head := self._loop(element, bare, found)):
                 position = found.end()
                 break
             position = head
         else:
-            self._straight(element, text, position, len(text))
+            self._read_straight_part(element, text, position, len(text))
             return
         first = _FIRST_SOLUTION.match(bare, position)
         if re.search(r"\bsolve\b", bare[first.end() if first else position :]):
@@ -184,7 +184,7 @@ class _XmlReader:
             )
             self.reading.odd(line, element.tag, why)
 
-    def _straight(self, element: XmlElement, text: str, begin: int, end: int) -> None:
+    def _read_straight_part(self, element: XmlElement, text: str, begin: int, end: int) -> None:
         """Read the assignments in a part of a program; of a name without $ only numbers, formulas
         in known variables, and lists.
         """
@@ -236,7 +236,7 @@ class _XmlReader:
                 first, last, step = (
                     self.variables.amount(bound, line, match[1]).value for bound in bounds
                 )
-                steps = _counted(first, last, step, match[4] == "<=")
+                steps = _loop_values(first, last, step, match[4] == "<=")
                 values = f"[{', '.join(map(repr, steps))}]" if steps else ""
         if match is None or not values or not _is_solved_inside(text, match.end()):
             return 0
@@ -261,7 +261,7 @@ class _XmlReader:
             name,
             element.line,
             kind,
-            self._many(element, kind),
+            self._multiplicity(element, kind),
             self.amount(element, "speed-factor", ONE, 1e-12),
             self.whole(element, "replication", 1),
         )
@@ -269,7 +269,7 @@ class _XmlReader:
         for task in element.every("task"):
             self._task(task, name)
 
-    def _many(self, element: XmlElement, kind: str) -> ModelAmount:
+    def _multiplicity(self, element: XmlElement, kind: str) -> ModelAmount:
         """Return the number of servers or threads."""
         if kind == "inf":
             return ModelAmount(inf)
@@ -298,7 +298,7 @@ class _XmlReader:
             element.line,
             processor,
             kind,
-            self._many(element, kind),
+            self._multiplicity(element, kind),
             self.amount(element, "think-time", ZERO),
             self.whole(element, "priority", 0),
             self.whole(element, "replication", 1),
