@@ -72,13 +72,13 @@ def network_with_breakdowns(
     classes, stations = dict(network.classes), dict(network.stations)
     for name, times in breakdowns.items():
         breakdown, station, label = Breakdown(*times), stations[name], _label(name)
-        counted = {
+        is_counted = {
             "rates": bool(station.rates),
             "a capacity": station.capacity is not None,
             "a region": bool(network.region_of(name)),
             f"a class {label}": label in network.class_names,
         }
-        _check(name, station.discipline, counted)
+        _check(name, station.discipline, is_counted)
         classes[label] = ClosedClass(Number(float(station.servers)), breakdown.every)
         stations[name] = _station_with_failures(station, label, breakdown.repair)
     amounts = {**network.amounts, **_availabilities(breakdowns)}
@@ -87,8 +87,8 @@ def network_with_breakdowns(
 
 def _station_with_failures(station: NetworkStation, label: str, repair: Expr) -> NetworkStation:
     """Return a station at which a class of failures has priority over all other classes."""
-    ranked = station.discipline == INTERRUPTED
-    ranks = {name: 1 + station.priority[name] if ranked else 1 for name in station.visitors()}
+    has_ranks = station.discipline == INTERRUPTED
+    ranks = {name: 1 + station.priority[name] if has_ranks else 1 for name in station.visitors()}
     return replace(
         station,
         discipline=INTERRUPTED,
@@ -126,19 +126,19 @@ def model_with_breakdowns(model: Model, breakdowns: Mapping[str, tuple[Expr, Exp
             "stations break down beside processors that repeat a cycle; write a stream of requests"
             " as a queueing network"
         )
-    ranked = []
+    ranked_stations = []
     failures = []
     for name, times in breakdowns.items():
         breakdown, station = Breakdown(*times), resources[name]
         assert isinstance(station, Station)
         by_state = ROUTES_BY_STATE in model.constructs
-        counted = {
+        is_counted = {
             "rates": bool(station.rates),
             "a pick by the number present": by_state,
             f"a group {_label(name)}": _label(name) in population.group_names,
         }
-        _check(name, station.discipline, counted)
-        ranked += [name] if station.discipline == INTERRUPTED else []
+        _check(name, station.discipline, is_counted)
+        ranked_stations += [name] if station.discipline == INTERRUPTED else []
         resources[name] = replace(station, discipline=INTERRUPTED)
         cycle = delay(breakdown.every, name=f"up-{name}", scv=1.0, think=True) >> service(
             name, breakdown.repair, name=f"repair-{name}", scv=1.0
@@ -148,11 +148,11 @@ def model_with_breakdowns(model: Model, breakdowns: Mapping[str, tuple[Expr, Exp
     def later(step: Step) -> Step:
         if step.resource not in breakdowns:
             return step
-        return replace(step, rank=1 + step.rank * (step.resource in ranked))
+        return replace(step, rank=1 + step.rank * (step.resource in ranked_stations))
 
-    known: dict[int, Activity] = {}
+    rebuilt_by_id: dict[int, Activity] = {}
     groups = [
-        replace(group, cycle=mapped(group.cycle, later, rebuilt_by_id=known))
+        replace(group, cycle=mapped(group.cycle, later, rebuilt_by_id=rebuilt_by_id))
         for group in population.groups
     ]
     if not groups[0].name:
@@ -174,14 +174,14 @@ def _arithmetic_name(station: str) -> str:
     return re.sub("[^A-Za-z0-9]", "_", station)
 
 
-def _check(name: str, discipline: str, counted: Mapping[str, bool]) -> None:
+def _check(name: str, discipline: str, is_counted: Mapping[str, bool]) -> None:
     """Raise if a station cannot break down."""
     if discipline not in _RESUMED:
         raise ModelError(
             f"a breakdown interrupts a service, which is resumed later, at stations with the"
             f" discipline {' or '.join(_RESUMED)}; {name} has {discipline}"
         )
-    for trait, there in counted.items():
+    for trait, there in is_counted.items():
         if there:
             raise ModelError(
                 f"{name} cannot break down with {trait}: a server in repair would count among the"

@@ -276,16 +276,16 @@ def _settled_columns(columns_by_size: Iterator[Columns]) -> Columns:
     """Return the first columns that those of a larger chain confirm; the last where no larger one
     follows.
     """
-    earlier = next(columns_by_size)
-    for later in columns_by_size:
+    earlier_columns = next(columns_by_size)
+    for later_columns in columns_by_size:
         changes = [
-            np.abs(column - earlier.get(name, 0.0)) / np.maximum(1.0, np.abs(column))
-            for name, column in later.items()
+            np.abs(column - earlier_columns.get(name, 0.0)) / np.maximum(1.0, np.abs(column))
+            for name, column in later_columns.items()
         ]
         if all((change <= CHANGE).all() for change in changes):
-            return later
-        earlier = later
-    return earlier
+            return later_columns
+        earlier_columns = later_columns
+    return earlier_columns
 
 
 def transient_values(
@@ -360,7 +360,7 @@ def with_transient(
     values_found = transient_values(model, names, values_given)
     numbers = {name: value for name, value in values_found.items() if not isinstance(value, str)}
     ends = 2 if answer.converged is not None else 0
-    answered = {
+    answered_values = {
         name: Value(value, unit_of(name), *([value] * ends)) for name, value in numbers.items()
     }
     of_phases = isinstance(model, Model) and not all(
@@ -371,18 +371,24 @@ def with_transient(
         if of_phases
         else f"{'activity' if isinstance(model, Model) else 'network'}, exactly"
     )
-    notes = [f"by the Markov chain of the {way}: {', '.join(answered)}"] if answered else []
+    notes = (
+        [f"by the Markov chain of the {way}: {', '.join(answered_values)}"]
+        if answered_values
+        else []
+    )
     notes += [
         f"{name}{NO_VALUE}{value}" for name, value in values_found.items() if isinstance(value, str)
     ]
-    return replace(answer, values={**answer.values, **answered}, notes=(*answer.notes, *notes))
+    return replace(
+        answer, values={**answer.values, **answered_values}, notes=(*answer.notes, *notes)
+    )
 
 
 def _arrays(
     model: QueueingNetwork, values: Mapping[str, float] | None
 ) -> tuple[NetworkLayout, NetworkPoints]:
-    known = KNOWN_OF_NETWORKS[MARKOV_CHAIN]
-    refuse_unknown(model.constructs, MARKOV_CHAIN, known, KNOWN_OF_NETWORKS)
+    known_constructs = KNOWN_OF_NETWORKS[MARKOV_CHAIN]
+    refuse_unknown(model.constructs, MARKOV_CHAIN, known_constructs, KNOWN_OF_NETWORKS)
     compiled = NetworkLayout(model)
     _check_parameters(model, values or {}, compiled)
     arrays = compiled.arrays(compiled.columns(values or {}))

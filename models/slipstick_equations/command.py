@@ -95,12 +95,14 @@ def explained(settings: Settings) -> Explanation:
     left_out: tuple[str, ...] = ()
     if isinstance(built.model, Model):
         structure = whole_time(built.model)
-        own = {
+        own_values = {
             path: np.array([parameter.value]) for path, parameter in built.model.parameters.items()
         }
-        left_out = Contention(built.model).left_out(own).notes(0)
-    solved = solved_in_symbols(built.model) if isinstance(built.model, QueueingNetwork) else ()
-    pairs = tuple((equation.text, equation.latex) for equation in solved)
+        left_out = Contention(built.model).left_out(own_values).notes(0)
+    symbolic_solutions = (
+        solved_in_symbols(built.model) if isinstance(built.model, QueueingNetwork) else ()
+    )
+    pairs = tuple((equation.text, equation.latex) for equation in symbolic_solutions)
     return Explanation(
         inputs.name, title, source, built.model, built.entries, structure, pairs, left_out
     )

@@ -135,12 +135,12 @@ class Equations:
     def parameters(self) -> list[Parameter]:
         """The parameters of the equations except step times, in order of first use."""
         nodes = (node for equation in self.all for node in walk(equation.right))
-        named = {
+        parameters_by_name = {
             node.name: node
             for node in nodes
             if isinstance(node, Parameter) and node.name not in self._symbols
         }
-        return list(named.values())
+        return list(parameters_by_name.values())
 
     def _spelt(self, words: str) -> str:
         for token, (plain, _) in self._symbols.items():
@@ -471,8 +471,8 @@ def explain_text(explanation: Explanation) -> str:
     elif isinstance(explanation.subject, AddedModel):
         parts = _parts_of(explanation.subject)
         lines = "\n".join(_line(f"{part.name} = {text(part.right)}") for part in parts)
-        named = parameters(*(part.right for part in parts))
-        body = [lines, *_symbol_table(named, explanation.entries)]
+        parameters_used = parameters(*(part.right for part in parts))
+        body = [lines, *_symbol_table(parameters_used, explanation.entries)]
     else:
         body = _model_parts(explanation.subject, explanation)
     return ascii_only(
@@ -505,22 +505,22 @@ def explain_latex(explanation: Explanation) -> str:
             for symbol in (subject.gives, *subject.symbols)
         ]
     else:
-        named: Iterable[Parameter] = ()
+        parameters_used: Iterable[Parameter] = ()
         lines = []
         if isinstance(subject, QueueingNetwork):
             lines = [on_paper for _, on_paper in _laws_that_hold(subject)]
             lines += _definitions(subject)
             lines += [on_paper for _, on_paper in explanation.solved]
-            named = _written_in(subject)
+            parameters_used = _written_in(subject)
         elif isinstance(subject, AddedModel):
             parts = _parts_of(subject)
             lines = [f"{part.latex} &= {latex(part.right, {})}" for part in parts]
-            named = parameters(*(part.right for part in parts))
+            parameters_used = parameters(*(part.right for part in parts))
         elif explanation.structure is not None:
             equations = Equations(explanation.structure)
             lines = equations.latex
-            named = equations.parameters
-        rows = _symbols(named, explanation.entries, Notes())
+            parameters_used = equations.parameters
+        rows = _symbols(parameters_used, explanation.entries, Notes())
         symbols = [(spelt(path), value, meaning) for path, value, meaning, _ in rows]
     lack = _lack_of_formula(subject) if isinstance(subject, QueueingNetwork) else ""
     comment_lines = (f"{explanation.name}: {explanation.title}", explanation.source, lack)
@@ -639,9 +639,11 @@ def _population(model: Model) -> str:
     return wrapped(words + useful, _INDENT)
 
 
-def _symbols(listed: Iterable[Parameter], entries: Entries, sources: Notes) -> Iterator[list[str]]:
+def _symbols(
+    parameters_listed: Iterable[Parameter], entries: Entries, sources: Notes
+) -> Iterator[list[str]]:
     """Yield path, value, meaning and number of the source for every symbol of the equations."""
-    for parameter in listed:
+    for parameter in parameters_listed:
         entry = entries.get(parameter.name)
         if entry is None:
             value = (
@@ -660,9 +662,9 @@ def _symbols(listed: Iterable[Parameter], entries: Entries, sources: Notes) -> I
             ]
 
 
-def _symbol_table(named: Iterable[Parameter], entries: Entries) -> list[str]:
+def _symbol_table(parameters_used: Iterable[Parameter], entries: Entries) -> list[str]:
     sources = Notes()
-    rows = list(_symbols(named, entries, sources))
+    rows = list(_symbols(parameters_used, entries, sources))
     return [
         plain_table(["symbol", "value", "meaning", "source"], rows, [1]) if rows else "",
         sources.text,

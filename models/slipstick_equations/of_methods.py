@@ -143,8 +143,10 @@ def _has_equations(node: Activity) -> bool:
     branches and waits for all of them, none of which meets a barrier.
     """
     if isinstance(node, Fork):
-        inside = each_once(node.branches)
-        return node.join is None and not any(isinstance(inner, BarrierWait) for inner in inside)
+        inner_nodes = each_once(node.branches)
+        return node.join is None and not any(
+            isinstance(inner, BarrierWait) for inner in inner_nodes
+        )
     if isinstance(node, BarrierWait):
         return node.parties is None
     return isinstance(node, Step | Then | Hold)
@@ -174,7 +176,7 @@ def _with_waits(model: Model, equations: list[str]) -> Iterator[str]:
     with `_further_rules` have none.
     """
     queues = _plain_queues(model, list(each_once(model.bodies)))
-    first, *rest = equations
+    first, *further_equations = equations
     residences = []
     for name, served in queues.items():
         label = f"t_{{{spelt(served[0].name)}}}"
@@ -192,7 +194,7 @@ def _with_waits(model: Model, equations: list[str]) -> Iterator[str]:
     if has_forks:
         yield from _MAXIMUM
     yield from residences
-    yield from rest
+    yield from further_equations
     shared = [name for name in queues if _discipline(model, name) == "ps"]
     if shared:
         yield rf"W_k(n) &= S_k Q_k(n - 1) \quad \text{{at }} {', '.join(map(spelt, shared))}"
@@ -258,7 +260,7 @@ def _plain_queues(model: Model, nodes: Sequence[Activity]) -> dict[str, list[Ste
         node.resource: [*steps_in(node.body)] for node in nodes if isinstance(node, Hold)
     }
     held = {step.name for steps in steps_of_holds.values() for step in steps}
-    alone = {
+    steps_by_resource = {
         str(node.resource): [node]
         for node in nodes
         if isinstance(node, Step)
@@ -266,7 +268,7 @@ def _plain_queues(model: Model, nodes: Sequence[Activity]) -> dict[str, list[Ste
         and node.name not in held
         and _discipline(model, str(node.resource)) != "is"
     }
-    return alone | steps_of_holds
+    return steps_by_resource | steps_of_holds
 
 
 def steps_in(body: Activity) -> Iterator[Step]:
@@ -276,12 +278,12 @@ def steps_in(body: Activity) -> Iterator[Step]:
 
 def _is_plain(hold: Hold) -> bool:
     """Return whether a hold has one phase, one permit, and a body of steps in a row."""
-    inside = each_once([hold.body])
+    inner_nodes = each_once([hold.body])
     return (
         hold.after is None
         and not hold.mode
         and hold.permits is None
-        and all(isinstance(node, Step | Then) for node in inside)
+        and all(isinstance(node, Step | Then) for node in inner_nodes)
     )
 
 

@@ -105,22 +105,26 @@ def regions_of(points: Sequence[MeasuredPoint], region_name: str | None = None) 
     whole_region = (
         region_name if region_name is not None else _region_of_complete_run(points, names)
     )
-    below = [name for name in names if name != whole_region and _inside_region(name, whole_region)]
+    inner_regions = [
+        name for name in names if name != whole_region and _inside_region(name, whole_region)
+    ]
     subregions = tuple(
-        name for name in below if ARROW not in name.removeprefix(whole_region).removeprefix(ARROW)
+        name
+        for name in inner_regions
+        if ARROW not in name.removeprefix(whole_region).removeprefix(ARROW)
     )
     for point in points:
         whole_time = point.find("time", whole_region)
-        inside = [
+        unmarked_regions = [
             part_time for subregion in subregions if (part_time := point.find("time", subregion))
         ]
-        total = sum(part_time.value for part_time in inside)
+        total = sum(part_time.value for part_time in unmarked_regions)
         if whole_time and total > OVERLAP * whole_time.value:
-            why = (
+            message = (
                 f"the regions take {total:g} s at p = {point.p}, the whole {whole_time.value:g} s;"
                 " they overlap, or are added up over processors, so the account leaves them out"
             )
-            return Regions(whole_region, (), (inside[0].run.problem(why, "region"),))
+            return Regions(whole_region, (), (unmarked_regions[0].run.problem(message, "region"),))
     return Regions(whole_region, subregions)
 
 
@@ -139,13 +143,15 @@ def _region_of_complete_run(points: Sequence[MeasuredPoint], names: Sequence[str
             for (metric, _, _), value in point.values.items()
             if metric in _OF_WHOLE
         )
-        listed = ", ".join(name if len(name) <= 80 else f"{name[:77]}..." for name in names[:8])
-        listed += ", ..." if len(names) > 8 else ""
-        why = (
-            f"which region is the whole? there are {listed}; name it with --region, or leave it"
-            " empty in the file"
+        names_in_words = ", ".join(
+            name if len(name) <= 80 else f"{name[:77]}..." for name in names[:8]
         )
-        raise SpecError([run.problem(why, "region")])
+        names_in_words += ", ..." if len(names) > 8 else ""
+        message = (
+            f"which region is the whole? there are {names_in_words}; name it with --region, or"
+            " leave it empty in the file"
+        )
+        raise SpecError([run.problem(message, "region")])
     return roots[0]
 
 
@@ -221,10 +227,10 @@ def measured(
     if len({point.p for point in points}) == 1:
         run = runs.records[0]
         count = f"{run.p} {'processor' if run.p == 1 else 'processors'}"
-        why = (
+        message = (
             f"all runs have {count}; how the program scales cannot be told from one number of them"
         )
-        notes.append(run.problem(why, ""))
+        notes.append(run.problem(message, ""))
     found = (answers, tuple(dict.fromkeys(notes)), runs.title, runs.source)
     return Measured(*found, statistic, runs.rate, runs.member)
 
@@ -263,12 +269,12 @@ def check_waits(
     if max(abs(drift) for _, drift, _ in drifts) > DRIFT:
         return
     run = max(drifts, key=lambda entry: abs(entry[0]))[2]
-    why = (
+    message = (
         f"is {run.text or f'{run.value:g} s'} at p = {run.p} the mean of a processor? Then the runs"
         f" agree with that on one processor; as a sum over all {run.p} they do not. Say --waits"
         " mean, or --waits sum"
     )
-    raise SpecError([run.problem(why, run.region or "wait")])
+    raise SpecError([run.problem(message, run.region or "wait")])
 
 
 @dataclass
@@ -307,31 +313,35 @@ class _Account:
             return answer(values=ratios, useful=(USEFUL,), notes=notes)
         elapsed = time.value
         if elapsed <= 0:
-            why = (
+            message = (
                 "the elapsed time is 0 at this point, so nothing is a share of it; give the time"
                 " with more digits"
             )
-            return answer(failed=why)
+            return answer(failed=message)
         measured_here, notes = self._measured_here(time)
-        account, own = self._account_of_point(point, elapsed)
+        account, from_point_alone = self._account_of_point(point, elapsed)
         values = dict(measured_here)
-        beside = point.find("throughput", self.regions.whole)
-        if beside is not None and "time" in values:
-            values["throughput"] = Value(beside.value, beside.run.unit)
+        measured_throughput = point.find("throughput", self.regions.whole)
+        if measured_throughput is not None and "time" in values:
+            values["throughput"] = Value(measured_throughput.value, measured_throughput.run.unit)
         if account:
             values |= _values(point.p, elapsed, account)
-            if own and {EXTRA, ON_ONE} & account.keys():
+            if from_point_alone and {EXTRA, ON_ONE} & account.keys():
                 working = _working(account)
                 values["concurrency"] = Value(
                     SPEEDUP.equation(processors=point.p, efficiency=working / elapsed), "1"
                 )
-        values |= self._ratios(point, elapsed, account, own)
-        if not own and self.growth.reference(point, self.timed).p > 1:
+        values |= self._ratios(point, elapsed, account, from_point_alone)
+        if not from_point_alone and self.growth.reference(point, self.timed).p > 1:
             values.pop("speedup", None)
         if time.run.metric in _WITHOUT_TIME:
             values.pop("latency", None)
         speedup = values.get("speedup")
-        if speedup and speedup.value is not None and own | (self._single(point) is not None):
+        if (
+            speedup
+            and speedup.value is not None
+            and from_point_alone | (self._single(point) is not None)
+        ):
             self.notes += superlinear(time.run, speedup.value)
         return answer(values=values, account=account, useful=(USEFUL,), notes=notes)
 
@@ -372,14 +382,16 @@ class _Account:
             )
         share = 1 if self.growth.weak else point.p
         working = account[USEFUL] + account.pop(EXTRA, 0.0)
-        beside = {
+        useful_seconds = {
             EXTRA: working - useful_of_one / share,
             ON_ONE: -(single_time - useful_of_one) / share,
         }
-        lost = {cause: seconds for cause, seconds in account.items() if cause != USEFUL}
+        lost_seconds = {cause: seconds for cause, seconds in account.items() if cause != USEFUL}
         # Losses of the size of rounding errors are no causes of their own.
-        lost |= {cause: loss for cause, loss in beside.items() if abs(loss) > 1e-12 * elapsed}
-        return {USEFUL: elapsed - sum(lost.values()), **lost}, True
+        lost_seconds |= {
+            cause: loss for cause, loss in useful_seconds.items() if abs(loss) > 1e-12 * elapsed
+        }
+        return {USEFUL: elapsed - sum(lost_seconds.values()), **lost_seconds}, True
 
     def _account_of_point_alone(self, point: MeasuredPoint, elapsed: float) -> dict[str, float]:
         """Return the account that follows from a point alone; empty if there is none."""
@@ -404,12 +416,16 @@ class _Account:
         """Return the elapsed time of the complete run; for measured throughputs or speed-ups, the
         time of one unit of work.
         """
-        whole = self.regions.whole
-        reduced = point.find("time", whole) or point.find("cycle", whole) or point.find("cycle")
+        whole_region = self.regions.whole
+        reduced = (
+            point.find("time", whole_region)
+            or point.find("cycle", whole_region)
+            or point.find("cycle")
+        )
         if reduced is not None:
             return reduced
         for metric in _WITHOUT_TIME:
-            rate = point.find(metric, whole) or point.find(metric)
+            rate = point.find(metric, whole_region) or point.find(metric)
             if rate is not None and min(rate.values) > 0:
                 return Reduced(1 / rate.value, tuple(1 / value for value in rate.values), rate.run)
         return None
@@ -429,13 +445,15 @@ class _Account:
         causes = point.regions("wait")
         if not causes:
             return {}
-        lost = {cause or WAITING: self._wait(point, cause) / point.p for cause in causes}
+        lost_seconds = {cause or WAITING: self._wait(point, cause) / point.p for cause in causes}
         busy = point.total("busy")
         if busy is not None:
-            lost["idle"] = elapsed - busy / point.p - sum(lost.values())
-            return self._checked_account(point, elapsed, {USEFUL: busy / point.p, **lost}, "idle")
+            lost_seconds["idle"] = elapsed - busy / point.p - sum(lost_seconds.values())
+            return self._checked_account(
+                point, elapsed, {USEFUL: busy / point.p, **lost_seconds}, "idle"
+            )
         return self._checked_account(
-            point, elapsed, {USEFUL: elapsed - sum(lost.values()), **lost}, USEFUL
+            point, elapsed, {USEFUL: elapsed - sum(lost_seconds.values()), **lost_seconds}, USEFUL
         )
 
     def _wait(self, point: MeasuredPoint, cause: str) -> float:
@@ -455,21 +473,21 @@ class _Account:
         if self.timer and events is not None:
             cost = events * self.timer
             if cost > wait * (1 + ROUNDING):
-                why = (
+                note = (
                     f"{events:g} events of {self.timer:g} s cost {cost:g} s, more than the wait,"
                     f" {wait:g} s"
                 )
                 raise SpecError(
                     [
                         point.first("events", cause).problem(
-                            f"{why}; is the timer's cost right?", cause
+                            f"{note}; is the timer's cost right?", cause
                         )
                     ]
                 )
             return wait - min(cost, wait)
         if self.timer:
-            why = f"no events of {cause} at p = {point.p}, so its wait keeps the timer's own cost"
-            self.notes.append(point.first("wait", cause).problem(why, cause))
+            note = f"no events of {cause} at p = {point.p}, so its wait keeps the timer's own cost"
+            self.notes.append(point.first("wait", cause).problem(note, cause))
         return wait
 
     def _busy(self, point: MeasuredPoint, elapsed: float) -> dict[str, float]:
@@ -517,11 +535,11 @@ class _Account:
             return None
         scalability = pop.get("computation_scalability", 1.0)
         if scalability > 1.0:
-            why = (
+            message = (
                 f"is {scalability:g} at p = {point.p}: computing took less time than in the"
                 " smallest run"
             )
-            self.notes.append(point.first("computation_scalability").problem(why))
+            self.notes.append(point.first("computation_scalability").problem(message))
         scaled = min(scalability, 1.0)
         booked = {USEFUL: parallel * scaled, EXTRA: parallel * (1 - scaled)}
         if communication is None:
@@ -536,11 +554,11 @@ class _Account:
         run = point.first("parallel_efficiency" if "parallel_efficiency" in pop else "load_balance")
         for name, share in booked.items():
             if share < -2 * ROUNDING:
-                why = (
+                message = (
                     f"the efficiencies contradict one another: {name} would be {100 * share:.1f} %"
                     " of the time"
                 )
-                raise SpecError([run.problem(why, "parallel_efficiency")])
+                raise SpecError([run.problem(message, "parallel_efficiency")])
         return {name: share for name, share in booked.items() if share or name == USEFUL}
 
     def _regions(self, point: MeasuredPoint, elapsed: float) -> dict[str, float]:
@@ -556,15 +574,21 @@ class _Account:
             useful = single_time if self.growth.weak else single_time / point.p
         else:
             useful = self.growth.ideal_time(reference, first.value, point.p)
-        lost: dict[str, float] = {}
+        lost_seconds: dict[str, float] = {}
         for region in self.regions.parts:
-            own = point.find("time", region)
-            before = reference.find("time", region)
-            if own and before:
-                ideal = self.growth.ideal_time(reference, before.value, point.p)
-                lost[region.rpartition(ARROW)[2].strip() or region] = own.value - ideal
-        rest = elapsed - useful - sum(lost.values())
-        return {USEFUL: useful, **lost, "other" if lost else "lost": rest}
+            region_time = point.find("time", region)
+            reference_time = reference.find("time", region)
+            if region_time and reference_time:
+                ideal = self.growth.ideal_time(reference, reference_time.value, point.p)
+                lost_seconds[region.rpartition(ARROW)[2].strip() or region] = (
+                    region_time.value - ideal
+                )
+        remaining_seconds = elapsed - useful - sum(lost_seconds.values())
+        return {
+            USEFUL: useful,
+            **lost_seconds,
+            "other" if lost_seconds else "lost": remaining_seconds,
+        }
 
     def _checked_account(
         self, point: MeasuredPoint, elapsed: float, account: dict[str, float], remainder: str
@@ -574,17 +598,21 @@ class _Account:
         """
         if account[remainder] < -ROUNDING * elapsed:
             booked = elapsed - account[remainder]
-            why = (
+            message = (
                 f"{booked * point.p:g} s are booked at p = {point.p}, more than {point.p} x"
                 f" {elapsed:g} s; are waits added up over all processors, and busy times without"
                 " waits?"
             )
             time = self._time(point)
-            raise SpecError([time.run.problem(why)] if time else [])
+            raise SpecError([time.run.problem(message)] if time else [])
         return account
 
     def _ratios(
-        self, point: MeasuredPoint, elapsed: float, account: Mapping[str, float], own: bool
+        self,
+        point: MeasuredPoint,
+        elapsed: float,
+        account: Mapping[str, float],
+        from_point_alone: bool,
     ) -> dict[str, Value]:
         """Compute further values: the run on one processor, measured and estimated, the speed-up
         over the smallest run, and the POP efficiencies.
@@ -622,7 +650,7 @@ def _working(account: Mapping[str, float]) -> float:
 def _values(p: int, elapsed: float, account: Mapping[str, float]) -> dict[str, Value]:
     """Compute the values that follow from every account, by the laws."""
     efficiency = EFFICIENCY.equation(useful=account[USEFUL], time=elapsed)
-    lost = {
+    lost_seconds = {
         f"processors_lost[{cause}]": Value(
             PROCESSORS_LOST.equation(processors=p, booked=seconds, time=elapsed), "1"
         )
@@ -633,7 +661,7 @@ def _values(p: int, elapsed: float, account: Mapping[str, float]) -> dict[str, V
         "speedup": Value(SPEEDUP.equation(processors=p, efficiency=efficiency), "1"),
         "efficiency": Value(efficiency, "1"),
         "latency": Value(AVERAGE_LATENCY.equation(time=elapsed, efficiency=efficiency), "s"),
-        **lost,
+        **lost_seconds,
     }
 
 
@@ -644,8 +672,8 @@ def superlinear(run: Measurement, speedup: float) -> list[Problem]:
     # The margin excludes speed-ups that exceed p by rounding only.
     if not speedup > run.p * (1 + 1e-9):
         return []
-    why = (
+    note = (
         f"superlinear: speed-up {speedup:.4g} on {run.p} processors; less work, more cache, or"
         " another program"
     )
-    return [run.problem(why, "time")]
+    return [run.problem(note, "time")]

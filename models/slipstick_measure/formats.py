@@ -88,11 +88,13 @@ def read(path: Path | str, hints: Hints | None = None, format: str | None = None
     if format is None and name in (None, "csv") and (tool := known_text(reading.text)):
         reading.refuse(1, "", f"this is {tool.what}: {tool.way}")
     if format is None and name in (None, "csv") and (keys := _keys_of_json(reading.text)):
-        why = f"this is JSON that no reader knows, with {keys}; write a table of its values as CSV"
-        reading.refuse(1, "", why)
+        message = (
+            f"this is JSON that no reader knows, with {keys}; write a table of its values as CSV"
+        )
+        reading.refuse(1, "", message)
     if name is None and (line := _first_of_numbers(reading)):
-        why = "the table has no heading; write one above its numbers, such as: p  time [s]"
-        reading.refuse(line, "", why)
+        message = "the table has no heading; write one above its numbers, such as: p  time [s]"
+        reading.refuse(line, "", message)
     if name is None:
         reading.refuse(
             1,
@@ -209,8 +211,8 @@ def _runs_under_load(reading: Reading, name: str) -> Measurements:
             "response times against a rate are no times of a work that processors share; slipstick"
             f" measured {reading.file} has demands, slipstick import makes a network of it",
         )
-    why = "a load test: throughput by users is taken; response times are in slipstick measured"
-    notes = (*test.notes, records[0].problem(why, "columns"))
+    note = "a load test: throughput by users is taken; response times are in slipstick measured"
+    notes = (*test.notes, records[0].problem(note, "columns"))
     return Measurements(tuple(records), notes, rate=("/s", 1.0))
 
 
@@ -226,8 +228,8 @@ def _name_of_format(reading: Reading) -> str | None:
     """Return the name of a file's format. Formats of other packages are tried first, because
     slipstick's last one accepts almost any table.
     """
-    tried = [*FORMATS.definitions, *FORMATS.own]
-    return next((name for name in tried if FORMATS[name].recognize(reading)), None)
+    formats = [*FORMATS.definitions, *FORMATS.own]
+    return next((name for name in formats if FORMATS[name].recognize(reading)), None)
 
 
 def read_all(
@@ -258,8 +260,8 @@ def read_all(
     rates = {table.rate for table in tables if table.rate is not None}
     if len({size for _, size in rates}) > 1:
         words = " and ".join(sorted(unit or "no unit" for unit, _ in rates))
-        why = f"the files have throughputs in {words}; give them in one"
-        raise SpecError([tables[-1].records[0].problem(why)])
+        message = f"the files have throughputs in {words}; give them in one"
+        raise SpecError([tables[-1].records[0].problem(message)])
     joined = Measurements(
         tuple(run for table in tables for run in table.records),
         tuple(note for table in tables for note in table.notes),

@@ -52,9 +52,9 @@ class Growth:
 
     def reference(self, point: MeasuredPoint, points: Sequence[MeasuredPoint]) -> MeasuredPoint:
         """Return the reference run of a run, which may be itself."""
-        own = self.group(point)
+        own_group = self.group(point)
         return min(
-            (candidate for candidate in points if self.group(candidate) == own),
+            (candidate for candidate in points if self.group(candidate) == own_group),
             key=lambda candidate: candidate.p,
             default=point,
         )
@@ -103,9 +103,9 @@ def _exponent(points: Sequence[MeasuredPoint]) -> float | None:
         return None
     if len({n for _, n in pairs}) < len(pairs):
         return None
-    (p, n), *rest = pairs
+    (p, n), *further_pairs = pairs
     for exponent in EXPONENTS:
-        ratios = [(m / n) ** exponent / (q / p) for q, m in rest if n and m]
+        ratios = [(m / n) ** exponent / (q / p) for q, m in further_pairs if n and m]
         if all(abs(ratio - 1) < _TOLERANCE for ratio in ratios):
             return exponent
     return None
@@ -127,12 +127,12 @@ def _ask(
         return
     if _says_where(points[first], points[last]):
         return
-    why = (
+    message = (
         f"the time goes from {times[first].value:.4g} s at p = {points[first].p} to"
         f" {times[last].value:.4g} s at p = {points[last].p}; did the work grow with the"
         " processors? Say --scaling weak if it did, --scaling strong if it stayed"
     )
-    raise SpecError([times[last].run.problem(why, "time")])
+    raise SpecError([times[last].run.problem(message, "time")])
 
 
 def _says_where(first: MeasuredPoint, last: MeasuredPoint) -> bool:
@@ -143,6 +143,10 @@ def _says_where(first: MeasuredPoint, last: MeasuredPoint) -> bool:
         return True
     if last.find("parallel_efficiency") or last.find("load_balance"):
         return True
-    before = first.total("busy")
-    after = last.total("busy")
-    return before is not None and after is not None and after < before * last.p / first.p * 0.7
+    first_busy = first.total("busy")
+    last_busy = last.total("busy")
+    return (
+        first_busy is not None
+        and last_busy is not None
+        and last_busy < first_busy * last.p / first.p * 0.7
+    )

@@ -110,10 +110,10 @@ class _Book:
     def wait(self, cause: str, start: float) -> None:
         """Record a wait that began at `start` and ends now."""
         place = self.place(cause)
-        now = _now()
-        self.cells[place] += now - start
+        end_time = _now()
+        self.cells[place] += end_time - start
         self.cells[place + 1] += 1
-        self.cells[LAST] = now
+        self.cells[LAST] = end_time
         self.cells[RAN] = time.thread_time() - self.ran
 
     def close(self) -> None:
@@ -542,8 +542,8 @@ class _Spent:
         }
         away = max(0.0, self.end - self.begin - sum(waits.values()) - self.cells[RAN])
         delayed = min(away, self.cells[DELAYED])
-        lost = {NO_CORE: delayed, NOT_RUNNING: away - delayed}
-        self.waits = {**waits, **{name: time for name, time in lost.items() if time > 0}}
+        lost_seconds = {NO_CORE: delayed, NOT_RUNNING: away - delayed}
+        self.waits = {**waits, **{name: time for name, time in lost_seconds.items() if time > 0}}
         self.waited = sum(waits.values())
 
 
@@ -561,7 +561,7 @@ def profile_of(folder: Path, title: str = "") -> str:
     spent = sorted((_Spent(path) for path in folder.glob("*.book")), key=lambda book: book.begin)
     if not spent:
         raise ValueError("nothing was recorded: no Python program ran to its end or waited")
-    ranked = [book for book in spent if book.kind.isdigit()]
+    ranked_books = [book for book in spent if book.kind.isdigit()]
     workers = [book for book in spent if book.kind == THREAD]
     busy = max((worker.end for worker in workers), default=0.0) - min(
         (worker.begin for worker in workers), default=0.0
@@ -569,18 +569,20 @@ def profile_of(folder: Path, title: str = "") -> str:
     unranked = [
         book for book in spent if book.kind == THREAD or book.waited < 0.5 * busy or not workers
     ]
-    counted = ranked or unranked or spent
-    begin = counted[0].begin
-    end = max(book.end for book in counted)
-    processors = list(_workers_by_processor(counted))
+    books_counted = ranked_books or unranked or spent
+    begin = books_counted[0].begin
+    end = max(book.end for book in books_counted)
+    processors = list(_workers_by_processor(books_counted))
     notes = [
         f"{book.label} ended before it wrote its account, {end - book.end:.3g} s before the end"
-        for book in counted
+        for book in books_counted
         if book.missing
     ]
-    if counted is unranked and len(unranked) < len(spent):
+    if books_counted is unranked and len(unranked) < len(spent):
         notes.append("the main thread, which waited for the others, is left out")
-    away = sum(book.waits.get(NOT_RUNNING, 0.0) + book.waits.get(NO_CORE, 0.0) for book in counted)
+    away = sum(
+        book.waits.get(NOT_RUNNING, 0.0) + book.waits.get(NO_CORE, 0.0) for book in books_counted
+    )
     if away > TOLD_PART * len(processors) * (end - begin):
         fraction = away / len(processors) / (end - begin)
         notes.append(
@@ -613,7 +615,11 @@ def _workers_by_processor(workers: Sequence[_Spent]) -> Iterable[list[_Spent]]:
     """Return the workers of each processor, in the order of time."""
     processors: dict[str, list[_Spent]] = {}
     for worker in workers:
-        free = (name for name, before in processors.items() if before[-1].end <= worker.begin)
+        free = (
+            name
+            for name, earlier_workers in processors.items()
+            if earlier_workers[-1].end <= worker.begin
+        )
         name = worker.kind if worker.kind.isdigit() else next(free, f"thread {len(processors)}")
         processors.setdefault(name, []).append(worker)
     return processors.values()
@@ -658,11 +664,13 @@ def _site(kind: str) -> str:
     frame = sys._getframe(2)
     while frame.f_back is not None and frame.f_code.co_filename.startswith((*_LIBRARY, __file__)):
         frame = frame.f_back
-    where = (frame.f_code.co_filename, frame.f_lineno)
-    if where not in _sites:
-        stem = re.sub(r"[^A-Za-z0-9_]+", "_", Path(where[0]).stem)[-40:]
-        _sites[where] = f"{stem}-{where[1]}" if not where[0].startswith(_LIBRARY) else "library"
-    return f"{kind}-{_sites[where]}"
+    call_site = (frame.f_code.co_filename, frame.f_lineno)
+    if call_site not in _sites:
+        stem = re.sub(r"[^A-Za-z0-9_]+", "_", Path(call_site[0]).stem)[-40:]
+        _sites[call_site] = (
+            f"{stem}-{call_site[1]}" if not call_site[0].startswith(_LIBRARY) else "library"
+        )
+    return f"{kind}-{_sites[call_site]}"
 
 
 def _lock_of(plain: Callable[[], Any]) -> Callable[[], Any]:
@@ -744,7 +752,7 @@ def _time_semaphores(synchronize: Any) -> None:
     kind = synchronize.SemLock
     make = kind._make_methods
     get = kind.__getstate__
-    put = kind.__setstate__
+    plain_set_state = kind.__setstate__
 
     def make_methods(self: Any) -> None:
         make(self)
@@ -754,7 +762,7 @@ def _time_semaphores(synchronize: Any) -> None:
 
     def set_state(self: Any, state: Any) -> None:
         self.cause, state = state
-        put(self, state)
+        plain_set_state(self, state)
 
     kind._make_methods = make_methods
     kind.__setstate__ = set_state

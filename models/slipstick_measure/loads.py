@@ -134,12 +134,12 @@ def demands(test: LoadTest) -> list[Demand]:
         estimates: list[float | None] = []
         for row in test.rows:
             completed = row.completed
-            used = row.utilization.get(tier)
-            if not completed or used is None:
+            utilization = row.utilization.get(tier)
+            if not completed or utilization is None:
                 estimates.append(None)
                 continue
-            busy.append((used * servers, completed))
-            estimates.append(used * servers / completed)
+            busy.append((utilization * servers, completed))
+            estimates.append(utilization * servers / completed)
         weight = sum(x * x for _, x in busy)
         value = sum(b * x for b, x in busy) / weight if weight else 0.0
         if value > 0:

@@ -97,9 +97,10 @@ class Measurement:
 
     def __str__(self) -> str:
         size = f", n = {self.n:g}" if self.n is not None else ""
-        own = f", processor {self.processor}" if self.processor is not None else ""
+        processor_in_words = f", processor {self.processor}" if self.processor is not None else ""
         return (
-            f"{self.metric}{f' of {self.region}' if self.region else ''} at p = {self.p}{size}{own}"
+            f"{self.metric}{f' of {self.region}' if self.region else ''} at p ="
+            f" {self.p}{size}{processor_in_words}"
         )
 
 
@@ -217,11 +218,11 @@ class MeasuredPoint:
             return overall.value
         samples = self.each(metric, region)
         if samples and len(samples) != self.p:
-            why = (
+            message = (
                 f"{metric} of {region or 'the whole'} is there for {len(samples)} processors, but"
                 f" {self.p} took part"
             )
-            raise SpecError([samples[0].run.problem(why)])
+            raise SpecError([samples[0].run.problem(message)])
         return sum(sample.value for sample in samples) if samples else None
 
     def each(self, metric: str, region: str = "") -> list[Reduced]:
@@ -296,11 +297,11 @@ def reduce_repetitions(
                 unnumbered.append(without)
             repeated_values = tuple(run.value for run in repetitions)
             if key[0] in ("wait", "events") and (without_it := len(timed - _runs(repetitions))):
-                why = (
+                message = (
                     f"{repetitions[0]} is in {len(timed) - without_it} of {len(timed)} repetitions;"
                     " taken as 0 in the others"
                 )
-                notes += [repetitions[0].problem(why)] if key[0] == "wait" else []
+                notes += [repetitions[0].problem(message)] if key[0] == "wait" else []
                 repeated_values += (0.0,) * without_it
             values[key] = Reduced(
                 float(STATISTICS[statistic](repeated_values)), repeated_values, repetitions[0]
@@ -315,10 +316,12 @@ def _notes_on_repeated_rows(unnumbered: Sequence[Sequence[Measurement]]) -> Iter
     """Yield one note on points with several rows that have no repetition number."""
     if unnumbered:
         first, *further_points = unnumbered
-        more = f", like those of {len(further_points)} other points" if further_points else ""
+        further_points_in_words = (
+            f", like those of {len(further_points)} other points" if further_points else ""
+        )
         yield first[1].problem(
             f"{first[1]} is in {len(first)} rows without a number of the repetition; they are taken"
-            f" as repetitions{more}"
+            f" as repetitions{further_points_in_words}"
         )
 
 
@@ -331,10 +334,13 @@ def _values_given_twice(runs: Sequence[Measurement]) -> list[Problem]:
     problems = []
     for run in runs:
         if run.repetition is not None and run is not (
-            before := first.setdefault(run.repetition, run)
+            first_run := first.setdefault(run.repetition, run)
         ):
-            why = f"repetition {run.repetition} of {run} is in {before.file}:{before.line} already"
-            problems.append(run.problem(why))
+            message = (
+                f"repetition {run.repetition} of {run} is in {first_run.file}:{first_run.line}"
+                " already"
+            )
+            problems.append(run.problem(message))
     return problems
 
 
@@ -348,15 +354,16 @@ def unknown_metrics(runs: Sequence[Measurement]) -> list[Problem]:
             first.setdefault(run.metric, run)
     hints = {name: did_you_mean(name, list(METRICS)) for name in first}
     # The count of cycles that perf prints is no misspelt 'cycle', nor any other plural.
-    near = [
+    similar_names = [
         name
         for name in first
         if "did you mean" in hints[name] and name.removesuffix("s") not in METRICS
     ]
     notes = [
-        first[name].problem(f"is not a part of the account of time{hints[name]}") for name in near
+        first[name].problem(f"is not a part of the account of time{hints[name]}")
+        for name in similar_names
     ]
-    if rest := [name for name in first if name not in near]:
-        words = ", ".join(name.replace("_", " ") for name in rest)
-        notes.append(first[rest[0]].problem(f"no part of the account of time: {words}", ""))
+    if other_names := [name for name in first if name not in similar_names]:
+        words = ", ".join(name.replace("_", " ") for name in other_names)
+        notes.append(first[other_names[0]].problem(f"no part of the account of time: {words}", ""))
     return notes

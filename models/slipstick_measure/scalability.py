@@ -116,15 +116,16 @@ def measured_scalability(
     [11.3, 60.2]
     """
     curves = _curves(answers)
-    reached = {way: _range_reached(way, curves) for way in WAYS}
-    chosen = {way: _goal([*reached[way].values()]) for way in WAYS} | dict(goals or {})
+    range_by_way = {way: _range_reached(way, curves) for way in WAYS}
+    goal_by_way = {way: _goal([*range_by_way[way].values()]) for way in WAYS} | dict(goals or {})
     runs: dict[str, dict[int, MeasuredRun | None]] = {
         way: {
-            count: _run_at_goal(way, chosen[way], count, curves[count]) for count in sorted(curves)
+            count: _run_at_goal(way, goal_by_way[way], count, curves[count])
+            for count in sorted(curves)
         }
         for way in WAYS
     }
-    return MeasuredScalability(chosen, runs, reached, _sources(answers))
+    return MeasuredScalability(goal_by_way, runs, range_by_way, _sources(answers))
 
 
 def _curves(answers: Sequence[Answer]) -> dict[int, list[MeasuredRun]]:
@@ -137,15 +138,15 @@ def _curves(answers: Sequence[Answer]) -> dict[int, list[MeasuredRun]]:
         efficiency = answer.find("efficiency")
         if size is not None and count > 1 and time and efficiency:
             curves.setdefault(count, []).append(MeasuredRun(float(size), time, efficiency))
-    several = {count: sorted(runs) for count, runs in curves.items() if len(runs) > 1}
-    if len(several) < 2:
+    curves_of_several = {count: sorted(runs) for count, runs in curves.items() if len(runs) > 1}
+    if len(curves_of_several) < 2:
         there = [f"{len(curves[count])} on {count} processors" for count in sorted(curves)]
         raise ModelError(
             "scalability needs runs of at least two sizes on each of two numbers of processors"
             " above 1, and those of the same sizes on one processor; give columns p, n and time;"
             f" sizes with both are {joined(there, 'and') or 'none'}"
         )
-    return several
+    return curves_of_several
 
 
 _READ: Mapping[str, Callable[[MeasuredRun, int], float]] = {

@@ -71,11 +71,11 @@ class RunSpec(Spec):
                 "give busy, waits and events of each processor, or their sums, not both", "each"
             )
         if self.each and len(self.each) != self.processors.value:
-            why = (
+            message = (
                 f"{len(self.each)} processors are given, where the run has"
                 f" {self.processors.value:g}"
             )
-            raise broken_rule(why, "each")
+            raise broken_rule(message, "each")
         for key in ("waits", "events"):
             counts = Counter(name for processor in self.each for name in getattr(processor, key))
             lone = [name for name, count in counts.items() if count < len(self.each)]
@@ -85,11 +85,11 @@ class RunSpec(Spec):
                     for index, processor in enumerate(self.each)
                     if lone[0] in getattr(processor, key)
                 )
-                why = (
+                message = (
                     f"each processor has the same {key}; not given for all of them:"
                     f" {', '.join(lone)}"
                 )
-                raise broken_rule(why, "each", index, key, lone[0])
+                raise broken_rule(message, "each", index, key, lone[0])
         for name in self.events:
             if name not in self.waits:
                 raise broken_rule(
@@ -364,11 +364,11 @@ class TracePictureSpec(Drawn):
 def _one_fitted_base(fits: dict[str, FitSpec]) -> dict[str, FitSpec]:
     free = [name for name, fit in fits.items() if fit.free]
     if len(free) > 1:
-        why = (
+        message = (
             f"the base is fitted to {free[0]} already; a study has one base, so one fit with free"
             " paths"
         )
-        raise broken_rule(why, free[1], "free")
+        raise broken_rule(message, free[1], "free")
     return fits
 
 

@@ -62,5 +62,7 @@ def page(
     from slipstick_pages.model import live_page
     from slipstick_pages.solve import live_model
 
-    live = live_model({**references_of(model, specs), **nodes_of(changes)}, method, over=over)
+    live = live_model(
+        {**references_of(model, specs), **nodes_of(changes)}, method, wanted_inputs=over
+    )
     return write_text(live_page(live), out or Path(f"{Path(model).stem}.html"))

@@ -93,8 +93,10 @@ class GridForm:
             form = self._form(names, key)
             if form is None:
                 continue
-            others = {name: column[rows] for name, column in values.items() if name not in names}
-            pieces.append((rows, _columns(form, others or {"": np.zeros(len(rows))})))
+            other_columns = {
+                name: column[rows] for name, column in values.items() if name not in names
+            }
+            pieces.append((rows, _columns(form, other_columns or {"": np.zeros(len(rows))})))
         return joined_columns(count, pieces)
 
     def _form(self, names: Sequence[str], numbers: tuple[int, ...]) -> CompiledModel | None:
@@ -116,15 +118,20 @@ class GridForm:
 def _columns(form: CompiledModel, values: Mapping[str, Array]) -> dict[str, Array]:
     """Return the columns of a compiled model at aligned points, solved block by block."""
     count = len(next(iter(values.values())))
-    known = {name: column for name, column in values.items() if name}
-    if not known:
+    known_columns = {name: column for name, column in values.items() if name}
+    if not known_columns:
         answers = form.points({}).columns()
         return {name: np.broadcast_to(column, (count,)) for name, column in answers.items()}
     return joined_columns(
         count,
         (
-            (cut, form.points({name: column[cut] for name, column in known.items()}).columns())
-            for cut in form.blocks(known, count)
+            (
+                cut,
+                form.points(
+                    {name: column[cut] for name, column in known_columns.items()}
+                ).columns(),
+            )
+            for cut in form.blocks(known_columns, count)
         ),
     )
 
@@ -152,7 +159,7 @@ class AnswerGrid:
         """Return the grid as `LiveModel.grid` has it, with the fewest nodes at which interpolation
         is close enough; empty where a point has no answer.
         """
-        tried = self._test_points(sliders)
+        test_points = self._test_points(sliders)
         exact: dict[str, Array] = {}
         for count in _NODES[:1] if self.costly else _NODES:
             logs = [np.log(_nodes(slider, count, self.form.structures)) for slider in sliders]
@@ -160,10 +167,10 @@ class AnswerGrid:
             at_nodes = self._columns_at(sliders, mesh)
             if not np.isfinite(at_nodes.get(self.quantity, np.full(1, np.nan))).all():
                 return {}
-            exact = exact or self._columns_at(sliders, tried)
+            exact = exact or self._columns_at(sliders, test_points)
             outputs = [name for name in self.outputs if np.isfinite(at_nodes[name]).all()]
             errors = {
-                name: _error(logs, at_nodes[name], np.log(np.array(tried).T), exact[name])
+                name: _error(logs, at_nodes[name], np.log(np.array(test_points).T), exact[name])
                 for name in outputs
             }
             if errors[self.quantity] <= _CLOSE:
@@ -173,8 +180,8 @@ class AnswerGrid:
             for name in self.answer.account
             if f"account[{name}]" in at_nodes
         }
-        whole = sum(account.values(), np.zeros(1))
-        if not np.isfinite(whole).all():  # a method that answered some points has none
+        account_sum = sum(account.values(), np.zeros(1))
+        if not np.isfinite(account_sum).all():  # a method that answered some points has none
             account = {}
         return {
             "axes": [
@@ -185,7 +192,9 @@ class AnswerGrid:
                 name: _column_text(at_nodes[name], 9 if name == self.quantity else 6)
                 for name in outputs
             },
-            "shares": {name: _with_digits(column / whole, 4) for name, column in account.items()},
+            "shares": {
+                name: _with_digits(column / account_sum, 4) for name, column in account.items()
+            },
             "error": errors[self.quantity],
             "errors": {name: float(f"{error:.2g}") for name, error in errors.items()},
             "tried": _TRIED,
@@ -202,10 +211,10 @@ class AnswerGrid:
         """Return random points between the ends of the sliders, of a fixed seed, at which
         interpolation is compared with answers.
         """
-        drawn = np.random.default_rng(0).random((_TRIED, len(sliders))).T
+        uniform_numbers = np.random.default_rng(0).random((_TRIED, len(sliders))).T
         places = [
             slider.low * (slider.high / slider.low) ** part
-            for slider, part in zip(sliders, drawn, strict=True)
+            for slider, part in zip(sliders, uniform_numbers, strict=True)
         ]
         return [
             place.round() if slider.whole else place
@@ -218,16 +227,18 @@ class AnswerGrid:
         """Return the sliders with those ends halved that lengthen the time, until all of them
         together have an answer: an open network has none beyond saturation.
         """
-        drawn = list(sliders)
+        moved_sliders = list(sliders)
         for _ in range(_MOST_HALVINGS):
             longest = {
                 slider.name: np.array([slider.high if _longer(slider, slopes) else slider.low])
-                for slider in drawn
+                for slider in moved_sliders
             }
             column = self.form.columns(longest).get(self.quantity, np.full(1, np.nan))
             if np.isfinite(column).all():
-                return drawn
-            drawn = [_with_nearer_end(slider, high=_longer(slider, slopes)) for slider in drawn]
+                return moved_sliders
+            moved_sliders = [
+                _with_nearer_end(slider, high=_longer(slider, slopes)) for slider in moved_sliders
+            ]
         return list(sliders)
 
     def missing(self, sliders: Sequence[Slider]) -> str:
@@ -261,8 +272,8 @@ def _error(logs: Sequence[Array], column: Array, places: Array, exact: Array) ->
     stored = _column_text(column)
     table = np.array(stored["column"]).reshape(tuple(map(len, logs)))
     low, high = (np.array([axis[end] for axis in logs]) for end in (0, -1))
-    inside = np.clip(places, low, high)  # but for rounding
-    guess = RegularGridInterpolator(logs, table)(inside)
+    clipped_places = np.clip(places, low, high)  # but for rounding
+    guess = RegularGridInterpolator(logs, table)(clipped_places)
     guess = np.exp(guess) if stored["logs"] else guess
     scale = np.maximum(np.abs(exact), 1e-3 * np.nanmax(np.abs(exact), initial=1e-300))
     return float(np.nanmax(np.abs(guess - exact) / scale, initial=0.0))

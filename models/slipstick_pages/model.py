@@ -160,13 +160,15 @@ def _section(model: LiveModel) -> tuple[str, str]:
     run in a page or would make it too large.
     """
     unknown = {instruction[0] for instruction in model.tape["code"]} - RUNS if model.tape else set()
-    why = model.fixed or (f"{', '.join(sorted(unknown))} does not run in a page" if unknown else "")
-    if not why and (model.tape or model.grid):
+    reason_fixed = model.fixed or (
+        f"{', '.join(sorted(unknown))} does not run in a page" if unknown else ""
+    )
+    if not reason_fixed and (model.tape or model.grid):
         document = _live(model), (Path(__file__).parent / "live.js").read_text("utf-8")
         if len(html_page(model.title, *document).encode()) <= MOST_PAGE_BYTES:
             return document
-        why = f"the page would have more than {MOST_PAGE_BYTES // 1024} KiB"
-    note = f"<p>This page shows fixed answers: {escape(why)}.</p>" if why else ""
+        reason_fixed = f"the page would have more than {MOST_PAGE_BYTES // 1024} KiB"
+    note = f"<p>This page shows fixed answers: {escape(reason_fixed)}.</p>" if reason_fixed else ""
     words = model.words
     parts = {
         words.component_phrase(label): seconds for label, seconds in model.answer.account.items()
@@ -237,7 +239,7 @@ def _answer_part(model: LiveModel) -> str:
     """Return the HTML of the value chosen, its curve, and the fields that choose value and
     input.
     """
-    now = escape(_with_ends(model.answer, model.quantity))
+    present_value = escape(_with_ends(model.answer, model.quantity))
     limits = "".join(f'<p id="limit-{index}"></p>' for index in range(len(model.pipelines)))
     note = ""
     if model.grid:
@@ -246,15 +248,18 @@ def _answer_part(model: LiveModel) -> str:
         )
         note = f"<p><small>{escape(text)}</small></p>"
     if model.draws:
-        where = "at the values given" if model.grid else "of what is not moved"
-        note += f"<p><small>Intervals hold 9 of 10 draws of the ranges {where}.</small></p>"
+        condition_in_words = "at the values given" if model.grid else "of what is not moved"
+        note += (
+            "<p><small>Intervals hold 9 of 10 draws of the ranges"
+            f" {condition_in_words}.</small></p>"
+        )
     words = model.words
     inputs = {slider.name: words.quantity(slider.name) for slider in model.sliders}
     outputs = {name: words.value(name) for name in model.outputs}
     return (
         '<section aria-live="polite"><h2'
         f' id="shown">{escape(capital(words.value(model.quantity)))}</h2>'
-        f'<p><output id="value">{now}</output> <span id="ratio">as given</span></p>'
+        f'<p><output id="value">{present_value}</output> <span id="ratio">as given</span></p>'
         f'<p id="saturated"></p>{limits}</section>'
         f'<p class="choices">{_choice("output", "Output", outputs)} '
         f"{_choice('against', 'Against', inputs)} "
@@ -333,11 +338,11 @@ def _reason_not_moved(names: Sequence[str], words: Words) -> str:
     if not names:
         return ""
     inputs = [words.quantity(name) for name in names[:_MOST_STILL]]
-    more = f" and {len(names) - _MOST_STILL} more" if len(names) > _MOST_STILL else ""
+    further_in_words = f" and {len(names) - _MOST_STILL} more" if len(names) > _MOST_STILL else ""
     return (
         " A grid has room for two inputs, so the others stay as given:"
-        f" {', '.join(inputs)}{more}. Make a page in which another one moves with: slipstick page"
-        f" --slider {names[0]}"
+        f" {', '.join(inputs)}{further_in_words}. Make a page in which another one moves with:"
+        f" slipstick page --slider {names[0]}"
     )
 
 
@@ -347,14 +352,14 @@ _MOST_STILL = 6
 
 def _method_words(answer: Answer) -> str:
     """Return in words which method answered, and the settings given beside the model."""
-    given = [
+    settings_in_words = [
         f"{path} = {value if isinstance(value, str) else f'{value:g}'}"
         for path, value in answer.given.items()
     ]
     opening = (
         f"<p>{escape(answer.model)} by {escape(answer.method)}: {exactness_words(answer)}.</p>"
     )
-    return opening + _list(given)
+    return opening + _list(settings_in_words)
 
 
 def _notes(answer: Answer) -> str:
@@ -382,19 +387,19 @@ def _slider(index: int, slider: Slider, words: str) -> str:
     if slider.counted:
         low = int(slider.low)
         high = int(slider.high)
-        at = int(slider.value)
+        position = int(slider.value)
     else:
         low = 0
         high = _STEPS
-        at = round(_STEPS * log(slider.value / slider.low) / log(slider.high / slider.low))
+        position = round(_STEPS * log(slider.value / slider.low) / log(slider.high / slider.low))
     name = escape(words)
     path = escape(f"{slider.name}: {slider.meaning}" if slider.meaning else slider.name)
-    now = escape(readable_quantity(slider.value, slider.unit))
+    present_value = escape(readable_quantity(slider.value, slider.unit))
     return (
         f'<p class="input" title="{path}"><label for="slider-{index}">{name}</label>'
-        f'<input type="text" class="typed" id="now-{index}" value="{now}" size="9"'
+        f'<input type="text" class="typed" id="now-{index}" value="{present_value}" size="9"'
         f' aria-label="{name}, a number with its unit">'
-        f'<input type="range" id="slider-{index}" min="{low}" max="{high}" value="{at}"'
+        f'<input type="range" id="slider-{index}" min="{low}" max="{high}" value="{position}"'
         f' aria-label="{name}"></p>'
     )
 
@@ -408,8 +413,8 @@ def _bars(account: Mapping[str, float]) -> str:
         f" {percent(seconds / total if total else None)}</td></tr>"
         for index, (name, seconds) in enumerate(account.items())
     ]
-    shown, more = _first_lines(rows)
-    return f'<table class="bars">{shown}</table>{more}'
+    lines_shown, further_line = _first_lines(rows)
+    return f'<table class="bars">{lines_shown}</table>{further_line}'
 
 
 def _values(answer: Answer, words: Words) -> str:
@@ -418,11 +423,13 @@ def _values(answer: Answer, words: Words) -> str:
         f"<td>{escape(quantity(value.value, value.unit, ends=(value.low, value.high)))}</td></tr>"
         for name, value in answer.values.items()
     ]
-    shown, more = _first_lines(rows)
+    lines_shown, further_line = _first_lines(rows)
     if len(rows) <= _MOST_UNFOLDED:
-        return f"<h2>Answer as given</h2><table>{shown}</table>{more}"
+        return f"<h2>Answer as given</h2><table>{lines_shown}</table>{further_line}"
     heading = f"<h2>All {len(rows)} values as given</h2>"
-    return f"<details><summary>{heading}</summary><table>{shown}</table>{more}</details>"
+    return (
+        f"<details><summary>{heading}</summary><table>{lines_shown}</table>{further_line}</details>"
+    )
 
 
 def section(

@@ -64,7 +64,7 @@ def live_model(
     settings: Settings,
     method: str | None = None,
     library: Library | None = None,
-    over: Sequence[str] = (),
+    wanted_inputs: Sequence[str] = (),
 ) -> LiveModel:
     """Solve a model, and return what a page needs to solve the model at other values.
 
@@ -80,7 +80,7 @@ def live_model(
     settings : values by path, as for `slipstick.schema.inputs.solve_settings`
     method : by name; None is the best that applies
     library : what was read so far
-    over : inputs that get a slider before those that matter most
+    wanted_inputs : inputs that get a slider before those that matter most
 
     Raises
     ------
@@ -92,7 +92,7 @@ def live_model(
     (answer, *_), built = solve_settings(settings, library, [method])
     if answer.failed:
         raise NoAnswerError(answer.failed, answer.other_method)
-    model = _page_of(answer, built, settings, library, over)
+    model = _page_of(answer, built, settings, library, wanted_inputs)
     uncertain = built.uncertain
     if not uncertain.paths:
         return model
@@ -109,7 +109,11 @@ def live_model(
 
 
 def _page_of(
-    answer: Answer, built: BuiltModel, settings: Settings, library: Library, over: Sequence[str]
+    answer: Answer,
+    built: BuiltModel,
+    settings: Settings,
+    library: Library,
+    wanted_inputs: Sequence[str],
 ) -> LiveModel:
     """Return a solved model as a page needs it, with uncertain settings at the middle of their
     ranges.
@@ -123,33 +127,31 @@ def _page_of(
         answer.values,
         key=lambda name: (name.partition("[")[0] not in _FIRST, name not in answer.gradient),
     )
-    found = LiveModel(title, answer, quantity)
+    live = LiveModel(title, answer, quantity)
     if isinstance(model, QueueingNetwork) and answer.method == EXACT and answer.exact:
         formulas = open_form(model)
         if formulas is not None and _agree(formulas, answer):
-            return _page_of_open_network(found, built, formulas, over)
+            return _page_of_open_network(live, built, formulas, wanted_inputs)
     if answer.method != CLOSED_FORM:
-        return _with_grid(found, built, over, settings, library)
+        return _with_grid(live, built, wanted_inputs, settings, library)
     if isinstance(model, Law):
         if model.conditions:
             return replace(
-                found, fixed="the law holds under conditions, which are not checked in a page"
+                live, fixed="the law holds under conditions, which are not checked in a page"
             )
         tape = CompiledLaw(model, built.parameters).tape
         listing = tape.listing()
         outputs = 2 * listing["outputs"]
         return _with_sliders(
-            replace(found, tape={**listing, "outputs": outputs}, shown={quantity: outputs[0]}),
+            replace(live, tape={**listing, "outputs": outputs}, shown={quantity: outputs[0]}),
             tape,
             built,
             None,
-            over,
+            wanted_inputs,
         )
     assert isinstance(model, Model)
     if model.population.open:
-        return replace(
-            found, fixed="a stream of arrivals saturates, which is not checked in a page"
-        )
+        return replace(live, fixed="a stream of arrivals saturates, which is not checked in a page")
     form = ClosedForm(model)
     stages = [time for group in form.stages.values() for time in group.values()]
     throughput = model.population.size / form.time
@@ -158,15 +160,17 @@ def _page_of(
     labels = Labels.of(model, "memory")
     components = {label: labels.component(label) for _, label in listing["labels"]}
     pipelines = {name: tuple(group) for name, group in form.stages.items()}
-    shown = {quantity: listing["outputs"][0]}
+    outputs_shown = {quantity: listing["outputs"][0]}
     if "throughput" in answer.values:
-        shown["throughput"] = listing["outputs"].pop()
+        outputs_shown["throughput"] = listing["outputs"].pop()
     return _with_sliders(
-        replace(found, tape=listing, components=components, pipelines=pipelines, shown=shown),
+        replace(
+            live, tape=listing, components=components, pipelines=pipelines, shown=outputs_shown
+        ),
         tape,
         built,
         form,
-        over,
+        wanted_inputs,
     )
 
 
@@ -189,7 +193,11 @@ def live_base(
 
 
 def _with_sliders(
-    model: LiveModel, tape: Tape, built: BuiltModel, form: ClosedForm | None, over: Sequence[str]
+    model: LiveModel,
+    tape: Tape,
+    built: BuiltModel,
+    form: ClosedForm | None,
+    wanted_inputs: Sequence[str],
 ) -> LiveModel:
     """Return the model with its values, and with sliders for the inputs that change the answer
     most.
@@ -208,13 +216,13 @@ def _with_sliders(
         for name, value in movable.items()
     }
     sliders: list[Slider] = []
-    for name in _inputs_by_effect(effects, over):
+    for name in _inputs_by_effect(effects, wanted_inputs):
         parameter = makes[name]
         ends = {slider.name: np.array([slider.high]) for slider in (*sliders, parameter)}
         # A processor or an item more may be the first that waits.
         if form is None or not model.answer.exact or form.exact(ends).all():
             sliders.append(parameter)
-        elif name in over:
+        elif name in wanted_inputs:
             raise ModelError(
                 f"with more {name} the closed form is not exact any more; choose --with"
                 f" {MEAN_VALUE}"
@@ -223,38 +231,38 @@ def _with_sliders(
 
 
 def _page_of_open_network(
-    found: LiveModel, built: BuiltModel, form: OpenForm, over: Sequence[str]
+    live: LiveModel, built: BuiltModel, form: OpenForm, wanted_inputs: Sequence[str]
 ) -> LiveModel:
     """Return a page of an open network of product form, solved by its formulas up to saturation."""
-    values = {name: value for name, value in form.values.items() if name in found.answer.values}
-    names = [found.quantity, *_names_shown_first(values, found.quantity)]
-    tape = Tape([values[found.quantity], form.account, *values.values(), *form.busy.values()])
+    values = {name: value for name, value in form.values.items() if name in live.answer.values}
+    names = [live.quantity, *_names_shown_first(values, live.quantity)]
+    tape = Tape([values[live.quantity], form.account, *values.values(), *form.busy.values()])
     listing = tape.listing()
     registers = dict(zip(values, listing["outputs"][2:], strict=False))
     busy = listing["outputs"][2 + len(values) :]
-    given = {
+    given_values = {
         name: float(parameter.value)
         for name, parameter in tape.parameters.items()
         if parameter.value is not None
     }
-    known = {name: value for name, value in given.items() if value > 0}
+    positive_values = {name: value for name, value in given_values.items() if value > 0}
     makes = {
         name: _open_slider(_slider(tape.parameters[name], value, built), tape, 2 + len(values))
-        for name, value in known.items()
+        for name, value in positive_values.items()
     }
-    slopes = found.answer.gradient.get(found.quantity, {})
+    slopes = live.answer.gradient.get(live.quantity, {})
     effects = {
         name: abs(slopes.get(name, 0.0) * value) or _step(tape, makes[name])
-        for name, value in known.items()
+        for name, value in positive_values.items()
     }
-    ranked = _inputs_by_effect(effects, over)
+    inputs_by_effect = _inputs_by_effect(effects, wanted_inputs)
     # Arrivals and servers first: they are what one can change.
-    first = [name for name in ranked if name.endswith((".arrivals", ".servers"))]
-    order = list(dict.fromkeys((*over, *first, *ranked)))[:_MOST_SLIDERS]
+    first = [name for name in inputs_by_effect if name.endswith((".arrivals", ".servers"))]
+    order = list(dict.fromkeys((*wanted_inputs, *first, *inputs_by_effect)))[:_MOST_SLIDERS]
     return replace(
-        found,
+        live,
         tape={**listing, "outputs": listing["outputs"][:2]},
-        values=given,
+        values=given_values,
         components={label: label for _, label in listing["labels"]},
         sliders=[makes[name] for name in order],
         shown={name: registers[name] for name in names},
@@ -306,32 +314,38 @@ def _names_shown_first(names: Iterable[str], quantity: str) -> list[str]:
     """Return the names of the values that a page shows beside its first one, in the order of their
     interest to a reader.
     """
-    among = [name for name in names if name != quantity]
+    other_names = [name for name in names if name != quantity]
     ranks = {name: rank for rank, name in enumerate(_WANTED)}
-    known = [name for name in among if name.partition("[")[0] in ranks]
-    known.sort(key=lambda name: ranks[name.partition("[")[0]])
-    return known[: _MOST_OUTPUTS - 1]
+    ranked_names = [name for name in other_names if name.partition("[")[0] in ranks]
+    ranked_names.sort(key=lambda name: ranks[name.partition("[")[0]])
+    return ranked_names[: _MOST_OUTPUTS - 1]
 
 
 def _with_grid(
-    found: LiveModel, built: BuiltModel, over: Sequence[str], settings: Settings, library: Library
+    live: LiveModel,
+    built: BuiltModel,
+    wanted_inputs: Sequence[str],
+    settings: Settings,
+    library: Library,
 ) -> LiveModel:
     """Return a model with its answers on a grid of the inputs that change the answer most, and the
     error of interpolation between them.
     """
-    method = found.answer.method
+    method = live.answer.method
     if method not in _GRIDDED:
-        why = f"answers by {method} do not run in a page"
+        reason_fixed = f"answers by {method} do not run in a page"
         if method == SIMULATION:
-            why += "; with mean value analysis (--with mean-value) most models do"
-        return replace(found, fixed=why)
+            reason_fixed += "; with mean value analysis (--with mean-value) most models do"
+        return replace(live, fixed=reason_fixed)
     compiled = form_of(built.model, built.parameters, method, built.options.simulation)
 
     def rebuilt(counts: Mapping[str, int]) -> CompiledModel | None:
         texts = {name: read_value(str(count), name) for name, count in counts.items()}
         with suppress(SlipstickError):
-            other = build(resolve({**settings, **texts}, library))
-            return form_of(other.model, other.parameters, method, other.options.simulation)
+            other_model = build(resolve({**settings, **texts}, library))
+            return form_of(
+                other_model.model, other_model.parameters, method, other_model.options.simulation
+            )
         return None
 
     chances = _chances(built)
@@ -340,72 +354,74 @@ def _with_grid(
         for name, parameter in structure_counts(built).items()
         if name not in compiled.parameters
     }
-    known = {
+    known_parameters = {
         name: built.parameters[name]
         for name in compiled.parameters
         if name in built.parameters and name not in chances
     } | structures
     values = {
         name: float(parameter.value)
-        for name, parameter in known.items()
+        for name, parameter in known_parameters.items()
         if parameter.value is not None and parameter.value > 0
     }
     form = GridForm(compiled, structures, rebuilt)
-    slopes = found.answer.gradient.get(found.quantity, {})
-    names = _axes(found, form, known, values, over)
+    slopes = live.answer.gradient.get(live.quantity, {})
+    names = _axes(live, form, known_parameters, values, wanted_inputs)
     if not names:
-        return replace(found, fixed=f"no input changes the answer by {method} smoothly")
+        return replace(live, fixed=f"no input changes the answer by {method} smoothly")
     costly = _costly(built.model, method)
-    outputs = [found.quantity, *_names_shown_first(found.answer.values, found.quantity)]
-    grid = AnswerGrid(form, found.answer, found.quantity, outputs, costly)
-    given = {name: values[name] for name in names}
+    outputs = [live.quantity, *_names_shown_first(live.answer.values, live.quantity)]
+    grid = AnswerGrid(form, live.answer, live.quantity, outputs, costly)
+    given_values = {name: values[name] for name in names}
     with added_up() as spent:
         for reach in _GRID_REACHES:
-            wide = [_slider(known[name], values[name], built, reach) for name in names]
-            for sliders in (wide, grid.within_answers(wide, slopes)):
+            wide_sliders = [
+                _slider(known_parameters[name], values[name], built, reach) for name in names
+            ]
+            for sliders in (wide_sliders, grid.within_answers(wide_sliders, slopes)):
                 data = grid.data(sliders)
                 if data:
                     still = sorted(
                         set(values) - set(names), key=lambda name: (not _counted(name), name)
                     )
                     grid_with_names = {**data, "still": still}
-                    return replace(found, grid=grid_with_names, values=given, sliders=sliders)
+                    return replace(live, grid=grid_with_names, values=given_values, sliders=sliders)
             if sum(spent) > 1:
                 return replace(
-                    found,
+                    live,
                     fixed="the points of a grid take more than the limits of one answer allow",
                 )
-    return replace(found, fixed=grid.missing(sliders))
+    return replace(live, fixed=grid.missing(sliders))
 
 
 def _axes(
-    found: LiveModel,
+    live: LiveModel,
     form: GridForm,
-    known: Mapping[str, Parameter],
+    known_parameters: Mapping[str, Parameter],
     values: Mapping[str, float],
-    over: Sequence[str],
+    wanted_inputs: Sequence[str],
 ) -> list[str]:
     """Return the inputs of the grid: those requested, then the one that changes the answer most,
     and the number of processors, servers or permits that does.
     """
-    slopes = found.answer.gradient.get(found.quantity, {})
+    slopes = live.answer.gradient.get(live.quantity, {})
     effects = {name: abs(slopes.get(name, 0.0) * value) for name, value in values.items()}
     counts = [
         name
         for name, value in values.items()
-        if str(known[name].dimension) == "1" and value == int(value) and _counted(name)
+        if str(known_parameters[name].dimension) == "1" and value == int(value) and _counted(name)
     ]
     for name in counts:
         # A count has no derivative in the answer: what doubling it changes takes that place.
         column = form.columns({name: np.array([values[name], 2 * values[name]])}).get(
-            found.quantity, np.full(2, np.nan)
+            live.quantity, np.full(2, np.nan)
         )
         effects[name] = float(np.nan_to_num(abs(column[1] - column[0]), nan=0.0))
-    ranked = _inputs_by_effect(effects, over)
-    others = [name for name in ranked if name not in over]
-    best = [name for name in others if name not in counts][:1]
-    most = [name for name in others if name in counts][:1]
-    return list(dict.fromkeys((*over, *best, *most, *others)))[:_AXES]
+    inputs_by_effect = _inputs_by_effect(effects, wanted_inputs)
+    other_inputs = [name for name in inputs_by_effect if name not in wanted_inputs]
+    best = [name for name in other_inputs if name not in counts][:1]
+    most = [name for name in other_inputs if name in counts][:1]
+    return list(dict.fromkeys((*wanted_inputs, *best, *most, *other_inputs)))[:_AXES]
 
 
 def _counted(path: str) -> bool:
@@ -413,18 +429,18 @@ def _counted(path: str) -> bool:
     return path.rpartition(".")[2] in ("processors", "population", "servers", "permits")
 
 
-def _inputs_by_effect(effects: Mapping[str, float], over: Sequence[str]) -> list[str]:
+def _inputs_by_effect(effects: Mapping[str, float], wanted_inputs: Sequence[str]) -> list[str]:
     """Return the inputs in the order of sliders: those requested first, the others by how much they
     change the answer.
     """
-    for name in over:
+    for name in wanted_inputs:
         if name not in effects:
             raise UnknownNameError("input to move", name, list(effects))
     further_names = sorted(
-        (name for name in effects if effects[name] and name not in over),
+        (name for name in effects if effects[name] and name not in wanted_inputs),
         key=lambda name: -effects[name],
     )
-    return [*dict.fromkeys(over), *further_names]
+    return [*dict.fromkeys(wanted_inputs), *further_names]
 
 
 def _chances(built: BuiltModel) -> set[str]:
@@ -442,12 +458,12 @@ def _step(tape: Tape, slider: Slider) -> float:
     """Return by how much the value changes if an input is doubled, for formulas with steps, such as
     the stages of a tree, that have no derivative; 0 for other inputs.
     """
-    both = (
+    values_at_both = (
         tape.run({slider.name: np.array([slider.value, 2 * slider.value])})[0]
         if slider.whole
         else np.zeros(1)
     )
-    return float(abs(both[-1] - both[0]))
+    return float(abs(values_at_both[-1] - values_at_both[0]))
 
 
 def _slider(parameter: Parameter, value: float, built: BuiltModel, reach: float = _REACH) -> Slider:
@@ -455,11 +471,11 @@ def _slider(parameter: Parameter, value: float, built: BuiltModel, reach: float 
     unit = str(parameter.dimension)
     meaning = entry.meaning if entry else ""
     low, high = value / reach, min(value * reach, max(value, 1e308))  # JSON has no number beyond
-    whole = unit == "1" and value == int(value) and (value >= 2 or _counted(parameter.name))
-    if whole:
+    is_whole = unit == "1" and value == int(value) and (value >= 2 or _counted(parameter.name))
+    if is_whole:
         low = 1.0 if _counted(parameter.name) else float(max(1, ceil(low)))
         high = max(high, _FEWEST)
-    return Slider(parameter.name, value, low, high, unit, whole, meaning)
+    return Slider(parameter.name, value, low, high, unit, is_whole, meaning)
 
 
 def _costly(model: object, method: str) -> bool:

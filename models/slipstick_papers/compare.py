@@ -157,16 +157,17 @@ class CompareResult(QuestionResult):
                     if total > 1
                     else ("the printed value is reproduced to rounding")
                 )
-            rest = [
+            other_errors = [
                 f"{counts[kind]} {are}"
                 for kind, are in (("slip", "are slips of the source"), ("miss", "are missed"))
                 if counts[kind]
             ]
-            lines.append(joined([agree, *rest], "and"))
+            lines.append(joined([agree, *other_errors], "and"))
         lines += [
-            f"{with_noun(len(found), f'{kind} value')} {'is' if len(found) == 1 else 'are'}"
-            f" predicted with a mean error of {percent(fmean(map(abs, found)))}"
-            for kind, found in errors.items()
+            f"{with_noun(len(errors_of_kind), f'{kind} value')}"
+            f" {'is' if len(errors_of_kind) == 1 else 'are'} predicted with a mean error of"
+            f" {percent(fmean(map(abs, errors_of_kind)))}"
+            for kind, errors_of_kind in errors.items()
         ]
         return ["; ".join(lines)] if lines else []
 
@@ -193,8 +194,8 @@ class CompareResult(QuestionResult):
                 )[0]
             ends = [numbers.min(initial=math.inf), numbers.max(initial=-math.inf)]
             if ends[0] > 0 and len(numbers):
-                for along in (axes.xaxis, axes.yaxis):
-                    logarithmic(along, numbers)
+                for one_axis in (axes.xaxis, axes.yaxis):
+                    logarithmic(one_axis, numbers)
             drawn_lines["equal"] = axes.plot(
                 *[ends if len(numbers) else []] * 2, color="#999999", linewidth=0.8
             )[0]
@@ -220,7 +221,7 @@ def points_of(tables: Sequence[PublishedTable]) -> dict[tuple[str, str], Array]:
     """
     pairs_by_label: dict[tuple[str, str], list[tuple[float, float]]] = {}
     for table in tables:
-        many = sum(each.unit == table.unit for each in tables) > MOST_TOLD_APART
+        many = sum(one_table.unit == table.unit for one_table in tables) > MOST_TOLD_APART
         for row in table.rows:
             if row.input or row.against:
                 continue
@@ -251,31 +252,33 @@ def read(tables: Sequence[TableSpec], study: StudyContext) -> Question:
     def solve(answers: BaseAnswers) -> CompareResult:
         return CompareResult(tuple(_filled_table(table, answers.named) for table in tables))
 
-    return Question(solve, name_problems=lambda named: _misfits(tables, study, named))
+    return Question(
+        solve, name_problems=lambda names_by_case: _misfits(tables, study, names_by_case)
+    )
 
 
 def _misfits(
-    tables: Sequence[TableSpec], study: StudyContext, named: Mapping[str, ValueNames]
+    tables: Sequence[TableSpec], study: StudyContext, names_by_case: Mapping[str, ValueNames]
 ) -> Iterator[Problem]:
     """Yield a problem for each value of a row that has another dimension than the unit of its
     table.
     """
     for index, table in enumerate(tables):
-        case_names = [named[case] for case in table.columns]
+        case_names = [names_by_case[case] for case in table.columns]
         for row, spec in enumerate(table.rows):
             for number, name in enumerate(spec.sum):
-                if why := _unfit(name, table.unit, case_names):
-                    yield study.problem(("compare", index, "rows", row, "sum", number), why)
-            if spec.per and (why := _unfit(spec.per, "1", case_names)):
-                yield study.problem(("compare", index, "rows", row, "per"), why)
+                if reason := _unfit(name, table.unit, case_names):
+                    yield study.problem(("compare", index, "rows", row, "sum", number), reason)
+            if spec.per and (reason := _unfit(spec.per, "1", case_names)):
+                yield study.problem(("compare", index, "rows", row, "per"), reason)
 
 
 def _filled_table(spec: TableSpec, answers: Mapping[str, Answer]) -> PublishedTable:
     factor = float(scale(spec.unit)[0])
     rows = tuple(_row(row, spec, answers, factor) for row in spec.rows)
-    how = Provenance.of([answers[case] for case in spec.columns])
+    provenance = Provenance.of([answers[case] for case in spec.columns])
     return PublishedTable(
-        spec.title, spec.source, spec.text, spec.unit, tuple(spec.columns), rows, how
+        spec.title, spec.source, spec.text, spec.unit, tuple(spec.columns), rows, provenance
     )
 
 
@@ -287,10 +290,12 @@ def _unfit(name: str, wanted_unit: str, names_by_case: Sequence[ValueNames]) -> 
 
 
 def _row(spec: RowSpec, table: TableSpec, answers: Mapping[str, Answer], factor: float) -> TableRow:
-    beside = [_sum_of_values(spec, answers[case], factor, None) for case in spec.against] or [
-        (None if cell is None else float(cell), NO_ENDS) for cell in spec.printed
-    ]
-    within = spec.within if isinstance(spec.within, list) else [spec.within] * len(table.columns)
+    reference_values = [
+        _sum_of_values(spec, answers[case], factor, None) for case in spec.against
+    ] or [(None if cell is None else float(cell), NO_ENDS) for cell in spec.printed]
+    allowances = (
+        spec.within if isinstance(spec.within, list) else [spec.within] * len(table.columns)
+    )
     plus = spec.plus or [None] * len(table.columns)
     cells = tuple(
         TableCell(
@@ -302,11 +307,13 @@ def _row(spec: RowSpec, table: TableSpec, answers: Mapping[str, Answer], factor:
             ends,
             printed_ends,
         )
-        for case, (printed, printed_ends), allowed, more in zip(
-            table.columns, beside, within, plus, strict=True
+        for case, (printed, printed_ends), allowed, further_fields in zip(
+            table.columns, reference_values, allowances, plus, strict=True
         )
         for computed, ends in [
-            _value_over_cases(spec, [case, *spec.ranging.get(case, ())], answers, factor, more)
+            _value_over_cases(
+                spec, [case, *spec.ranging.get(case, ())], answers, factor, further_fields
+            )
         ]
     )
     return TableRow(
@@ -357,8 +364,10 @@ def _sum_of_values(
     if all(ends == NO_ENDS for _, ends in terms):
         return value, NO_ENDS
     low, high = (
-        math.fsum(value if ends[at] is None else ends[at] or 0.0 for value, ends in terms)
-        for at in (0, 1)
+        math.fsum(
+            value if ends[end_index] is None else ends[end_index] or 0.0 for value, ends in terms
+        )
+        for end_index in (0, 1)
     )
     return value, (min(low, value), max(high, value))
 
@@ -418,11 +427,13 @@ def _few_values(compared: Sequence[PublishedTable], words: Words) -> Iterator[st
         return
     (table,) = compared
     for row in table.rows:
-        beside = [words.case(case) for case in row.against] or [row.reference] * len(row.cells)
+        reference_names = [words.case(case) for case in row.against] or [row.reference] * len(
+            row.cells
+        )
         told = [
             f"{words.case(cell.case)} {_in_unit(cell.computed, table.unit)}"
             f" ({reference} {_in_unit(cell.printed, table.unit)})"
-            for reference, cell in zip(beside, row.cells, strict=True)
+            for reference, cell in zip(reference_names, row.cells, strict=True)
             if cell.computed is not None and cell.printed is not None
         ]
         if len(told) > 1:
@@ -447,8 +458,8 @@ def _counts(
     errors = {}
     for kind in ("measured", "exact"):
         counting = [row for row in rows if row.reference == kind and row.counted]
-        if found := _errors([cell for row in counting for cell in row.cells]):
-            errors[kind] = found
+        if errors_of_kind := _errors([cell for row in counting for cell in row.cells]):
+            errors[kind] = errors_of_kind
     return verdicts, errors
 
 
@@ -466,12 +477,13 @@ def summary(comparisons: Sequence[PublishedTable]) -> str:
     )
     if not counts:
         text = ""
-    if lost := counts["nothing computed"]:
-        text += f" {with_noun(lost, 'printed cell')} without a computed value."
-    for kind, found in errors.items():
-        mean = percent(fmean(map(abs, found)))
+    if uncomputed_count := counts["nothing computed"]:
+        text += f" {with_noun(uncomputed_count, 'printed cell')} without a computed value."
+    for kind, errors_of_kind in errors.items():
+        mean = percent(fmean(map(abs, errors_of_kind)))
         text += (
-            f" Against {with_noun(len(found), f'{kind} value')} the mean absolute error is {mean}."
+            f" Against {with_noun(len(errors_of_kind), f'{kind} value')} the mean absolute"
+            f" error is {mean}."
         )
     return text.strip()
 
@@ -481,12 +493,12 @@ def _layout(table: PublishedTable, marked: list[list[str]]) -> str:
     other for each row of a published table, below how each column was computed.
     """
     head = ["row", f"[{table.unit}]", *map(escape, table.columns)]
-    how = table.provenance
+    provenance = table.provenance
     rows = [
         [name, "", *(cell or NOTHING for cell in cells)]
-        for name, cells in (how.columns() if how else {}).items()
+        for name, cells in (provenance.columns() if provenance else {}).items()
     ]
-    if how and how.common:
+    if provenance and provenance.common:
         rows = []
     for row, marks in zip(table.rows, marked, strict=True):
         if row.input and not any(cell.slip for cell in row.cells):
@@ -513,7 +525,7 @@ def _layout(table: PublishedTable, marked: list[list[str]]) -> str:
         else:
             rows.append(["", row.reference, *printed])
         rows.append(["", "difference" if row.reference == "printed" else "error", *marks])
-    common = [f"Computed {how.common}."] if how and how.common else []
+    common = [f"Computed {provenance.common}."] if provenance and provenance.common else []
     return "\n\n".join([*common, markdown_table(head, rows, range(2, len(head)))])
 
 

@@ -87,7 +87,10 @@ class _Report(NamedTuple):
 )
 @out_option
 def statements(
-    folders: Sequence[Path], before: Path | None, together: Path | None, out: Path | None
+    folders: Sequence[Path],
+    earlier_file: Path | None,
+    exclusions_file: Path | None,
+    out: Path | None,
 ) -> int:
     """Lay out the statements of sources that the reports in FOLDERS checked as one page, with those
     counted that always, sometimes and never hold over what the sources do not print.
@@ -96,11 +99,11 @@ def statements(
     Examples:
       slipstick statements reports/*/ --before reports/papers-before.csv --out reports/papers.md
     """
-    return write_text(statements_page(folders, before, together), out)
+    return write_text(statements_page(folders, earlier_file, exclusions_file), out)
 
 
 def statements_page(
-    folders: Sequence[Path], before: Path | None = None, together: Path | None = None
+    folders: Sequence[Path], earlier_file: Path | None = None, exclusions_file: Path | None = None
 ) -> str:
     """Return the statements of several reports as one page in Markdown, from the files that their
     runs wrote.
@@ -108,10 +111,10 @@ def statements_page(
     Parameters
     ----------
     folders : of reports; one without statements is left out
-    before : a table of earlier verdicts, with the columns study, statement, verdict and commit, to
-        show beside those of today
-    together : a table of sentences that were checked for whether they can hold together, with the
-        columns name, program, sentences, wanted, least, greatest and together
+    earlier_file : a table of earlier verdicts, with the columns study, statement, verdict and
+        commit, to show beside those of today
+    exclusions_file : a table of sentences that were checked for whether they can hold together,
+        with the columns name, program, sentences, wanted, least, greatest and together
 
     Raises
     ------
@@ -127,12 +130,12 @@ def statements_page(
     paragraphs += [
         _distinct_statements_sentence(reports),
         _deciding_inputs_table(reports),
-        _failing_statements_table(reports, together),
+        _failing_statements_table(reports, exclusions_file),
     ]
-    if together is not None:
-        paragraphs.append(_exclusions_table(together))
-    if before is not None:
-        paragraphs.append(_earlier_verdicts_table(before, reports))
+    if exclusions_file is not None:
+        paragraphs.append(_exclusions_table(exclusions_file))
+    if earlier_file is not None:
+        paragraphs.append(_earlier_verdicts_table(earlier_file, reports))
     paragraphs += map(_section, reports)
     return "\n\n".join(filter(None, paragraphs)) + "\n"
 
@@ -175,7 +178,7 @@ def _report(folder: Path, rows: Sequence[StatementRow]) -> _Report:
     statements = []
     for name, verdict in verdicts_of(rows).items():
         first = next(row for row in rows if name in (row.name, row.part_of))
-        alone = RangedRow(
+        range_without_inputs = RangedRow(
             name,
             _WITHOUT_RANGES.get(verdict, verdict),
             first.says,
@@ -184,7 +187,7 @@ def _report(folder: Path, rows: Sequence[StatementRow]) -> _Report:
             apart=first.apart,
             repeats=first.repeats,
         )
-        statements.append(ranged.get(name, alone))
+        statements.append(ranged.get(name, range_without_inputs))
     return _Report(folder, title, rows, statements)
 
 
@@ -194,15 +197,15 @@ def _counts(reports: Sequence[_Report]) -> str:
     """
     rows = []
     for report in reports:
-        own = [row for row in report.statements if not (row.apart or row.repeats)]
-        kept = {row.kept for row in report.statements if row.kept}
+        own_statements = [row for row in report.statements if not (row.apart or row.repeats)]
+        kept_draws = {row.kept for row in report.statements if row.kept}
         rows.append(
             [
                 f"[{report.folder.name}]({report.folder.name}/report.md)",
-                *(str(sum(row.verdict == kind for row in own)) for kind in VERDICTS),
+                *(str(sum(row.verdict == kind for row in own_statements)) for kind in VERDICTS),
                 str(sum(bool(row.repeats) for row in report.statements)),
                 str(sum(bool(row.apart) for row in report.statements)),
-                kept.pop() if kept else NOTHING,
+                kept_draws.pop() if kept_draws else NOTHING,
             ]
         )
     totals = [str(sum(int(row[place]) for row in rows)) for place in range(1, 8)]
@@ -244,11 +247,13 @@ def _deciding_inputs_table(reports: Sequence[_Report]) -> str:
     return f"## Inputs that no paper prints and that decide\n\n{table}"
 
 
-def _failing_statements_table(reports: Sequence[_Report], together: Path | None) -> str:
+def _failing_statements_table(reports: Sequence[_Report], exclusions_file: Path | None) -> str:
     """Return a table of the statements that never hold, with why: the model lacks a mechanism, the
     source contradicts itself, or the cause is not known.
     """
-    figures = {row["name"]: row for row in _table(together, _TOGETHER)} if together else {}
+    figures = (
+        {row["name"]: row for row in _table(exclusions_file, _TOGETHER)} if exclusions_file else {}
+    )
     rows = []
     for report in reports:
         for row in report.statements:
@@ -261,11 +266,13 @@ def _failing_statements_table(reports: Sequence[_Report], together: Path | None)
                 )
                 for key, kind in _WHY_NEVER.items()
             }
-            known = {kind: text for kind, text in texts.items() if text} or {_NOT_KNOWN: NOTHING}
+            texts_by_cause = {kind: text for kind, text in texts.items() if text} or {
+                _NOT_KNOWN: NOTHING
+            }
             place = f"{row.statement} ({report.folder.name})"
             rows += [
                 [escape(place), kind, escape(_with_figures(text, figures, place))]
-                for kind, text in known.items()
+                for kind, text in texts_by_cause.items()
             ]
     if not rows:
         return ""
@@ -356,21 +363,29 @@ _BEFORE = ("study", "statement", "verdict", "commit", "changed")
 
 def _earlier_verdicts_table(path: Path, reports: Sequence[_Report]) -> str:
     """Return a table of earlier verdicts beside those of today."""
-    earlier = _table(path, _BEFORE)
+    earlier_rows = _table(path, _BEFORE)
     today = {
         (report.folder.name, row.statement): row for report in reports for row in report.statements
     }
     rows = []
-    for row in earlier:
-        now = today.get((row["study"], row["statement"]))
-        verdict = "gone" if now is None else now.verdict
-        holds = now.holds if now is not None and now.holds else NOTHING
-        decided = now.decided_by if now is not None and now.decided_by else NOTHING
+    for row in earlier_rows:
+        present_verdict = today.get((row["study"], row["statement"]))
+        verdict = "gone" if present_verdict is None else present_verdict.verdict
+        holds = (
+            present_verdict.holds
+            if present_verdict is not None and present_verdict.holds
+            else NOTHING
+        )
+        decided = (
+            present_verdict.decided_by
+            if present_verdict is not None and present_verdict.decided_by
+            else NOTHING
+        )
         texts = [row["study"], row["statement"], row["verdict"], verdict, holds, decided]
         rows.append([*map(escape, texts), escape(row["changed"]) or NOTHING])
     counts = Counter(row[3] for row in rows)
     said = ", ".join(f"{counts[kind]} {kind}" for kind in (*VERDICTS, "gone") if counts[kind])
-    commits = ", ".join(dict.fromkeys(row["commit"] for row in earlier))
+    commits = ", ".join(dict.fromkeys(row["commit"] for row in earlier_rows))
     head = ["study", "statement", "before", "now", "holds in", "decided by", "what changed"]
     return (
         f"## Before and after\n\nThe {len(rows)} statements below had these verdicts at {commits};"
@@ -387,10 +402,10 @@ def _section(report: _Report) -> str:
         readings = _verdicts_by_reading(parts) if row.verdict == "undecided" else ""
         causes = dict.fromkeys(filter(None, [readings, *causes]))
         cause = "; ".join(causes) if row.verdict not in ("always", "input") else ""
-        why = row.turns or cause
+        cause_text = row.turns or cause
         count = f"repeats {row.repeats}" if row.repeats else row.apart
         verdict = f"{row.verdict} ({count})" if count else row.verdict
-        texts = [row.says, row.source, row.holds, why]
+        texts = [row.says, row.source, row.holds, cause_text]
         rows.append(
             [escape(row.statement), escape(verdict), *(escape(t) or NOTHING for t in texts)]
         )

@@ -127,11 +127,11 @@ class TableSpec(QuestionSpec):
                     and len(cells) != len(self.columns)
                     and (cells or key == "within")
                 ):
-                    why = (
+                    message = (
                         f"one cell for each of the {len(self.columns)} columns is needed, got"
                         f" {len(cells)}"
                     )
-                    raise broken_rule(why, "rows", index, key)
+                    raise broken_rule(message, "rows", index, key)
             if row.measured and row.exact:
                 raise broken_rule(f"row {row.row} is measured or exact, not both", "rows", index)
             if not (row.sum or row.plus):
@@ -282,7 +282,10 @@ class StatementSpec(WantedSpec):
         """List all cases and other answers that the statement names, in all of its readings."""
         yield from super().named_cases()
         for label, wanted in self.readings.items():
-            yield from ((("readings", label, *at), name) for at, name in wanted.named_cases())
+            yield from (
+                (("readings", label, *place_inside), name)
+                for place_inside, name in wanted.named_cases()
+            )
 
     def read_as(self, name: str) -> dict[str, "StatementSpec"]:
         """Return the statement under its name, or one statement for each of its readings.
@@ -293,9 +296,9 @@ class StatementSpec(WantedSpec):
         """
         specs = {}
         for number, (label, wanted) in enumerate(self.readings.items(), 1):
-            changed = {key: getattr(wanted, key) for key in wanted.model_fields_set}
-            changed |= {"part_of": self.part_of or name, "reading": label, "readings": {}}
-            specs[f"{name}-{number}"] = self.model_copy(update=changed)
+            changed_fields = {key: getattr(wanted, key) for key in wanted.model_fields_set}
+            changed_fields |= {"part_of": self.part_of or name, "reading": label, "readings": {}}
+            specs[f"{name}-{number}"] = self.model_copy(update=changed_fields)
         return specs or {name: self}
 
     def asked_of(self, key: str) -> list[str]:
@@ -321,8 +324,8 @@ class StatementSpec(WantedSpec):
 
     def check_rules(self) -> None:
         if len(self.readings) == 1:
-            why = "one reading is what the statement says; write at least two, or none"
-            raise broken_rule(why, "readings")
+            message = "one reading is what the statement says; write at least two, or none"
+            raise broken_rule(message, "readings")
         for spec in self.read_as("statement").values():
             spec.check_one_reading()
 
@@ -370,11 +373,11 @@ class StatementSpec(WantedSpec):
             ),
             None,
         ):
-            why = (
+            message = (
                 f"{{{wrong}}} is not CASE VALUE, CASE VALUE %, CASE VALUE / VALUE or CASE VALUE /"
                 " CASE VALUE"
             )
-            raise broken_rule(why, self.cites(wrong))
+            raise broken_rule(message, self.cites(wrong))
         key = "greatest" if self.greatest else "smallest" if self.smallest else "of"
         if self.at_least is not None and self.at_least > (most := len(getattr(self, key))):
             raise broken_rule(
@@ -418,10 +421,10 @@ class UnpublishedInputSpec(Spec):
             raise broken_rule("a single value is no range; write at least two", "values")
         if not self.instead:
             self._check_units()
-        for key, others in self.instead.items():
-            if len(others) != len(self.values):
-                why = f"write one for each of the {len(self.values)} values"
-                raise broken_rule(why, "instead", key)
+        for key, replacements in self.instead.items():
+            if len(replacements) != len(self.values):
+                message = f"write one for each of the {len(self.values)} values"
+                raise broken_rule(message, "instead", key)
         if self.first and self.to:
             if self.first.dimension != self.to.dimension:
                 raise broken_rule(f"{self.to.text} has another unit than {self.first.text}", "to")
@@ -441,8 +444,8 @@ class UnpublishedInputSpec(Spec):
         first = next(iter(quantities), 0)
         for index, dimension in quantities.items():
             if dimension != quantities[first]:
-                why = f"{self.values[index]} has another unit than {self.values[first]}"
-                raise broken_rule(why, "values", index)
+                message = f"{self.values[index]} has another unit than {self.values[first]}"
+                raise broken_rule(message, "values", index)
 
 
 class UnpublishedSpec(QuestionSpec):

@@ -160,7 +160,7 @@ def read(statements: Mapping[str, StatementSpec], study: StudyContext) -> Questi
     answers are known.
     """
 
-    taken = [
+    names_taken = [
         study.problem(
             ("statements", name),
             f"its readings are called {name}-1 and so on, and {reading} stands here too; choose"
@@ -171,8 +171,8 @@ def read(statements: Mapping[str, StatementSpec], study: StudyContext) -> Questi
         for reading in statement.read_as(name)
         if reading != name and reading in statements
     ]
-    if taken:
-        raise SpecError(taken)
+    if names_taken:
+        raise SpecError(names_taken)
     readings = read_one_by_one(statements)
 
     def solve(answers: BaseAnswers) -> StatementsResult:
@@ -186,10 +186,16 @@ def read(statements: Mapping[str, StatementSpec], study: StudyContext) -> Questi
     def misnamed(named: Mapping[str, ValueNames]) -> Iterator[Problem]:
         for name, statement in statements.items():
             for spec in statement.read_as(name).values():
-                inside = ("readings", spec.reading) if statement.readings else ()
-                for place, why in _unfit(spec, named):
-                    own = inside and place[0] in statement.readings[spec.reading].model_fields_set
-                    yield study.problem(("statements", name, *(inside if own else ()), *place), why)
+                reading_place = ("readings", spec.reading) if statement.readings else ()
+                for place, reason in _unfit(spec, named):
+                    is_of_reading = (
+                        reading_place
+                        and place[0] in statement.readings[spec.reading].model_fields_set
+                    )
+                    yield study.problem(
+                        ("statements", name, *(reading_place if is_of_reading else ()), *place),
+                        reason,
+                    )
 
     about = {
         value
@@ -280,9 +286,11 @@ def _unfit(spec: StatementSpec, named: Mapping[str, ValueNames]) -> Iterator[tup
     for place, name in spec.compared_cases():
         for value in _values_of(spec, str(place[0])):
             if value not in named[name]:
-                why = f"{name}, under {place[0]}, has no value"
-                at_value = next(inside for inside, text in columns_in(spec) if text == value)
-                yield at_value, f"{why} {value}{did_you_mean(value, named[name])}"
+                reason = f"{name}, under {place[0]}, has no value"
+                at_value = next(
+                    place_inside for place_inside, text in columns_in(spec) if text == value
+                )
+                yield at_value, f"{reason} {value}{did_you_mean(value, named[name])}"
                 return
     units = {
         named[name][value]
@@ -317,19 +325,19 @@ class _Sentence:
         is undecided.
         """
         spec = self.spec
-        stated = _stated_numbers(self.spec)
+        stated_numbers = _stated_numbers(self.spec)
         cells = self.cells()
-        used = [self.answers[name] for _, name in spec.compared_cases()]
-        methods = " and ".join(dict.fromkeys(cell.method for cell in used))
-        exact = all(cell.exact for cell in used)
+        answers_used = [self.answers[name] for _, name in spec.compared_cases()]
+        methods = " and ".join(dict.fromkeys(cell.method for cell in answers_used))
+        exact = all(cell.exact for cell in answers_used)
         needed = spec.at_least or len(cells)
-        wanted_words = _words(spec, stated)
+        wanted_words = _words(spec, stated_numbers)
         wanted_words += f", for {needed} of {len(cells)}" if needed < len(cells) else ""
         verdict = _verdict(cells, needed) if spec.counted else "input"
         cause = self._with_computed_numbers(spec.missed) if verdict in ("miss", "undecided") else ""
         numbers = (
             wanted_words,
-            _computed_text(cells, self._unit(stated)),
+            _computed_text(cells, self._unit(stated_numbers)),
             methods,
             "yes" if exact else "no",
         )
@@ -351,9 +359,9 @@ class _Sentence:
     def cells(self) -> tuple[CheckedValue, ...]:
         """Return each value that the sentence speaks of, and whether the sentence holds for it."""
         spec = self.spec
-        stated = _stated_numbers(self.spec)
+        stated_numbers = _stated_numbers(self.spec)
         values = self._values("of") or []
-        low, high = self._limits(stated, values)
+        low, high = self._limits(stated_numbers, values)
         none: list[ComparedNumber | None] = [None] * len(values)
         against = {"above": low, "greatest": low, "below": high, "smallest": high}.get(
             spec.form, none
@@ -418,15 +426,15 @@ class _Sentence:
         )
         low = self._values("above") or [_exactly(least)]
         high = self._values("below") or [_exactly(most)]
-        rest = [
+        further_limits = [
             limits_pair
             for name, limits_pair in zip(self.spec.of, values, strict=True)
             if name not in self._picked_answers
         ]
         if self.spec.greatest:
-            low = [_combined_value(max, rest)]
+            low = [_combined_value(max, further_limits)]
         if self.spec.smallest:
-            high = [_combined_value(min, rest)]
+            high = [_combined_value(min, further_limits)]
         count = len(values)
         return low * (count if len(low) == 1 else 1), high * (count if len(high) == 1 else 1)
 
@@ -449,11 +457,15 @@ class _Sentence:
 
     def _number(self, name: str, value: str) -> ComparedNumber | None:
         answer = self.answers[name]
-        found = answer.find(value)
-        if answer.failed or found is None:
+        number_found = answer.find(value)
+        if answer.failed or number_found is None:
             return None
         low, high = answer.ends(value)
-        return ComparedNumber(found, found if low is None else low, found if high is None else high)
+        return ComparedNumber(
+            number_found,
+            number_found if low is None else low,
+            number_found if high is None else high,
+        )
 
 
 def _exactly(value: float) -> ComparedNumber:
@@ -461,27 +473,33 @@ def _exactly(value: float) -> ComparedNumber:
 
 
 def _combined_value(
-    how: Callable[..., float], values: Sequence[ComparedNumber | None]
+    combine: Callable[..., float], values: Sequence[ComparedNumber | None]
 ) -> ComparedNumber | None:
     """Return the sum, the greatest or the smallest of some values, with the same of their ends;
     None where one of them is unknown.
     """
     numbers = [number for number in values if number is not None]
     return (
-        ComparedNumber(*map(how, zip(*numbers, strict=True)))
+        ComparedNumber(*map(combine, zip(*numbers, strict=True)))
         if len(numbers) == len(values)
         else None
     )
 
 
-def _ratio(over: ComparedNumber | None, under: ComparedNumber | None) -> ComparedNumber | None:
+def _ratio(
+    numerator: ComparedNumber | None, denominator: ComparedNumber | None
+) -> ComparedNumber | None:
     """Return the ratio of two values, with its interval; None where one is unknown or the divisor
     may be zero.
     """
-    if over is None or under is None or under.low <= 0.0:
+    if numerator is None or denominator is None or denominator.low <= 0.0:
         return None
     # Neither is negative, so the ratio is smallest at the least dividend and the greatest divisor.
-    return ComparedNumber(over.value / under.value, over.low / under.high, over.high / under.low)
+    return ComparedNumber(
+        numerator.value / denominator.value,
+        numerator.low / denominator.high,
+        numerator.high / denominator.low,
+    )
 
 
 def _lies_between(

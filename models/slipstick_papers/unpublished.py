@@ -109,8 +109,8 @@ class UnpublishedResult(QuestionResult):
         all_values = "all values of the inputs that it does not print"
         inputs = "these inputs" if kinds["always"] else "inputs that it does not print"
         counts = [
-            f"{kinds[kind]} {one if kinds[kind] == 1 else many}"
-            for kind, one, many in (
+            f"{kinds[kind]} {singular_text if kinds[kind] == 1 else many}"
+            for kind, singular_text, many in (
                 ("always", f"is true for {all_values}", f"are true for {all_values}"),
                 ("depends", f"depends on {inputs}", f"depend on {inputs}"),
                 ("never", "is false for all their values", "are false for all their values"),
@@ -120,8 +120,10 @@ class UnpublishedResult(QuestionResult):
         ]
         deciding = Counter(row.decided_by for row in self.rows if row.decided_by)
         most = deciding.most_common(1)
-        by = f"; {most[0][0]} decides {with_noun(most[0][1], 'statement')}" if most else ""
-        return [f"of {total} of the source, {joined(counts, 'and')}{by}"]
+        decision_in_words = (
+            f"; {most[0][0]} decides {with_noun(most[0][1], 'statement')}" if most else ""
+        )
+        return [f"of {total} of the source, {joined(counts, 'and')}{decision_in_words}"]
 
     @property
     def _draws(self) -> str:
@@ -148,30 +150,46 @@ class UnpublishedResult(QuestionResult):
             ResultColumn("holds in", [row.holds for row in self.rows]),
             ResultColumn("decided by", [row.decided_by or None for row in self.rows]),
         ]
-        methods = dict.fromkeys(each.method for each in self.ranges)
-        how = " and ".join(methods) or "closed-form"
-        yield ResultTable("", columns, Provenance([how] * len(self.rows), [False] * len(self.rows)))
+        methods = dict.fromkeys(ranged_value.method for ranged_value in self.ranges)
+        methods_in_words = " and ".join(methods) or "closed-form"
+        yield ResultTable(
+            "", columns, Provenance([methods_in_words] * len(self.rows), [False] * len(self.rows))
+        )
         yield "\n".join(
             f"- **{escape(row.statement)}**: {escape(row.turns)}." for row in self.rows if row.turns
         )
         yield ResultTable(
             "unpublished",
             [
-                ResultColumn("statement", [each.statement for each in self.ranges], place=True),
-                ResultColumn("case", [each.answer for each in self.ranges], place=True),
+                ResultColumn(
+                    "statement",
+                    [ranged_value.statement for ranged_value in self.ranges],
+                    place=True,
+                ),
+                ResultColumn(
+                    "case", [ranged_value.answer for ranged_value in self.ranges], place=True
+                ),
                 ResultColumn(
                     "value",
-                    [each.value for each in self.ranges],
-                    [each.unit for each in self.ranges],
-                    ([each.low for each in self.ranges], [each.high for each in self.ranges]),
+                    [ranged_value.value for ranged_value in self.ranges],
+                    [ranged_value.unit for ranged_value in self.ranges],
+                    (
+                        [ranged_value.low for ranged_value in self.ranges],
+                        [ranged_value.high for ranged_value in self.ranges],
+                    ),
                     title="as it stands (least and greatest over the kept draws)",
                 ),
             ],
-            Provenance([each.method for each in self.ranges], [False] * len(self.ranges)),
+            Provenance(
+                [ranged_value.method for ranged_value in self.ranges], [False] * len(self.ranges)
+            ),
             rows=[
                 row
-                for row, each in enumerate(self.ranges)
-                if sum(other.statement == each.statement for other in self.ranges) == 1
+                for row, ranged_value in enumerate(self.ranges)
+                if sum(
+                    other_value.statement == ranged_value.statement for other_value in self.ranges
+                )
+                == 1
             ],
         )
 
@@ -247,19 +265,19 @@ class _DrawnInput:
         if self.spec.change is not None:
             if rank is None or self.spec.change not in rank.changes:
                 names = list(rank.changes) if rank else []
-                why = (
+                message = (
                     "rank has no change"
                     f" {self.spec.change!r}{did_you_mean(self.spec.change, names)}"
                 )
-                yield self.study.problem((*place, "change"), why)
+                yield self.study.problem((*place, "change"), message)
             elif self.spec.values:
                 yield self.study.problem(
                     (*place, "values"), "within a change a range is drawn; write from and to"
                 )
             return
         if not self.cases:
-            why = f"no case of the study has {self.spec.path}"
-            yield self.study.problem((*place, "path"), why)
+            message = f"no case of the study has {self.spec.path}"
+            yield self.study.problem((*place, "path"), message)
         for case in self.cases[:1]:
             for level in self.ends:
                 try:
@@ -312,10 +330,10 @@ class _DrawnInput:
         """
         inputs = resolved_with(self.study.cases[case], self.study.library)
         if not self.spec.instead:
-            own = at(inputs.tree, split(canonical(inputs.tree, self.spec.path)))
-            return self._default(case) if own is None else own
-        own = at(inputs.tree, split(canonical(inputs.tree, self.spec.path)))
-        text = own.text if isinstance(own, Scalar) else None
+            own_node = at(inputs.tree, split(canonical(inputs.tree, self.spec.path)))
+            return self._default(case) if own_node is None else own_node
+        own_node = at(inputs.tree, split(canonical(inputs.tree, self.spec.path)))
+        text = own_node.text if isinstance(own_node, Scalar) else None
         if text not in self.spec.instead or level is None:
             return None
         place = ("unpublished", "inputs", self.name, "instead", text, int(level))
@@ -323,16 +341,20 @@ class _DrawnInput:
 
     def _default(self, case: str) -> Node | None:
         inputs = resolved_with(self.study.cases[case], self.study.library)
-        given = inputs.given(self.spec.path)
+        given_quantity = inputs.given(self.spec.path)
         mark = self.study.written(("unpublished", "inputs", self.name, "path")).mark
-        return None if given is None else quantity_node(given.value, str(given.dimension), mark)
+        return (
+            None
+            if given_quantity is None
+            else quantity_node(given_quantity.value, str(given_quantity.dimension), mark)
+        )
 
     def node(self, case: str, level: float) -> Node:
         """Return a level as it would be written in a case."""
         if self.spec.instead:
-            found = self._node_at_level(case, level)
-            assert found is not None
-            return found
+            level_node = self._node_at_level(case, level)
+            assert level_node is not None
+            return level_node
         if self.spec.values:
             return self.study.written(("unpublished", "inputs", self.name, "values", int(level)))
         assert self.spec.first is not None
@@ -355,12 +377,12 @@ class _DrawnInput:
     @cached_property
     def _text_by_case(self) -> dict[str, str]:
         """Return the text at the input's path in each case."""
-        own = {}
+        text_by_case = {}
         for case in self.cases:
             inputs = resolved_with(self.study.cases[case], self.study.library)
             node = at(inputs.tree, split(canonical(inputs.tree, self.spec.path)))
-            own[case] = node.text if isinstance(node, Scalar) else ""
-        return own
+            text_by_case[case] = node.text if isinstance(node, Scalar) else ""
+        return text_by_case
 
     def words(self, level: float) -> str:
         """Return a level as text for a reader."""
@@ -432,19 +454,19 @@ class _AtDraws:
         for name in names:
             for answer, values in values_needed(self.statements[name]).items():
                 needed.setdefault(answer, set()).update(values)
-        found: list[dict[str, Answer]] = [{} for _ in draws]
+        answers_by_draw: list[dict[str, Answer]] = [{} for _ in draws]
         effects: dict[tuple[str, str], dict[str, str]] = {}
         for name, values in needed.items():
             if name in self.study.cases:
-                self._case(name, values, draws, found)
+                self._case(name, values, draws, answers_by_draw)
             elif name in self.effects:
                 case, change, technology = self.effects[name]
                 effects.setdefault((case, technology), {})[change] = name
             else:
-                self._solve_other_question(name, draws, found)
+                self._solve_other_question(name, draws, answers_by_draw)
         for (case, technology), changes in effects.items():
-            self._effects(case, technology, changes, draws, found)
-        return found
+            self._effects(case, technology, changes, draws, answers_by_draw)
+        return answers_by_draw
 
     def possible(self, draw: InputLevels) -> bool:
         """Return whether the study names all files of a draw: where two inputs replace one file of
@@ -457,46 +479,56 @@ class _AtDraws:
         after the other; None where the study does not name one.
         """
         files: dict[str, Node] = {}
-        for each in self.inputs:
-            if not each.spec.instead or case not in each.cases or each.name not in draw:
+        for drawn_input in self.inputs:
+            if (
+                not drawn_input.spec.instead
+                or case not in drawn_input.cases
+                or drawn_input.name not in draw
+            ):
                 continue
-            path = each.spec.path
-            level = draw[each.name]
+            path = drawn_input.spec.path
+            level = draw[drawn_input.name]
             if path in files:
                 standing = str(plain(files[path]))
-                node = each.instead_of(standing, level)
-                if node is None and each.replaces(case, level):
+                node = drawn_input.instead_of(standing, level)
+                if node is None and drawn_input.replaces(case, level):
                     return None
             else:
-                node = each.node(case, level) if each.replaces(case, level) else None
+                node = drawn_input.node(case, level) if drawn_input.replaces(case, level) else None
             if node is not None:
                 files[path] = node
         return files
 
     def _point(self, case: str, draw: InputLevels) -> _Point:
-        own = evaluator(case, self.study.cases[case], self.study.library)
+        own_case = evaluator(case, self.study.cases[case], self.study.library)
         values: dict[str, float] = {}
         nodes = self._files(case, draw)
         assert nodes is not None
         key = [(path, str(plain(node))) for path, node in nodes.items()]
-        for each in self.inputs:
-            if each.name not in draw or case not in each.cases or each.spec.instead:
+        for drawn_input in self.inputs:
+            if (
+                drawn_input.name not in draw
+                or case not in drawn_input.cases
+                or drawn_input.spec.instead
+            ):
                 continue
-            path = canonical(own.inputs.tree, each.spec.path)
-            if path in own.built.parameters and own.built.can_vary([path]):
-                values[path] = self._number(each, case, draw[each.name])
+            path = canonical(own_case.inputs.tree, drawn_input.spec.path)
+            if path in own_case.built.parameters and own_case.built.can_vary([path]):
+                values[path] = self._number(drawn_input, case, draw[drawn_input.name])
             else:
-                nodes[each.spec.path] = each.node(case, draw[each.name])
-                key.append((each.name, str(draw[each.name])))
+                nodes[drawn_input.spec.path] = drawn_input.node(case, draw[drawn_input.name])
+                key.append((drawn_input.name, str(draw[drawn_input.name])))
         return _Point(values, nodes, tuple(key))
 
-    def _number(self, each: _DrawnInput, case: str, level: float) -> float:
-        if not each.spec.values:
+    def _number(self, drawn_input: _DrawnInput, case: str, level: float) -> float:
+        if not drawn_input.spec.values:
             return level
-        own = evaluator(case, self.study.cases[case], self.study.library)
-        given = own.inputs.with_value(each.spec.path, each.node(case, level)).given(each.spec.path)
-        assert given is not None
-        return given.value
+        own_case = evaluator(case, self.study.cases[case], self.study.library)
+        given_quantity = own_case.inputs.with_value(
+            drawn_input.spec.path, drawn_input.node(case, level)
+        ).given(drawn_input.spec.path)
+        assert given_quantity is not None
+        return given_quantity.value
 
     def _groups(
         self, case: str, draws: Sequence[InputLevels]
@@ -520,7 +552,7 @@ class _AtDraws:
         case: str,
         values: Collection[str],
         draws: Sequence[InputLevels],
-        found: list[dict[str, Answer]],
+        answers_by_draw: list[dict[str, Answer]],
     ) -> None:
         for settings, columns, rows in self._groups(case, draws):
             built = evaluator(case, settings, self.study.library)
@@ -528,7 +560,7 @@ class _AtDraws:
             table = built.solved(columns, {*values, *ends})
             methods = table.provenance.methods
             for place, row in enumerate(rows):
-                found[row][case] = Answer(
+                answers_by_draw[row][case] = Answer(
                     case,
                     methods[place % len(methods)],
                     _values_at(table.columns, values, place, built),
@@ -540,48 +572,58 @@ class _AtDraws:
         technology: str,
         changes: Mapping[str, str],
         draws: Sequence[InputLevels],
-        found: list[dict[str, Answer]],
+        answers_by_draw: list[dict[str, Answer]],
     ) -> None:
         """Compute the effect of each change of the ranking at all draws, one solve for each model
         with and without the change.
         """
         rank = _rank(self.study)
         assert rank is not None
-        within = {each.spec.change: each for each in self.inputs if each.spec.change is not None}
+        input_by_change = {
+            drawn_input.spec.change: drawn_input
+            for drawn_input in self.inputs
+            if drawn_input.spec.change is not None
+        }
         for settings, columns, rows in self._groups(case, draws):
-            under = settings_under(settings, rank, self.study.tree)[technology]
-            read = ChangeReader(case, under, rank, self.study).read(technology)
-            before = _overheads(read.before, columns, len(rows))
+            case_settings = settings_under(settings, rank, self.study.tree)[technology]
+            read = ChangeReader(case, case_settings, rank, self.study).read(technology)
+            overheads_before = _overheads(read.before, columns, len(rows))
             for change, name in changes.items():
-                more = dict(columns)
-                if (each := within.get(change)) is not None:
-                    own = read.before[0].built.parameters
-                    path = canonical(read.before[0].inputs.tree, each.spec.path)
-                    stated = read.singles[change][1].get(path, own[path].value or 0.0)
-                    more[path] = np.array([draws[row].get(each.name, stated) for row in rows])
-                after = _overheads(read.singles[change], more, len(rows))
+                changed_columns = dict(columns)
+                if (drawn_input := input_by_change.get(change)) is not None:
+                    own_parameters = read.before[0].built.parameters
+                    path = canonical(read.before[0].inputs.tree, drawn_input.spec.path)
+                    stated_value = read.singles[change][1].get(
+                        path, own_parameters[path].value or 0.0
+                    )
+                    changed_columns[path] = np.array(
+                        [draws[row].get(drawn_input.name, stated_value) for row in rows]
+                    )
+                overheads_after = _overheads(read.singles[change], changed_columns, len(rows))
                 for place, row in enumerate(rows):
-                    part = 1.0 - float(after[place]) / float(before[place])
-                    found[row][name] = Answer(
+                    part = 1.0 - float(overheads_after[place]) / float(overheads_before[place])
+                    answers_by_draw[row][name] = Answer(
                         name,
                         "closed-form",
                         {
                             "overhead_reduction": Value(part, "1"),
-                            "overhead": Value(float(after[place]), "s"),
+                            "overhead": Value(float(overheads_after[place]), "s"),
                         },
                     )
 
     def _drawn_nodes(self, case: str, draw: InputLevels) -> dict[str, Node]:
         """Return what a draw writes in a case, by path."""
         values = {
-            each.spec.path: each.node(case, draw[each.name])
-            for each in self.inputs
-            if each.name in draw and case in each.cases and not each.spec.instead
+            drawn_input.spec.path: drawn_input.node(case, draw[drawn_input.name])
+            for drawn_input in self.inputs
+            if drawn_input.name in draw
+            and case in drawn_input.cases
+            and not drawn_input.spec.instead
         }
         return {**values, **(self._files(case, draw) or {})}
 
     def _solve_other_question(
-        self, name: str, draws: Sequence[InputLevels], found: list[dict[str, Answer]]
+        self, name: str, draws: Sequence[InputLevels], answers_by_draw: list[dict[str, Answer]]
     ) -> None:
         """Solve the question that gives an answer at each draw; draws with equal settings are
         solved once.
@@ -597,12 +639,12 @@ class _AtDraws:
                 nodes = self._drawn_nodes(case, draw)
                 cases[case] = {**settings, **nodes}
                 marks += [(case, path, str(plain(node))) for path, node in nodes.items()]
-            once = (key, name if isinstance(spec, Mapping) else "", tuple(marks))
-            if once not in self.solved:
+            cache_key = (key, name if isinstance(spec, Mapping) else "", tuple(marks))
+            if cache_key not in self.solved:
                 undrawn = self.study.spec.model_copy(update={"pictures": []})
                 question = read_question(key, spec, replace(self.study, cases=cases, spec=undrawn))
-                self.solved[once] = question.solve(self.answers).named_answers()
-            found[row][name] = self.solved[once][name]
+                self.solved[cache_key] = question.solve(self.answers).named_answers()
+            answers_by_draw[row][name] = self.solved[cache_key][name]
 
 
 def _overheads(
@@ -610,10 +652,10 @@ def _overheads(
 ) -> Array:
     """Return the overhead at each draw, or the first value of a model without one."""
     case, values = point
-    given = {path: np.full(count, value) for path, value in values.items()}
-    solved = case.columns({**given, **columns})
-    name = OVERHEAD if OVERHEAD in solved else case.form.quantity
-    return np.broadcast_to(solved[name], (count,))
+    given_values = {path: np.full(count, value) for path, value in values.items()}
+    solved_columns = case.columns({**given_values, **columns})
+    name = OVERHEAD if OVERHEAD in solved_columns else case.form.quantity
+    return np.broadcast_to(solved_columns[name], (count,))
 
 
 def _values_at(
@@ -647,29 +689,39 @@ class _Verdicts:
         statement at each of them.
         """
         inputs = self.at_draws.inputs
-        columns = {each.name: each.drawn(self.spec.draws, self.spec.seed) for each in inputs}
+        columns = {
+            drawn_input.name: drawn_input.drawn(self.spec.draws, self.spec.seed)
+            for drawn_input in inputs
+        }
         draws: list[InputLevels] = [
             {name: levels[row] for name, levels in columns.items()}
             for row in range(self.spec.draws)
         ]
         draws = [draw for draw in draws if self.at_draws.possible(draw)]
         agree = self.spec.agree
-        kept = [
+        kept_draws = [
             draw
             for draw, answers in zip(draws, self.at_draws.at(draws, agree), strict=True)
             if all(compared(name, self.statements[name], answers)[0] == "hit" for name in agree)
         ]
         checked = [name for name in self.statements if self._group_counts(name)]
-        answers = self.at_draws.at(kept, checked)
-        verdicts = [self._verdicts(each, checked) for each in answers]
+        answers = self.at_draws.at(kept_draws, checked)
+        verdicts = [self._verdicts(drawn_input, checked) for drawn_input in answers]
         rows = tuple(
-            self._row(name, [each[name] for each in verdicts if name in each], kept)
+            self._row(
+                name,
+                [drawn_input[name] for drawn_input in verdicts if name in drawn_input],
+                kept_draws,
+            )
             for name in dict.fromkeys(map(self._group, self.statements))
         )
         return UnpublishedResult(
-            tuple((each.spec.title, each.range_words, each.spec.reason) for each in inputs),
+            tuple(
+                (drawn_input.spec.title, drawn_input.range_words, drawn_input.spec.reason)
+                for drawn_input in inputs
+            ),
             len(draws),
-            len(kept),
+            len(kept_draws),
             tuple(agree),
             rows,
             tuple(self._ranges(answers, checked)),
@@ -695,7 +747,9 @@ class _Verdicts:
             )
         return verdicts_of(rows)
 
-    def _row(self, name: str, verdicts: Sequence[str], kept: Sequence[InputLevels]) -> RangedRow:
+    def _row(
+        self, name: str, verdicts: Sequence[str], kept_draws: Sequence[InputLevels]
+    ) -> RangedRow:
         """Return how many of the kept draws a statement holds in, and the input that decides it."""
         parts = [spec for part, spec in self.statements.items() if self._group(part) == name]
         said = RangedRow(
@@ -703,7 +757,7 @@ class _Verdicts:
             "input",
             parts[0].says,
             parts[0].source,
-            str(len(kept)),
+            str(len(kept_draws)),
             apart=parts[0].apart,
             repeats=parts[0].repeats,
         )
@@ -721,35 +775,38 @@ class _Verdicts:
         )
         open_ = f", undecided in {kinds['undecided']}" if kinds["undecided"] else ""
         holds = f"{kinds['hit']} of {len(verdicts)}{open_}"
-        by = ""
+        deciding_input = ""
         turns = ""
         if word == "depends":
-            by, turns = self._deciding_input(name, [verdict == "hit" for verdict in verdicts], kept)
-        return said._replace(verdict=word, holds=holds, decided_by=by, turns=turns)
+            deciding_input, turns = self._deciding_input(
+                name, [verdict == "hit" for verdict in verdicts], kept_draws
+            )
+        return said._replace(verdict=word, holds=holds, decided_by=deciding_input, turns=turns)
 
     def _deciding_input(
-        self, name: str, holds: Sequence[bool], kept: Sequence[InputLevels]
+        self, name: str, holds: Sequence[bool], kept_draws: Sequence[InputLevels]
     ) -> tuple[str, str]:
         """Return the input with the single split that best separates the draws in which a statement
         holds, and, in words, where the statement changes along it.
         """
         splits = {
-            each.name: _best_split([draw[each.name] for draw in kept], holds)
-            for each in self.at_draws.inputs
+            drawn_input.name: _best_split([draw[drawn_input.name] for draw in kept_draws], holds)
+            for drawn_input in self.at_draws.inputs
         }
-        best = max(self.at_draws.inputs, key=lambda each: splits[each.name].gain)
+        best = max(self.at_draws.inputs, key=lambda drawn_input: splits[drawn_input.name].gain)
         split_there = splits[best.name]
         if split_there.gain < _TELLING:
             return "", "no single input tells the draws apart"
-        below = split_there.below
-        above = split_there.above
+        level_below = split_there.below
+        level_above = split_there.above
         text = (
-            f"{best.spec.title}: up to {best.words(split_there.low)} it holds in {below[0]} of"
-            f" {below[1]} draws, from {best.words(split_there.high)} in {above[0]} of {above[1]}"
+            f"{best.spec.title}: up to {best.words(split_there.low)} it holds in {level_below[0]}"
+            f" of {level_below[1]} draws, from {best.words(split_there.high)} in {level_above[0]}"
+            f" of {level_above[1]}"
         )
         return best.spec.title, f"{text}; {self._change_along_input(name, best)}"
 
-    def _change_along_input(self, name: str, along: _DrawnInput) -> str:
+    def _change_along_input(self, name: str, varied_input: _DrawnInput) -> str:
         """Return, in words, at which levels of one input a statement changes while all other inputs
         are as the study has them.
         """
@@ -758,12 +815,15 @@ class _Verdicts:
             for part in self.statements
             if self._group(part) == name and self._group_counts(part)
         ]
-        grid = along.grid
-        answers = self.at_draws.at([{along.name: level} for level in grid], parts)
-        verdicts = [self._verdicts(each, parts)[name] == "hit" for each in answers]
+        grid = varied_input.grid
+        answers = self.at_draws.at([{varied_input.name: level} for level in grid], parts)
+        verdicts = [
+            self._verdicts(answers_at_level, parts)[name] == "hit" for answers_at_level in answers
+        ]
         turns = [
-            f"{'holds' if verdicts[row] else 'does not hold'} at {along.words(grid[row])} and"
-            f" {'holds' if verdicts[row + 1] else 'does not'} at {along.words(grid[row + 1])}"
+            f"{'holds' if verdicts[row] else 'does not hold'} at {varied_input.words(grid[row])}"
+            f" and {'holds' if verdicts[row + 1] else 'does not'} at"
+            f" {varied_input.words(grid[row + 1])}"
             for row in range(len(grid) - 1)
             if verdicts[row] != verdicts[row + 1]
         ]
@@ -778,16 +838,18 @@ class _Verdicts:
         """Yield each value that a statement compares, with the inputs of the study and its range
         over the kept draws.
         """
-        (own,) = self.at_draws.at([{}], names)
+        (own_answers,) = self.at_draws.at([{}], names)
         for name in names:
             spec = self.statements[name]
-            unit = own[spec.of[0]].unit(spec.value)
+            unit = own_answers[spec.of[0]].unit(spec.value)
             unit = "1" if spec.per or spec.relative_to else unit
-            cells = compared(name, spec, own)[1]
-            drawn = [compared(name, spec, each)[1] for each in answers]
+            cells = compared(name, spec, own_answers)[1]
+            drawn_values = [compared(name, spec, answers_of_draw)[1] for answers_of_draw in answers]
             for place, cell in enumerate(cells):
                 values = [
-                    number.value for each in drawn if (number := each[place].value) is not None
+                    number.value
+                    for answers_of_draw in drawn_values
+                    if (number := answers_of_draw[place].value) is not None
                 ]
                 yield RangedValue(
                     name,
@@ -796,7 +858,7 @@ class _Verdicts:
                     min(values, default=None),
                     max(values, default=None),
                     unit,
-                    own[cell.answer].method,
+                    own_answers[cell.answer].method,
                 )
 
 
@@ -822,7 +884,7 @@ def _best_split(levels: Sequence[float], holds: Sequence[bool]) -> _Split:
     order = sorted(range(len(levels)), key=lambda row: levels[row])
     total = len(levels)
     all_holding = sum(holds)
-    whole = _impurity(all_holding, total)
+    impurity_before = _impurity(all_holding, total)
     best = _Split(-1.0)
     holding = 0
     for count, row in enumerate(order[:-1], 1):
@@ -830,11 +892,11 @@ def _best_split(levels: Sequence[float], holds: Sequence[bool]) -> _Split:
         low = levels[row]
         high = levels[order[count]]
         # Draws of the same level cannot be told apart, so no split lies between them.
-        if low == high or not whole:
+        if low == high or not impurity_before:
             continue
-        left = _impurity(holding, count)
+        impurity_of_left = _impurity(holding, count)
         right = _impurity(all_holding - holding, total - count)
-        gain = 1.0 - (left + right) / whole
+        gain = 1.0 - (impurity_of_left + right) / impurity_before
         if gain > best.gain:
             sides = (holding, count), (all_holding - holding, total - count)
             best = _Split(gain, low, high, *sides)

@@ -217,10 +217,10 @@ def _cause(label: str) -> int | None:
 
 def filled(index: int) -> dict[str, Any]:
     """Return the look of one area among others, by its fill."""
-    again, place = divmod(index, len(FILLS))
+    repetition, place = divmod(index, len(FILLS))
     colour, hatch = FILLS[place]
-    if again:  # a colour that is taken again has another hatch
-        hatch = _FURTHER_HATCHES[(again - 1) % len(_FURTHER_HATCHES)]
+    if repetition:  # a colour that is taken again has another hatch
+        hatch = _FURTHER_HATCHES[(repetition - 1) % len(_FURTHER_HATCHES)]
     return {"facecolor": colour, "hatch": hatch, "edgecolor": "black", "linewidth": 0.6}
 
 
@@ -349,12 +349,12 @@ def ink_on(colour: Any) -> str:
     return "white" if 0.299 * red + 0.587 * green + 0.114 * blue < _DARK else "black"
 
 
-def logarithmic(along: axis.Axis, values: Array) -> None:
+def logarithmic(plot_axis: axis.Axis, values: Array) -> None:
     """Make an axis logarithmic, with plain numbers on it.
 
     Parameters
     ----------
-    along : an axis of a picture
+    plot_axis : an axis of a picture
     values : what it shows, in its unit
     """
 
@@ -369,43 +369,49 @@ def logarithmic(along: axis.Axis, values: Array) -> None:
 
     positive = np.unique(values[np.isfinite(values) & (values > 0)])
     are_round = all(is_round(value) for value in positive[: _MOST_TICKS + 1])
-    along._set_axes_scale("log")  # type: ignore[attr-defined]
-    along.set_major_formatter(
+    plot_axis._set_axes_scale("log")  # type: ignore[attr-defined]
+    plot_axis.set_major_formatter(
         FuncFormatter(
             lambda value, _: f"{value:g}" if value < 1e5 else f"{value:.0e}".replace("e+0", "e")
         )
     )
     if len(positive) <= _MOST_TICKS and are_round and _labels_have_room(np.log(positive)):
-        along.set_major_locator(FixedLocator(positive.tolist()))
-        along.set_minor_locator(NullLocator())
+        plot_axis.set_major_locator(FixedLocator(positive.tolist()))
+        plot_axis.set_minor_locator(NullLocator())
         return
     decades = math.log10(positive[-1] / positive[0])
     if decades < _NARROW:
-        along.set_major_locator(MaxNLocator(6))
-        along.set_minor_locator(NullLocator())
+        plot_axis.set_major_locator(MaxNLocator(6))
+        plot_axis.set_minor_locator(NullLocator())
         return
     subs = next((subs for most, subs in _SUBDIVISIONS if decades <= most), (1.0,))
-    along.set_major_locator(LogLocator(subs=subs, numticks=12))
-    along.set_minor_formatter(NullFormatter())
+    plot_axis.set_major_locator(LogLocator(subs=subs, numticks=12))
+    plot_axis.set_minor_formatter(NullFormatter())
 
 
 _PLAIN_DIGITS = 4
 """The most digits of a whole number that a reader takes in without commas."""
 
 
-def plain_ticks(along: axis.Axis, values: Array) -> None:
+def plain_ticks(plot_axis: axis.Axis, values: Array) -> None:
     """Put ticks on the values themselves where they are few and apart; else on round values, of
     whole numbers on whole ones.
     """
 
     from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator
 
-    along.set_major_formatter(FuncFormatter(lambda value, _: with_commas(f"{value:.12g}")))
-    apart = np.unique(values)
-    if len(apart) <= _MOST_TICKS and _labels_have_room(apart) and all(map(is_round, apart)):
-        along.set_major_locator(FixedLocator(apart.tolist()))
-    elif np.all(apart == np.round(apart)):  # a tick between whole servers would be none
-        along.set_major_locator(MaxNLocator(_MOST_TICKS, integer=True))
+    plot_axis.set_major_formatter(FuncFormatter(lambda value, _: with_commas(f"{value:.12g}")))
+    distinct_values = np.unique(values)
+    if (
+        len(distinct_values) <= _MOST_TICKS
+        and _labels_have_room(distinct_values)
+        and all(map(is_round, distinct_values))
+    ):
+        plot_axis.set_major_locator(FixedLocator(distinct_values.tolist()))
+    elif np.all(
+        distinct_values == np.round(distinct_values)
+    ):  # a tick between whole servers would be none
+        plot_axis.set_major_locator(MaxNLocator(_MOST_TICKS, integer=True))
 
 
 def names_along(axes: Axes, names: Sequence[str]) -> None:

@@ -92,7 +92,7 @@ def fill_order(results: Results, pictures: Sequence[PictureSpec]) -> dict[str, i
         ]
         tables = [table for question in results.questions.values() for table in question.tables()]
         columns = [split_name(column.name) for table in tables for column in table.columns]
-        names += [inside for kind, inside in columns if kind == "account"]
+        names += [label_inside for kind, label_inside in columns if kind == "account"]
         names = [name for name in useful if name in names] + names
     if "technology" in stacks:
         names += [
@@ -104,17 +104,17 @@ def fill_order(results: Results, pictures: Sequence[PictureSpec]) -> dict[str, i
         if isinstance(stack, dict)
         for label, values in stack.items()
     }
-    own = [label for label, component in labels.items() if component not in names]
-    fills = fills_of([*names, *own])
+    labels_of_own = [label for label, component in labels.items() if component not in names]
+    fills = fills_of([*names, *labels_of_own])
     return {**fills, **{label: fills[labels[label]] for label in labels if label not in fills}}
 
 
 def _component(values: Sequence[str], useful: Iterable[str]) -> str:
     """Return the component that a label stands for; empty if it stands for several or none."""
-    kind, inside = split_name(values[0])
+    kind, label_inside = split_name(values[0])
     if len(values) > 1 or kind not in ("account", "processors_lost", "speedup"):
         return ""
-    return next(iter(useful), "") if kind == "speedup" else inside
+    return next(iter(useful), "") if kind == "speedup" else label_inside
 
 
 _UPRIGHT_LABEL = 0.085  # width of a letter of a tick's label [inch]
@@ -193,31 +193,35 @@ def _areas(results: Results, spec: BarsSpec, bars: _Bars) -> Figure:
     ordered = np.argsort(places, kind="stable")
     figure = sheet(6.8, 4.4)
     axes = figure.subplots()
-    below = np.zeros(len(places))
+    area_bottom = np.zeros(len(places))
     for (label, fill), heights in zip(bars.fills.items(), bars.heights[:, ordered], strict=True):
-        above = below + heights
-        axes.fill_between(places[ordered], below, above, label=part_label(label), **filled(fill))
-        below = above
+        area_top = area_bottom + heights
+        axes.fill_between(
+            places[ordered], area_bottom, area_top, label=part_label(label), **filled(fill)
+        )
+        area_bottom = area_top
     axes.set_xlim(places.min(), places.max())
     axes.set_ylim(0, bars.top)
     plain_ticks(axes.xaxis, places[ordered])
     axes.set_xlabel(axis_title(_in_words(spec.along, results.words), "1"))
     axes.set_ylabel(bars.axis)
-    low, high = (below + sign * bars.reach[ordered, end] for end, sign in ((0, -1), (1, 1)))
-    draw_intervals(axes, places[ordered], below, low, high)
+    low, high = (area_bottom + sign * bars.reach[ordered, end] for end, sign in ((0, -1), (1, 1)))
+    draw_intervals(axes, places[ordered], area_bottom, low, high)
     return _with_parts(figure, axes, spec)
 
 
 def _stacked_bars(results: Results, spec: BarsSpec, order: Mapping[str, int]) -> _Bars:
     heights_by_case = stacks(results, spec)
-    shown = {name for bar in heights_by_case.values() for name, height in bar.items() if height}
+    names_shown = {
+        name for bar in heights_by_case.values() for name, height in bar.items() if height
+    }
     if isinstance(spec.stack, str):
         unit = "s"
-        names = [name for name in order if name in shown]
+        names = [name for name in order if name in names_shown]
     else:
         unit = results.unit(next(iter(spec.stack.values()))[0])
         names = [*spec.stack]
-    fills = {name: order[name] for name in names if name in shown}
+    fills = {name: order[name] for name in names if name in names_shown}
     table = np.array(
         [[heights_by_case[case].get(label, 0.0) for case in spec.cases] for label in fills]
     ).reshape(len(fills), len(spec.cases))
@@ -252,21 +256,23 @@ def _bar_titles(results: Results, cases: Sequence[str]) -> list[str]:
         if case.endswith(ending := f"-{count:g}"):
             measured = results.words.case(case.removesuffix(ending))
             counts[case] = measured, results.words.member_count(count)
-    several = len({measured for measured, _ in counts.values()}) > 1 or len(counts) < len(cases)
+    are_several = len({measured for measured, _ in counts.values()}) > 1 or len(counts) < len(cases)
     return [
-        (", ".join(counts[case]) if several else counts[case][1])
+        (", ".join(counts[case]) if are_several else counts[case][1])
         if case in counts
         else results.words.case(case)
         for case in cases
     ]
 
 
-def _sheet_of_bars(titles: Sequence[str], beside: int, rows: int) -> tuple[Figure, list[str], bool]:
+def _sheet_of_bars(
+    titles: Sequence[str], bars_in_row: int, rows: int
+) -> tuple[Figure, list[str], bool]:
     """Return a sheet for rows of bars, their titles in lines, and whether these are tilted to have
     room.
     """
     # Wider pictures have letters too small at the width of a page.
-    place = max(0.72, min(1.5, 7.0 / beside))
+    place = max(0.72, min(1.5, 7.0 / bars_in_row))
     letters = int(place / _UPRIGHT_LABEL)
     folded = [textwrap.wrap(title, letters, break_long_words=False) for title in titles]
     tilted = max(map(len, folded)) > _MOST_LINES or any(
@@ -277,8 +283,8 @@ def _sheet_of_bars(titles: Sequence[str], beside: int, rows: int) -> tuple[Figur
     longest = max(len(line) for lines in folded for line in lines) * _UPRIGHT_LABEL
     most_lines = max(map(len, folded))
     height = 4.2 if rows == 1 else 3.2
-    below = 0.6 * longest if tilted else 0.17 * (most_lines - 1)
-    size = max(4.6, 3.0 + place * beside), rows * (height + below)
+    height_below = 0.6 * longest if tilted else 0.17 * (most_lines - 1)
+    size = max(4.6, 3.0 + place * bars_in_row), rows * (height + height_below)
     return sheet(*size), ["\n".join(lines) for lines in folded], tilted
 
 
@@ -304,16 +310,16 @@ def _bars_in_row(cases: Sequence[str]) -> int:
     if len(cases) <= _MOST_BESIDE:
         return len(cases)
     even = -(-len(cases) // -(-len(cases) // _MOST_BESIDE))
-    together = (
+    case_groups = (
         most
         for most in (even, *range(_MOST_BESIDE, _MOST_BESIDE // 2, -1))
         if not any(
-            cases[first_of_row].startswith(f"{earlier}-")
+            cases[first_of_row].startswith(f"{earlier_case}-")
             for first_of_row in range(most, len(cases), most)
-            for earlier in cases[:first_of_row]
+            for earlier_case in cases[:first_of_row]
         )
     )
-    return next(together, even)
+    return next(case_groups, even)
 
 
 def _sum_in_words(spec: BarsSpec) -> str:
@@ -374,7 +380,9 @@ def _ends(answer: Answer, spec: BarsSpec) -> tuple[float, float]:
         value, (low, high) = answer.find(name), answer.ends(name)
         if value is not None and low is not None and high is not None:
             reach.append((value - low, high - value))
-    return sum(below for below, _ in reach), sum(above for _, above in reach)
+    return sum(reach_below for reach_below, _ in reach), sum(
+        reach_above for _, reach_above in reach
+    )
 
 
 def _intervals(axes: Axes, reach: Array, tops: Array) -> Array:
@@ -386,17 +394,17 @@ def _intervals(axes: Axes, reach: Array, tops: Array) -> Array:
 
 
 def _stack(axes: Axes, heights: Array, fills: Mapping[str, int]) -> None:
-    below = np.zeros(heights.shape[1])
+    bar_bottom = np.zeros(heights.shape[1])
     for (label, fill), heights_of_part in zip(fills.items(), heights, strict=True):
         axes.bar(
             np.arange(len(heights_of_part)),
             heights_of_part,
             _BAR,
-            bottom=below,
+            bottom=bar_bottom,
             label=part_label(label),
             **filled(fill),
         )
-        below = below + heights_of_part
+        bar_bottom = bar_bottom + heights_of_part
 
 
 def _totals(axes: Axes, tops: Array, words: list[str]) -> None:
@@ -449,16 +457,25 @@ def _lines(results: Results, spec: LinesSpec) -> Figure:
         methods = []
     units = list(dict.fromkeys(line.unit for line in lines)) or [""]
     columns = 1 + (len(labels) + len(methods) - 1) // _MOST_IN_COLUMN
-    alone = not spec.series and set(labels) <= {*_short(spec.y).values(), *spec.called.values()}
-    title = _in_words(spec.series, results.words) if spec.series else "value" if alone else "case"
+    has_one_line = not spec.series and set(labels) <= {
+        *_short(spec.y).values(),
+        *spec.called.values(),
+    }
+    title = (
+        _in_words(spec.series, results.words)
+        if spec.series
+        else "value"
+        if has_one_line
+        else "case"
+    )
     title = textwrap.fill(title, _LONGEST_LEGEND_TITLE)
     hidden = coinciding(lines, log=spec.log in ("y", "both"))
     longest = max(
         len(label + hidden.get(label, "")) for label in (*labels, *methods, *title.split("\n"))
     )
     single = len(labels) == 1 and not methods and not spec.series  # the title says what it is
-    beside = 0.0 if single else min(0.7 + 0.07 * longest, 4.0) * max(1, columns)
-    figure = sheet(_PANELS + beside, 1.0 + 3.2 * len(units))
+    legend_width = 0.0 if single else min(0.7 + 0.07 * longest, 4.0) * max(1, columns)
+    figure = sheet(_PANELS + legend_width, 1.0 + 3.2 * len(units))
     panels = figure.subplots(len(units), 1, sharex=True, squeeze=False)[:, 0]
     x_axis = _HorizontalAxis.of(sweep.axis(spec.x), spec, results.words)
     for unit, axes in zip(units, panels, strict=True):
@@ -530,15 +547,15 @@ def lines_of(sweep: Sweep, spec: LinesSpec, words: Words = NO_WORDS) -> list[Lin
         columns = np.array([sweep.column(name), *sweep.ends(name)])
         columns = _ratio_to_first(sweep, columns, spec.against) if spec.against else columns
         unit = "" if spec.relative or spec.against else sweep.units[name]
-        alone = sum(sweep.units[column] == sweep.units[name] for column in spec.y) == 1
-        alone = alone and not (not unit and len(spec.y) > 1)
+        is_only_column = sum(sweep.units[column] == sweep.units[name] for column in spec.y) == 1
+        is_only_column = is_only_column and not (not unit and len(spec.y) > 1)
         for (label, method), points in groups.items():
             if not np.isfinite(columns[0, points]).any():
                 continue  # a case of another model does not have this value
             ordered = points[np.argsort(x[points], kind="stable")]
             y, low, high = _relative(columns[:, ordered]) if spec.relative else columns[:, ordered]
-            parts = [] if alone else [short[name]]
-            parts += [label] if label and (alone or len(groups) > 1) else []
+            parts = [] if is_only_column else [short[name]]
+            parts += [label] if label and (is_only_column or len(groups) > 1) else []
             label = ", ".join(parts) or method
             lines.append(Line(name, unit, label, x[ordered], y, low, high, method if parts else ""))
     return lines
@@ -553,10 +570,12 @@ def coinciding(lines: Sequence[Line], log: bool = False) -> dict[str, str]:
         top = np.max(np.abs(line.y), initial=0.0, where=np.isfinite(line.y))
         highest[line.unit] = max(highest.get(line.unit, 0.0), top)
     added: dict[str, str] = {}
-    for place, (label, drawn) in enumerate(by_label.items()):
-        for earlier in [*by_label][:place]:
-            if earlier not in added and _coincide(drawn, by_label[earlier], highest, log):
-                added[label] = f" (as {earlier})"
+    for place, (label, drawn_lines) in enumerate(by_label.items()):
+        for earlier_label in [*by_label][:place]:
+            if earlier_label not in added and _coincide(
+                drawn_lines, by_label[earlier_label], highest, log
+            ):
+                added[label] = f" (as {earlier_label})"
                 break
     return added
 
@@ -566,19 +585,19 @@ _ONE_WIDTH = 0.004  # of lines that lie on each other, as a part of the highest 
 
 def _coincide(
     lines: Mapping[tuple[str, str], Line],
-    others: Mapping[tuple[str, str], Line],
+    other_lines: Mapping[tuple[str, str], Line],
     highest: Mapping[str, float],
     log: bool,
 ) -> bool:
     """Return whether the lines of a label lie on those of another; along a logarithmic axis, each
     value is compared with its own.
     """
-    return lines.keys() == others.keys() and all(
+    return lines.keys() == other_lines.keys() and all(
         len(line.x) > 1
-        and np.array_equal(line.x, others[key].x)
+        and np.array_equal(line.x, other_lines[key].x)
         and np.allclose(
             line.y,
-            others[key].y,
+            other_lines[key].y,
             rtol=_ONE_WIDTH if log else 0.0,
             atol=0.0 if log else _ONE_WIDTH * highest[line.unit],
             equal_nan=True,
@@ -594,7 +613,8 @@ def _short(names: Sequence[str]) -> dict[str, str]:
     names_split = {name: split_name(name) for name in names}
     one_kind = len({kind for kind, _ in names_split.values()}) == 1
     return {
-        name: inside if one_kind and inside else name for name, (_, inside) in names_split.items()
+        name: label_inside if one_kind and label_inside else name
+        for name, (_, label_inside) in names_split.items()
     }
 
 
@@ -613,8 +633,8 @@ def _groups(sweep: Sweep, spec: LinesSpec, words: Words) -> dict[tuple[str, str]
             tags.append(_tags(sweep, axis, words, named=axis.path != spec.series))
     shown_cases = set(spec.cases or sweep.cases)
     if not spec.series or len(shown_cases) > 1:
-        named = [words.case(case) for case in sweep.cases]
-        tags.insert(0 if not spec.series else 1, named)
+        case_titles = [words.case(case) for case in sweep.cases]
+        tags.insert(0 if not spec.series else 1, case_titles)
     groups: dict[tuple[str, str], list[int]] = {}
     for index, tag in enumerate(zip(*tags, strict=True) if tags else [()] * len(sweep.cases)):
         if sweep.cases[index] not in shown_cases:
@@ -628,9 +648,9 @@ def _groups(sweep: Sweep, spec: LinesSpec, words: Words) -> dict[tuple[str, str]
 def _tags(sweep: Sweep, axis: Axis, words: Words, named: bool) -> list[str]:
     column = sweep.points[axis.path]
     values = column.tolist() if isinstance(column, np.ndarray) else column
-    known = {value: axis_value(value, axis.unit) for value in axis.values}
+    text_by_value = {value: axis_value(value, axis.unit) for value in axis.values}
     written = [
-        with_commas(words.taken(known.get(value) or quantity(float(value), axis.unit)))
+        with_commas(words.taken(text_by_value.get(value) or quantity(float(value), axis.unit)))
         for value in values
     ]
     if not named:
@@ -685,16 +705,16 @@ def _relative(columns: Array) -> Array:
     return ratios
 
 
-def _ratio(above: Array, below: Array) -> Array:
+def _ratio(numerator: Array, denominator: Array) -> Array:
     """Divide values with both ends of their intervals; the resulting interval is the widest,
     whatever the correlation.
     """
     with np.errstate(all="ignore"):
         (value, low, high), (divisor, least, most) = (
-            np.where(np.isnan(end), end[:1], end) for end in (above, below)
+            np.where(np.isnan(end), end[:1], end) for end in (numerator, denominator)
         )
-        certain = np.isnan(above[1]) & np.isnan(below[1])
-        unsure = np.isinf(above[1]) | np.isinf(below[1])
+        certain = np.isnan(numerator[1]) & np.isnan(denominator[1])
+        unsure = np.isinf(numerator[1]) | np.isinf(denominator[1])
         ends = (
             np.where(unsure, sign * np.inf, end)
             for sign, end in ((-1, low / most), (1, high / least))
@@ -760,7 +780,7 @@ def _panel(
     names = list(dict.fromkeys(line.value for line in lines))
     limits = {name: words.limits[name] for name in names if name in words.limits}
     limits = limits if len(finite_values) else {}
-    drawn = [*axes.lines]
+    lines_drawn = [*axes.lines]
     for limit in limits.values():
         axes.axhline(limit / factor, color=LIMIT_COLOUR, linewidth=1.0, linestyle=(0, (6, 3)))
     kind = _KINDS.get(split_name(names[0])[0], "value") if names else ""
@@ -785,7 +805,7 @@ def _panel(
         # lost.
         axes.set_ylim(bottom=0)
     for limit in limits.values():
-        write_limit(axes, limit / factor, f"limit {quantity(limit, lines[0].unit)}", drawn)
+        write_limit(axes, limit / factor, f"limit {quantity(limit, lines[0].unit)}", lines_drawn)
 
 
 def _named_value(name: str, words: Words) -> str:
@@ -797,18 +817,18 @@ def write_limit(axes: Axes, place: float, text: str, lines: Sequence[Line2D]) ->
     """Write the label of a limit, in the unit of the panel, above or below it at one end of the
     panel, where the fewest lines pass through it; above at the right if all are equal.
     """
-    sides = [(right, above) for above in (True, False) for right in (True, False)]
-    right, above = min(
+    sides = [(right, is_above) for is_above in (True, False) for right in (True, False)]
+    right, is_above = min(
         sides, key=lambda side: _crossing_lines(axes, place, len(text), lines, *side)
     )
     axes.annotate(
         text,
         (float(right), place),
         xycoords=("axes fraction", "data"),
-        xytext=(0 if right else 3, 2 if above else -2),
+        xytext=(0 if right else 3, 2 if is_above else -2),
         textcoords="offset points",
         ha="right" if right else "left",
-        va="bottom" if above else "top",
+        va="bottom" if is_above else "top",
         color=LIMIT_COLOUR,
         bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 0.5},
     )
@@ -865,8 +885,8 @@ def _map(results: Results, spec: MapSpec) -> Figure:
     x = sweep.axis(spec.x)
     y = sweep.axis(spec.y)
     point_of_cell = grid_of(sweep, spec)
-    wide = max(3.2, min(8.0, 0.62 * len(x.values)))
-    figure = sheet(wide + 3.0, max(2.6, min(6.5, 0.42 * len(y.values))) + 1.6)
+    map_width = max(3.2, min(8.0, 0.62 * len(x.values)))
+    figure = sheet(map_width + 3.0, max(2.6, min(6.5, 0.42 * len(y.values))) + 1.6)
     axes = figure.subplots()
     axes.grid(False)
     axes.set_facecolor("white")
@@ -919,12 +939,16 @@ def _shades(axes: Axes, sweep: Sweep, spec: MapSpec, point_of_cell: Indices) -> 
     unit, factor = choose(
         values[np.isfinite(values)].tolist(), Dimension.of(sweep.units[spec.value])
     )
-    shown = np.ma.masked_invalid(values / factor)
-    wide = bool(shown.count()) and shown.min() > 0 and shown.max() > _MOST_RATIO * shown.min()
-    image = axes.pcolormesh(
-        shown, cmap=_SHADES, norm="log" if wide else None, **_cells(point_of_cell)
+    values_shown = np.ma.masked_invalid(values / factor)
+    is_wide_range = (
+        bool(values_shown.count())
+        and values_shown.min() > 0
+        and values_shown.max() > _MOST_RATIO * values_shown.min()
     )
-    if not shown.count():
+    image = axes.pcolormesh(
+        values_shown, cmap=_SHADES, norm="log" if is_wide_range else None, **_cells(point_of_cell)
+    )
+    if not values_shown.count():
         image.set_clim(0, 1)
         axes.text(
             0.5,
@@ -935,7 +959,7 @@ def _shades(axes: Axes, sweep: Sweep, spec: MapSpec, point_of_cell: Indices) -> 
             backgroundcolor="white",
         )
     bar = axes.figure.colorbar(image, ax=axes, label=axis_title(spec.value, unit), pad=0.02)
-    if wide:
+    if is_wide_range:
         logarithmic(bar.ax.yaxis, values[np.isfinite(values)] / factor)
     if max(point_of_cell.shape) <= _MOST_WRITTEN:
         for (row, place), value in np.ndenumerate(values / factor):
@@ -986,9 +1010,9 @@ def _categories(
         ]
     )
     colours = [_CATEGORIES[index % len(_CATEGORIES)] for index in range(max(1, len(names)))]
-    shown = np.ma.masked_less(places, 0)
+    places_shown = np.ma.masked_less(places, 0)
     axes.pcolormesh(
-        shown,
+        places_shown,
         cmap=ListedColormap(colours),
         vmin=-0.5,
         vmax=len(colours) - 0.5,
@@ -1025,7 +1049,7 @@ def _cells(point_of_cell: Indices) -> dict[str, Any]:
 
 
 def _write_in_cell(
-    axes: Axes, place: int, row: int, text: str, colour: Any, below: str = ""
+    axes: Axes, place: int, row: int, text: str, colour: Any, text_below: str = ""
 ) -> None:
     """Write a text into a cell, with its interval in small type below."""
     ink = ink_on(colour)
@@ -1034,12 +1058,14 @@ def _write_in_cell(
         row + 0.5,
         text,
         ha="center",
-        va="bottom" if below else "center",
+        va="bottom" if text_below else "center",
         fontsize=8,
         color=ink,
     )
-    if below:
-        axes.text(place + 0.5, row + 0.45, below, ha="center", va="top", fontsize=5.5, color=ink)
+    if text_below:
+        axes.text(
+            place + 0.5, row + 0.45, text_below, ha="center", va="top", fontsize=5.5, color=ink
+        )
 
 
 def _borders(axes: Axes, places: Indices) -> None:

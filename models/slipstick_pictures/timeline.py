@@ -104,15 +104,15 @@ def draw_phase(timeline: Timeline, title: str, order: Mapping[str, int] | None =
             " show: run"
         )
     totals: dict[int, dict[str, float]] = {}
-    reached: dict[int, float] = {}
+    time_by_member: dict[int, float] = {}
     for span in sorted(timeline.spans, key=lambda span: (span.start, span.end)):
         until = min(span.end, timeline.phase)
-        before = max(span.start, reached.get(span.member, 0.0))
-        if until > before:
+        begin_time = max(span.start, time_by_member.get(span.member, 0.0))
+        if until > begin_time:
             durations = totals.setdefault(span.member, {})
             name = timeline.component(span)
-            durations[name] = durations.get(name, 0.0) + until - before
-            reached[span.member] = until
+            durations[name] = durations.get(name, 0.0) + until - begin_time
+            time_by_member[span.member] = until
     names = dict.fromkeys(name for durations in totals.values() for name in durations)
     order = order or fills_of(names)
     places = [*order]
@@ -217,19 +217,19 @@ def _lanes(spans: list[TimelineInterval]) -> Iterator[tuple[TimelineInterval, fl
 
     The bar has the full height of the row, or that of one lane if branches run in parallel.
     """
-    together: list[TimelineInterval] = []
-    reached = 0.0
+    overlapping_spans: list[TimelineInterval] = []
+    latest_end = 0.0
     for span in [*sorted(spans, key=lambda span: (span.start, span.end)), None]:
-        if span is None or span.start >= reached:
-            height = _ROW / (1 + max((span.branch for span in together), default=0))
-            alone = len(together) == 1
-            for interval in together:
-                lane = (_ROW, 0.0) if alone else (height, interval.branch * height)
+        if span is None or span.start >= latest_end:
+            height = _ROW / (1 + max((span.branch for span in overlapping_spans), default=0))
+            is_alone = len(overlapping_spans) == 1
+            for interval in overlapping_spans:
+                lane = (_ROW, 0.0) if is_alone else (height, interval.branch * height)
                 yield interval, interval.member - _ROW / 2 + lane[1], lane[0]
-            together = []
+            overlapping_spans = []
         if span is not None:
-            together.append(span)
-            reached = max(reached, span.end)
+            overlapping_spans.append(span)
+            latest_end = max(latest_end, span.end)
 
 
 def _draw_path(axes: Axes, timeline: Timeline, members: list[int], factor: float) -> None:

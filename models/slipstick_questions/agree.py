@@ -55,16 +55,19 @@ class AgreeResult(QuestionResult):
 
     def headline(self, words: Words) -> list[str]:
         """Count the cases in which methods contradict each other, and name the first of them."""
-        apart = [words.case(agreement.case) for agreement in self.agreements if agreement.findings]
+        contradicting_cases = [
+            words.case(agreement.case) for agreement in self.agreements if agreement.findings
+        ]
         count = len(self.agreements)
-        if not apart:
+        if not contradicting_cases:
             cases = {1: "the case", 2: "both cases"}.get(count, f"all {count} cases")
             return [f"all methods agree within their stated errors, in {cases}"]
-        named = f"{joined(apart[:MOST_SAID])}{' and others' if len(apart) > MOST_SAID else ''}"
+        further = " and others" if len(contradicting_cases) > MOST_SAID else ""
+        cases_in_words = f"{joined(contradicting_cases[:MOST_SAID])}{further}"
         return [
             (
-                f"in {len(apart)} of {with_noun(count, 'case')} methods differ by more than they"
-                f" promise: {named}"
+                f"in {len(contradicting_cases)} of {with_noun(count, 'case')} methods differ by"
+                f" more than they promise: {cases_in_words}"
             )
         ]
 
@@ -82,13 +85,13 @@ class AgreeResult(QuestionResult):
 
 def _agreement(case: Evaluator, methods: Sequence[str], own_answer: Answer) -> Agreement:
     """Solve a case by several methods; an answer that exists already is used again."""
-    together: list[Answer] = []
+    answers: list[Answer] = []
     for method in methods:
         if own_answer.method == method:
-            together.append(own_answer)
+            answers.append(own_answer)
         else:
-            together += case.answers(method)
-    return agreement(case.case, together)
+            answers += case.answers(method)
+    return agreement(case.case, answers)
 
 
 def read(agree_spec: AgreeSpec, study: StudyContext) -> Question:
@@ -114,10 +117,10 @@ def read(agree_spec: AgreeSpec, study: StudyContext) -> Question:
         for case in cases.values():
             answering = known_methods({"program": ACTIVITY}.get(case.inputs.kind, case.inputs.kind))
             if method not in answering:
-                why = (
+                message = (
                     f"no method {method!r} answers for {case.case}{did_you_mean(method, answering)}"
                 )
-                problems.append(study.problem(("agree", "methods", index), why))
+                problems.append(study.problem(("agree", "methods", index), message))
     if problems:
         raise SpecError(problems)
 

@@ -52,22 +52,22 @@ def agreement(case: str, answers: Sequence[Answer]) -> Agreement:
     consistent = without_contradictions(answers)
     differ = [
         answer.failed
-        for answer, before in zip(consistent, answers, strict=True)
-        if answer.failed is not None and before.failed is None
+        for answer, original_answer in zip(consistent, answers, strict=True)
+        if answer.failed is not None and original_answer.failed is None
     ]
     answers = _bounds_as_one(consistent)
-    solved = [answer for answer in answers if answer.failed is None]
+    solved_answers = [answer for answer in answers if answer.failed is None]
     failed = {answer.method: answer.failed for answer in answers if answer.failed is not None}
     rows = []
-    for name in _shared_values(solved):
+    for name in _shared_values(solved_answers):
         values = tuple(answer.values.get(name) for answer in answers)
         rows.append(
             MethodValues(name, next(value.unit for value in values if value is not None), values)
         )
     verdicts: list[str] = []
     findings = list(dict.fromkeys(differ))
-    reference = _reference(solved)
-    for answer in solved:
+    reference = _reference(solved_answers)
+    for answer in solved_answers:
         if reference is not None and answer is not reference:
             words, agrees = _comparison(answer, reference)
             (verdicts if agrees else findings).append(words)
@@ -127,13 +127,15 @@ def _bounds_as_one(answers: Sequence[Answer]) -> list[Answer]:
     kinds = [answer for answer in answers if answer.method.startswith(f"{BOUNDS}/")]
     if not kinds:
         return list(answers)
-    answered = [answer for answer in kinds if answer.failed is None]
-    names = dict.fromkeys(name for answer in answered for name in answer.values)
+    solved_bounds = [answer for answer in kinds if answer.failed is None]
+    names = dict.fromkeys(name for answer in solved_bounds for name in answer.values)
     values = {
-        name: _tightest([answer.values[name] for answer in answered if name in answer.values])
+        name: _tightest([answer.values[name] for answer in solved_bounds if name in answer.values])
         for name in names
     }
-    joined = Answer(kinds[0].model, BOUNDS, values, failed=None if answered else kinds[0].failed)
+    joined = Answer(
+        kinds[0].model, BOUNDS, values, failed=None if solved_bounds else kinds[0].failed
+    )
     return [
         joined if answer is kinds[0] else answer
         for answer in answers
@@ -282,11 +284,11 @@ def _encloses(method: str, bounds: Value, reference: str, truth: Value) -> tuple
     assert truth.value is not None
     low = truth.value if truth.low is None else truth.low
     high = truth.value if truth.high is None else truth.high
-    above = bounds.low is None or high >= bounds.low * (1 - ROUNDING)
-    below = bounds.high is None or low <= bounds.high * (1 + ROUNDING)
-    if above and below:
+    is_above_lower = bounds.low is None or high >= bounds.low * (1 - ROUNDING)
+    is_below_upper = bounds.high is None or low <= bounds.high * (1 + ROUNDING)
+    if is_above_lower and is_below_upper:
         return f"{reference} lies within the {method}", True
-    side = "above the upper" if above else "below the lower"
+    side = "above the upper" if is_above_lower else "below the lower"
     return f"{reference} lies {side} of the {method}", False
 
 

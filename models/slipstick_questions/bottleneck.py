@@ -144,9 +144,9 @@ class BottleneckResult(QuestionResult):
 
     def headline(self, words: Words) -> list[str]:
         """Return for the first cases which resource limits them, and from where on."""
-        several = len(self.bottleneck) > 1
+        are_several = len(self.bottleneck) > 1
         return [
-            _head(bottlenecks, words.case(bottlenecks.case) if several else "", words)
+            _head(bottlenecks, words.case(bottlenecks.case) if are_several else "", words)
             for bottlenecks in self.bottleneck[: 1 + MOST_SAID]
         ][:2]
 
@@ -167,8 +167,8 @@ def read(question: BottleneckSpec, study: StudyContext) -> Question:
     """
     swept: dict[str, SweepDefinition] = {}
     for index, case in enumerate(question.cases):
-        if why := _unfit(evaluator(case, study.cases[case], study.library).built.model):
-            raise study.refusal(("bottleneck", "cases", index), f"{case} {why}")
+        if reason := _unfit(evaluator(case, study.cases[case], study.library).built.model):
+            raise study.refusal(("bottleneck", "cases", index), f"{case} {reason}")
         swept[case] = study.axes_in(_PLACE, question.along, case)
         (axis, *_), _ = checked_sweep(swept[case], case, study)
         if axis.named:
@@ -353,11 +353,13 @@ def _head(bottlenecks: CaseBottlenecks, case: str, words: Words) -> str:
         same = bool(np.allclose(bottlenecks.saturation, saturation, rtol=1e-9))
         knee = f"; more than about {saturation:.3g} {words.members} bring little" if same else ""
         return f"{limit}{knee}"
-    changed = ""
+    change_in_words = ""
     if since:
         value = float(bottlenecks.values[since])
-        changed = f" {bounded(bottlenecks.path, value, bottlenecks.unit, words, is_lower=True)}"
-    return f"{limit}{changed}"
+        change_in_words = (
+            f" {bounded(bottlenecks.path, value, bottlenecks.unit, words, is_lower=True)}"
+        )
+    return f"{limit}{change_in_words}"
 
 
 def _value(bottlenecks: CaseBottlenecks, index: int) -> str:
@@ -366,7 +368,7 @@ def _value(bottlenecks: CaseBottlenecks, index: int) -> str:
 
 def _points(bottlenecks: CaseBottlenecks) -> ResultTable:
     names = bottlenecks.bottlenecks
-    used = [bottlenecks.utilization(name)[index] for index, name in enumerate(names)]
+    utilizations = [bottlenecks.utilization(name)[index] for index, name in enumerate(names)]
     columns = [
         ResultColumn("case", [bottlenecks.case] * len(names), place=True),
         ResultColumn(bottlenecks.path, bottlenecks.values, bottlenecks.unit, place=True),
@@ -380,7 +382,12 @@ def _points(bottlenecks: CaseBottlenecks) -> ResultTable:
         ),
         ResultColumn("bottleneck", names),
         ResultColumn(
-            "its_utilization", used, "1", title="its utilization", written=as_percent, in_file=False
+            "its_utilization",
+            utilizations,
+            "1",
+            title="its utilization",
+            written=as_percent,
+            in_file=False,
         ),
         *(
             ResultColumn(f"utilization[{name}]", bottlenecks.utilization(name), "1", on_page=False)
@@ -393,18 +400,22 @@ def _points(bottlenecks: CaseBottlenecks) -> ResultTable:
 
 def _resources(bottlenecks: CaseBottlenecks) -> ResultTable:
     """Return the table of resources at the first and the last point, by decreasing demand."""
-    ranked = sorted(
+    names_by_demand = sorted(
         bottlenecks.demands, key=lambda name: -float(np.max(bottlenecks.demands[name]))
     )[:_MOST_RESOURCES]
-    columns = [ResultColumn("resource", ranked, place=True)]
+    columns = [ResultColumn("resource", names_by_demand, place=True)]
     for index in (0, -1):
         place = f"at {_value(bottlenecks, index)}"
-        demands = [float(bottlenecks.demands[name][index]) for name in ranked]
-        used = [float(bottlenecks.utilization(name)[index]) for name in ranked]
+        demands = [float(bottlenecks.demands[name][index]) for name in names_by_demand]
+        utilizations = [float(bottlenecks.utilization(name)[index]) for name in names_by_demand]
         columns.append(ResultColumn("D", demands, "s", title=f"D {place}"))
         columns.append(
-            ResultColumn("utilization", used, "1", title=f"utilization {place}", written=as_percent)
+            ResultColumn(
+                "utilization", utilizations, "1", title=f"utilization {place}", written=as_percent
+            )
         )
     return ResultTable(
-        "", columns, Provenance.of([Answer("", **bottlenecks.provenance.together)] * len(ranked))
+        "",
+        columns,
+        Provenance.of([Answer("", **bottlenecks.provenance.together)] * len(names_by_demand)),
     )

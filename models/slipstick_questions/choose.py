@@ -184,10 +184,10 @@ class ChooseResult(QuestionResult):
     def decision(self, words: Words) -> Decision | None:
         """Return the best point of each case beside the limits that it meets."""
         first = self.choices[0]
-        alike = [
+        comparable_choices = [
             choice for choice in self.choices if [*choice.units] == [*first.units] and choice.found
         ]
-        if not alike:
+        if not comparable_choices:
             return None
         objective = first.objective
         objective = (
@@ -196,7 +196,7 @@ class ChooseResult(QuestionResult):
         unit = f" ({first.currency})" if first.currency else ""
         head = ["", *map(words.quantity, first.units), f"{objective}{unit}"]
         head += [words.condition(text) for text in first.conditions]
-        return head, [_decided_row(choice, words) for choice in alike]
+        return head, [_decided_row(choice, words) for choice in comparable_choices]
 
     def sentences_beside_tables(self) -> list[str]:
         """Return the chosen points and their justification, which the tables do not have."""
@@ -206,12 +206,12 @@ class ChooseResult(QuestionResult):
         """Yield the best point and the runners-up of each case, or the point closest to meeting the
         conditions.
         """
-        alike: dict[tuple[object, ...], list[ChosenPoints]] = {}
+        choices_by_columns: dict[tuple[object, ...], list[ChosenPoints]] = {}
         for choice in self.choices:
-            alike.setdefault(
+            choices_by_columns.setdefault(
                 (tuple(choice.units.items()), choice.objective, choice.conditions), []
             ).append(choice)
-        yield from map(_table, alike.values())
+        yield from map(_table, choices_by_columns.values())
 
 
 @dataclass(frozen=True)
@@ -272,10 +272,13 @@ class _Choosing:
             column for column, path in enumerate(self.values) if path not in self.case.built.free
         ]
 
-    def built(self, chosen: Sequence[int]) -> Evaluator:
+    def built(self, value_indices: Sequence[int]) -> Evaluator:
         """Build the model for the chosen values of the shaping quantities, given by index."""
         paths = [list(self.values)[column] for column in self.shaping]
-        nodes = {path: self.nodes[path][column] for path, column in zip(paths, chosen, strict=True)}
+        nodes = {
+            path: self.nodes[path][column]
+            for path, column in zip(paths, value_indices, strict=True)
+        }
         return evaluator(self.case.case, {**self.settings, **nodes}, self.study.library)
 
     def grouped(self, rows: Rows) -> Iterator[tuple[Rows, Evaluator, dict[str, Array]]]:
@@ -287,13 +290,13 @@ class _Choosing:
         groups: dict[tuple[int, ...], list[int]] = {}
         for number, row in enumerate(rows[:, shaping].tolist()):
             groups.setdefault(tuple(row), []).append(number)
-        for chosen, members in groups.items():
+        for value_indices, members in groups.items():
             free = {
                 path: values[path][members]
                 for column, path in enumerate(self.values)
                 if column not in shaping
             }
-            yield np.array(members), self.built(chosen), free
+            yield np.array(members), self.built(value_indices), free
 
     def solved(self, rows: Rows, longer: float) -> PointTable:
         """Solve points, those that share a model together; say also why a point has no answer."""
@@ -303,11 +306,11 @@ class _Choosing:
             longer_case = case.longer(longer)
             table = longer_case.solved(free, wanted, reasons=True)
             ends = bands(longer_case, free, table.columns, len(members))
-            how = table.provenance
+            provenance = table.provenance
             if ends:
-                how = replace(how, exact=[False] * len(members))
+                provenance = replace(provenance, exact=[False] * len(members))
             columns = {**table.columns, **ends}
-            pieces.append((members, replace(table, columns=columns, provenance=how)))
+            pieces.append((members, replace(table, columns=columns, provenance=provenance)))
         joined_table = PointTable.joined(len(rows), pieces)
         return replace(joined_table, columns={**joined_table.columns, **self.given(rows)})
 
@@ -371,15 +374,15 @@ def _read_case(name: str, spec: ChooseQuestionSpec, study: StudyContext) -> _Cho
     units: dict[str, str] = {}
     for path_as_written, axis_spec in spec.vary.items():
         place: Place = ("choose", "vary", path_as_written)
-        listed = axis_nodes(axis_spec, study.written(place), place)
+        axis_values = axis_nodes(axis_spec, study.written(place), place)
         for path in _paths(path_as_written, known_paths, place, name, study):
-            axis = axis_of(path, listed, inputs)
+            axis = axis_of(path, axis_values, inputs)
             if axis.named:
                 raise study.refusal(
                     place, f"{path} is no number; what is chosen among is numbers, such as servers"
                 )
             pairs = sorted(
-                zip(map(float, axis.values), listed, strict=True), key=lambda pair: pair[0]
+                zip(map(float, axis.values), axis_values, strict=True), key=lambda pair: pair[0]
             )
             values[axis.path], nodes[axis.path] = zip(*pairs, strict=True)
             units[axis.path] = axis.unit
@@ -414,11 +417,11 @@ def _paths(
         return [path_as_written]
     pattern = re.compile(re.escape(path_as_written).replace(r"\*", r"[^.]+"))
     if not (matching := [path for path in known_paths if pattern.fullmatch(path)]):
-        why = (
+        message = (
             f"{case} has no quantity {path_as_written!r} to"
             f" choose{did_you_mean(path_as_written, known_paths)}"
         )
-        raise study.refusal(place, why, key=True)
+        raise study.refusal(place, message, key=True)
     return matching
 
 
@@ -456,8 +459,8 @@ class _Enumeration:
             finite: NDArray[np.bool_] = np.isfinite(
                 np.array([*margins[:, 0], objective.left[0]])
             ).all(axis=0)
-            again = (state == 0) & finite & choosing.case.form.estimated & (longer < LONGEST)
-            for index in np.flatnonzero(~again).tolist():
+            is_extended = (state == 0) & finite & choosing.case.form.estimated & (longer < LONGEST)
+            for index in np.flatnonzero(~is_extended).tolist():
                 value = float(objective.left[0, index])
                 answer = self._answer(open_[index], sides, objective, index, table.provenance)
                 if finite[index] and state[index] > 0:
@@ -478,7 +481,7 @@ class _Enumeration:
                     else:
                         # Less of everything may have an answer, so nothing follows for it.
                         self.unanswered += 1
-            open_ = open_[again]
+            open_ = open_[is_extended]
             longer = 4.0 * longer
 
     def _values_missing(self, table: PointTable) -> str:
@@ -512,12 +515,12 @@ class _Enumeration:
         place = next((row for row, answer in self.held if answer is best), top)
         solved_points = {tuple(row.tolist()) for row, _ in (*self.held, *self.broke)}
         for column in range(len(place)):
-            beside = place + sign * (np.arange(len(place)) == column)
+            neighbours = place + sign * (np.arange(len(place)) == column)
             if (
-                tuple(beside.tolist()) not in solved_points
-                and (allowed == beside).all(axis=1).any()
+                tuple(neighbours.tolist()) not in solved_points
+                and (allowed == neighbours).all(axis=1).any()
             ):
-                self.solve(beside[None])
+                self.solve(neighbours[None])
 
     def contradiction(self) -> tuple[Answer, Answer] | None:
         """Return a point that meets the conditions, or comes closer, and a larger one that does
@@ -525,27 +528,27 @@ class _Enumeration:
         """
         rows = np.array([row for row, _ in self.broke])
         for row, held in self.held if self.broke else ():
-            more = np.flatnonzero((rows >= row).all(axis=1))
-            if len(more):
-                return held, self.broke[int(more[0])][1]
+            larger_rows = np.flatnonzero((rows >= row).all(axis=1))
+            if len(larger_rows):
+                return held, self.broke[int(larger_rows[0])][1]
         return None
 
     def bound(self, top: Rows) -> list[Rows]:
         """Find by bisection how much of each quantity is needed if all others have their largest
         values; return the solved points.
         """
-        solved = [top]
+        points_solved = [top]
         self.solve(top[None])
         for column in range(len(top) if not self.broken else 0):
             low = -1
             high = int(top[column])
             while high - low > 1:
                 middle = (low + high) // 2
-                before = len(self.broken)
-                solved.append(np.where(np.arange(len(top)) == column, middle, top))
-                self.solve(solved[-1][None])
-                low, high = (low, middle) if len(self.broken) == before else (middle, high)
-        return solved
+                broken_before = len(self.broken)
+                points_solved.append(np.where(np.arange(len(top)) == column, middle, top))
+                self.solve(points_solved[-1][None])
+                low, high = (low, middle) if len(self.broken) == broken_before else (middle, high)
+        return points_solved
 
     def _answer(
         self,
@@ -553,7 +556,7 @@ class _Enumeration:
         sides: Sequence[ConditionSides],
         objective: ConditionSides,
         index: int,
-        how: Provenance,
+        provenance: Provenance,
     ) -> Answer:
         choosing = self.asked
         values = {
@@ -565,8 +568,8 @@ class _Enumeration:
             zip(sides, choosing.condition.parts, strict=True), start=1
         ):
             unit = str(condition_part.left.dimension)
-            below = condition_part.relation.startswith("<")
-            less, more = (side.left, side.right) if below else (side.right, side.left)
+            is_upper_limit = condition_part.relation.startswith("<")
+            less, more = (side.left, side.right) if is_upper_limit else (side.right, side.left)
             values[f"value[{number}]"] = _value(side.left[:, index], unit)
             slack = (
                 more[0, index] - less[0, index],
@@ -578,7 +581,7 @@ class _Enumeration:
             path: float(values_[row[place]])
             for place, (path, values_) in enumerate(choosing.values.items())
         }
-        return Answer("choose", values=values, point=point, **how.at(index))
+        return Answer("choose", values=values, point=point, **provenance.at(index))
 
 
 def _value(numbers: Array, unit: str) -> Value:
@@ -620,14 +623,14 @@ def _chosen_points(choosing: _Choosing) -> ChosenPoints:
     top = np.array(sizes) - 1
     allowed = rows
     if choosing.spec.monotone and (rows == top).all(axis=1).any():
-        solved = {tuple(row.tolist()) for row in enumeration.bound(top)}
-        rows = rows[[tuple(row) not in solved for row in rows.tolist()]]
-    together = TOGETHER
+        solved_rows = {tuple(row.tolist()) for row in enumeration.bound(top)}
+        rows = rows[[tuple(row) not in solved_rows for row in rows.tolist()]]
+    batch_size = TOGETHER
     most_found = 1 + choosing.spec.runners_up
     if choosing.case.form.estimated:
-        together = 1
+        batch_size = 1
     elif not ordered and not choosing.spec.monotone:
-        together = max(len(rows), 1)  # all of them have to be solved
+        batch_size = max(len(rows), 1)  # all of them have to be solved
     while True:
         for broken_row in enumeration.broken if choosing.spec.monotone else ():
             rows = rows[(rows > broken_row).any(axis=1)]
@@ -642,8 +645,8 @@ def _chosen_points(choosing: _Choosing) -> ChosenPoints:
             if choosing.spec.monotone and left_count:
                 enumeration.probe(allowed, top)
             return _choice(choosing, enumeration, (total, left_count), ordered)
-        enumeration.solve(rows[:together])
-        rows = rows[together:]
+        enumeration.solve(rows[:batch_size])
+        rows = rows[batch_size:]
 
 
 def _choice(
@@ -801,11 +804,12 @@ def _no_choice(choice: ChosenPoints, words: Words) -> str:
     match = LIMIT.match(choice.conditions[choice.worst])
     value = choice.nearest.values[f"value[{choice.worst + 1}]"]
     amount = value_amount(match[1] if match else "", value.value, value.unit, value.ends)
-    reached = f"then {words.reached(match[1], amount)}" if match else "it misses a limit"
+    reached_in_words = f"then {words.reached(match[1], amount)}" if match else "it misses a limit"
     surely = "surely " if choice.undecided else ""
     return (
         f"no combination {surely}keeps all limits;"
-        f" {_point_words(choice, choice.nearest, words, True)} would come nearest: {reached}"
+        f" {_point_words(choice, choice.nearest, words, True)} would come nearest:"
+        f" {reached_in_words}"
     )
 
 
@@ -815,8 +819,8 @@ def _rival_head(choice: ChosenPoints, words: Words) -> str:
     if not open_:
         return ""
     point = _point_words(choice, open_[0], words, True)
-    within = " within the ranges" if choice.ranges else ""
-    return f"; it is undecided{within} whether {point} would be better"
+    range_in_words = " within the ranges" if choice.ranges else ""
+    return f"; it is undecided{range_in_words} whether {point} would be better"
 
 
 def _decided_row(choice: ChosenPoints, words: Words) -> list[str]:
@@ -848,11 +852,11 @@ def _sentences(choice: ChosenPoints) -> Iterator[str]:
                 f" {_number(best, f'slack[{number}]')} from the limit"
             )
         if runners_up:
-            listed = "; ".join(
+            values_in_words = "; ".join(
                 f"{_number(runner_up, OBJECTIVE)} at {_place(choice, runner_up)}"
                 for runner_up in runners_up
             )
-            yield f"next {'comes' if len(runners_up) == 1 else 'come'} {listed}"
+            yield f"next {'comes' if len(runners_up) == 1 else 'come'} {values_in_words}"
     if choice.undecided:
         yield _undecided_sentence(choice)
     if choice.contradicted is not None:
@@ -869,8 +873,8 @@ def _rivals_sentence(choice: ChosenPoints) -> str:
     if not choice.rivals:
         return ""
     first = choice.rivals[0]
-    more = len(choice.rivals) - 1
-    further_words = f" and {with_noun(more, 'further point')}" if more else ""
+    further_count = len(choice.rivals) - 1
+    further_words = f" and {with_noun(further_count, 'further point')}" if further_count else ""
     if choice.ranges:
         return f", undecided within the ranges against {_place(choice, first)}{further_words}"
     return (
@@ -890,44 +894,46 @@ def _no_point_sentence(choice: ChosenPoints) -> str:
         return "no point surely meets all conditions" if choice.undecided else no_values
     value = choice.nearest.find(f"value[{choice.worst + 1}]") or 0.0
     slack = choice.nearest.find(f"slack[{choice.worst + 1}]") or 0.0
-    apart = percent(abs(slack) / (abs(value) or 1.0))
+    distance = percent(abs(slack) / (abs(value) or 1.0))
     return (
         f"no point {'surely ' if choice.undecided else ''}meets all conditions; nearest is"
         f" {_place(choice, choice.nearest)}, where {choice.conditions[choice.worst]} fails with"
-        f" {_number(choice.nearest, f'value[{choice.worst + 1}]')}, {apart} off"
+        f" {_number(choice.nearest, f'value[{choice.worst + 1}]')}, {distance} off"
     )
 
 
 def _justification(choice: ChosenPoints) -> str:
     """Return how it was established that no other point is better."""
     total, solvable_count = choice.points
-    among = (
+    points_in_words = (
         f"{choice.solved} of {with_noun(total, 'point')}"
         f" {'was' if choice.solved == 1 else 'were'} solved"
     )
-    among += (
+    points_in_words += (
         f", {total - solvable_count} break a condition on what is varied alone"
         if solvable_count < total
         else ""
     )
-    among += f", in order of rising {choice.objective}" if choice.ordered and choice.found else ""
+    points_in_words += (
+        f", in order of rising {choice.objective}" if choice.ordered and choice.found else ""
+    )
     if choice.unanswered:
-        among += (
+        points_in_words += (
             f", {choice.unanswered} of them {'has' if choice.unanswered == 1 else 'have'} no answer"
         )
-    return among + (
+    return points_in_words + (
         ", assuming that more of any quantity breaks no condition" if choice.monotone else ""
     )
 
 
 def _undecided_sentence(choice: ChosenPoints) -> str:
     first = choice.undecided[0]
-    more = len(choice.undecided) - 1
-    further_words = f", and {with_noun(more, 'further point')}" if more else ""
-    within = " within the ranges" if choice.ranges else ""
+    further_count = len(choice.undecided) - 1
+    further_words = f", and {with_noun(further_count, 'further point')}" if further_count else ""
+    range_in_words = " within the ranges" if choice.ranges else ""
     return (
-        f"undecided{within}, because a limit lies in the interval: {_number(first, OBJECTIVE)} at"
-        f" {_place(choice, first)}{further_words}"
+        f"undecided{range_in_words}, because a limit lies in the interval:"
+        f" {_number(first, OBJECTIVE)} at {_place(choice, first)}{further_words}"
     )
 
 

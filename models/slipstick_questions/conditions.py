@@ -125,12 +125,16 @@ class Condition:
         low = middle.copy()
         high = middle.copy()
         for name, ends in self._ends(tape.parameters, columns, count):
-            moved = np.array([at({**columns_at_points, name: end}) for end in ends]) - middle
+            shifted_sides = (
+                np.array([at({**columns_at_points, name: end}) for end in ends]) - middle
+            )
             has_answer = np.isfinite(ends[0]) & np.isfinite(ends[1])
             # A margin lies between -1 and 1: without an interval nothing is known of it.
-            moved = np.where(has_answer, moved, np.array([[-2.0], [2.0]])[:, :, None])
-            low += np.minimum(moved.min(axis=0), 0.0)
-            high += np.maximum(moved.max(axis=0), 0.0)
+            shifted_sides = np.where(
+                has_answer, shifted_sides, np.array([[-2.0], [2.0]])[:, :, None]
+            )
+            low += np.minimum(shifted_sides.min(axis=0), 0.0)
+            high += np.maximum(shifted_sides.max(axis=0), 0.0)
         left_side, right, margins = np.stack([middle, low, high], axis=1)
         equal = np.abs(margins[0]) <= ROUNDING
         return ConditionSides(
@@ -178,7 +182,7 @@ class Condition:
 
     def changes(
         self,
-        found: Mapping[str, Array],
+        columns_found: Mapping[str, Array],
         places: Array,
         columns: Callable[[Array], Mapping[str, Array]] | None,
     ) -> tuple[list[Change], list[tuple[float, float]]]:
@@ -187,11 +191,11 @@ class Condition:
 
         Parameters
         ----------
-        found : answers at the places
+        columns_found : answers at the places
         places : rising
         columns : the answers at any other places; None if there are none
         """
-        margins, holds = self.look(found)
+        margins, holds = self.look(columns_found)
         if self.case.form.estimated or np.any(margins[2] > margins[1]):
             return estimated_changes(margins, holds, places, single=columns is None)
         if columns is None:
@@ -309,22 +313,26 @@ def condition_of(
         raise study.refusal(place, str(error)) from None
     for comparison in comparisons:
         if comparison.relation not in _RELATIONS:
-            why = (
+            message = (
                 f"at {comparison.relation} nothing starts or stops holding; write one of"
                 f" {' '.join(_RELATIONS)}"
             )
-            raise study.refusal(place, why)
-    named = names_known.made.values()
-    columns = {name.name: column for name, prefix, column in named if not prefix}
-    other_cases = {name.name: (cases[prefix], column) for name, prefix, column in named if prefix}
+            raise study.refusal(place, message)
+    names_mentioned = names_known.made.values()
+    columns = {name.name: column for name, prefix, column in names_mentioned if not prefix}
+    other_cases = {
+        name.name: (cases[prefix], column) for name, prefix, column in names_mentioned if prefix
+    }
     return Condition(text, comparisons, columns, other_cases, case, tuple(given_names or {}))
 
 
-def _symbol(name: str, used: Collection[str]) -> str:
+def _symbol(name: str, symbols_used: Collection[str]) -> str:
     """Return a unique symbol, valid in expressions, for the name of a column."""
     symbol = re.sub(r"[^A-Za-z0-9_]+", "-", name).strip("-")
     return (
         symbol
-        if symbol not in used
-        else next(candidate for n in range(2, 10**6) if (candidate := f"{symbol}-{n}") not in used)
+        if symbol not in symbols_used
+        else next(
+            candidate for n in range(2, 10**6) if (candidate := f"{symbol}-{n}") not in symbols_used
+        )
     )

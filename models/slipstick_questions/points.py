@@ -141,8 +141,8 @@ def points_of(study: str, name: str | None = None, case: str | None = None) -> S
             first, axes = arrays_of(sweep, case_name, settings, prepared.context.library)
         solvable = first.solvable
         keep = _condition(sweep, solvable)
-        together = sweep.spec.combine == "zip"
-        parts.append(StreamedPoints(solvable, axes, {}, keep, together, case_name))
+        are_zipped = sweep.spec.combine == "zip"
+        parts.append(StreamedPoints(solvable, axes, {}, keep, are_zipped, case_name))
         notes += _notes(first)
         quantities.add(solvable.form.quantity)
     names = [name for name in prepared.context.spec.answer if {name} != quantities]

@@ -157,16 +157,22 @@ class RankResult(QuestionResult):
         change does.
         """
         if not self.changes:
-            several = len({ranking.case for ranking in self.rankings}) > 1
-            shown = [*{ranking.case: ranking for ranking in reversed(self.rankings)}.values()]
-            return [_quantity_head(ranking, words, several) for ranking in shown[::-1][:2]]
+            are_several = len({ranking.case for ranking in self.rankings}) > 1
+            rankings_shown = [
+                *{ranking.case: ranking for ranking in reversed(self.rankings)}.values()
+            ]
+            return [
+                _quantity_head(ranking, words, are_several) for ranking in rankings_shown[::-1][:2]
+            ]
         groups: dict[str, list[str]] = {}
         for ranking_of_changes in self.changes:
             groups.setdefault(ranking_of_changes.under, []).append(
                 str(_best(ranking_of_changes).point["change"])
             )
         counted_heads = [
-            _most_often_head(under, best) for under, best in groups.items() if len(best) > MOST_SAID
+            _most_often_head(technology, best)
+            for technology, best in groups.items()
+            if len(best) > MOST_SAID
         ]
         return counted_heads[:2] or [_change_head(self.changes[0], words)]
 
@@ -289,8 +295,8 @@ def read(rank_spec: RankSpec, study: StudyContext) -> Question:
         for name in change.singles
     ]
     # Elasticities are read off the gradients of the cases.
-    ranked = lambda: [ranking.case.case for ranking in rankings if ranking.of_the_case]
-    return Question(solve, answer_names=dict.fromkeys(names, EFFECT_VALUES), shares_of=ranked)
+    cases_ranked = lambda: [ranking.case.case for ranking in rankings if ranking.of_the_case]
+    return Question(solve, answer_names=dict.fromkeys(names, EFFECT_VALUES), shares_of=cases_ranked)
 
 
 def settings_under(settings: Settings, spec: RankSpec, tree: Node) -> dict[str, Settings]:
@@ -309,14 +315,14 @@ def _case_ranking(
     described = case.built.entries
     for index, path in enumerate(spec.of):
         if canonical(case.inputs.tree, path) not in described:
-            why = f"{case.case} has no quantity {path!r}{did_you_mean(path, list(described))}"
-            problems.append(study.problem(("rank", "of", index), why))
+            message = f"{case.case} has no quantity {path!r}{did_you_mean(path, list(described))}"
+            problems.append(study.problem(("rank", "of", index), message))
     if case.inputs.kind == "law" and case.unit(case.form.quantity) != "s":
-        why = (
+        message = (
             f"{case.case} gives {case.form.quantity} [{case.unit(case.form.quantity)}], and a"
             " ranking is by the time that a change saves; rank a model or a law that gives a time"
         )
-        problems.append(study.problem(("rank",), why))
+        problems.append(study.problem(("rank",), message))
     if problems:
         raise SpecError(problems)
     return _CaseRanking(case, technology, spec, study)
@@ -393,7 +399,9 @@ class _CaseRanking:
         best = max(effects, key=lambda words: _saved(effects[words]))
         effect = effects[best]
         (opposite,) = (effect for words, effect in effects.items() if words != best)
-        tried = [words for words, effect in effects.items() if effect["time_saved"] is not None]
+        changes_with_answer = [
+            words for words, effect in effects.items() if effect["time_saved"] is not None
+        ]
         share = answer.share.get(first, {}).get(path)
         unit = str(entry.given.dimension)
         slopes = answer.gradient.get(first) if base else {}
@@ -417,19 +425,21 @@ class _CaseRanking:
             point={
                 "parameter": path,
                 "meaning": entry.meaning,
-                "change": best if tried else "",
-                "without an answer": " and ".join(words for words in effects if words not in tried),
+                "change": best if changes_with_answer else "",
+                "without an answer": " and ".join(
+                    words for words in effects if words not in changes_with_answer
+                ),
             },
         )
 
     def _saving_by_paired_draws(
-        self, changed: BuiltModel, path: str, change: float, share_left: float
+        self, changed_model: BuiltModel, path: str, change: float, share_left: float
     ) -> Value:
         """Return the part of the time saved with its interval, from the same draws of uncertain
         settings before and after the change.
         """
-        after = replace(self.case, built=changed)
-        ends = paired_saving(self.case.smoothed, after.smoothed, path, 1.0 + change)
+        changed_case = replace(self.case, built=changed_model)
+        ends = paired_saving(self.case.smoothed, changed_case.smoothed, path, 1.0 + change)
         if ends.low is None or ends.high is None:
             return Value(1 - share_left, "1")
         return Value(
@@ -448,40 +458,47 @@ class _CaseRanking:
             given_value.value * (1.0 + change), str(given_value.dimension), Mark("rank", 1, 1)
         )
         try:
-            changed = build(self.case.inputs.with_value(path, node))
+            changed_model = build(self.case.inputs.with_value(path, node))
         except SpecError:
             return Answer("rank", "", {"time_saved": Value(None, "1")}, exact=True)
-        options = changed.options
+        options = changed_model.options
         method = options.method
         if method is None and answer.check is not None and answer.check.word == REPLACED:
             # The check rejected the default method: by that method the change would be compared
             # with an answer of another one.
             method = answer.method
-        before, (after, solved) = answer.values[first], self._solved(changed, method)
-        alike = solved.method == answer.method or (answer.exact and solved.exact)
-        if after.value is not None and not alike:
-            before, after, solved = self._by_one_method(changed, answer, after, solved)
-        if after.value is None or not before.value:
+        value_before, (value_after, how_solved) = (
+            answer.values[first],
+            self._solved(changed_model, method),
+        )
+        is_comparable = how_solved.method == answer.method or (answer.exact and how_solved.exact)
+        if value_after.value is not None and not is_comparable:
+            value_before, value_after, how_solved = self._by_one_method(
+                changed_model, answer, value_after, how_solved
+            )
+        if value_after.value is None or not value_before.value:
             saved = Value(None, "1")
         elif self.case.built.uncertain.paths:
-            saved = self._saving_by_paired_draws(changed, path, change, after.value / before.value)
+            saved = self._saving_by_paired_draws(
+                changed_model, path, change, value_after.value / value_before.value
+            )
         else:
-            saved = reduction(after, before)
-        return Answer("rank", solved.method, {"time_saved": saved}, exact=solved.exact)
+            saved = reduction(value_after, value_before)
+        return Answer("rank", how_solved.method, {"time_saved": saved}, exact=how_solved.exact)
 
     def _by_one_method(
-        self, changed: BuiltModel, answer: Answer, after: Value, solved: _How
+        self, changed_model: BuiltModel, answer: Answer, value_after: Value, how_solved: _How
     ) -> tuple[Value, Value, _How]:
         """Return the time before and after a change by one method: that of the change if it takes
         the case as well, else that of the case. By two methods the difference would be that of
         their errors, and might have the wrong sign.
         """
-        if solved.method not in self.own_times:
-            self.own_times[solved.method], _ = self._solved(self.case.built, solved.method)
-        own = self.own_times[solved.method]
-        if own.value is not None:
-            return own, after, solved
-        return answer.values[self.case.form.quantity], *self._solved(changed, answer.method)
+        if how_solved.method not in self.own_times:
+            self.own_times[how_solved.method], _ = self._solved(self.case.built, how_solved.method)
+        own_time = self.own_times[how_solved.method]
+        if own_time.value is not None:
+            return own_time, value_after, how_solved
+        return answer.values[self.case.form.quantity], *self._solved(changed_model, answer.method)
 
     def _solved(self, built: BuiltModel, method: str | None) -> tuple[Value, _How]:
         """Return the time of a model, without a value where the method has no answer."""
@@ -542,27 +559,29 @@ class _CaseChanges:
         singles: dict[tuple[str, ...], _ChangedPoint] = {
             (name,): single for name, single in self.singles.items()
         }
-        solved = _solved({(): self.before, **singles, **dict(self.pairs)})
-        before = solved[()]
+        answer_by_names = _solved({(): self.before, **singles, **dict(self.pairs)})
+        answer_before = answer_by_names[()]
         effects_by_names = {
-            names: self._effect(names, after, before) for names, after in solved.items() if names
+            names: self._effect(names, answer_after, answer_before)
+            for names, answer_after in answer_by_names.items()
+            if names
         }
         pairs = []
         for names in self.pairs:
-            apart = Value(
+            sum_of_single_effects = Value(
                 sum(_overhead_reduction(effects_by_names[name,]).value or 0.0 for name in names),
                 "1",
             )
             pairs.append(
                 replace(
                     effects_by_names[names],
-                    values={**effects_by_names[names].values, "apart": apart},
+                    values={**effects_by_names[names].values, "apart": sum_of_single_effects},
                 )
             )
         budget = self.spec.budget
         effects = tuple(effects_by_names[names] for names in singles)
         ranking = ChangeRanking(
-            self.case, self.technology, before, effects, (), budget.value if budget else None
+            self.case, self.technology, answer_before, effects, (), budget.value if budget else None
         )
         pairs.sort(
             key=lambda pair: (
@@ -572,18 +591,20 @@ class _CaseChanges:
         )
         return replace(ranking, pairs=tuple(pairs))
 
-    def _effect(self, names: tuple[str, ...], after: Answer, before: Answer) -> Answer:
+    def _effect(
+        self, names: tuple[str, ...], answer_after: Answer, answer_before: Answer
+    ) -> Answer:
         """Return the time saved, the overhead removed and the cost of changes."""
         costs = [
             price.value for name in names if (price := self.spec.changes[name].cost) is not None
         ]
-        values = dict(after.values)
+        values = dict(answer_after.values)
         draws = dict[str, Array]()
         for old, new in (("time", "time_saved"), ("overhead", "overhead_reduction")):
-            if not after.failed and (before[old] or 0.0) > 0:
-                values[new] = reduction(after.values[old], before.values[old])
-                if before.draws and before.draws.keys() == after.draws.keys():
-                    draws[new] = 1 - after.draws[old] / before.draws[old]
+            if not answer_after.failed and (answer_before[old] or 0.0) > 0:
+                values[new] = reduction(answer_after.values[old], answer_before.values[old])
+                if answer_before.draws and answer_before.draws.keys() == answer_after.draws.keys():
+                    draws[new] = 1 - answer_after.draws[old] / answer_before.draws[old]
                     low, high = np.quantile(draws[new], [LOW_PROBABILITY, HIGH_PROBABILITY])
                     middle = values[new].value or 0.0
                     values[new] = Value(
@@ -592,7 +613,7 @@ class _CaseChanges:
         place = {"technology": self.technology} if self.technology else {}
         cost = {"cost": sum(costs)} if len(costs) == len(names) else {}
         return replace(
-            after,
+            answer_after,
             values=values,
             draws=draws,
             point={"case": self.case, **place, "change": " + ".join(names), **cost},
@@ -615,21 +636,23 @@ class ChangeReader:
             path: inputs.given(path) for path in sorted(paths) if at(inputs.tree, path) is None
         }
         neutral = {
-            path: quantity_node(*now, Mark("rank", 1, 1))
+            path: quantity_node(*present_value, Mark("rank", 1, 1))
             for path, given_value in absent.items()
-            if (now := _current_value(given_value, path)) is not None
+            if (present_value := _current_value(given_value, path)) is not None
         }
         self.settings = {**neutral, **settings}
         self.before = evaluator(case, self.settings, study.library).smoothed
 
     def read(self, technology: str) -> _CaseChanges:
-        changed = {
+        changed_values = {
             name: self._changed_values(name, self.before.built.entries)
             for name in self.rank.changes
         }
-        singles = {name: self._point(node) for name, node in changed.items()}
+        singles = {name: self._point(node) for name, node in changed_values.items()}
         pairs: dict[tuple[str, ...], _ChangedPoint] = {}
-        for first_name, two in combinations(changed, 2) if self.rank.budget is not None else ():
+        for first_name, two in (
+            combinations(changed_values, 2) if self.rank.budget is not None else ()
+        ):
             (case, values), (second_case, further_values) = singles[first_name], singles[two]
             if case is second_case is self.before and self.before.inputs.apart(
                 values, further_values
@@ -639,7 +662,7 @@ class ChangeReader:
                 # The second is laid over the first, so that factors on one quantity multiply.
                 pairs[first_name, two] = self._point(
                     {
-                        **changed[first_name],
+                        **changed_values[first_name],
                         **self._changed_values(two, _entries_with_changes(*singles[first_name])),
                     }
                 )
@@ -657,15 +680,17 @@ class ChangeReader:
         for path in spec.values:
             nodes[path] = self.study.written((*place, "set", path))
         for path, factor in spec.times.items():
-            where: Place = (*place, "times", path)
+            place_of_factor: Place = (*place, "times", path)
             described_there = described.get(canonical(self.before.inputs.tree, path))
-            now = _current_value(described_there.given if described_there else None, path)
-            if now is None:
-                near = did_you_mean(path, list(described))
-                why = f"{self.case} has no quantity {path!r} to multiply{near}"
-                raise self.study.refusal(where, why, key=True)
+            present_value = _current_value(described_there.given if described_there else None, path)
+            if present_value is None:
+                suggestion = did_you_mean(path, list(described))
+                message = f"{self.case} has no quantity {path!r} to multiply{suggestion}"
+                raise self.study.refusal(place_of_factor, message, key=True)
             nodes[path] = quantity_node(
-                now[0] * factor.value, now[1], value_mark(self.study.tree, where)
+                present_value[0] * factor.value,
+                present_value[1],
+                value_mark(self.study.tree, place_of_factor),
             )
         return nodes
 
@@ -726,14 +751,14 @@ def _solved(points: Mapping[tuple[str, ...], _ChangedPoint]) -> dict[tuple[str, 
             if case_of_point is case
         }
         paths = sorted({path for point in points_of_case.values() for path in point})
-        own = {path: case.built.parameters[path].value or 0.0 for path in paths}
+        own_values = {path: case.built.parameters[path].value or 0.0 for path in paths}
         columns_given = {
-            path: np.array([point.get(path, own[path]) for point in points_of_case.values()])
+            path: np.array([point.get(path, own_values[path]) for point in points_of_case.values()])
             for path in paths
         }
         table = case.solved(columns_given)
         columns = table.columns
-        how = table.provenance
+        provenance = table.provenance
         first = case.form.quantity
         overhead = OVERHEAD if OVERHEAD in columns else first
         for index, names in enumerate(points_of_case):
@@ -747,7 +772,7 @@ def _solved(points: Mapping[tuple[str, ...], _ChangedPoint]) -> dict[tuple[str, 
                 values=values,
                 failed=failed,
                 draws=_draws(case, points_of_case[names], {"time": first, "overhead": overhead}),
-                **how.at(index % len(how.methods)),
+                **provenance.at(index % len(provenance.methods)),
             )
     return answers_by_names
 
@@ -761,10 +786,13 @@ def _draws(
     if not case.built.uncertain.paths:
         return {}
     points = drawn_settings(case.built.uncertain, BAND_DRAWS)
-    own = {path: case.built.parameters[path].value or 1.0 for path in points}
-    moved = {path: draws * point.get(path, own[path]) / own[path] for path, draws in points.items()}
+    own_values = {path: case.built.parameters[path].value or 1.0 for path in points}
+    moved_draws = {
+        path: draws * point.get(path, own_values[path]) / own_values[path]
+        for path, draws in points.items()
+    }
     fixed = {path: np.full(BAND_DRAWS, value) for path, value in point.items()}
-    columns = case.columns({**fixed, **moved}, set(names.values()))
+    columns = case.columns({**fixed, **moved_draws}, set(names.values()))
     return {**points, **{name: columns[column] for name, column in names.items()}}
 
 
@@ -800,9 +828,9 @@ def _reason_undecided(ranking: Ranking) -> str:
 def _undecided_order(ranking: Ranking) -> str:
     """Return which adjacent rows of a ranking of estimates may be in the wrong order."""
     pairs = [
-        f"{code(str(earlier.point['parameter']))} and {code(str(later.point['parameter']))}"
-        for earlier, later in pairwise(ranking.rows)
-        if overlap(earlier.values["time_saved"].ends, later.values["time_saved"].ends)
+        f"{code(str(upper_row.point['parameter']))} and {code(str(lower_row.point['parameter']))}"
+        for upper_row, lower_row in pairwise(ranking.rows)
+        if overlap(upper_row.values["time_saved"].ends, lower_row.values["time_saved"].ends)
     ]
     return (
         f"Undecided{_reason_undecided(ranking)}: the order of {', of '.join(pairs)}."
@@ -850,13 +878,15 @@ _MOST_COLUMNS = 3
 def _saved_table(rankings: Sequence[Ranking], words: Words) -> Decision | None:
     """Return the time that changes of single quantities save, with a column for each case."""
     first = rankings[0]
-    under = [ranking for ranking in rankings if ranking.under == first.under][:_MOST_COLUMNS]
+    shown_rankings = [ranking for ranking in rankings if ranking.under == first.under][
+        :_MOST_COLUMNS
+    ]
     saved = [
         {
             (row.point["change"], row.point["parameter"]): row.values["time_saved"]
             for row in ranking.rows
         }
-        for ranking in under
+        for ranking in shown_rankings
     ]
     rows = [
         [
@@ -873,8 +903,8 @@ def _saved_table(rankings: Sequence[Ranking], words: Words) -> Decision | None:
         if row["time_saved"] is not None and not _is_load(str(row.point["parameter"]))
     ]
     head = ["change", "time saved"]
-    if len(under) > 1:
-        head = ["time saved by", *(words.case(ranking.case) for ranking in under)]
+    if len(shown_rankings) > 1:
+        head = ["time saved by", *(words.case(ranking.case) for ranking in shown_rankings)]
     return (head, rows) if len(rows) > 1 else None
 
 
@@ -882,14 +912,16 @@ def _is_load(path: str) -> bool:
     """Return whether a quantity is how many there are to serve: fewer of them are no
     improvement.
     """
-    first, _, rest = path.partition(".")
-    return first == "population" or rest.endswith((".population", ".arrivals", ".processors"))
+    first, _, path_inside = path.partition(".")
+    return first == "population" or path_inside.endswith(
+        (".population", ".arrivals", ".processors")
+    )
 
 
-def _quantity_head(ranking: Ranking, words: Words, several: bool) -> str:
+def _quantity_head(ranking: Ranking, words: Words, are_several: bool) -> str:
     """Return the change of one quantity that saves most, in a reader's words."""
     size = percent(ranking.change)
-    lead = f"{words.case(ranking.case)}: " if several else ""
+    lead = f"{words.case(ranking.case)}: " if are_several else ""
     solved_rows = [
         row
         for row in ranking.rows
@@ -909,8 +941,8 @@ def _quantity_head(ranking: Ranking, words: Words, several: bool) -> str:
     for row in next_best:
         second_words = words.change(str(row.point["change"]), str(row.point["parameter"]))
         amount = percent(row["time_saved"], ends=row.values["time_saved"].ends)
-        within = " within the ranges" if ranking.ranges else ""
-        order = f"undecided{within} is whether more than" if rivals else "next comes"
+        range_in_words = " within the ranges" if ranking.ranges else ""
+        order = f"undecided{range_in_words} is whether more than" if rivals else "next comes"
         further_words = f"; {order} {second_words} ({amount})"
     return (
         f"{lead}{change} saves most: {percent(saved.value, ends=saved.ends)} of the"
@@ -931,8 +963,8 @@ def _may_be_more(effect: Answer, best: Answer) -> bool:
 def _change_head(change_ranking: ChangeRanking, words: Words) -> str:
     """Return the change that reduces the overhead most, in a reader's words."""
     best = _best(change_ranking)
-    before = change_ranking.before.values["overhead"]
-    overhead = quantity(before.value, "s", ends=before.ends)
+    overhead_before = change_ranking.before.values["overhead"]
+    overhead = quantity(overhead_before.value, "s", ends=overhead_before.ends)
     gain = _overhead_reduction(best)
     if not gain.value or gain.value <= 0:
         return f"no change removes any of the overhead of {overhead}"
@@ -942,8 +974,10 @@ def _change_head(change_ranking: ChangeRanking, words: Words) -> str:
         for effect in change_ranking.effects
         if effect is not best and _may_be_more(effect, best)
     ]
-    within = " within the ranges" if best.draws else ""
-    undecided = f" (undecided{within} against {joined(rivals[:MOST_SAID])})" if rivals else ""
+    range_in_words = " within the ranges" if best.draws else ""
+    undecided = (
+        f" (undecided{range_in_words} against {joined(rivals[:MOST_SAID])})" if rivals else ""
+    )
     words_of_best = spelt(str(best.point["change"]))
     head = (
         f"of single changes, {words_of_best} removes most overhead{undecided}: {gain_words}"
@@ -952,22 +986,24 @@ def _change_head(change_ranking: ChangeRanking, words: Words) -> str:
     pair = next(filter(change_ranking.affordable, change_ranking.pairs), None)
     if pair is None:
         return head
-    both = joined([spelt(name) for name in str(pair.point["change"]).split(" + ")])
+    pair_in_words = joined([spelt(name) for name in str(pair.point["change"]).split(" + ")])
     gain = _overhead_reduction(pair)
     budget = (
         "" if change_ranking.budget is None else f" within a budget of {change_ranking.budget:g}"
     )
-    return f"{head}; the best pair{budget} is {both}: {percent(gain.value, ends=gain.ends)}"
+    return (
+        f"{head}; the best pair{budget} is {pair_in_words}: {percent(gain.value, ends=gain.ends)}"
+    )
 
 
-def _most_often_head(under: str, best: Sequence[str]) -> str:
+def _most_often_head(technology: str, best: Sequence[str]) -> str:
     """Return in how many cases each change reduces the overhead most, in a reader's words."""
     (first, count), *further_changes = Counter(best).most_common(MOST_SAID)
-    more = "".join(f', "{spelt(name)}" in {cases}' for name, cases in further_changes)
-    where = f' under "{spelt(under)}"' if under else ""
+    further_in_words = "".join(f', "{spelt(name)}" in {cases}' for name, cases in further_changes)
+    technology_in_words = f' under "{spelt(technology)}"' if technology else ""
     return (
-        f'of the changes, "{spelt(first)}" removes most overhead{where} in {count} of'
-        f" {len(best)} cases{more}"
+        f'of the changes, "{spelt(first)}" removes most overhead{technology_in_words} in {count} of'
+        f" {len(best)} cases{further_in_words}"
     )
 
 
@@ -1055,7 +1091,7 @@ def _pairs(change_ranking: ChangeRanking) -> str | ResultTable:
     pairs = change_ranking.pairs[:_MOST_PAIRS]
     if not pairs:
         return ""
-    more = [
+    further_columns = [
         round((_overhead_reduction(pair).value or 0.0) - (pair["apart"] or 0.0), 12)
         for pair in pairs
     ]
@@ -1071,7 +1107,10 @@ def _pairs(change_ranking: ChangeRanking) -> str | ResultTable:
         ),
         ResultColumn("sum of the two", [pair["apart"] for pair in pairs], "1", written=as_percent),
         ResultColumn(
-            "difference", more, "1", written=lambda value, *_: percent(value, signed=True)
+            "difference",
+            further_columns,
+            "1",
+            written=lambda value, *_: percent(value, signed=True),
         ),
     ]
     return ResultTable("", columns, Provenance.of(pairs))
@@ -1083,9 +1122,10 @@ def _overhead_reduction(answer: Answer) -> Value:
 
 
 def _verdict(change_ranking: ChangeRanking) -> str:
-    before = change_ranking.before.values
+    values_before = change_ranking.before.values
     overhead, time = (
-        quantity(before[name].value, "s", ends=before[name].ends) for name in ("overhead", "time")
+        quantity(values_before[name].value, "s", ends=values_before[name].ends)
+        for name in ("overhead", "time")
     )
     best = _best(change_ranking)
     gain = _overhead_reduction(best)
@@ -1118,24 +1158,24 @@ def _verdict(change_ranking: ChangeRanking) -> str:
             else ""
         )
     gain = _overhead_reduction(pair)
-    both = (
+    pair_in_words = (
         f"{percent(gain.value, ends=gain.ends)}"
         f" ({_joint_effect_text(gain.value or 0.0, pair['apart'] or 0.0)})"
     )
-    return f"{words}; the best pair{budget} is {pair.point['change']}: {both}"
+    return f"{words}; the best pair{budget} is {pair.point['change']}: {pair_in_words}"
 
 
 def _best(change_ranking: ChangeRanking) -> Answer:
     return max(change_ranking.effects, key=lambda effect: _overhead_reduction(effect).value or 0.0)
 
 
-def _joint_effect_text(gain: float, apart: float) -> str:
+def _joint_effect_text(gain: float, separate_gain: float) -> str:
     # Percentages are written with three digits: from 10 % on, a smaller difference is not visible.
-    if abs(gain - apart) < 5e-4:
+    if abs(gain - separate_gain) < 5e-4:
         return "as much as the two remove separately"
     return (
-        f"{'more' if gain > apart else 'less'} than the {percent(apart)} that the two remove"
-        " separately"
+        f"{'more' if gain > separate_gain else 'less'} than the {percent(separate_gain)} that the"
+        " two remove separately"
     )
 
 
@@ -1148,14 +1188,16 @@ def _bars(rankings: Sequence[ChangeRanking], title: str, words: Words) -> Figure
     from slipstick_pictures.look import axis_title, sheet, tilt, titled
 
     names = [str(effect.point["change"]) for effect in rankings[0].effects]
-    beside = -(-len(rankings) // -(-len(rankings) * len(names) // _MOST_BARS))
-    rows = -(-len(rankings) // beside)
-    figure = sheet(max(6.0, 3.0 + 0.35 * len(names) * beside), 4.2 if rows == 1 else 3.0 * rows)
+    bars_in_row = -(-len(rankings) // -(-len(rankings) * len(names) // _MOST_BARS))
+    rows = -(-len(rankings) // bars_in_row)
+    figure = sheet(
+        max(6.0, 3.0 + 0.35 * len(names) * bars_in_row), 4.2 if rows == 1 else 3.0 * rows
+    )
     for row, axes in enumerate(figure.subplots(rows, 1, sharey=True, squeeze=False)[:, 0]):
-        cases = rankings[row * beside : (row + 1) * beside]
+        cases = rankings[row * bars_in_row : (row + 1) * bars_in_row]
         _draw_groups(axes, cases, names)
         axes.set_xticks(range(len(cases)), [words.case(case.case) for case in cases])
-        axes.set_xlim(-0.6, beside - 0.4)
+        axes.set_xlim(-0.6, bars_in_row - 0.4)
         if max(len(words.case(ranking.case)) for ranking in rankings) > 12:
             tilt(axes)
         axes.set_ylabel(axis_title("overhead reduction", "%"))

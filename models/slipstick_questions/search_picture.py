@@ -62,11 +62,11 @@ def search_figure(curves: Mapping[str, SearchCurves], title: str, words: Words) 
     from slipstick_pictures.look import axis_title, draw_intervals, sheet, stroke, titled
     from slipstick_pictures.pictures import LIMIT_COLOUR, write_limit
 
-    listed = list(curves.values())
-    first = listed[0]
-    single = len(listed) == 1
+    curves_listed = list(curves.values())
+    first = curves_listed[0]
+    single = len(curves_listed) == 1
     limits = _limits(curves)
-    low, high = _height(listed, limits)
+    low, high = _height(curves_listed, limits)
     unit, factor = choose([low, high], Dimension.of(first.dimension))
     across_unit, across = choose(first.places.tolist(), Dimension.of(first.unit))
     figure = sheet(6.6 if single else 8.6, 4.2)
@@ -83,12 +83,12 @@ def search_figure(curves: Mapping[str, SearchCurves], title: str, words: Words) 
     subject = "year" if first.of == YEAR else words.quantity(first.of)
     axes.set_xlabel(textwrap.fill(axis_title(subject, across_unit), 2 * _LONGEST_TITLE))
     axes.set_ylim(low / factor, high / factor)
-    drawn = [*axes.lines]
+    lines_drawn = [*axes.lines]
     for limit, case in limits.items():
         axes.axhline(limit / factor, color=LIMIT_COLOUR, linewidth=1.0, linestyle=(0, (6, 3)))
         owner = f" of {words.case(case)}" if len(limits) > 1 else ""
         text = f"limit{owner} {quantity(limit, first.dimension)}"
-        write_limit(axes, limit / factor, text, drawn)
+        write_limit(axes, limit / factor, text, lines_drawn)
     handles, labels = axes.get_legend_handles_labels()
     return titled(figure, title, *(() if single else ("case", handles, labels)))
 

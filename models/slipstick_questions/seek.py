@@ -177,9 +177,9 @@ class ConditionSearch:
         """Return an answer without values, with the provenance of the last searched place up to a
         given one.
         """
-        places, how = self.looked
+        places, provenance = self.looked
         return (
-            Answer(self.case, **how.at(max(0, bisect_right(places, place) - 1)))
+            Answer(self.case, **provenance.at(max(0, bisect_right(places, place) - 1)))
             if places
             else Answer(self.case, "")
         )
@@ -236,12 +236,12 @@ class SeekResult(QuestionResult):
 
     def best(self, words: Words) -> tuple[str, str] | None:
         """Return the case for which the first condition holds for the widest range of values."""
-        ranked = _cases_by_width(
+        cases_by_width = _cases_by_width(
             [search for search in self.searches if search.name == self.searches[0].name]
         )
-        if len(ranked) < 2 or not _first_is_widest(ranked):
+        if len(cases_by_width) < 2 or not _first_is_widest(cases_by_width):
             return None
-        first = ranked[0]
+        first = cases_by_width[0]
         return first.case, f"{_clause(first, words)} {_where_head(first, words, True)}"
 
     def verdict(self, words: Words, answers: Mapping[str, Answer]) -> TitleAnswer | None:
@@ -271,9 +271,11 @@ class SeekResult(QuestionResult):
             for truth_word, cases in zip(("yes", "no", "undecided"), cases_of.values(), strict=True)
             if cases
         ]
-        given = f"with {given_texts[0]}" if len({*given_texts}) == 1 else "with the values as given"
+        value_in_words = (
+            f"with {given_texts[0]}" if len({*given_texts}) == 1 else "with the values as given"
+        )
         which = f" {joined(named_cases)}" if len(named_cases) > 1 else ""
-        return TitleAnswer(f"{word},{which} {given}", uncapitalized(headline))
+        return TitleAnswer(f"{word},{which} {value_in_words}", uncapitalized(headline))
 
     def examined(self) -> list[str]:
         """List the cases that were searched."""
@@ -324,12 +326,16 @@ class SeekResult(QuestionResult):
                 for place, begins in search.ends_of_answers
             ]
             if not search.changes and not search.undecided:
-                answered = search.nearest is not None
+                has_answers = search.nearest is not None
                 holds = (
-                    "everywhere" if search.holds_first else "nowhere" if answered else "no answer"
+                    "everywhere"
+                    if search.holds_first
+                    else "nowhere"
+                    if has_answers
+                    else "no answer"
                 )
                 rows.append((search, search.nearest or search.first, None, None, None, holds))
-        searches, places, at, low, high, words = zip(*rows, strict=True)
+        searches, places, values_of_change, low, high, words = zip(*rows, strict=True)
         columns = [
             ResultColumn("case", [search.case for search in searches], place=True),
             ResultColumn("trend", [search.trend or None for search in searches], place=True),
@@ -339,16 +345,16 @@ class SeekResult(QuestionResult):
             ),
             ResultColumn(
                 "at",
-                at,
+                values_of_change,
                 [search.unit for search in searches],
                 (low, high),
                 written=lambda value, unit, ends: quantity(value, unit, 6, ends),
             ),
             ResultColumn("holds", words),
         ]
-        how = [search.answer(place) for search, place in zip(searches, places, strict=True)]
+        provenances = [search.answer(place) for search, place in zip(searches, places, strict=True)]
         few = len(self.searches) <= _FEW_SEARCHES  # of which the sentences say all
-        yield ResultTable("seek", columns, Provenance.of(how), rows=() if few else None)
+        yield ResultTable("seek", columns, Provenance.of(provenances), rows=() if few else None)
 
 
 @dataclass(frozen=True)
@@ -456,10 +462,10 @@ def _search_of_trend(name: str, spec: SeekSpec, case: str, study: StudyContext) 
         raise study.refusal((*place, "from"), "years are plain numbers between 1900 and 2200")
     places = _rising(numbers, study, place)
     condition = condition_of(spec.where, (*place, "where"), track.case, study)
-    outside = beyond(track.trend, base_year, places)
+    rates_outside = beyond(track.trend, base_year, places)
     doubtful = doubts(track, places, condition.read)
     return _CaseSearch(
-        name, spec, track.case, condition, places, track.values, YEAR, "1", outside, doubtful
+        name, spec, track.case, condition, places, track.values, YEAR, "1", rates_outside, doubtful
     )
 
 
@@ -492,9 +498,11 @@ def _search_of_parameter(name: str, spec: SeekSpec, case: str, study: StudyConte
     path = canonical(built.inputs.tree, spec.of)
     shapes = not built.built.computed_from([path])
     if shapes and spec.step is None and not only_whole:
-        near = did_you_mean(spec.of, sorted(built.built.free))
-        why = f"no answer of {case} depends continuously on {spec.of}{near}"
-        raise study.refusal((*place, "of"), f"{why}; to look at single values of it, give a step")
+        suggestion = did_you_mean(spec.of, sorted(built.built.free))
+        message = f"no answer of {case} depends continuously on {spec.of}{suggestion}"
+        raise study.refusal(
+            (*place, "of"), f"{message}; to look at single values of it, give a step"
+        )
     condition = condition_of(spec.where, (*place, "where"), built, study)
     at_place = dict(zip(places, nodes, strict=True))
 
@@ -533,7 +541,7 @@ def _is_whole(spec: SeekSpec, place: Place, inputs: Inputs, study: StudyContext)
 def _check_ends(path: str, place: Place, inputs: Inputs, study: StudyContext) -> None:
     """Check both ends of the range at their places, so that problems are reported there."""
     problems: list[Problem] = []
-    now = _dimension(inputs, path)
+    dimension = _dimension(inputs, path)
     for key in ("from", "to"):
         node = study.written((*place, key))
         try:
@@ -541,10 +549,10 @@ def _check_ends(path: str, place: Place, inputs: Inputs, study: StudyContext) ->
         except SpecError as error:
             problems += error.problems
             continue
-        if now and dimension_there and dimension_there != now:
+        if dimension and dimension_there and dimension_there != dimension:
             problems.append(
                 study.problem(
-                    (*place, key), f"{path} is a [{now}], and this is a [{dimension_there}]"
+                    (*place, key), f"{path} is a [{dimension}], and this is a [{dimension_there}]"
                 )
             )
     if problems:
@@ -595,12 +603,12 @@ def _search_case(case_search: _CaseSearch) -> ConditionSearch:
     looked = (places.tolist(), table.provenance)
     columns = table.columns
     margins, _ = condition.look(columns)
-    answered = np.isfinite(margins[0])
+    has_answer = np.isfinite(margins[0])
     if (
         case.form.estimated
         or case_search.whole
         or np.any(np.diff(margins[1:], axis=0) > 0)
-        or (not case_search.single and answered.any() and not answered.all())
+        or (not case_search.single and has_answer.any() and not has_answer.all())
     ):
         closer = _SearchRefinement(case_search, places, columns)
         closer.decide()
@@ -615,10 +623,10 @@ def _search_case(case_search: _CaseSearch) -> ConditionSearch:
         columns, places, None if case_search.single else case_search.columns
     )
     if case.built.uncertain.paths and case_search.built is None:
-        drawn = _drawn_margins(case_search, places)
-        changes = [_with_band(drawn, places, change) for change in changes]
+        drawn_margins = _drawn_margins(case_search, places)
+        changes = [_with_band(drawn_margins, places, change) for change in changes]
         if not changes:
-            undecided = [*undecided, *_open_stretches(drawn, places)]
+            undecided = [*undecided, *_open_stretches(drawn_margins, places)]
     finite = np.isfinite(margins[0])
     nearest = (
         int(np.nanargmin(np.abs(np.where(finite, margins[0], np.nan)))) if finite.any() else None
@@ -676,29 +684,29 @@ def _drawn_margins(case_search: _CaseSearch, places: Array) -> Array:
     return np.asarray(margins[0].reshape(BAND_DRAWS, count))
 
 
-def _open_stretches(drawn: Array, places: Array) -> Iterator[tuple[float, float]]:
+def _open_stretches(drawn_margins: Array, places: Array) -> Iterator[tuple[float, float]]:
     """Yield the stretches of places where the condition holds in part of the draws of the uncertain
     settings, and in less than their middle nine tenths.
     """
-    part = (drawn >= 0).mean(axis=0)
+    part = (drawn_margins >= 0).mean(axis=0)
     is_open = (part > LOW_PROBABILITY) & (part < HIGH_PROBABILITY)
     edges = np.flatnonzero(np.diff(np.concatenate([[False], is_open, [False]]).astype(int)))
-    for first, after in edges.reshape(-1, 2).tolist():
-        yield float(places[first]), float(places[after - 1])
+    for first, end_index in edges.reshape(-1, 2).tolist():
+        yield float(places[first]), float(places[end_index - 1])
 
 
-def _with_band(drawn: Array, places: Array, change: Change) -> Change:
+def _with_band(drawn_margins: Array, places: Array, change: Change) -> Change:
     """Return a change with its band: the middle nine tenths of the changes over draws of the
     uncertain settings.
 
     Parameters
     ----------
-    drawn : margins of the condition [draws, places]
+    drawn_margins : margins of the condition [draws, places]
     places : at which they are
     change : of the condition
     """
     crossings = []
-    for row in drawn:
+    for row in drawn_margins:
         sides = (
             (row[:-1] < 0) & (row[1:] >= 0) if change.starts else (row[:-1] >= 0) & (row[1:] < 0)
         )
@@ -717,23 +725,23 @@ def _with_band(drawn: Array, places: Array, change: Change) -> Change:
 
 
 def _unanswered_stretches(
-    places: Array, answered: NDArray[np.bool_], holds: NDArray[np.bool_]
+    places: Array, has_answer: NDArray[np.bool_], holds: NDArray[np.bool_]
 ) -> Iterator[Unanswered]:
     """Yield each stretch of places without an answer, and the answered places before and after
     it.
     """
-    starts = np.flatnonzero(~answered & np.append(True, answered[:-1]))
-    ends = np.flatnonzero(~answered & np.append(answered[1:], True))
+    starts = np.flatnonzero(~has_answer & np.append(True, has_answer[:-1]))
+    ends = np.flatnonzero(~has_answer & np.append(has_answer[1:], True))
     for first, last in zip(starts.tolist(), ends.tolist(), strict=True):
-        before = first - 1 if first else None
-        after = last + 1 if last + 1 < len(places) else None
+        index_before = first - 1 if first else None
+        index_after = last + 1 if last + 1 < len(places) else None
         yield Unanswered(
             first=float(places[first]),
             last=float(places[last]),
-            before=None if before is None else float(places[before]),
-            after=None if after is None else float(places[after]),
-            holds_before=before is not None and bool(holds[before]),
-            holds_after=after is not None and bool(holds[after]),
+            before=None if index_before is None else float(places[index_before]),
+            after=None if index_after is None else float(places[index_after]),
+            holds_before=index_before is not None and bool(holds[index_before]),
+            holds_after=index_after is not None and bool(holds[index_after]),
         )
 
 
@@ -783,10 +791,10 @@ class _SearchRefinement:
             # Width of the interval towards 0 over the distance of the margin from 0: below 1 it
             # decides. The width falls with the root of the length of a run, so the length grows by
             # the square.
-            wide = np.where(middle > 0, middle - low, high - middle) / np.abs(middle)
+            half_widths = np.where(middle > 0, middle - low, high - middle) / np.abs(middle)
         # Where there is no interval at all, a run four times as long may have one.
         factor = np.where(
-            high - low > 2.0, 4.0, 2.0 ** np.ceil(np.log2(np.maximum(1.2 * wide**2, 2.0)))
+            high - low > 2.0, 4.0, 2.0 ** np.ceil(np.log2(np.maximum(1.2 * half_widths**2, 2.0)))
         )
         return np.where(undecided, self.longer * factor, np.inf)
 
@@ -821,14 +829,14 @@ class _SearchRefinement:
         signs = np.sign(np.where(np.abs(margins[1:]) <= ROUNDING, 0.0, margins[1:]))
         crossed = np.any(np.diff(signs, axis=1) != 0, axis=0) & finite[1:] & finite[:-1]
         crossed &= self.asked.whole or case.form.estimated or self._intervals
-        apart = np.diff(self.places)
+        distances = np.diff(self.places)
         if self.asked.whole:
-            return np.where((ends | crossed) & (apart > 1), apart, 0.0)
+            return np.where((ends | crossed) & (distances > 1), distances, 0.0)
         size = np.maximum(np.abs(self.places[1:]), np.abs(self.places[:-1]))
-        relative = apart / np.maximum(size, 1e-300)
+        relative = distances / np.maximum(size, 1e-300)
         precision = case.built.options.simulation.precision
-        near = np.where(crossed | case.form.estimated, precision, CLOSEST)
-        return np.where((ends | crossed) & (relative > near), relative, 0.0)
+        closest_distance = np.where(crossed | case.form.estimated, precision, CLOSEST)
+        return np.where((ends | crossed) & (relative > closest_distance), relative, 0.0)
 
     @property
     def _intervals(self) -> bool:
@@ -880,29 +888,32 @@ def _clause(search: ConditionSearch, words: Words) -> str:
 def _head(cases: Sequence[ConditionSearch], words: Words) -> str:
     """Return one sentence that states, case by case, for which values a condition holds."""
     first, *further_searches = _cases_by_width(cases)
-    along = f" along the trend {spelt(first.trend)}" if first.trend else ""
-    lead = f"{capital(_clause(first, words))}{along}"
-    where = _where_head(first, words, True)
+    trend_in_words = f" along the trend {spelt(first.trend)}" if first.trend else ""
+    lead = f"{capital(_clause(first, words))}{trend_in_words}"
+    range_of_first = _where_head(first, words, True)
     if not further_searches:
-        return f"{lead}{'' if where.startswith(_PHRASES) else ':'} {where}"
+        return f"{lead}{'' if range_of_first.startswith(_PHRASES) else ':'} {range_of_first}"
     said = further_searches[:MOST_SAID]
     left_out = len(further_searches) - len(said)
-    more = [with_noun(left_out, "further case")] if left_out else []
+    further_in_words = [with_noun(left_out, "further case")] if left_out else []
     further_places = [_where_head(search, words, False) for search in said]
-    if all(place.startswith(_PHRASES) and ";" not in place for place in (where, *further_places)):
-        relation = next((words for words in _RELATIONS if f" {words} " in where), "")
-        phrases = [f"{where} for {words.case(first.case)}"]
+    if all(
+        place.startswith(_PHRASES) and ";" not in place
+        for place in (range_of_first, *further_places)
+    ):
+        relation = next((words for words in _RELATIONS if f" {words} " in range_of_first), "")
+        phrases = [f"{range_of_first} for {words.case(first.case)}"]
         phrases += [
             f"{place.removeprefix(relation).strip()} for {words.case(search.case)}"
             for search, place in zip(said, further_places, strict=True)
         ]
-        return f"{lead} {joined([*phrases, *more])}"
-    phrases = [f"{words.case(first.case)} {where}"]
+        return f"{lead} {joined([*phrases, *further_in_words])}"
+    phrases = [f"{words.case(first.case)} {range_of_first}"]
     phrases += [
         f"{words.case(search.case)} {place}"
         for search, place in zip(said, further_places, strict=True)
     ]
-    return f"{lead}: {'; '.join([*phrases, *more])}"
+    return f"{lead}: {'; '.join([*phrases, *further_in_words])}"
 
 
 _RELATIONS = ("at least", "at most")
@@ -970,12 +981,12 @@ def _where_head(search: ConditionSearch, words: Words, named: bool) -> str:
     ]
     if not phrases:
         holds = "always" if search.holds_first else "never"
-        near = "" if search.holds_first or open_ else _nearest_sentence(search)
-        where = _range_searched(search, words) if named else ""
-        beside = "; ".join(text for text in (where, near) if text)
-        return f"{joined(open_, 'and') or holds}{f' ({beside})' if beside else ''}"
-    shown = [words for _, words in sorted(phrases)][:MOST_SAID]
-    return joined([*shown, *open_[:1]])
+        nearest_in_words = "" if search.holds_first or open_ else _nearest_sentence(search)
+        range_searched = _range_searched(search, words) if named else ""
+        remarks = "; ".join(text for text in (range_searched, nearest_in_words) if text)
+        return f"{joined(open_, 'and') or holds}{f' ({remarks})' if remarks else ''}"
+    phrases_shown = [words for _, words in sorted(phrases)][:MOST_SAID]
+    return joined([*phrases_shown, *open_[:1]])
 
 
 def _nearest_sentence(search: ConditionSearch) -> str:
@@ -1102,13 +1113,13 @@ def _single_value_change(search: ConditionSearch, change: Change) -> str:
     two values between which it changes.
     """
     value = _value(search, change.value)
-    before = _value(search, change.before)
+    value_before = _value(search, change.before)
     setting_text = f"{search.of} = {value}" if search.of != YEAR else value
     if change.low == change.high:
         return (
-            f"holds from {setting_text} on, not yet at {before}"
+            f"holds from {setting_text} on, not yet at {value_before}"
             if change.starts
-            else f"holds up to {before}, no longer at {setting_text}"
+            else f"holds up to {value_before}, no longer at {setting_text}"
         )
     low = _value(search, change.low)
     high = _value(search, change.high)
@@ -1137,10 +1148,10 @@ def _no_change_sentence(search: ConditionSearch, ends: str) -> str:
     sides = (
         [quantity(side.value, side.unit, ends=side.ends) for side in pair] for pair in search.sides
     )
-    first, last, near = map(" against ".join, sides)
+    first, last, nearest_sides = map(" against ".join, sides)
     nearest_value = _value(search, search.nearest)
     approach = (
-        f"it comes nearest to changing at {nearest_value}, with {near},"
+        f"it comes nearest to changing at {nearest_value}, with {nearest_sides},"
         f" {percent(search.margin)} apart"
     )
     return f"{holds} for {ends}: {first} at one end and {last} at the other; {approach}"
@@ -1167,6 +1178,6 @@ def _stretches_sentence(search: ConditionSearch) -> str:
                 f"from {first} to {last}" if stretch.first < stretch.last else f"at {first}"
             )
     left_out = len(stretches) - _MOST_CHANGES
-    more = f" and {left_out:,} further stretches" if left_out > 0 else ""
+    further_in_words = f" and {left_out:,} further stretches" if left_out > 0 else ""
     words = " and ".join(stretches[:_MOST_CHANGES])
-    return f", without an answer {words}{more}" if stretches else ""
+    return f", without an answer {words}{further_in_words}" if stretches else ""

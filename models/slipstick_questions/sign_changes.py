@@ -84,9 +84,12 @@ def changes(
     """
     changes_found = []
     for index in range(len(places) - 1):
-        near = margins[index]
-        far = margins[index + 1]
-        if not (np.isfinite(near) and np.isfinite(far)) or holds[index] == holds[index + 1]:
+        margin_before = margins[index]
+        margin_after = margins[index + 1]
+        if (
+            not (np.isfinite(margin_before) and np.isfinite(margin_after))
+            or holds[index] == holds[index + 1]
+        ):
             continue
         low = float(places[index])
         high = float(places[index + 1])
@@ -94,7 +97,7 @@ def changes(
         if function is None:
             changes_found.append(Change(high, low, starts))
             continue
-        value = _root(function, low, high, float(near), float(far))
+        value = _root(function, low, high, float(margin_before), float(margin_after))
         changes_found.append(Change(value, None, starts, jump=abs(function(value)) > _NEARLY))
     return changes_found
 
@@ -174,10 +177,20 @@ def estimated_changes(
 
 
 def _estimated_change(
-    margins: Array, places: Array, near: int, far: int, starts: bool, *, single: bool
+    margins: Array,
+    places: Array,
+    decided_before: int,
+    decided_after: int,
+    starts: bool,
+    *,
+    single: bool,
 ) -> Change:
     """Locate a change between two decided places."""
-    middle, low, high = margins[:, near : far + 1] if starts else -margins[:, near : far + 1]
+    middle, low, high = (
+        margins[:, decided_before : decided_after + 1]
+        if starts
+        else -margins[:, decided_before : decided_after + 1]
+    )
     first_curve, last_curve = (high, low) if starts else (low, high)
     # The curve that comes to 0 first does so for the first time, the others for the last time.
     below_zero = [
@@ -186,30 +199,42 @@ def _estimated_change(
     ]
     cells = (int(np.argmax(first_curve[1:] >= 0)), *(int(end[-1]) for end in below_zero))
     if single:
-        low_place, value, high_place = (float(places[near + cell + 1]) for cell in cells)
-        return Change(value, float(places[near + cells[1]]), starts, low=low_place, high=high_place)
+        low_place, value, high_place = (float(places[decided_before + cell + 1]) for cell in cells)
+        return Change(
+            value, float(places[decided_before + cells[1]]), starts, low=low_place, high=high_place
+        )
     low_place, value, high_place = (
-        float(np.interp(0.0, margin_row[cell : cell + 2], places[near + cell : near + cell + 2]))
+        float(
+            np.interp(
+                0.0,
+                margin_row[cell : cell + 2],
+                places[decided_before + cell : decided_before + cell + 2],
+            )
+        )
         for cell, margin_row in zip(cells, (first_curve, middle, last_curve), strict=True)
     )
     return Change(value, None, starts, low=min(low_place, value), high=max(high_place, value))
 
 
 def _root(
-    function: Callable[[float], float], low: float, high: float, near: float, far: float
+    function: Callable[[float], float],
+    low: float,
+    high: float,
+    margin_at_low: float,
+    margin_at_high: float,
 ) -> float:
     from scipy.optimize import brentq
 
-    if near * far >= 0.0:
+    if margin_at_low * margin_at_high >= 0.0:
         # Held with equality, but for rounding, at a place itself, or just not any more.
-        return low if abs(near) <= abs(far) else high
+        return low if abs(margin_at_low) <= abs(margin_at_high) else high
     # The ends are known; NaN inside would end the search anywhere, and counts as the far side.
-    values_known = {low: near, high: far}
+    values_known = {low: margin_at_low, high: margin_at_high}
 
     def at(x: float) -> float:
         value = values_known.get(x, float("nan"))
         value = function(x) if np.isnan(value) else value
-        return far if np.isnan(value) else value
+        return margin_at_high if np.isnan(value) else value
 
     return float(
         brentq(at, low, high, xtol=1e-14 * max(abs(low), abs(high)), rtol=8.9e-16, maxiter=500)

@@ -115,10 +115,10 @@ class SeekSpec(QuestionSpec):
     cases: DistinctNames = Field(["base"], description="the cases to look at", min_length=1)
 
     def check_rules(self) -> None:
-        along = self.of == YEAR
-        if along and not self.trend:
+        is_along_years = self.of == YEAR
+        if is_along_years and not self.trend:
             raise broken_rule("give a trend with the year", "of")
-        if not along and (self.trend or self.base_year is not None):
+        if not is_along_years and (self.trend or self.base_year is not None):
             raise broken_rule(f"trend and base_year go with of: year, not with {self.of}", "of")
 
 

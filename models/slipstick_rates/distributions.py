@@ -27,8 +27,8 @@ class Uncertain(Spec):
         for key, quantity_given in quantities_given.items():
             first = next(iter(quantities_given.values()))
             if quantity_given.dimension != first.dimension:
-                why = f"a [{quantity_given.dimension}] does not go with a [{first.dimension}]"
-                raise broken_rule(why, *key)
+                message = f"a [{quantity_given.dimension}] does not go with a [{first.dimension}]"
+                raise broken_rule(message, *key)
 
     @property
     def dimension(self) -> Dimension:
@@ -107,8 +107,8 @@ class TriangularSpec(Uncertain):
     def check_rules(self) -> None:
         super().check_rules()
         if not self.low.value <= self.mode.value <= self.to.value:
-            why = f"the mode must lie between from and to, got {self.mode.text}"
-            raise broken_rule(why, "mode")
+            message = f"the mode must lie between from and to, got {self.mode.text}"
+            raise broken_rule(message, "mode")
 
 
 class DiscreteSpec(Uncertain):
@@ -123,11 +123,11 @@ class DiscreteSpec(Uncertain):
     def check_rules(self) -> None:
         super().check_rules()
         if self.weights is not None and len(self.weights) != len(self.values):
-            why = (
+            message = (
                 f"one weight for each of the {len(self.values)} values is needed, got"
                 f" {len(self.weights)}"
             )
-            raise broken_rule(why, "weights")
+            raise broken_rule(message, "weights")
 
 
 DistributionSpec = Annotated[

@@ -137,18 +137,18 @@ class RatesSpec(Spec):
 
     def check_rules(self) -> None:
         for name, periods in self.listed.items():
-            for index, (before, after) in enumerate(pairwise(periods), 1):
-                if after.first != before.to:
+            for index, (earlier_period, later_period) in enumerate(pairwise(periods), 1):
+                if later_period.first != earlier_period.to:
                     problem_words = (
                         "overlaps the one before"
-                        if after.first < before.to
+                        if later_period.first < earlier_period.to
                         else "leaves a gap after the one before"
                     )
-                    why = (
-                        f"the period from {after.first:g} {problem_words}, which ends in"
-                        f" {before.to:g}"
+                    message = (
+                        f"the period from {later_period.first:g} {problem_words}, which ends in"
+                        f" {earlier_period.to:g}"
                     )
-                    raise broken_rule(why, name, index, "from")
+                    raise broken_rule(message, name, index, "from")
         if not self.listed:
             raise broken_rule("name at least one class of cost that changes, such as processors")
 
@@ -222,16 +222,18 @@ class SeriesSpec(Spec):
         dimension = self.points[0].value.dimension
         for index, point in enumerate(self.points):
             if point.value.dimension != dimension:
-                why = f"a [{point.value.dimension}] does not go with a [{dimension}]"
-                raise broken_rule(why, "points", index, "value")
+                message = f"a [{point.value.dimension}] does not go with a [{dimension}]"
+                raise broken_rule(message, "points", index, "value")
         if self.limit and self.limit.value.dimension != dimension:
             raise broken_rule(
                 f"the points are a [{dimension}], the limit a [{self.limit.value.dimension}]",
                 "limit",
             )
-        for before, after in pairwise(self.breaks):
-            if not after > before:
-                raise broken_rule(f"breaks must rise, got {after:g} after {before:g}", "breaks")
+        for earlier_break, later_break in pairwise(self.breaks):
+            if not later_break > earlier_break:
+                raise broken_rule(
+                    f"breaks must rise, got {later_break:g} after {earlier_break:g}", "breaks"
+                )
 
     @property
     def dimension(self) -> Dimension:
@@ -274,16 +276,18 @@ class TrendSpec(Described):
         for name, series in self.series.items():
             fitted_years = [point.year for point in series.points if not point.apart]
             if series.of and not enough(fitted_years):
-                why = (
+                message = (
                     f"a rate needs at least {FEWEST_POINTS} points over {SHORTEST_SPAN:g} years,"
                     f" got {len(fitted_years)}; leave out of, or add points"
                 )
-                raise broken_rule(why, "series", name, "points")
+                raise broken_rule(message, "series", name, "points")
             for place in [(of, kind) for of in series.of for kind in series.processors or ("",)]:
                 if place in driven:
                     of, kind = place
-                    why = f"{of}{f' of {kind}' if kind else ''} goes with {driven[place]} already"
-                    raise broken_rule(why, "series", name, "of")
+                    message = (
+                        f"{of}{f' of {kind}' if kind else ''} goes with {driven[place]} already"
+                    )
+                    raise broken_rule(message, "series", name, "of")
                 driven[place] = name
 
 
@@ -417,8 +421,8 @@ def with_points(tree: Table, library: SpecFiles) -> Table:
     ------
     SpecError : a file is not there, or a line is no point
     """
-    named = at(tree, ["series"])
-    for name in named.entries if isinstance(named, Table) else ():
+    series_table = at(tree, ["series"])
+    for name in series_table.entries if isinstance(series_table, Table) else ():
         place = ["series", name, "points"]
         points = at(tree, place)
         if isinstance(points, Scalar) and isinstance(points.value, str):
@@ -427,15 +431,17 @@ def with_points(tree: Table, library: SpecFiles) -> Table:
             library.keep_hash(path)
             by_series = points_in(text, str(path))
             if set(by_series) != {""} and name not in by_series:
-                why = f"{points.value} has no series {name!r}{did_you_mean(name, [*by_series])}"
-                raise points.mark.error(why, place)
-            changed = replace(tree, place, by_series.get(name, by_series.get("", (points, "")))[0])
+                message = f"{points.value} has no series {name!r}{did_you_mean(name, [*by_series])}"
+                raise points.mark.error(message, place)
+            changed_tree = replace(
+                tree, place, by_series.get(name, by_series.get("", (points, "")))[0]
+            )
             unit = by_series.get(name, by_series.get("", (points, "")))[1]
-            if unit and at(changed, ["series", name, "unit"]) is None:
+            if unit and at(changed_tree, ["series", name, "unit"]) is None:
                 node = Scalar(unit, unit, points.mark, quoted=True)
-                changed = replace(changed, ["series", name, "unit"], node)
-            assert isinstance(changed, Table)
-            tree = changed
+                changed_tree = replace(changed_tree, ["series", name, "unit"], node)
+            assert isinstance(changed_tree, Table)
+            tree = changed_tree
     return tree
 
 
@@ -475,11 +481,11 @@ def points_in(text: str, file: str) -> dict[str, tuple[Listing, str]]:
     head, unit_of_all = _names(next(rows))
     for heading in ("year", "value"):
         if heading not in head:
-            why = (
+            message = (
                 f"the first line names the columns; {heading} is missing among"
                 f" {', '.join(map(short, head))}"
             )
-            raise Mark(file, 1, 1).error(why, "")
+            raise Mark(file, 1, 1).error(message, "")
     items: dict[str, list[Node]] = {}
     units: dict[str, str] = {}
     for number, cells in _numbered(rows):
@@ -491,15 +497,15 @@ def points_in(text: str, file: str) -> dict[str, tuple[Listing, str]]:
         items.setdefault(name, []).append(_point(row, mark))
         unit = row.get("unit", unit_of_all)
         if units.setdefault(name, unit) != unit:
-            why = (
+            message = (
                 f"series {name or file} is in {units[name]!r}, and here in {unit!r}; write one unit"
             )
-            raise mark.error(why, "unit")
+            raise mark.error(message, "unit")
     if not items:
         raise Mark(file, 1, 1).error("has no points below its line of names", "")
     return {
-        name: (Listing(tuple(listed), listed[0].mark), units[name])
-        for name, listed in items.items()
+        name: (Listing(tuple(point_nodes), point_nodes[0].mark), units[name])
+        for name, point_nodes in items.items()
     }
 
 

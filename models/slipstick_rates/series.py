@@ -300,11 +300,13 @@ class FittedSeries:
         ----------
         levels : covariance of the levels of the points before any is known
         """
-        solved = self._cholesky_of_points(levels)
+        solved_points = self._cholesky_of_points(levels)
         # The logarithm of a normal density, without its constant: the determinant is the square of
         # the factor's diagonal; the level of the first year is integrated out.
-        likelihood = -0.5 * solved.residuals @ solved.residuals
-        likelihood -= np.log(np.diag(solved.factor)).sum() + 0.5 * log(solved.precision)
+        likelihood = -0.5 * solved_points.residuals @ solved_points.residuals
+        likelihood -= np.log(np.diag(solved_points.factor)).sum() + 0.5 * log(
+            solved_points.precision
+        )
         # The prior of the scatter is lognormal about the usual one.
         unusual = log(self.scatter / self.growth.scatter) / self.growth.scatter_spread
         return float(likelihood - 0.5 * unusual**2)
@@ -314,13 +316,15 @@ class FittedSeries:
         years = np.asarray(years, dtype=float)
         start = float(min(self.years[0], *years))
         # The rate of years before the first point was damped until then as any other.
-        solved = self._solved if start == self.years[0] else self._since(start)
+        solved_points = self._solved if start == self.years[0] else self._since(start)
         # Mean and covariance of normal levels, given the points (Gaussian process regression), with
         # a constant of which nothing is known (universal kriging).
-        half = np.linalg.solve(solved.factor, self.covariance(years, self.years, start).T)
-        mean = np.asarray(self.logs[0] + solved.level + half.T @ solved.residuals, dtype=float)
-        untold = 1.0 - half.T @ solved.ones
-        of_level = np.outer(untold, untold) / solved.precision
+        half = np.linalg.solve(solved_points.factor, self.covariance(years, self.years, start).T)
+        mean = np.asarray(
+            self.logs[0] + solved_points.level + half.T @ solved_points.residuals, dtype=float
+        )
+        untold = 1.0 - half.T @ solved_points.ones
+        of_level = np.outer(untold, untold) / solved_points.precision
         return mean, np.asarray(self.covariance(years, years, start) - half.T @ half + of_level)
 
     def log_gain(self, base: float, years: Array) -> tuple[Array, Array]:
@@ -428,19 +432,19 @@ def level_covariance(first_years: Array, second_years: Array, growth: RateModel)
     damping = growth.damping
     rows = np.asarray(first_years)[:, None]
     columns = np.asarray(second_years)[None, :]
-    earlier = np.minimum(rows, columns)
-    later = np.maximum(rows, columns)
+    earlier_years = np.minimum(rows, columns)
+    later_years = np.maximum(rows, columns)
     if damping < 1e-3:  # the closed form cancels; a walk is the limit
         from_start = rows * columns
-        from_walk = earlier**2 * (3 * later - earlier) / 6
+        from_walk = earlier_years**2 * (3 * later_years - earlier_years) / 6
     else:
         from_start = np.expm1(-damping * rows) * np.expm1(-damping * columns) / damping**2
-        decay_earlier = np.exp(-damping * earlier)
-        decay_between = np.exp(-damping * (later - earlier))
-        decay_later = np.exp(-damping * later)
-        decay_sum = np.exp(-damping * (later + earlier))
+        decay_earlier = np.exp(-damping * earlier_years)
+        decay_between = np.exp(-damping * (later_years - earlier_years))
+        decay_later = np.exp(-damping * later_years)
+        decay_sum = np.exp(-damping * (later_years + earlier_years))
         from_walk = (
-            earlier
+            earlier_years
             - (1 - decay_earlier) / damping
             - (decay_between - decay_later) / damping
             + (decay_between - decay_sum) / (2 * damping)
@@ -521,16 +525,16 @@ def back_test(
     predictions: list[Prediction] = []
     widths: list[float] = []
     for point_series in series:
-        later = [p for p in point_series.points if p.year > start and not p.announced]
+        later_points = [p for p in point_series.points if p.year > start and not p.announced]
         known_series = point_series.as_of(start)
         # A series with too few points for a rate, or none to compare with, is left out of the test.
-        if not (later and known_series.usable):
+        if not (later_points and known_series.usable):
             continue
         fit = fitted(known_series, growth)
-        years = np.array([*(point.year for point in later), start + 10.0])
+        years = np.array([*(point.year for point in later_points), start + 10.0])
         mean, deviation = fit.predicted(years)
         widths.append(float(np.exp(NORMAL_90 * deviation[-1])))
-        for index, point in enumerate(later):
+        for index, point in enumerate(later_points):
             error = point_series.sign * log(point.value) - float(mean[index])
             predictions.append(
                 Prediction(point_series.name, start, point.year, error, float(deviation[index]))

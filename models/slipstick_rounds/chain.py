@@ -43,8 +43,8 @@ class BatchServerChain(BatchServerForm):
 
 def _reason_refused(point: PointNumbers) -> str:
     """Return what the chain does not know at a point; nothing where it answers."""
-    server, (first, *others) = point.server, point.phases
-    if others:
+    server, (first, *further_phases) = point.server, point.phases
+    if further_phases:
         return "customers have several phases"
     if first.least != first.work or first.work > min(first.piece, server.budget):
         return "the work of a customer is not done in one round"

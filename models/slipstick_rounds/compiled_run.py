@@ -160,12 +160,12 @@ class CompiledRounds:
         pace = WorkPace()
         logs = []
         while True:
-            why = _go_on(tables)
+            stop_code = _go_on(tables)
             logs.append(tables.log[: run.logged].copy())
             run.logged = 0
-            if why == REFUSED:
+            if stop_code == REFUSED:
                 self._refuse()
-            if why == DONE:
+            if stop_code == DONE:
                 ended = tables.ends[:, -1] > 0
                 return RoundRun(tables.arrived, tables.ends, ended, np.concatenate(logs))
             pace.check(int(run.ended), most, f"the simulation follows {most:,} visits")
@@ -196,8 +196,8 @@ def _code_of(duration: RoundTime, phases: int) -> dict[str, Any]:
     register_of = {name: register for register, name in listing["inputs"]}
     for name, register in register_of.items():
         if name not in state:
-            own = duration.own.get(name, duration.tape.parameters[name].value)
-            registers[register] = np.asarray(own).item()
+            own_value = duration.own.get(name, duration.tape.parameters[name].value)
+            registers[register] = np.asarray(own_value).item()
     varying = {register_of[name] for name in state if name in register_of}
     code, operands = list[tuple[int, ...]](), list[int]()
     with np.errstate(all="ignore"):
@@ -326,42 +326,42 @@ def _push_due(s: Tables, time: float, visit: int) -> None:
 def _share_out(s: Tables) -> None:
     run = s.run[0]
     run.shares = 0
-    left = run.budget
+    budget_left = run.budget
     phases = len(s.pieces)
     if run.earlier_first:
-        left = _admit(s, _share_phase(s, 0, left))
+        budget_left = _admit(s, _share_phase(s, 0, budget_left))
         for phase in range(1, phases):
-            left = _share_phase(s, phase, left)
+            budget_left = _share_phase(s, phase, budget_left)
     else:
         for phase in range(phases - 1, -1, -1):
-            left = _share_phase(s, phase, left)
-        _admit(s, left)
+            budget_left = _share_phase(s, phase, budget_left)
+        _admit(s, budget_left)
 
 
 @compiled
-def _share_phase(s: Tables, phase: int, left: float) -> float:
+def _share_phase(s: Tables, phase: int, budget_left: float) -> float:
     run = s.run[0]
     for place in range(run.present):
         visit = s.present[place]
         if s.customer[visit].phase == phase:
-            left -= _give(s, visit, left)
-    return left
+            budget_left -= _give(s, visit, budget_left)
+    return budget_left
 
 
 @compiled
-def _give(s: Tables, visit: int, left: float) -> float:
+def _give(s: Tables, visit: int, budget_left: float) -> float:
     run = s.run[0]
     customer = s.customer[visit]
-    share = min(s.pieces[customer.phase], customer.left, left)
+    share = min(s.pieces[customer.phase], customer.left, budget_left)
     s.shared[run.shares], s.shares[run.shares] = visit, share
     run.shares += 1
     return float(share)
 
 
 @compiled
-def _admit(s: Tables, left: float) -> float:
+def _admit(s: Tables, budget_left: float) -> float:
     run = s.run[0]
-    while run.waiting and left > 0 and run.present < run.places:
+    while run.waiting and budget_left > 0 and run.present < run.places:
         visit = s.waiting[run.waiting_from]
         claim = _memory_claim(s, visit)
         if run.present and run.used + claim > run.memory:
@@ -371,18 +371,18 @@ def _admit(s: Tables, left: float) -> float:
         s.present[run.present] = visit
         run.present += 1
         run.used += claim
-        left -= _give(s, visit, left)
-    return float(left)
+        budget_left -= _give(s, visit, budget_left)
+    return float(budget_left)
 
 
 @compiled
 def _memory_claim(s: Tables, visit: int) -> float:
     customer = s.customer[visit]
-    later = 0.0
+    later_units = 0.0
     if s.run[0].reserved:
         for phase in range(customer.phase + 1, len(s.pieces)):
-            later += s.work[visit, phase]
-    return float(customer.left + later)
+            later_units += s.work[visit, phase]
+    return float(customer.left + later_units)
 
 
 @compiled
@@ -417,7 +417,7 @@ def _work(s: Tables, count: int) -> bool:
     s.parts[:] = 0.0
     total = 0.0
     done = 0
-    begun = run.now
+    begin_time = run.now
     while done < count:
         s.contents[-1] = held + done * units
         for phase in range(phases):
@@ -427,7 +427,7 @@ def _work(s: Tables, count: int) -> bool:
             return False
         total += time
         done += 1
-        if stops and begun + total >= s.due_times[0]:
+        if stops and begin_time + total >= s.due_times[0]:
             break
     run.rounds += done
     run.served += done * run.shares
@@ -438,8 +438,8 @@ def _work(s: Tables, count: int) -> bool:
             present += s.customer[s.shared[index]].phase == phase
         for part in range(parts):
             s.booked[phase * parts + part] += present * s.parts[part]
-    end = begun + total
-    run.busy += end - begun
+    end = begin_time + total
+    run.busy += end - begin_time
     run.now = end
     for index in range(run.shares):
         _advance(s, s.shared[index], s.shares[index] * done)
@@ -507,8 +507,8 @@ def _fold_operands(s: Tables, operator: int, x: float, first: int, number: int) 
     """Combine several operands from left to right."""
     registers, operands = s.registers, s.operands
     if operator == SELECT:
-        chosen = 2 if x <= registers[operands[first + 1]] else 3
-        return float(registers[operands[first + chosen]])
+        chosen_offset = 2 if x <= registers[operands[first + 1]] else 3
+        return float(registers[operands[first + chosen_offset]])
     for place in range(first + 1, first + number):
         y = registers[operands[place]]
         if operator == SUM:
@@ -533,12 +533,12 @@ def _fold_operands(s: Tables, operator: int, x: float, first: int, number: int) 
 @compiled
 def _whole_power(base: float, exponent: int) -> float:
     power, result = base, 1.0
-    rest = abs(exponent)
-    while rest:
-        if rest % 2:
+    remaining_exponent = abs(exponent)
+    while remaining_exponent:
+        if remaining_exponent % 2:
             result = result * power
         power = power * power
-        rest //= 2
+        remaining_exponent //= 2
     return result if exponent >= 0 else 1.0 / result
 
 

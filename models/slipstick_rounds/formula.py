@@ -251,9 +251,9 @@ class BatchServerFormula(BatchServerForm):
         answers = [
             PointAnswer({}, remarks=Remarks(failed=_reason_unknown(point))) for point in points
         ]
-        known = [index for index, answer in enumerate(answers) if not answer.remarks.failed]
-        solved = self._answers_of_streams([points[index] for index in known])
-        for index, answer in zip(known, solved, strict=True):
+        answerable = [index for index, answer in enumerate(answers) if not answer.remarks.failed]
+        solved_answers = self._answers_of_streams([points[index] for index in answerable])
+        for index, answer in zip(answerable, solved_answers, strict=True):
             answers[index] = answer
         return answers
 
@@ -283,8 +283,8 @@ class BatchServerFormula(BatchServerForm):
         full = settled.places >= FULL
         crowded = loads * settled.means * rounds.rate[:, 0] > CROWDED * settled.served
         reasons = dict.fromkeys(rows[crowded[rows]].tolist(), TOO_SHORT)
-        taken = settled.taken > SELDOM
-        reasons |= dict.fromkeys(rows[taken[rows]].tolist(), PLACES_TAKEN)
+        is_full = settled.taken > SELDOM
+        reasons |= dict.fromkeys(rows[is_full[rows]].tolist(), PLACES_TAKEN)
         reasons |= {row: str(saturated(settled.places[row])) for row in rows[full[rows]].tolist()}
         reasons |= dict.fromkeys(settled.moving.tolist(), NOT_SETTLED)
         for row, reason in reasons.items():
@@ -330,12 +330,12 @@ class BatchServerFormula(BatchServerForm):
             "served": computed.served,
             "round_time": computed.round_time,
         }
-        outside = {WAIT: computed.wait} | ({DELAY: times.delay} if times.delay else {})
-        own = dict(zip(self.model.components, computed.own, strict=True))
+        times_outside = {WAIT: computed.wait} | ({DELAY: times.delay} if times.delay else {})
+        own_parts = dict(zip(self.model.components, computed.own, strict=True))
         second = dict(zip(self.model.components, computed.second, strict=True))
-        for phase, parts in zip(names, (own | outside, second), strict=True):
+        for phase, parts in zip(names, (own_parts | times_outside, second), strict=True):
             values |= {f"phase_account[{phase},{part}]": time for part, time in parts.items()}
-        total = {part: time + second[part] for part, time in own.items()} | outside
+        total = {part: time + second[part] for part, time in own_parts.items()} | times_outside
         notes = [NOTE]
         if not point.rate:
             notes.append(CLOSED_NOTE)
@@ -429,10 +429,12 @@ class _MeanRounds:
         self._held = self.units + second / 2
         self._budget = _as_column(server.budget for server in servers)
         largest = self.units + second
-        kept = np.where(_as_column(server.reserved for server in servers) > 0, largest, self._held)
+        kept_memory = np.where(
+            _as_column(server.reserved for server in servers) > 0, largest, self._held
+        )
         places = _as_column(server.places for server in servers)
         memory = _as_column(server.memory for server in servers)
-        limits = (places, memory / kept, self._budget / self.piece)
+        limits = (places, memory / kept_memory, self._budget / self.piece)
         self.most: Array = np.maximum(1.0, np.minimum.reduce(limits))
         # As many are in the second phase in the mean if all rounds are full.
         self._fed = second * self._budget / (self.units + second)
@@ -505,12 +507,12 @@ class _MeanRounds:
         room = self.room(present)
         count = np.maximum(self.units / room, 1.0)
         plain = self.time(present, 0.0)
-        one = self.time(present, self.units / count)
-        longer = one - plain
+        time_of_one = self.time(present, self.units / count)
+        longer = time_of_one - plain
         if not self.rate.any() or not (2 * self.units <= room).any():
             return np.asarray(count * longer)
         two = self.time(present, np.minimum(2 * self.units, room))
-        further = np.where(2 * self.units <= room, two - one, longer)
+        further = np.where(2 * self.units <= room, two - time_of_one, longer)
         extra = longer
         for _ in range(ROUNDS_TOGETHER):
             mean = np.maximum(
@@ -521,7 +523,7 @@ class _MeanRounds:
         return np.asarray(count * extra)
 
     def visit(
-        self, present: Array | float, rate: Array | float = 0.0, behind: Array | float = 0.0
+        self, present: Array | float, rate: Array | float = 0.0, number_behind: Array | float = 0.0
     ) -> Array:
         """Return S(n), the mean time from the admission of a customer to its end at a server that
         serves n customers [s].
@@ -531,21 +533,21 @@ class _MeanRounds:
         present : customers of a closed population, or of a stream in the second phase [1]
         rate : of a stream, whose first phases make rounds longer; where they take all time, the
             second phases do not end [1/s]
-        behind : first phases that wait or are under way when that of a customer ends; as many take
-            time from its second phase as its rounds have room for [1]
+        number_behind : first phases that wait or are under way when that of a customer ends; as
+            many take time from its second phase as its rounds have room for [1]
         """
         second = self.steps * self.time(present, 0.0)
         extra = self.extra(present)
         if not np.any(rate):
             return np.asarray(second / present + extra)
-        left = np.maximum(1 - rate * extra, 1e-9)
+        share_left = np.maximum(1 - rate * extra, 1e-9)
         longest = self.steps * self.time(
             present, np.minimum(self.room(present), MOST_PIECES // 4 * self.units)
         )
-        steady = np.minimum(second / left, longest)
+        steady = np.minimum(second / share_left, longest)
         # First phases have about an exponential time, and so has what comes behind them.
         most = longest - steady
-        expected = np.maximum(behind * extra / left, 1e-300)
+        expected = np.maximum(number_behind * extra / share_left, 1e-300)
         return np.asarray((steady + expected * -np.expm1(-most / expected)) / present)
 
 
@@ -625,7 +627,7 @@ def _values_of_streams(
 
 
 def _second_quantiles(
-    rounds: _MeanRounds, fullness: Array, times: _PhaseTimes[Array], behind: Array
+    rounds: _MeanRounds, fullness: Array, times: _PhaseTimes[Array], number_behind: Array
 ) -> Array:
     """Return the times of a second phase of mean length that parts of all do not exceed [points,
     quantiles].
@@ -640,22 +642,26 @@ def _second_quantiles(
     from scipy.special import gammaincinv
 
     present = fullness[:, -1:]
-    visits = rounds.visit(fullness, rounds.rate, behind) * fullness
+    visits = rounds.visit(fullness, rounds.rate, number_behind) * fullness
     by_number = math.sqrt(2 / 3) * (visits[:, :-1] - visits[:, -1:])
     plain = rounds.steps * rounds.time(present, 0.0)
     extra = rounds.extra(present)
-    left = np.maximum(1 - rounds.rate * extra, LEAST_ROOM)
-    arrivals = rounds.rate * plain * left
-    each = extra / left**2
-    by_arrivals = (gammaincinv(arrivals, np.array(QUANTILES)) - arrivals) * each
-    together = by_number**2 + by_arrivals**2 + 2 * SAME_ARRIVALS * abs(by_number * by_arrivals)
-    alike = by_number * by_arrivals > 0
-    more = np.where(alike, np.copysign(np.sqrt(together), by_number), by_number + by_arrivals)
+    share_left = np.maximum(1 - rounds.rate * extra, LEAST_ROOM)
+    arrivals = rounds.rate * plain * share_left
+    extra_of_each = extra / share_left**2
+    by_arrivals = (gammaincinv(arrivals, np.array(QUANTILES)) - arrivals) * extra_of_each
+    joint_variance = (
+        by_number**2 + by_arrivals**2 + 2 * SAME_ARRIVALS * abs(by_number * by_arrivals)
+    )
+    same_direction = by_number * by_arrivals > 0
+    deviation = np.where(
+        same_direction, np.copysign(np.sqrt(joint_variance), by_number), by_number + by_arrivals
+    )
     # Where the server is full, as many first phases begin as customers leave.
     full = rounds.highest
     longest = rounds.steps * rounds.time(full, 0.0) + full * rounds.extra(full)
     second = times.second[:, None]
-    return np.asarray(np.minimum(second + more, np.maximum(longest, second)))
+    return np.asarray(np.minimum(second + deviation, np.maximum(longest, second)))
 
 
 def _computed_points(
@@ -670,10 +676,10 @@ def _computed_points(
     throughput : visits that end [points; 1/s]
     round_times : see `_RoundTimes` [points, 2; s]
     """
-    round_time, between = round_times.T
-    own, wait, second = _accounts(rounds, made_of)
-    served = rounds.served(throughput * between, made_of.with_first)
-    columns = (own.T, second.T, wait, served, throughput, round_time)
+    round_time, time_between = round_times.T
+    own_parts, wait, second = _accounts(rounds, made_of)
+    served = rounds.served(throughput * time_between, made_of.with_first)
+    columns = (own_parts.T, second.T, wait, served, throughput, round_time)
     times = map(_PhaseTimes[float]._make, np.transpose(made_of).tolist())
     rows = zip(*(column.tolist() for column in columns), strict=True)
     return [_ComputedPoint(time, *row) for time, row in zip(times, rows, strict=True)]
@@ -697,15 +703,15 @@ def _accounts(rounds: _MeanRounds, times: _PhaseTimes[Array]) -> tuple[Array, Ar
     )
     round_time = with_first.sum(axis=0)
     count = np.maximum(rounds.units[:, 0] / np.maximum(times.units, 1e-9), 1.0)
-    own = with_first * np.minimum(count, times.first / round_time)
+    own_parts = with_first * np.minimum(count, times.first / round_time)
     plain_time = np.maximum(without.sum(axis=0), 1e-300)
     basis = without * np.minimum(rounds.steps[:, 0], times.second / plain_time)
     added = with_first - plain
     # Parts that first phases do not add, or only those of a rest of rounding: all in proportion.
     added = np.where(added.sum(axis=0) > 1e-9 * round_time, added, with_first)
-    rest = times.second - basis.sum(axis=0)
-    second = basis + added * (rest / added.sum(axis=0))
-    return own, times.first - own.sum(axis=0) + times.waiting, second
+    time_left = times.second - basis.sum(axis=0)
+    second = basis + added * (time_left / added.sum(axis=0))
+    return own_parts, times.first - own_parts.sum(axis=0) + times.waiting, second
 
 
 class _RoundTimes(NamedTuple):
@@ -746,19 +752,19 @@ def _of_population(point: PointNumbers, rounds: _MeanRounds) -> _PresentMeans:
     number = np.arange(1.0, population + 1)
     places = np.minimum(number, most)
     visit = rounds.visit(places[None, :])[0]
-    outside = point.think_time + point.delay
-    if not outside:
+    time_outside = point.think_time + point.delay
+    if not time_outside:
         served = min(float(population), most)
         return _PresentMeans(1 / float(visit[-1]), served, population - served, 1.0, 1.0)
-    arrivals = (population - number + 1) / outside
+    arrivals = (population - number + 1) / time_outside
     probabilities = _birth_death((arrivals * visit)[None, :])[0]
     probabilities /= probabilities.sum()
     throughput = float(probabilities[1:] @ (1 / visit))
     served = float(probabilities[1:] @ places)
     waiting = float(probabilities[1:] @ number) - served
     # An arrival finds the others as they are without it (arrival theorem).
-    others = _birth_death(((arrivals - 1 / outside) * visit)[None, :-1])[0]
-    met = 1 - float(others[0] / others.sum())
+    weights_of_others = _birth_death(((arrivals - 1 / time_outside) * visit)[None, :-1])[0]
+    met = 1 - float(weights_of_others[0] / weights_of_others.sum())
     return _PresentMeans(throughput, served, waiting, met, 1 - float(probabilities[0]))
 
 
@@ -797,31 +803,39 @@ class _Present(NamedTuple):
     fullness: Array
 
 
-def _present_of(rounds: _MeanRounds, behind: Array) -> _Present:
+def _present_of(rounds: _MeanRounds, number_behind: Array) -> _Present:
     """Solve the number present of streams; beyond the largest on the server it is geometric.
 
     Parameters
     ----------
     rounds : their times
-    behind : first phases that one leaves behind when it ends [points, 1; 1]
+    number_behind : first phases that one leaves behind when it ends [points, 1; 1]
     """
     most = np.minimum(rounds.most, MOST_PRESENT)
     last = np.ceil(most).astype(int)
     number = np.minimum(np.arange(1.0, last.max() + 1), most)
-    visit = rounds.visit(number, rounds.rate, behind)
-    weights, beyond, _ = _with_tail(rounds.rate * visit, last)
-    total = weights.sum(axis=1, keepdims=True) + beyond
-    served = (weights[:, 1:] * number).sum(axis=1, keepdims=True) + beyond * most
-    beside = (weights[:, 1:] * number**2).sum(axis=1, keepdims=True) + beyond * most**2
-    below = np.cumsum(weights, axis=1) / total
-    places = np.stack([(below < part).sum(axis=1) for part in QUANTILES], axis=1)
+    visit = rounds.visit(number, rounds.rate, number_behind)
+    weights, weight_beyond, _ = _with_tail(rounds.rate * visit, last)
+    total = weights.sum(axis=1, keepdims=True) + weight_beyond
+    served = (weights[:, 1:] * number).sum(axis=1, keepdims=True) + weight_beyond * most
+    sum_of_squares = (weights[:, 1:] * number**2).sum(
+        axis=1, keepdims=True
+    ) + weight_beyond * most**2
+    distribution = np.cumsum(weights, axis=1) / total
+    places = np.stack([(distribution < part).sum(axis=1) for part in QUANTILES], axis=1)
     fullness = np.hstack([np.clip(places, 1.0, np.maximum(most, 1.0)), served / total])
     # A place is held in the rounds of the first phase, too.
     held = visit + rounds.first_alone(most) / number
     weights_held, beyond_held, taken_places = _with_tail(rounds.rate * held, last)
     decay = np.minimum(taken_places, FULL)
-    taken = beyond_held / decay / (weights_held.sum(axis=1, keepdims=True) + beyond_held)
-    columns = (served / total, beside / served, weights[:, :1] / total, taken, taken_places)
+    probability_full = beyond_held / decay / (weights_held.sum(axis=1, keepdims=True) + beyond_held)
+    columns = (
+        served / total,
+        sum_of_squares / served,
+        weights[:, :1] / total,
+        probability_full,
+        taken_places,
+    )
     return _Present._make([*(column.ravel() for column in columns), fullness])
 
 
@@ -832,8 +846,8 @@ def _with_tail(steps: Array, last: Indices) -> tuple[Array, Array, Array]:
     weights = _birth_death(steps, last)
     ratio = np.take_along_axis(steps, last - 1, axis=1)
     decay = np.minimum(ratio, FULL)
-    beyond = np.take_along_axis(weights, last, axis=1) * decay / (1 - decay)
-    return weights, beyond, ratio
+    weight_beyond = np.take_along_axis(weights, last, axis=1) * decay / (1 - decay)
+    return weights, weight_beyond, ratio
 
 
 def _birth_death(steps: Array, last: Indices | None = None) -> Array:
@@ -887,18 +901,18 @@ def _first_phases_open(
     times, weights, left_behind = backlog.first_phase()
     room = rounds.room(0.0)
     work = np.hstack(rounds.first_work())
-    alone = rounds.time(0.0, np.minimum(work, room)) * np.maximum(1.0, work / room)
+    times_alone = rounds.time(0.0, np.minimum(work, room)) * np.maximum(1.0, work / room)
     # Where no first phase is under way, the server may have no customer at all.
     free = idle * weights[:, :, 0].sum(axis=(1, 2, 3))
     weights[:, :, 0] *= (1 - idle)[:, None, None, None]
     count = len(times)
-    all_times = np.hstack([times.reshape(count, -1), alone])
+    all_times = np.hstack([times.reshape(count, -1), times_alone])
     each = np.broadcast_to(free[:, None] / work.shape[1], work.shape)
     all_weights = np.hstack([weights.reshape(count, -1), each])
     means = (all_times * all_weights).sum(axis=1)
     quantiles = _quantiles(all_times, all_weights)
-    behind = (1 - free) * left_behind + free * rounds.rate[:, 0] * alone.mean(axis=1)
-    return _FirstPhases(means, quantiles, behind, *backlog.shares())
+    number_behind = (1 - free) * left_behind + free * rounds.rate[:, 0] * times_alone.mean(axis=1)
+    return _FirstPhases(means, quantiles, number_behind, *backlog.shares())
 
 
 class _Settled:
@@ -953,12 +967,14 @@ class _Settled:
             for name, column in zip(numbers._fields, numbers, strict=True):
                 getattr(self, name)[rows[cut]] = column
         served = self.served[rows, None]
-        before = self._times(rows)
+        times_before = self._times(rows)
         present = np.clip(served + self._more[:, rows], 1.0, np.maximum(most, 1.0))
         for cut in _row_groups(np.arange(count), _Backlog.sizes(rounds, present[1]) ** 2):
-            at = rows[cut]
-            idle = self.idle[at]
-            first = _first_phases_open(rounds.rows(cut), present[:, cut], idle, self._queued[at])
+            changed_rows = rows[cut]
+            idle = self.idle[changed_rows]
+            first = _first_phases_open(
+                rounds.rows(cut), present[:, cut], idle, self._queued[changed_rows]
+            )
             self.means[rows[cut]], self.quantiles[rows[cut]] = (first.means, first.quantiles)
             self.round_times[rows[cut]] = self._round_times(rounds.rows(cut), first)
             self._more[:, rows[cut]] = self._excess_in_second_phase(
@@ -970,7 +986,7 @@ class _Settled:
             by_round = rounds.rate[cut, 0] * first.round_times * rounds.units[cut, 0]
             self.units[rows[cut]] = by_round / np.maximum(first.by_round, 1e-12)
         times = self._times(rows)
-        return np.asarray((abs(times - before) / times).max(axis=1))
+        return np.asarray((abs(times - times_before) / times).max(axis=1))
 
     def _times(self, rows: Indices) -> Array:
         """Return the times whose convergence is tested [rows, 2; s]."""
@@ -990,8 +1006,8 @@ class _Settled:
         """
         empty = np.exp(-rounds.rate * rounds.steps * rounds.time(1.0, 0.0)).ravel()
         busy = 1 - (1 - first.by_time) * empty
-        between = first.round_times / (1 - (1 - first.by_round) * empty)
-        return np.stack([busy * between, between], axis=1)
+        time_between = first.round_times / (1 - (1 - first.by_round) * empty)
+        return np.stack([busy * time_between, time_between], axis=1)
 
     @staticmethod
     def _excess_in_second_phase(rounds: _MeanRounds, served: Array, first: _FirstPhases) -> Array:
@@ -1004,10 +1020,10 @@ class _Settled:
         """
         by_rounds = rounds.rate * first.round_times[:, None] * rounds.steps
         parts = first.by_time[:, None] - first.by_round[:, None]
-        apart = np.maximum(served - by_rounds, 0.0) / np.maximum(parts, 1e-9)
-        apart = np.where(parts > 0.01, apart, 0.0)
+        excess = np.maximum(served - by_rounds, 0.0) / np.maximum(parts, 1e-9)
+        excess = np.where(parts > 0.01, excess, 0.0)
         by_time = first.by_time[:, None]
-        return np.stack([-by_time * apart, (1 - by_time) * apart])
+        return np.stack([-by_time * excess, (1 - by_time) * excess])
 
 
 class _Backlog:
@@ -1025,14 +1041,14 @@ class _Backlog:
         self._rounds = rounds
         # Customers of different work come as fewer with equal and larger work would: the work that
         # comes in a time has the same mean and variance.
-        together = 1 + rounds.first_variation
-        self._rate = rounds.rate / together
-        self._units = rounds.units * together
+        group_size = 1 + rounds.first_variation
+        self._rate = rounds.rate / group_size
+        self._units = rounds.units * group_size
         self._with_first = present[1]
         self._room, self._work, self._most = self._in_pieces(rounds, present[1])
         number = np.arange(int(self.sizes(rounds, present[1]).max()))
         units = np.minimum(number * self._units / self._work, self._room)
-        self._queued = np.maximum(number * together / self._work - 1, 0.0)
+        self._queued = np.maximum(number * group_size / self._work - 1, 0.0)
         without_limit = self._present_without_limit(present, queued)
         self._present = np.where(number > 0, np.minimum(without_limit, self._largest()), present[0])
         self._times = rounds.time(self._present, units)
@@ -1057,12 +1073,14 @@ class _Backlog:
         """
         rounds, (without, with_first) = self._rounds, present
         needed = rounds.units / self._room
-        taken = rounds.rate * needed * rounds.time(with_first, np.minimum(self._room, rounds.units))
+        expected_present = (
+            rounds.rate * needed * rounds.time(with_first, np.minimum(self._room, rounds.units))
+        )
         gain = np.maximum(1 - needed * without / rounds.steps, 0.0)
-        growth = AGE_OF_A_BACKLOG * gain / np.maximum(1 - taken, LEAST_ROOM)
+        growth = AGE_OF_A_BACKLOG * gain / np.maximum(1 - expected_present, LEAST_ROOM)
         growth = np.where(needed > 1, growth, 0.0)
-        later = with_first + growth * (self._queued - queued)
-        return np.asarray(np.maximum(later, without))
+        present_later = with_first + growth * (self._queued - queued)
+        return np.asarray(np.maximum(present_later, without))
 
     def _time_of_blocked_rounds(self, present: Array) -> Array:
         """Return by how much a full round is longer for first phases that wait for a place: rounds
@@ -1073,36 +1091,40 @@ class _Backlog:
 
         rounds = self._rounds
         needed = self._rounds.units / self._room
-        more = np.maximum(rounds.steps / (rounds.highest * needed) - 1, 0.0)
+        further_rounds = np.maximum(rounds.steps / (rounds.highest * needed) - 1, 0.0)
         deviation = np.sqrt(np.maximum(self._with_first, 1.0))
-        taken = ndtr((present - rounds.highest + 1) / deviation)
-        longer = taken * more * rounds.time(rounds.highest, 0.0)
+        probability_full = ndtr((present - rounds.highest + 1) / deviation)
+        longer = probability_full * further_rounds * rounds.time(rounds.highest, 0.0)
         # Where places are few, who waits for one waits before the first phase.
         return np.where((needed > 1) & ~rounds.few_places, longer, 0.0)
 
-    def _full_rounds(self, count: Array, reached: int) -> Array:
+    def _full_rounds(self, count: Array, number_reached: int) -> Array:
         """Return the time of successive full rounds while the number in the second phase grows [s].
 
         Parameters
         ----------
         count : of rounds, by point, pieces, place and customers before
-        reached : numbers of pieces that count
+        number_reached : numbers of pieces that count
         """
-        begun = self._present[:, :reached, None, None]
+        present_at_begin = self._present[:, :number_reached, None, None]
         lasts = np.exp(-count / 2 / self._rounds.steps[:, :, None, None])
         at_last = self._largest()[:, :, None, None]
-        several = (self._rounds.units > self._room)[:, :, None, None]
-        later = np.where(several, at_last - (at_last - begun) * lasts, begun)
-        later = np.broadcast_to(later, count.shape).reshape(len(count), -1)
-        one = self._rounds.time(later, self._room) + self._time_of_blocked_rounds(later)
-        return np.asarray(count * one.reshape(count.shape))
+        takes_several = (self._rounds.units > self._room)[:, :, None, None]
+        present_later = np.where(
+            takes_several, at_last - (at_last - present_at_begin) * lasts, present_at_begin
+        )
+        present_later = np.broadcast_to(present_later, count.shape).reshape(len(count), -1)
+        time_of_one = self._rounds.time(present_later, self._room) + self._time_of_blocked_rounds(
+            present_later
+        )
+        return np.asarray(count * time_of_one.reshape(count.shape))
 
     @staticmethod
     def _in_pieces(rounds: _MeanRounds, present: Array) -> tuple[Array, Array, Array]:
         """Return the units of first phases in a round, and pieces of a customer and of a round."""
-        together = 1 + rounds.first_variation
+        group_size = 1 + rounds.first_variation
         room = np.minimum(rounds.room(present), MOST_PIECES // 4 * rounds.units)
-        pieces = [_pieces(needed) for needed in (together * rounds.units / room).ravel().tolist()]
+        pieces = [_pieces(needed) for needed in (group_size * rounds.units / room).ravel().tolist()]
         work, most = np.array(pieces, dtype=float).T
         return room, work[:, None], most[:, None]
 
@@ -1160,33 +1182,37 @@ class _Backlog:
             part[:, :, None, None] for part in (self._rate, self._room, self._units)
         )
         chances = self._stationary * self._times
-        reached = self._count_of_likely_numbers(chances)
+        number_reached = self._count_of_likely_numbers(chances)
         parts = (np.arange(PLACES_IN_A_ROUND) + 0.5) / PLACES_IN_A_ROUND
-        times = self._times[:, :reached, None, None]
+        times = self._times[:, :number_reached, None, None]
         passed = times * parts[None, None, :, None]
-        rest = times - passed
-        before = np.arange(float(_most_before(float((rate * times).max()))))
-        weights = chances[:, :reached, None, None] * _poisson(rate * passed, before)
+        remaining_time = times - passed
+        arrivals_before = np.arange(float(_most_before(float((rate * times).max()))))
+        weights = chances[:, :number_reached, None, None] * _poisson(rate * passed, arrivals_before)
         piece = self._units / self._work
-        together = (self._units / self._rounds.units)[:, :, None, None]
-        others = (self._left[:, :reached] * piece)[:, :, None, None] + units * before
+        pieces_of_customer = (self._units / self._rounds.units)[:, :, None, None]
+        work_of_others = (self._left[:, :number_reached] * piece)[
+            :, :, None, None
+        ] + units * arrivals_before
         all_ends, all_weights, all_left = [], [], []
         for work in self._rounds.first_work():
-            ahead = others + work[:, :, None, None]
-            full_rounds = np.ceil(ahead / room - 1e-9) - 1
-            full = self._full_rounds(full_rounds, reached)
+            work_ahead = work_of_others + work[:, :, None, None]
+            full_rounds = np.ceil(work_ahead / room - 1e-9) - 1
+            full = self._full_rounds(full_rounds, number_reached)
             # Behind it others come until its last round: none, or some in their mean.
-            expected = rate * (rest + full)
+            expected = rate * (remaining_time + full)
             none_behind = np.exp(-expected)
-            last = ahead - full_rounds * room
-            more = units * expected / np.maximum(1 - none_behind, 1e-9)
+            last = work_ahead - full_rounds * room
+            units_behind = units * expected / np.maximum(1 - none_behind, 1e-9)
             all_weights += [weights * none_behind, weights * (1 - none_behind)]
-            for behind in (np.zeros_like(more), more):
-                own_round = self._time_of(last + behind)
-                all_ends.append(rest + full + own_round)
+            for units_of_later in (np.zeros_like(units_behind), units_behind):
+                own_round = self._time_of(last + units_of_later)
+                all_ends.append(remaining_time + full + own_round)
                 # Its last round does what it has room for of those behind; others come meanwhile.
-                left = np.maximum(last + behind - room, 0.0) / units + rate * own_round
-                all_left.append(left * together)
+                pieces_left = (
+                    np.maximum(last + units_of_later - room, 0.0) / units + rate * own_round
+                )
+                all_left.append(pieces_left * pieces_of_customer)
         weights_behind = np.stack(all_weights, axis=1)
         weights_behind /= weights_behind.sum(axis=(1, 2, 3, 4), keepdims=True)
         left_behind = (weights_behind * np.stack(all_left, axis=1)).sum(axis=(1, 2, 3, 4))
@@ -1203,9 +1229,11 @@ class _Backlog:
         count, size = self._times.shape
         places = np.minimum(units.reshape(count, -1) * self._work / self._units, size - 1.0)
         lower = np.minimum(places.astype(int), size - 2)
-        below = np.take_along_axis(self._times, lower, axis=1)
-        above = np.take_along_axis(self._times, lower + 1, axis=1)
-        return np.asarray(below + (places - lower) * (above - below)).reshape(units.shape)
+        time_below = np.take_along_axis(self._times, lower, axis=1)
+        time_above = np.take_along_axis(self._times, lower + 1, axis=1)
+        return np.asarray(time_below + (places - lower) * (time_above - time_below)).reshape(
+            units.shape
+        )
 
 
 def _most_before(mean: float) -> int:
@@ -1240,22 +1268,24 @@ def _poisson(mean: Array, number: Array) -> Array:
 def _quantiles(times: Array, weights: Array) -> Array:
     """Return the times within which parts of all probability lie [points, quantiles]."""
     order = np.argsort(times, axis=1)
-    below = np.cumsum(np.take_along_axis(weights, order, axis=1), axis=1)
-    return _at_parts(times, order, below, QUANTILES)
+    weight_below = np.cumsum(np.take_along_axis(weights, order, axis=1), axis=1)
+    return _at_parts(times, order, weight_below, QUANTILES)
 
 
-def _at_parts(times: Array, order: Indices, below: Array, parts: Sequence[float] | Array) -> Array:
+def _at_parts(
+    times: Array, order: Indices, weight_below: Array, parts: Sequence[float] | Array
+) -> Array:
     """Return the times below which parts of all probability lie [points, parts].
 
     Parameters
     ----------
     times, order : and their places, from the shortest on [points, times; s]
-    below : cumulated probabilities in that order [points, times]
+    weight_below : cumulated probabilities in that order [points, times]
     parts : from 0 to 1
     """
-    places = np.stack([np.searchsorted(row, parts) for row in below])
-    chosen = np.take_along_axis(order, np.minimum(places, times.shape[1] - 1), axis=1)
-    return np.asarray(np.take_along_axis(times, chosen, axis=1))
+    places = np.stack([np.searchsorted(row, parts) for row in weight_below])
+    chosen_indices = np.take_along_axis(order, np.minimum(places, times.shape[1] - 1), axis=1)
+    return np.asarray(np.take_along_axis(times, chosen_indices, axis=1))
 
 
 def _first_phase_closed(
@@ -1278,42 +1308,42 @@ def _first_phase_closed(
     away = point.think_time + point.delay
     # Second phases bring the next first phases by rounds. Think times, if they are longer than
     # rounds, bring them by time: more in the long rounds of a backlog than in others.
-    outside = float(rounds.steps[0, 0]) + away / mean_round
+    rounds_outside = float(rounds.steps[0, 0]) + away / mean_round
     if needed > 1:
         by_time = away / (away + mean_round)
-        outside /= by_time * full / mean_round + 1 - by_time
+        rounds_outside /= by_time * full / mean_round + 1 - by_time
     variation = float(rounds.first_variation[0, 0])
     works = [float(work[0, 0]) for work in rounds.first_work()]
     queue = busy = 0.0
     for number in range(1, customers + 1):
         residence = needed * (1 + queue - busy * (1 - variation) / 2)
-        cycle = max(residence, 1.0) + outside
+        cycle = max(residence, 1.0) + rounds_outside
         queue = number * residence / cycle
         busy = number * needed / cycle
     # Who comes at once after a visit comes at the end of a round with all others that did; others
     # meet a round with a probability in proportion to its time, and wait for half of it.
-    taken = sum(math.ceil(work / room - 1e-9) for work in works) / len(works)
-    rest = 0.0
-    together = (customers - 1) / cycle
+    rounds_taken = sum(math.ceil(work / room - 1e-9) for work in works) / len(works)
+    remaining_time = 0.0
+    arrival_rate = (customers - 1) / cycle
     if away:
         if needed > 1:
-            part = min(throughput * mean_round * taken, 1.0)
-            longer = plain + extra / taken
+            part = min(throughput * mean_round * rounds_taken, 1.0)
+            longer = plain + extra / rounds_taken
             met = (part * longer**2 + (1 - part) * plain**2) / (part * longer + (1 - part) * plain)
         else:
             # T' = plain + extra A, A Poisson with mean X T, in the mean T + Var T / T.
             taken_part = min(throughput * extra, 1 - LEAST_ROOM)
             met = mean_round + extra * taken_part / (1 - taken_part**2)
         met *= numbers.met
-        rest = met / 2
-        together = (customers - 1) / customers * throughput * met
+        remaining_time = met / 2
+        arrival_rate = (customers - 1) / customers * throughput * met
     waiting = max(residence - max(needed, 1.0), 0.0) * full
-    own = plain * taken + extra
+    own_time = plain * rounds_taken + extra
     if needed < 1:
-        own = sum(
-            _time_of_shared_round(rounds, present, together, customers, work) for work in works
+        own_time = sum(
+            _time_of_shared_round(rounds, present, arrival_rate, customers, work) for work in works
         ) / len(works)
-    steady = rest + own + waiting
+    steady = remaining_time + own_time + waiting
     if not point.visits:
         return steady
     half = (customers + 1) / 2
@@ -1322,7 +1352,7 @@ def _first_phase_closed(
 
 
 def _time_of_shared_round(
-    rounds: _MeanRounds, present: float, together: float, customers: int, work: float
+    rounds: _MeanRounds, present: float, probability_together: float, customers: int, work: float
 ) -> float:
     """Return the mean time of the round of a first phase with others, whose number is binomial;
     what the budget has no room for follows in further rounds [s].
@@ -1331,19 +1361,21 @@ def _time_of_shared_round(
     ----------
     rounds : their times, of one point
     present : customers in the second phase [1]
-    together : mean number of others [1]
+    probability_together : mean number of others [1]
     customers : largest number of first phases [1]
     work : of this first phase [units]
     """
     from scipy.stats import binom
 
     number = np.arange(float(customers))
-    chances = binom.pmf(number, customers - 1, min(together / max(customers - 1, 1), 1.0))
+    chances = binom.pmf(
+        number, customers - 1, min(probability_together / max(customers - 1, 1), 1.0)
+    )
     units = number * rounds.units[0, 0] + work
     room = float(rounds.room(present)[0, 0])
-    whole = np.ceil(units / room - 1e-9) - 1
-    full = float(rounds.time(present, room)[0, 0]) if whole.any() else 0.0
-    times = whole * full + rounds.time(present, units - whole * room)[0]
+    whole_rounds = np.ceil(units / room - 1e-9) - 1
+    full = float(rounds.time(present, room)[0, 0]) if whole_rounds.any() else 0.0
+    times = whole_rounds * full + rounds.time(present, units - whole_rounds * room)[0]
     return float(chances @ times)
 
 

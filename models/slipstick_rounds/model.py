@@ -227,8 +227,12 @@ class BatchServer(AddedModel):
     def parameters(self) -> dict[str, Parameter]:
         """All parameters of the model, by path."""
         state = {**state_parameters(self.phases), **mean_parameters(self.phases)}
-        found = parameters(*self.quantities())
-        return {each.name: each for each in found if each.name not in state}
+        parameters_found = parameters(*self.quantities())
+        return {
+            parameter.name: parameter
+            for parameter in parameters_found
+            if parameter.name not in state
+        }
 
     def answer_names(self) -> Iterator[str]:
         phases = list(self.phases)
@@ -243,14 +247,16 @@ class BatchServer(AddedModel):
         yield from (f"amount[{name}]" for name in self.amounts)
         yield from (f"account[{name}]" for name in (*self.components, WAIT, DELAY))
         for phase in phases if len(phases) > 1 else ():
-            outside = (WAIT, DELAY) if phase == phases[0] else ()
-            yield from (f"phase_account[{phase},{name}]" for name in (*self.components, *outside))
+            names_outside = (WAIT, DELAY) if phase == phases[0] else ()
+            yield from (
+                f"phase_account[{phase},{name}]" for name in (*self.components, *names_outside)
+            )
 
     def needs_simulation(self, name: str, method: str | None) -> bool:
-        kind, _, inside = name.partition("[")
+        kind, _, label = name.partition("[")
         if method == SIMULATION:
             return False
-        first = kind == "phase_time_quantile" and inside.startswith(f"{next(iter(self.phases))},")
+        first = kind == "phase_time_quantile" and label.startswith(f"{next(iter(self.phases))},")
         return ("quantile" in kind or kind == "put_back") and not (first and method == FORMULA)
 
     def definitions(self) -> dict[tuple[str, str], Expr]:
@@ -263,6 +269,6 @@ def quantile_name(name: str, part: float) -> str:
     >>> quantile_name("phase_time[prompt]", 0.95), quantile_name("response_time", 0.5)
     ('phase_time_quantile[prompt,0.95]', 'response_time_quantile[0.5]')
     """
-    kind, _, inside = name.partition("[")
-    of = f"{inside.removesuffix(']')}," if inside else ""
+    kind, _, label = name.partition("[")
+    of = f"{label.removesuffix(']')}," if label else ""
     return f"{kind}_quantile[{of}{part:g}]"

@@ -191,14 +191,17 @@ class BatchServerForm(CompiledModel):
         points = self.points_at(values)
         answers = self.answers_at(points)
         refused = {index for index, answer in enumerate(answers) if answer.remarks.failed}
-        answered = [index for index in range(len(points)) if index not in refused]
-        if self._amounts is not None and answered:
+        rows_answered = [index for index in range(len(points)) if index not in refused]
+        if self._amounts is not None and rows_answered:
             amounts = self._amounts_of(
-                [answers[index] for index in answered], [points[index] for index in answered]
+                [answers[index] for index in rows_answered],
+                [points[index] for index in rows_answered],
             )
-            for index, more in zip(answered, amounts, strict=True):
-                found = answers[index]
-                answers[index] = replace(found, values={**found.values, **more})
+            for index, amounts_of_row in zip(rows_answered, amounts, strict=True):
+                answer_of_row = answers[index]
+                answers[index] = replace(
+                    answer_of_row, values={**answer_of_row.values, **amounts_of_row}
+                )
         values_of, account, low, high = self._tables(answers)
         return Solution(
             model=self.model.name,
@@ -223,15 +226,15 @@ class BatchServerForm(CompiledModel):
         changed : parameters that differ from the model's own
         """
         parameters = self.model.parameters
-        own = {name: parameter.value for name, parameter in parameters.items()}
+        own_values = {name: parameter.value for name, parameter in parameters.items()}
         timeless = {name for name, each in parameters.items() if not each.dimension.time_power}
         customers = self.model.customers
         if not isinstance(customers, OpenCustomers):
             counts = [customers.population, *([customers.visits] if customers.visits else [])]
             timeless -= {parameter.name for parameter in parameters_of(*counts)}
-        at = {
+        values_at_point = {
             name: value
-            for name, value in {**own, **changed}.items()
+            for name, value in {**own_values, **changed}.items()
             if value
             and (
                 parameters[name].dimension.time_power
@@ -240,10 +243,10 @@ class BatchServerForm(CompiledModel):
         }
 
         def slopes() -> dict[str, dict[str, float]]:
-            values = {**changed, **at}
+            values = {**changed, **values_at_point}
             smooth = copy(self)
             smooth.whole = False
-            by_column = smooth.slopes(values, list(at), self._names_with_derivatives())
+            by_column = smooth.slopes(values, list(values_at_point), self._names_with_derivatives())
             return {
                 column: {
                     name: float(slope[0])
@@ -256,7 +259,9 @@ class BatchServerForm(CompiledModel):
         rates = {THROUGHPUT, *(f"{UNIT_RATE}[{phase}]" for phase in self.model.phases)}
         plain = frozenset(f"amount[{name}]" for name in self.model.amounts)
         deferred = DeferredShares(slopes, 0.0)
-        return Gradient(deferred, at, parameters, frozenset(rates), plain, frozenset(timeless))
+        return Gradient(
+            deferred, values_at_point, parameters, frozenset(rates), plain, frozenset(timeless)
+        )
 
     def _names_with_derivatives(self) -> list[str]:
         """List the means and amounts that have derivatives."""
@@ -280,20 +285,20 @@ class BatchServerForm(CompiledModel):
             }
             for part in ("mean", "half_width")
         )
-        inside = [
+        names_inside = [
             answer.values["response_time"].mean - point.delay
             for answer, point in zip(answers, points, strict=True)
         ]
-        means[PRESENT] = means[THROUGHPUT] * np.array(inside)
-        known = np.isfinite(np.array([*halves.values()])).all(axis=0)
-        finite = {name: np.where(known, half, 0.0) for name, half in halves.items()}
+        means[PRESENT] = means[THROUGHPUT] * np.array(names_inside)
+        has_half_widths = np.isfinite(np.array([*halves.values()])).all(axis=0)
+        finite = {name: np.where(has_half_widths, half, 0.0) for name, half in halves.items()}
         middle, widths = amounts_and_half_widths(
-            self._amounts, own_columns(points), means, finite if known.any() else {}
+            self._amounts, own_columns(points), means, finite if has_half_widths.any() else {}
         )
         intervals = {
             f"amount[{name}]": (
                 np.broadcast_to(amount, len(points)),
-                np.where(known, width, math.inf),
+                np.where(has_half_widths, width, math.inf),
             )
             for name, amount, width in zip(self.model.amounts, middle, widths, strict=True)
         }
@@ -310,45 +315,53 @@ class BatchServerForm(CompiledModel):
         names = dict.fromkeys(name for answer in answers for name in answer.values)
         booked = dict.fromkeys(name for answer in answers for name in answer.account)
         nothing = Estimate(math.nan)
-        found = {name: [answer.values.get(name, nothing) for answer in answers] for name in names}
+        values_by_name = {
+            name: [answer.values.get(name, nothing) for answer in answers] for name in names
+        }
         account = {
             name: np.array([answer.account.get(name, math.nan) for answer in answers])
             for name in booked
         }
         values = {
             name: np.array([estimate.mean for estimate in row])
-            for name, row in found.items()
+            for name, row in values_by_name.items()
             if not name.startswith("account[")
         }
         if not self.estimated:
             return values, account, {}, {}
-        low = {name: _column([estimate.low for estimate in row]) for name, row in found.items()}
-        high = {name: _column([estimate.high for estimate in row]) for name, row in found.items()}
+        low = {
+            name: _column([estimate.low for estimate in row])
+            for name, row in values_by_name.items()
+        }
+        high = {
+            name: _column([estimate.high for estimate in row])
+            for name, row in values_by_name.items()
+        }
         return values, account, low, high
 
     def points_at(self, values: Values) -> list[PointNumbers]:
         """Return the numbers of the model at aligned points."""
-        known = only(values, self.parameters)
-        numbers_of = self._numbers.run(only(known, self._numbers.parameters))
+        known_values = only(values, self.parameters)
+        numbers_of = self._numbers.run(only(known_values, self._numbers.parameters))
         columns = [np.atleast_1d(column) for column in numbers_of]
         points = []
-        for index in range(count_of(known)):
+        for index in range(count_of(known_values)):
             numbers = {
                 name: float(column[index if len(column) > 1 else 0])
                 for name, column in zip(self._expressions, columns, strict=True)
             }
-            own = {
+            own_values = {
                 name: float(np.atleast_1d(value)[index if np.size(value) > 1 else 0])
-                for name, value in known.items()
+                for name, value in known_values.items()
             }
-            points.append(self._point(numbers, own))
+            points.append(self._point(numbers, own_values))
         return points
 
-    def _point(self, numbers: Mapping[str, float], own: Mapping[str, float]) -> PointNumbers:
+    def _point(self, numbers: Mapping[str, float], own_values: Mapping[str, float]) -> PointNumbers:
         model = self.model
         uniform = {name for name, phase in model.phases.items() if not phase.samples}
         if wrong := _problem(numbers, tuple(model.phases), uniform):
-            return PointNumbers(RoundServer(self._duration(own)), (), wrong=wrong)
+            return PointNumbers(RoundServer(self._duration(own_values)), (), wrong=wrong)
         phases = tuple(
             PhaseNumbers(
                 *_range(numbers, name, self.whole and not phase.samples),
@@ -359,7 +372,7 @@ class BatchServerForm(CompiledModel):
         )
         limits = {key: numbers.get(key, math.inf) for key in ("budget", "places", "memory")}
         server = RoundServer(
-            self._duration(own),
+            self._duration(own_values),
             tuple(phase.piece for phase in phases),
             **limits,
             reserved=model.reserved,
@@ -377,7 +390,9 @@ class BatchServerForm(CompiledModel):
                 think_time=numbers["think_time"],
                 visits=int(numbers.get("visits", 0)),
             )
-        return replace(arriving, delay=numbers["delay"], delay_scv=numbers["delay_scv"], own=own)
+        return replace(
+            arriving, delay=numbers["delay"], delay_scv=numbers["delay_scv"], own=own_values
+        )
 
     def _duration(self, own: Mapping[str, float]) -> RoundTime:
         return RoundTime(self._round_time, own, tuple(self.model.phases))
@@ -409,12 +424,12 @@ class RoundTime:
         }
         state[HELD] = rounds.held
         rounds_at_all = max(map(np.size, state.values()))
-        own = {
+        own_values = {
             name: np.repeat(value, rounds_at_all // np.size(value)) if np.size(value) > 1 else value
             for name, value in only(self.own, self.tape.parameters).items()
         }
-        used = only({**own, **state}, self.tape.parameters)
-        parts = np.array(np.broadcast_arrays(*self.tape.run(used)))
+        values_used = only({**own_values, **state}, self.tape.parameters)
+        parts = np.array(np.broadcast_arrays(*self.tape.run(values_used)))
         times = np.atleast_1d(parts.sum(axis=0))
         # Written so that a time that is no number is refused as well.
         if not (times > 0).all() or not np.isfinite(times).all():
@@ -539,7 +554,7 @@ def _short_list(value: float) -> bool:
 
 def _expressions(model: BatchServer) -> dict[str, Expr]:
     """Return the expressions that have one number at a point, by name."""
-    found: dict[str, Expr | None] = {
+    expressions_found: dict[str, Expr | None] = {
         "budget": model.budget,
         "places": model.places,
         "memory": model.memory,
@@ -547,22 +562,24 @@ def _expressions(model: BatchServer) -> dict[str, Expr]:
         "interval": model.interval,
     }
     for name, phase in model.phases.items():
-        found |= {
+        expressions_found |= {
             f"{name}.work": phase.work,
             f"{name}.least": phase.least,
             f"{name}.piece": phase.piece,
         }
     customers = model.customers
-    found |= {"delay": customers.delay, "delay_scv": customers.delay_scv}
+    expressions_found |= {"delay": customers.delay, "delay_scv": customers.delay_scv}
     if isinstance(customers, OpenCustomers):
-        found["arrivals"] = customers.arrivals
+        expressions_found["arrivals"] = customers.arrivals
     else:
-        found |= {
+        expressions_found |= {
             "population": customers.population,
             "think_time": customers.think_time,
             "visits": customers.visits,
         }
-    return {name: expression for name, expression in found.items() if expression is not None}
+    return {
+        name: expression for name, expression in expressions_found.items() if expression is not None
+    }
 
 
 def _column(ends: Sequence[float | None]) -> Array:

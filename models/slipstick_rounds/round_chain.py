@@ -58,20 +58,22 @@ def closed_chain(times: Array, think: float, batching_delay: float = 0.0) -> Rou
     """
     customers = len(times)
     row = np.zeros((customers, customers + 1))
-    for begun in range(1, customers + 1):
-        joined = _binomial(customers - begun, batching_delay / think)
-        row[begun - 1, begun : customers + 1] = joined
-    after = np.zeros((customers + 1, customers + 1))
+    for number_at_begin in range(1, customers + 1):
+        joined = _binomial(customers - number_at_begin, batching_delay / think)
+        row[number_at_begin - 1, number_at_begin : customers + 1] = joined
+    probabilities_after = np.zeros((customers + 1, customers + 1))
     for served in range(1, customers + 1):
-        left = customers - served
-        after[served, : left + 1] = _binomial(left, times[served - 1] / think)
-    step = row @ after
+        thinking_customers = customers - served
+        probabilities_after[served, : thinking_customers + 1] = _binomial(
+            thinking_customers, times[served - 1] / think
+        )
+    step = row @ probabilities_after
     step[:, 1] += step[:, 0]  # the first arrival begins the next round
     begin = _stationary(step[:, 1:])
     served_by = begin @ row
     mean_served = float(served_by @ np.arange(customers + 1))
     serving = float(served_by[1:] @ times)
-    idle = float((served_by @ after)[0]) * think / customers
+    idle = float((served_by @ probabilities_after)[0]) * think / customers
     elapsed = batching_delay + serving + idle
     throughput = mean_served / elapsed
     response_time = customers / throughput - think
@@ -104,12 +106,12 @@ def open_chain(times: Array, rate: float, batching_delay: float = 0.0) -> RoundM
     most = len(times)
     joined = _poisson(most, rate * batching_delay)
     row = np.zeros((most, most + 1))
-    for begun in range(1, most + 1):
-        row[begun - 1, begun:] = joined[: most + 1 - begun]
-        row[begun - 1, -1] += 1 - row[begun - 1].sum()
-    after = np.array([_poisson(most, rate * time) for time in times])
-    after[:, -1] += 1 - after.sum(axis=1)
-    step = row[:, 1:] @ after
+    for number_at_begin in range(1, most + 1):
+        row[number_at_begin - 1, number_at_begin:] = joined[: most + 1 - number_at_begin]
+        row[number_at_begin - 1, -1] += 1 - row[number_at_begin - 1].sum()
+    probabilities_after = np.array([_poisson(most, rate * time) for time in times])
+    probabilities_after[:, -1] += 1 - probabilities_after.sum(axis=1)
+    step = row[:, 1:] @ probabilities_after
     step[:, 1] += step[:, 0]
     begin = _stationary(step[:, 1:])
     served_by = (begin @ row)[1:]
@@ -117,7 +119,7 @@ def open_chain(times: Array, rate: float, batching_delay: float = 0.0) -> RoundM
         raise ValueError(f"{served_by[-1]:.3g} of the rounds serve {most} customers or more")
     number = np.arange(1, most + 1)
     mean_served = float(served_by @ number)
-    none = float((served_by @ after)[0])
+    none = float((served_by @ probabilities_after)[0])
     serving = float(served_by @ times)
     area = float(begin @ number) * batching_delay + rate * batching_delay**2 / 2
     area += float(served_by @ (number * times + rate * times**2 / 2))

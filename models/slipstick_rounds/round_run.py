@@ -219,13 +219,13 @@ class RoundByRound:
     def run(self, until: int | None, events: float) -> RoundRun:
         """Go on until so many visits have ended, or so many customers have been given work."""
         most = len(self.work) if until is None else until
-        given = 0
+        admitted_count = 0
         pace = WorkPace()
-        while self.ended < most and given < events:
+        while self.ended < most and admitted_count < events:
             self._wait_for_a_round()
             shares = self._shares()
-            given += len(shares)
-            done = max(self.ended, most * given / events)
+            admitted_count += len(shares)
+            done = max(self.ended, most * admitted_count / events)
             pace.check(done, most, f"the simulation follows {most:,} visits")
             self._work(shares, self._count_equal_rounds(shares))
             counts = [self.now, self.rounds, self.busy, self.served, self.ended, self.put_back]
@@ -256,35 +256,37 @@ class RoundByRound:
 
     def _shares(self) -> list[tuple[_Customer, float]]:
         """Divide the budget of a round among the customers, and admit those that fit."""
-        left = self.server.budget
+        budget_left = self.server.budget
         shares: list[tuple[_Customer, float]] = []
         if self.server.earlier_first:
-            left = self._admit(shares, self._share_phase(shares, 0, left))
+            budget_left = self._admit(shares, self._share_phase(shares, 0, budget_left))
             for phase in range(1, self.phases):
-                left = self._share_phase(shares, phase, left)
+                budget_left = self._share_phase(shares, phase, budget_left)
             return shares
         for phase in reversed(range(self.phases)):
-            left = self._share_phase(shares, phase, left)
-        self._admit(shares, left)
+            budget_left = self._share_phase(shares, phase, budget_left)
+        self._admit(shares, budget_left)
         return shares
 
-    def _share_phase(self, shares: list[tuple[_Customer, float]], phase: int, left: float) -> float:
+    def _share_phase(
+        self, shares: list[tuple[_Customer, float]], phase: int, budget_left: float
+    ) -> float:
         """Share what is left of the budget among the customers in a phase, and return the rest."""
         for customer in self.present:
             if customer.phase == phase:
-                left -= self._give(shares, customer, left)
-        return left
+                budget_left -= self._give(shares, customer, budget_left)
+        return budget_left
 
     def _give(
-        self, shares: list[tuple[_Customer, float]], customer: _Customer, left: float
+        self, shares: list[tuple[_Customer, float]], customer: _Customer, budget_left: float
     ) -> float:
-        share = min(self.server.pieces[customer.phase], customer.left, left)
+        share = min(self.server.pieces[customer.phase], customer.left, budget_left)
         shares.append((customer, share))
         return share
 
-    def _admit(self, shares: list[tuple[_Customer, float]], left: float) -> float:
+    def _admit(self, shares: list[tuple[_Customer, float]], budget_left: float) -> float:
         """Admit customers that wait while the budget has a rest, which is returned."""
-        while self.waiting and left > 0 and len(self.present) < self.server.places:
+        while self.waiting and budget_left > 0 and len(self.present) < self.server.places:
             customer = self.waiting[0]
             claim = self._memory_claim(customer)
             # A customer that alone needs more than all memory is served alone.
@@ -293,8 +295,8 @@ class RoundByRound:
             self.waiting.popleft()
             self.present.append(customer)
             self.used += claim
-            left -= self._give(shares, customer, left)
-        return left
+            budget_left -= self._give(shares, customer, budget_left)
+        return budget_left
 
     def _memory_claim(self, customer: _Customer) -> float:
         """Return the memory that an admission takes."""
@@ -348,7 +350,10 @@ class RoundByRound:
             products[phase] += share * (customer.held + share / 2)
             growth[phase] += share * share
         held = sum(customer.held for customer, _ in shares) + number * sum(units)
-        sums = [first + number * more for first, more in zip(products, growth, strict=True)]
+        sums = [
+            first + number * growth_of_round
+            for first, growth_of_round in zip(products, growth, strict=True)
+        ]
         parts = self.server.duration(RoundContents(customers, units, held, sums))
         return np.broadcast_to(parts, (len(parts), count))
 

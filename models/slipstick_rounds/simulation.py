@@ -98,12 +98,13 @@ class BatchServerSimulation(BatchServerForm):
             estimates[LOAD] = Estimate(by_mean_rounds, by_mean_rounds, by_mean_rounds)
         account = {name: estimates[f"account[{name}]"].mean for name in self.model.components}
         waiting = estimates["response_time"].mean - sum(account.values()) - point.delay
-        outside = {WAIT: waiting} | ({DELAY: point.delay} if point.delay else {})
-        account |= outside
+        times_outside = {WAIT: waiting} | ({DELAY: point.delay} if point.delay else {})
+        account |= times_outside
         if len(point.phases) > 1:
             first = next(iter(self.model.phases))
             estimates |= {
-                f"phase_account[{first},{name}]": Estimate(time) for name, time in outside.items()
+                f"phase_account[{first},{name}]": Estimate(time)
+                for name, time in times_outside.items()
             }
         remarks = Remarks(notes=notes, seed=self._settings.seed, converged=converged)
         return PointAnswer(estimates, account, remarks=remarks)
@@ -154,8 +155,8 @@ class BatchServerSimulation(BatchServerForm):
             settled = settled and not self._drifts(parts)
             precise = settled and self._precise(estimates["response_time"])
             ended = int(run.log[-1, 4])
-            together = ended / len(run.log) > TOGETHER
-            most = MOST_VISITS * (MORE_VISITS if together else 1)
+            end_together = ended / len(run.log) > TOGETHER
+            most = MOST_VISITS * (MORE_VISITS if end_together else 1)
             stopped = ended < visits
             if precise or settings.cycles or stopped or 4 * visits > most:
                 break
@@ -198,10 +199,10 @@ class BatchServerSimulation(BatchServerForm):
             run = run_rounds(settings, point.server, work, arrivals, None, visits)
             return _VisitsRun(run, work, delays)
         # Customers begin together, and arrive after their delays.
-        begun = delays[: point.population]
-        begun.sort()
+        first_delays = delays[: point.population]
+        first_delays.sort()
         think = stream("think").exponential(1.0, supplied) * point.think_time + delays
-        run = run_rounds(settings, point.server, work, begun, think, visits)
+        run = run_rounds(settings, point.server, work, first_delays, think, visits)
         return _VisitsRun(run, work, delays)
 
     def _batches(self, sample: _VisitsRun) -> tuple[list[_RunSample], int, bool]:
@@ -219,11 +220,11 @@ class BatchServerSimulation(BatchServerForm):
         settled = len(rows) > 2 * BATCHES
         if settled:
             dropped = warm_up(np.diff(times) / np.diff(counts))
-            kept = len(rows) - 1 - dropped
+            kept_count = len(rows) - 1 - dropped
             # A warm-up that reaches the middle of the run may be longer.
-            settled = kept >= 2 * BATCHES and dropped < (len(rows) - 1) // 2
+            settled = kept_count >= 2 * BATCHES and dropped < (len(rows) - 1) // 2
         places = np.linspace(dropped, len(rows) - 1, min(BATCHES, len(rows) - 1 - dropped) + 1)
-        chosen = rows[places.astype(int)]
+        chosen_rows = rows[places.astype(int)]
         parts = [
             _RunSample(
                 {
@@ -232,7 +233,7 @@ class BatchServerSimulation(BatchServerForm):
                 },
                 log[end] - log[begin],
             )
-            for begin, end in pairwise(chosen)
+            for begin, end in pairwise(chosen_rows)
         ]
         return parts, int(counts[dropped]), settled
 

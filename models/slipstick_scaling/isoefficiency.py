@@ -270,17 +270,17 @@ def term_of(expression: Any, size: Any, processors: Any) -> Term:
     powers: dict[Any, Any] = dict.fromkeys(
         (size, sympy.log(size), processors, sympy.log(processors)), sympy.Integer(0)
     )
-    rest = sympy.Integer(1)
+    remaining_factor = sympy.Integer(1)
     for base, exponent in sympy.powsimp(expression).as_powers_dict().items():
         if base in powers and not exponent.has(size, processors):
             powers[base] += exponent
         else:
-            rest *= base**exponent
-    if rest.has(size, processors):
+            remaining_factor *= base**exponent
+    if remaining_factor.has(size, processors):
         raise ModelError(
             f"{expression} is no product of powers and logarithms of {size} and {processors}"
         )
-    return Term(expression, rest, *powers.values())
+    return Term(expression, remaining_factor, *powers.values())
 
 
 def need_of(term: Term, work: Term, ratio: Any, size: Any, processors: Any) -> Need:
@@ -306,9 +306,9 @@ def need_of(term: Term, work: Term, ratio: Any, size: Any, processors: Any) -> N
     if _sign((power, logs)) <= 0:
         return _uncompensated_need(term, work, size, grows, _sign((power, logs)))
     if power == 0:
-        reached = factor_of_work ** (1 / logs)  # log n
-        needed = work.coefficient * sympy.exp(work.size * reached) * reached**work.size_log
-        return Need(term, sympy.powsimp(needed), True, _order_of_power(work, reached, processors))
+        log_size = factor_of_work ** (1 / logs)  # log n
+        needed = work.coefficient * sympy.exp(work.size * log_size) * log_size**work.size_log
+        return Need(term, sympy.powsimp(needed), True, _order_of_power(work, log_size, processors))
     if grows <= 0:
         return Need(
             term,
@@ -347,11 +347,11 @@ def _uncompensated_need(term: Term, work: Term, size: Any, grows: int, falls: in
     if falls == 0 and grows < 0:
         return Need(term, None, True, sympy.Integer(1))
     if falls == 0 and grows == 0:
-        why = (
+        reason = (
             f"{term.expression} grows with {size} as fast as the work, and so bounds the efficiency"
             " whatever the size"
         )
-        return Need(term, None, True, sympy.Integer(1), why)
+        return Need(term, None, True, sympy.Integer(1), reason)
     speed = "as fast as" if falls == 0 else "faster than"
     return Need(
         term,
@@ -366,13 +366,13 @@ def _need_of_bare_term(term: Term, exponent: Any, log_n: Any, processors: Any) -
     return processors ** (term.processors * exponent) * log_n ** (term.processors_log * exponent)
 
 
-def _order_of_power(work: Term, reached: Any, processors: Any) -> Any:
+def _order_of_power(work: Term, log_reached: Any, processors: Any) -> Any:
     """Return exp(e x) x^d for x = log n: a power of N where x is a multiple of log N."""
     log_n = sympy.log(processors)
-    slope = sympy.simplify(reached / log_n)
-    bare = reached.as_independent(processors, as_Add=False)[1]
+    slope = sympy.simplify(log_reached / log_n)
+    bare = log_reached.as_independent(processors, as_Add=False)[1]
     steep = (
-        sympy.exp(work.size * reached)
+        sympy.exp(work.size * log_reached)
         if slope.has(processors)
         else processors ** (work.size * slope)
     )
@@ -456,12 +456,12 @@ def last_reached(function: Function, *points: Array, places: Array) -> Array:
     count = len(points[0])
     low = np.full(count, np.nan)
     high = np.full(count, np.nan)
-    before = np.asarray(function(np.full(count, places[0]), *points), dtype=float)
+    value_before = np.asarray(function(np.full(count, places[0]), *points), dtype=float)
     for lower_place, right in pairwise(places):
-        after = np.asarray(function(np.full(count, right), *points), dtype=float)
-        falls = (before > 0) & (after <= 0)
+        value_after = np.asarray(function(np.full(count, right), *points), dtype=float)
+        falls = (value_before > 0) & (value_after <= 0)
         low[falls], high[falls] = lower_place, right
-        before = after
+        value_before = value_after
     return _refined_root(function, points, low, high, _EXACT)
 
 
@@ -511,7 +511,7 @@ def _bracket(
         searching[crossed] = False
         for row in rows[~np.isfinite(value)]:
             searching[row] = False
-            point = tuple(each[row : row + 1] for each in points)
+            point = tuple(coordinates[row : row + 1] for coordinates in points)
             inner = edge[row]
             outer = side * step
             while abs(outer - inner) > tolerance:
@@ -541,7 +541,7 @@ def _bracket_between(
     places = np.arange(-furthest, furthest + 0.25, 0.5)
     for row in np.flatnonzero(np.isnan(low) & np.isfinite(margins)):
         sign = np.sign(margins[row])
-        at = tuple(np.full(len(places), each[row]) for each in points)
+        at = tuple(np.full(len(places), coordinates[row]) for coordinates in points)
         away = sign * np.asarray(function(places, *at), dtype=float)
         away = np.where(np.isfinite(away), away, np.inf)
         nearest = int(np.argmin(away))
@@ -553,7 +553,7 @@ def _bracket_between(
             least = find_minimum(
                 lambda x, *point, sign=sign: sign * function(x, *point),
                 tuple(places[nearest + step : nearest + step + 1] for step in (-1, 0, 1)),
-                args=tuple(each[row : row + 1] for each in points),
+                args=tuple(coordinates[row : row + 1] for coordinates in points),
             )
             place = least.x[0] if least.f_x[0] <= 0 else np.nan
         else:
@@ -755,8 +755,8 @@ class Isoefficiency:
         high = float(places[index])
         for _ in range(60):
             middle = np.array([(low * high) ** 0.5])
-            ahead = self._log_work(new, middle)[0] > self._log_work(old, middle)[0]
-            low, high = (low, float(middle[0])) if ahead else (float(middle[0]), high)
+            has_overtaken = self._log_work(new, middle)[0] > self._log_work(old, middle)[0]
+            low, high = (low, float(middle[0])) if has_overtaken else (float(middle[0]), high)
         return high
 
     def _log_work(self, need: Need, processors: Array) -> Array:
@@ -827,11 +827,11 @@ def isoefficiency(run: Run, efficiency: float) -> Isoefficiency:
     """
     if not 0.0 < efficiency < 1.0:
         raise ModelError(f"an efficiency to keep lies between 0 and 1; got {efficiency:g}")
-    missing = sorted(
+    missing_sizes = sorted(
         map(str, (run.overhead + run.work).free_symbols - {run.size, run.processors, *run.values})
     )
-    if missing:
-        raise ModelError(f"an isoefficiency needs a value for {', '.join(missing)}")
+    if missing_sizes:
+        raise ModelError(f"an isoefficiency needs a value for {', '.join(missing_sizes)}")
     n = run.size
     count = run.processors
     ratio = sympy.Symbol(RATIO, positive=True)
@@ -1011,8 +1011,8 @@ class Runs:
     def solved(self, factor: Array, count: Array) -> PointTable:
         """Return the columns and how each point was computed."""
         columns, pieces = self._answers_at(factor, count)
-        how = ((rows, points.provenance(len(rows))) for rows, points in pieces)
-        return PointTable(columns, Provenance.joined(len(count), how))
+        rows_and_provenances = ((rows, points.provenance(len(rows))) for rows, points in pieces)
+        return PointTable(columns, Provenance.joined(len(count), rows_and_provenances))
 
     def _answers_at(
         self, factor: Array, count: Array
@@ -1032,8 +1032,8 @@ class Runs:
             if self.against == ONE:
                 # Divided by the other end: the widest that the interval of the ratio can be.
                 with np.errstate(all="ignore"):
-                    alone = one_processor.get(_end_column(end, first), one_processor[first])
-                    columns_found[_end_column(end, "efficiency")] = alone / (
+                    column_alone = one_processor.get(_end_column(end, first), one_processor[first])
+                    columns_found[_end_column(end, "efficiency")] = column_alone / (
                         count * columns_found[_end_column(other_end, first)]
                     )
         columns_found.setdefault("efficiency", np.full(len(count), np.nan))

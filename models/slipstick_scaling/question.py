@@ -162,9 +162,9 @@ class BestProcessors:
         """Return which smaller numbers of processors miss the criterion, and which others may meet
         it.
         """
-        missing = f", but not on {_numbers(self.missing)}" if self.missing else ""
+        missing_in_words = f", but not on {_numbers(self.missing)}" if self.missing else ""
         undecided = f"; undecided against {_numbers(self.undecided)}" if self.undecided else ""
-        return missing + undecided
+        return missing_in_words + undecided
 
 
 _MOST_NUMBERS = 8
@@ -172,11 +172,11 @@ _MOST_NUMBERS = 8
 
 def _numbers(numbers: Sequence[float]) -> str:
     """Write a list of numbers of processors; of many only the first, or the ends of a range."""
-    more = len(numbers) - _MOST_NUMBERS
-    if more > 0 and all(np.diff(numbers) == 1):
+    further_count = len(numbers) - _MOST_NUMBERS
+    if further_count > 0 and all(np.diff(numbers) == 1):
         return f"{numbers[0]:g} to {numbers[-1]:g}"
-    shown = ", ".join(f"{number:g}" for number in numbers[:_MOST_NUMBERS])
-    return f"{shown} and {more} more" if more > 0 else shown
+    numbers_in_words = ", ".join(f"{number:g}" for number in numbers[:_MOST_NUMBERS])
+    return f"{numbers_in_words} and {further_count} more" if further_count > 0 else numbers_in_words
 
 
 @dataclass(frozen=True, slots=True)
@@ -316,22 +316,22 @@ class ScaleResult(QuestionResult):
         grows = [
             scaling for scaling in first if scaling.growth is not None and not scaling.growth.limit
         ]
-        rest = [scaling for scaling in first if scaling not in grows]
+        other_scalings = [scaling for scaling in first if scaling not in grows]
         heads = []
         if grows:
             keep = percent(grows[0].growth.efficiency if grows[0].growth else None)
             lead = f"to keep {keep} efficiency on N {words.members}, the work must grow "
-            head = _of_cases(grows, map(_order_words, grows), words, bool(rest), lead)
+            head = _of_cases(grows, map(_order_words, grows), words, bool(other_scalings), lead)
             heads.append(head.replace("must grow not at all", _STAYS))
-        if rest:
-            goes_on = [_goes_on_head(scaling, words) for scaling in rest]
-            heads.append(_of_cases(rest, goes_on, words, bool(grows)))
+        if other_scalings:
+            goes_on = [_goes_on_head(scaling, words) for scaling in other_scalings]
+            heads.append(_of_cases(other_scalings, goes_on, words, bool(grows)))
         fastest = [_fastest_head(scaling, words) for scaling in first]
         lead = "fastest at a fixed size "
         if len({scaling.fastest.among for scaling in first}) == 1:  # stated once for all cases
-            among = first[0].fastest.among
-            fastest = [text.replace(among, "") for text in fastest]
-            lead = f"fastest at a fixed size{among} "
+            numbers_examined = first[0].fastest.among
+            fastest = [text.replace(numbers_examined, "") for text in fastest]
+            lead = f"fastest at a fixed size{numbers_examined} "
         return [*heads, _of_cases(first, fastest, words, lead=lead)]
 
     def decision(self, words: Words) -> Decision | None:
@@ -360,17 +360,17 @@ class ScaleResult(QuestionResult):
     def named_answers(self) -> dict[str, Answer]:
         """Return the cells of each matrix, one answer for each pair of numbers of processors."""
         return {
-            cell_name(scaling.case, fewer, more): Answer(
+            cell_name(scaling.case, fewer, larger_count): Answer(
                 scaling.case,
                 values={
                     _cell_value(way): Value(finite(cells[row, column]), "1")
                     for way, cells in scaling.matrix.items()
                 },
-                **how.at(column),
+                **provenance.at(column),
             )
             for scaling in self.scalings
-            for how in [next(iter(scaling.ways.values())).provenance]
-            for (row, fewer), (column, more) in combinations(enumerate(scaling.numbers), 2)
+            for provenance in [next(iter(scaling.ways.values())).provenance]
+            for (row, fewer), (column, larger_count) in combinations(enumerate(scaling.numbers), 2)
         }
 
     def parts(self) -> Iterator[str | ResultTable]:
@@ -485,19 +485,19 @@ def read(scale_spec: ScaleSpec, study: StudyContext) -> Question:
         # A check builds no model: some count events of their programs for that.
         model = cases[0].built.model
         requests = isinstance(model, Model) and model.population.open
-        counted = "processor" if requests else ""
-        return ScaleResult(tuple(map(_scaling_of_case, cases)), words_of(study, {}), counted)
+        noun = "processor" if requests else ""
+        return ScaleResult(tuple(map(_scaling_of_case, cases)), words_of(study, {}), noun)
 
     return Question(answer, answer_names=dict.fromkeys(names, values) if values else {})
 
 
-def cell_name(case: str, fewer: float, more: float) -> str:
+def cell_name(case: str, fewer: float, larger_count: float) -> str:
     """Return the name of the answer that has a cell of the matrix of scalability.
 
     >>> cell_name("my-program", 4, 32)
     'my-program-4-to-32'
     """
-    return f"{case}-{fewer:g}-to-{more:g}"
+    return f"{case}-{fewer:g}-to-{larger_count:g}"
 
 
 def _cell_value(way: str) -> str:
@@ -505,7 +505,7 @@ def _cell_value(way: str) -> str:
 
 
 def _read_case(case: str, spec: ScaleSpec, study: StudyContext) -> _ScaledCase:
-    own = evaluator(case, study.cases[case], study.library)
+    own_case = evaluator(case, study.cases[case], study.library)
     axes_read = study.axes_in(("scale", "processors"), spec.processors, case)
     (axis,), (first, *_) = checked_sweep(axes_read, case, study)
     if axis.named:
@@ -514,16 +514,22 @@ def _read_case(case: str, spec: ScaleSpec, study: StudyContext) -> _ScaledCase:
         )
     if not all(low < high for low, high in pairwise(map(float, axis.values))):
         raise study.refusal(("scale", "processors"), "the numbers of processors must rise")
-    sizes = _sizes(own, spec, study, first.built.free)
+    sizes = _sizes(own_case, spec, study, first.built.free)
     _check(case, spec, study, first.built, axis)
     plan = partial(plan_sweep, axes_read, study.cases, study.library)
     return _ScaledCase(
-        case, spec, own.built, axis, sizes, _memory(spec, study, own.built, axis, sizes), plan
+        case,
+        spec,
+        own_case.built,
+        axis,
+        sizes,
+        _memory(spec, study, own_case.built, axis, sizes),
+        plan,
     )
 
 
 def _sizes(
-    own: Evaluator, spec: ScaleSpec, study: StudyContext, known_paths: Collection[str]
+    own_case: Evaluator, spec: ScaleSpec, study: StudyContext, known_paths: Collection[str]
 ) -> dict[str, tuple[float, float]]:
     """Return the value and the power of each size parameter; raises unless the time depends on all
     of them.
@@ -531,23 +537,23 @@ def _sizes(
     sizes: dict[str, tuple[float, float]] = {}
     problems: list[Problem] = []
     for path_as_written, power in spec.size.items():
-        path = canonical(own.inputs.tree, path_as_written)
-        parameters = own.built.parameters
+        path = canonical(own_case.inputs.tree, path_as_written)
+        parameters = own_case.built.parameters
         value = parameters[path].value if path in parameters else None
         if path not in known_paths or value is None:
-            why = (
-                f"{own.case} has no quantity {path_as_written!r} that can"
+            message = (
+                f"{own_case.case} has no quantity {path_as_written!r} that can"
                 f" grow{did_you_mean(path_as_written, sorted(known_paths))}"
             )
         elif value <= 0:
-            why = (
+            message = (
                 f"{path_as_written} is {value:g}, and no factor makes it grow; give it a value"
                 " above 0"
             )
         else:
             sizes[path] = (value, power)
             continue
-        problems.append(study.problem(("scale", "size", path_as_written), why, key=True))
+        problems.append(study.problem(("scale", "size", path_as_written), message, key=True))
     if problems:
         raise SpecError(problems)
     return sizes
@@ -556,11 +562,11 @@ def _sizes(
 def _check(case: str, spec: ScaleSpec, study: StudyContext, first: BuiltModel, axis: Axis) -> None:
     model = first.sample.model
     if spec.against != "useful" and axis.path not in first.free and 1.0 not in axis.values:
-        why = (
+        message = (
             f"{case} is built anew for each number of processors, so list 1 to hold the others"
             " against"
         )
-        raise study.refusal(("scale", "against"), why)
+        raise study.refusal(("scale", "against"), message)
     size = model.population.size if isinstance(model, Model) else None
     # A plain parameter is the number itself; only a formula of it needs arrays.
     if (
@@ -571,22 +577,24 @@ def _check(case: str, spec: ScaleSpec, study: StudyContext, first: BuiltModel, a
         count = np.array(axis.values, dtype=float)
         sizes = np.broadcast_to(Tape([size]).run({axis.path: count})[0], count.shape)
         for value, processors in zip(count[sizes != count], sizes[sizes != count], strict=True):
-            why = (
+            message = (
                 f"{case} has {processors:g} processors where {axis.path} is {value:g}; name a path"
                 " that is their number"
             )
-            raise study.refusal(("scale", "processors"), why)
+            raise study.refusal(("scale", "processors"), message)
     if spec.against == "useful" and isinstance(model, Law):
-        why = f"{case} is a law, which does not say what is useful; write against: one-processor"
-        raise study.refusal(("scale",), why)
+        message = (
+            f"{case} is a law, which does not say what is useful; write against: one-processor"
+        )
+        raise study.refusal(("scale",), message)
     for index, cell in enumerate(spec.printed):
         for key, number in (("from", cell.fewer), ("to", cell.more)):
             if number not in axis.values:
-                why = (
+                message = (
                     f"the cell from {cell.fewer} to {cell.more} processors is not in the matrix;"
                     f" list {number} as well"
                 )
-                raise study.refusal(("scale", "printed", index, key), why)
+                raise study.refusal(("scale", "printed", index, key), message)
 
 
 def _memory(
@@ -600,10 +608,10 @@ def _memory(
     expr = read_formula(study.tree, place, Formula(spec.memory.used), names, BYTES)
     paths_used = [parameter.name for parameter in parameters(expr)]
     if "memory-bound" in spec.ways and not any(path in paths_used for path in sizes):
-        why = (
+        message = (
             f"{spec.memory.used} does not depend on {', '.join(sizes)}, so no size fills the memory"
         )
-        raise study.refusal(place, why)
+        raise study.refusal(place, message)
     return expr
 
 
@@ -619,7 +627,7 @@ def _scaling_of_case(scaled_case: _ScaledCase) -> Scaling:
     count = scaled_case.count
     ways: dict[str, Sweep] = {way: _scaled_runs(scaled_case, way) for way in spec.ways}
     numbers, scanned = _runs_at_fixed_size(runs, count)
-    growth, why = _growth(scaled_case)
+    growth, reason = _growth(scaled_case)
     matrix = {
         way: scalability(sweep.columns["time"], sweep.columns["efficiency"])
         for way, sweep in ways.items()
@@ -636,7 +644,7 @@ def _scaling_of_case(scaled_case: _ScaledCase) -> Scaling:
         threshold=spec.threshold.value,
         largest=_largest(numbers, scanned, spec.threshold.value),
         growth=growth,
-        no_growth=why,
+        no_growth=reason,
         printed=tuple(_published_cells(scaled_case, ways, matrix)),
     )
 
@@ -651,10 +659,10 @@ def _published_cells(
     for cell in scaled_case.spec.printed:
         for way, value in cell.scalability.items():
             computed = float(matrix[way][places[cell.fewer], places[cell.more]])
-            how = ways[way].provenance
+            provenance = ways[way].provenance
             published = (cell.fewer, cell.more, way, value, computed, cell.source)
             lacks = cell.lacks.get(way, "")
-            yield PublishedScalability(*published, **how.at(places[cell.more]), lacks=lacks)
+            yield PublishedScalability(*published, **provenance.at(places[cell.more]), lacks=lacks)
 
 
 def _scaled_runs(scaled_case: _ScaledCase, way: str) -> Sweep:
@@ -670,7 +678,7 @@ def _scaled_runs(scaled_case: _ScaledCase, way: str) -> Sweep:
         factor, table = _solved_sizes(scaled_case, runs, way)
     finite = np.isfinite(factor)
     solved = table.columns
-    how = table.provenance
+    provenance = table.provenance
     names = [
         name
         for name in solved
@@ -702,7 +710,7 @@ def _scaled_runs(scaled_case: _ScaledCase, way: str) -> Sweep:
             int(index): _reason_without_size(scaled_case, way, float(count[index]))
             for index in np.flatnonzero(~finite)
         },
-        provenance=how,
+        provenance=provenance,
     )
 
 
@@ -734,17 +742,17 @@ def _reason_without_size(scaled_case: _ScaledCase, way: str, count: float) -> st
     """Return why no size was found, with the value at the case's own size."""
     ones = np.ones(1)
     counts = np.array([count])
-    used = scaled_case.used()
-    if way == "memory-bound" and used is not None:
-        own = float(used(ones, counts)[0])
+    memory_used = scaled_case.used()
+    if way == "memory-bound" and memory_used is not None:
+        own_memory = float(memory_used(ones, counts)[0])
     else:
-        own = float(
+        own_memory = float(
             scaled_case.runs.columns(ones, counts)["time" if way == TIME_BOUND else "efficiency"][0]
         )
-    tried = "" if scaled_case.runs.exact else ", of those that were tried,"
+    tried_in_words = "" if scaled_case.runs.exact else ", of those that were tried,"
     return (
-        f"no size within a factor of 2^64{tried} keeps {scaled_case.goal(way)}; the case's own"
-        f" gives {own:.4g}"
+        f"no size within a factor of 2^64{tried_in_words} keeps {scaled_case.goal(way)}; the case's"
+        f" own gives {own_memory:.4g}"
     )
 
 
@@ -780,8 +788,8 @@ def _largest(numbers: Array, columns: Mapping[str, Array], threshold: float) -> 
     where the threshold lies in an interval.
     """
     efficiency, low, high = _with_ends(columns, "efficiency")
-    above = np.flatnonzero(efficiency >= threshold)
-    place = int(above[-1]) if len(above) else None
+    rows_above = np.flatnonzero(efficiency >= threshold)
+    place = int(rows_above[-1]) if len(rows_above) else None
     undecided = (low < threshold) & (threshold < high)
     best = _extreme(numbers, columns, "efficiency", place, undecided)
     missed = ~(efficiency >= threshold) & ~undecided & (np.arange(len(numbers)) < (place or 0))
@@ -809,8 +817,8 @@ def _extreme(
 ) -> BestProcessors:
     unit = "s" if name == "time" else "1"
     rivals = tuple(float(numbers[index]) for index in np.flatnonzero(undecided) if index != place)
-    apart = bool(np.any(np.diff(numbers) > 1))
-    examined = tuple(map(float, numbers)) if apart or numbers[0] > 1 else ()
+    has_gaps = bool(np.any(np.diff(numbers) > 1))
+    examined = tuple(map(float, numbers)) if has_gaps or numbers[0] > 1 else ()
     if place is None:
         return BestProcessors(
             None, Value(None, unit), at_the_end=False, undecided=rivals, examined=examined
@@ -823,7 +831,7 @@ def _extreme(
         place == len(numbers) - 1,
         rivals,
         at_the_start=name == "time" and place == 0 and float(numbers[0]) > 1,
-        examined=examined if apart else (),
+        examined=examined if has_gaps else (),
     )
 
 
@@ -1001,10 +1009,10 @@ def _largest_words(scaling: Scaling, words: Words) -> str:
             f"{best.doubt}"
         )
     end = ", the largest number examined" if best.at_the_end else ""
-    reached = percent(best.value.value, ends=best.value.ends)
+    efficiency_in_words = percent(best.value.value, ends=best.value.ends)
     return (
         f"At a fixed size it has {goal_in_words} on up to {words.member_count(best.processors)}"
-        f"{end}{best.among}: {reached}{best.doubt}"
+        f"{end}{best.among}: {efficiency_in_words}{best.doubt}"
     )
 
 
@@ -1023,8 +1031,10 @@ def _runs_table(scaling: Scaling, way: str) -> ResultTable:
     ]
     sizes = [name for name in sweep.columns if split_name(name)[0] not in _OF_RUNS]
 
-    def column(name: str, **shown: Any) -> ResultColumn:
-        return ResultColumn(name, sweep.columns[name], sweep.units[name], sweep.ends(name), **shown)
+    def column(name: str, **column_fields: Any) -> ResultColumn:
+        return ResultColumn(
+            name, sweep.columns[name], sweep.units[name], sweep.ends(name), **column_fields
+        )
 
     columns = [
         ResultColumn("case", sweep.cases, place=True, on_page=False),
@@ -1059,7 +1069,7 @@ def _matrix(scaling: Scaling, way: str) -> ResultTable:
     Figure 14).
     """
     numbers = scaling.ways[way].points[scaling.path]
-    how = scaling.ways[way].provenance
+    provenance = scaling.ways[way].provenance
     rows = range(len(numbers) - 1)
     columns = [ResultColumn("N \\ N'", numbers[:-1], written=as_number, place=True)]
     low, high = scaling.matrix_ends(way)
@@ -1069,10 +1079,12 @@ def _matrix(scaling: Scaling, way: str) -> ResultTable:
         columns.append(
             ResultColumn(title, scaling.matrix[way][:-1, place], "1", ends, written=as_ratio)
         )
-    outside = {row: words for row, words in how.outside.items() if row in rows}
-    errors = {row: words for row, words in how.errors.items() if row in rows}
-    left_out = {row: losses for row, losses in how.left_out.items() if row in rows}
-    row_how = Provenance(how.methods[:-1], how.exact[:-1], outside, errors, left_out)
+    violations_by_row = {row: words for row, words in provenance.outside.items() if row in rows}
+    errors = {row: words for row, words in provenance.errors.items() if row in rows}
+    left_out = {row: losses for row, losses in provenance.left_out.items() if row in rows}
+    row_how = Provenance(
+        provenance.methods[:-1], provenance.exact[:-1], violations_by_row, errors, left_out
+    )
     return ResultTable("", columns, row_how, title=f"#### Matrix of scalability: {way}")
 
 
@@ -1197,16 +1209,19 @@ def _bands(scaling: Scaling, spec: BandsSpec, order: Mapping[str, int]) -> Figur
     figure = sheet(6.8, 4.4)
     axes = figure.subplots()
     numbers = np.asarray(sweep.points[scaling.path], dtype=float)
-    below = np.zeros(len(numbers))
+    band_bottom = np.zeros(len(numbers))
     fills = {**fills_of(bands), **order}
     for label, heights in bands.items():
-        above = below + heights
-        axes.fill_between(numbers, below, above, label=part_label(label), **filled(fills[label]))
-        low, high = (
-            below + numbers * end / sweep.columns["time"] for end in sweep.ends(f"account[{label}]")
+        band_top = band_bottom + heights
+        axes.fill_between(
+            numbers, band_bottom, band_top, label=part_label(label), **filled(fills[label])
         )
-        draw_intervals(axes, numbers, above, low, high)
-        below = above
+        low, high = (
+            band_bottom + numbers * end / sweep.columns["time"]
+            for end in sweep.ends(f"account[{label}]")
+        )
+        draw_intervals(axes, numbers, band_top, low, high)
+        band_bottom = band_top
     axes.plot(numbers, numbers, color="black", linewidth=1.2, label="all processors")
     axes.set_xlim(numbers[0], numbers[-1])
     axes.set_ylim(0, numbers[-1])

@@ -227,18 +227,20 @@ def saved_by_processors(case: DrawnCase, ends: tuple[float, float]) -> float | N
     processors
     """
     paths = {value.path for value in case.track.followed}
-    moved = [name for name in (PROCESSORS, "application") if f"{TECHNOLOGY}.{name}" in paths]
-    if not moved or case.time != "time":
+    classes_moved = [
+        name for name in (PROCESSORS, "application") if f"{TECHNOLOGY}.{name}" in paths
+    ]
+    if not classes_moved or case.time != "time":
         return None
     values = case.track.values(case.years[-1:], case.draws or None)
-    before = case.track.case.columns(values, {case.time})[case.time]
-    for name in moved:
+    times_before = case.track.case.columns(values, {case.time})[case.time]
+    for name in classes_moved:
         path = f"{TECHNOLOGY}.{name}"
         at_once = values[path] * _AT_ONCE if name == PROCESSORS else values[path] / _AT_ONCE
         values = {**values, path: at_once}
-    after = case.track.case.columns(values, {case.time})[case.time]
+    times_after = case.track.case.columns(values, {case.time})[case.time]
     with np.errstate(all="ignore"):
-        saved = 1 - after / before
+        saved = 1 - times_after / times_before
     saved = saved[np.isfinite(saved)]
     return float(np.quantile(saved, ends[1])) if len(saved) else None
 
@@ -264,13 +266,15 @@ def crossing_band(
     )
 
 
-def crossings_beside(stated: Array, drawn: Array, years: Array, place: float) -> Array | None:
+def crossings_beside(
+    stated_margins: Array, drawn_margins: Array, years: Array, place: float
+) -> Array | None:
     """Find, draw by draw, where a margin first rises through 0, as `first_crossings` does, moved by
     as much as the place of the stated margin was found better between the years.
 
     Parameters
     ----------
-    stated, drawn : margins in the years [1 or samples, years]
+    stated_margins, drawn_margins : margins in the years [1 or samples, years]
     years : that were asked for
     place : where the stated margin rises through 0
 
@@ -283,11 +287,13 @@ def crossings_beside(stated: Array, drawn: Array, years: Array, place: float) ->
     >>> crossings_beside(stated, drawn, np.array([2000.0, 2010.0]), 2004.0)
     array([2001.5])
     """
-    before = float(first_crossings(stated, years)[0])
-    index = int(np.clip(np.searchsorted(years, before), 1, len(years) - 1))
-    if not abs(place - before) <= years[index] - years[index - 1]:
+    stated_crossing = float(first_crossings(stated_margins, years)[0])
+    index = int(np.clip(np.searchsorted(years, stated_crossing), 1, len(years) - 1))
+    if not abs(place - stated_crossing) <= years[index] - years[index - 1]:
         return None
-    return np.asarray(np.maximum(first_crossings(drawn, years) + (place - before), years[0]))
+    return np.asarray(
+        np.maximum(first_crossings(drawn_margins, years) + (place - stated_crossing), years[0])
+    )
 
 
 def crossing_words(low: float | None, high: float | None, part: float | None) -> str:
@@ -299,39 +305,43 @@ def crossing_words(low: float | None, high: float | None, part: float | None) ->
     )
     always = part is None or part > 0.999
     often = "" if always else f"in {percent(part) if part else 'none'} of the draws"
-    inside = ", ".join(words for words in (span, often) if words)
-    return f" ({inside})" if inside else ""
+    remark = ", ".join(words for words in (span, often) if words)
+    return f" ({remark})" if remark else ""
 
 
 def overtakings(cases: Sequence[DrawnCase], ends: tuple[float, float]) -> list[Overtaking]:
     """Find in which year cases along one trend overtake each other."""
-    listed: list[Overtaking] = []
+    overtakings_found: list[Overtaking] = []
     for case, other_case in combinations(cases, 2):
-        alike = (
+        do_same_work = (
             case.track.trend.name == other_case.track.trend.name and case.work == other_case.work
         )
-        if not alike or len(listed) >= _MOST_PAIRS:
+        if not do_same_work or len(overtakings_found) >= _MOST_PAIRS:
             continue
         common = np.intersect1d(case.close_years, other_case.close_years)
         years = np.intersect1d(case.years, other_case.years)
         if len(years) < 2 or case.time != other_case.time:
             continue
-        stated = _difference(case, other_case, common, drawn=False)
-        drawn = _difference(case, other_case, years, drawn=True)
-        if not np.isfinite(stated).all():
+        stated_difference = _difference(case, other_case, common, drawn=False)
+        drawn_difference = _difference(case, other_case, years, drawn=True)
+        if not np.isfinite(stated_difference).all():
             continue
-        first, second = (case, other_case) if stated[0, 0] > 0 else (other_case, case)
-        sign = 1.0 if stated[0, 0] > 0 else -1.0
-        place = first_crossings(-sign * stated, common)[0]
+        first, second = (case, other_case) if stated_difference[0, 0] > 0 else (other_case, case)
+        sign = 1.0 if stated_difference[0, 0] > 0 else -1.0
+        place = first_crossings(-sign * stated_difference, common)[0]
         if not np.isfinite(place):
             continue
-        at_years = stated[:, np.searchsorted(common, years)]
-        places = crossings_beside(-sign * at_years, -sign * drawn, years, float(place))
+        at_years = stated_difference[:, np.searchsorted(common, years)]
+        places = crossings_beside(-sign * at_years, -sign * drawn_difference, years, float(place))
         low, high, part = (None, None, None) if places is None else crossing_band(places, ends)
-        later = common > place
-        several = np.count_nonzero(later) > 1
-        back = first_crossings(sign * stated[:, later], common[later])[0] if several else np.nan
-        listed.append(
+        is_later = common > place
+        are_several = np.count_nonzero(is_later) > 1
+        back = (
+            first_crossings(sign * stated_difference[:, is_later], common[is_later])[0]
+            if are_several
+            else np.nan
+        )
+        overtakings_found.append(
             Overtaking(
                 first.name,
                 second.name,
@@ -343,7 +353,7 @@ def overtakings(cases: Sequence[DrawnCase], ends: tuple[float, float]) -> list[O
                 None if np.isnan(back) else float(back),
             )
         )
-    return listed
+    return overtakings_found
 
 
 def _difference(case_a: DrawnCase, case_b: DrawnCase, years: Array, *, drawn: bool) -> Array:
@@ -353,9 +363,9 @@ def _difference(case_a: DrawnCase, case_b: DrawnCase, years: Array, *, drawn: bo
         in_draws = drawn and case.time in case.drawn
         columns = case.drawn if in_draws else case.stated if drawn else case.close
         values = np.atleast_2d(columns[case.time])
-        known = case.years if drawn else case.close_years
+        known_years = case.years if drawn else case.close_years
         with np.errstate(all="ignore"):
-            logs.append(np.log(values[:, np.searchsorted(known, years)]))
+            logs.append(np.log(values[:, np.searchsorted(known_years, years)]))
     return np.asarray(logs[0] - logs[1])
 
 
@@ -366,10 +376,12 @@ def first_crossings(margins: Array, years: Array) -> Array:
     rises = (margins[:, :-1] <= 0) & (margins[:, 1:] > 0)
     index = np.argmax(rises, axis=1)
     rows = np.arange(len(margins))
-    near = margins[rows, index]
-    far = margins[rows, index + 1]
+    margin_before = margins[rows, index]
+    margin_after = margins[rows, index + 1]
     with np.errstate(all="ignore"):
-        place = years[index] + (years[index + 1] - years[index]) * near / (near - far)
+        place = years[index] + (years[index + 1] - years[index]) * margin_before / (
+            margin_before - margin_after
+        )
     return np.where(margins[:, 0] > 0, years[0], np.where(rises.any(axis=1), place, np.nan))
 
 
@@ -385,64 +397,77 @@ def arrivals(
     own_years : cases in their own years
     ends : of the band
     """
-    listed: list[Arrival] = []
-    by_name = {own.name: own for own in own_years}
-    for before in cases:
-        earlier = by_name[before.name]
-        for later in own_years:
-            start = before.track.base_year
-            came_in = later.year
-            name = later.name
-            alike = earlier.kind == later.kind and before.time == later.time
-            alike = alike and earlier.work == later.work
-            if not came_in > start or not alike or later.along == before.track.trend.name:
+    arrivals_found: list[Arrival] = []
+    by_name = {own_year.name: own_year for own_year in own_years}
+    for earlier_case in cases:
+        earlier_machine = by_name[earlier_case.name]
+        for later_machine in own_years:
+            start = earlier_case.track.base_year
+            came_in = later_machine.year
+            name = later_machine.name
+            are_comparable = (
+                earlier_machine.kind == later_machine.kind
+                and earlier_case.time == later_machine.time
+            )
+            are_comparable = are_comparable and earlier_machine.work == later_machine.work
+            if (
+                not came_in > start
+                or not are_comparable
+                or later_machine.along == earlier_case.track.trend.name
+            ):
                 continue
-            at = np.array([came_in])
-            track = before.track
-            expected = track.case.columns(track.values(at), None)
-            drawn = (
-                track.case.columns(track.values(at, before.draws), None)
-                if before.draws
+            year_of_arrival = np.array([came_in])
+            track = earlier_case.track
+            expected = track.case.columns(track.values(year_of_arrival), None)
+            drawn_times = (
+                track.case.columns(track.values(year_of_arrival, earlier_case.draws), None)
+                if earlier_case.draws
                 else expected
             )
-            own = earlier.answers
+            own_year = earlier_machine.answers
             classes = [
                 column
-                for column in later.answers
+                for column in later_machine.answers
                 if column.startswith(CLASS) and column in expected
             ]
-            for column in (before.time, *classes):
-                low, high = np.quantile(drawn[column], ends)
+            for column in (earlier_case.time, *classes):
+                low, high = np.quantile(drawn_times[column], ends)
                 label = column.removeprefix(CLASS).removesuffix("]")
-                values = (own[column][0], expected[column][0], low, high, later.answers[column][0])
-                was, stated, low, high, came = (float(value) for value in values)
-                listed.append(
+                values = (
+                    own_year[column][0],
+                    expected[column][0],
+                    low,
+                    high,
+                    later_machine.answers[column][0],
+                )
+                was, stated_time, low, high, came = (float(value) for value in values)
+                arrivals_found.append(
                     Arrival(
-                        before.name,
+                        earlier_case.name,
                         name,
                         track.trend.name,
                         start,
                         came_in,
                         label,
                         was,
-                        stated,
+                        stated_time,
                         low,
                         high,
                         came,
                     )
                 )
-    return listed
+    return arrivals_found
 
 
 def share_words(
-    lead: str, last: float, listed: Sequence[ClassShare], saved: float | None
+    lead: str, last: float, shares: Sequence[ClassShare], saved: float | None
 ) -> Iterator[str]:
     """Yield a sentence on the class of cost that takes most of the time in the last year, and on
     what faster processors would save.
     """
-    if not listed or not np.isfinite(listed[0].part[-1]):
+    if not shares or not np.isfinite(shares[0].part[-1]):
         return
-    largest = listed[0]
+    largest = shares[0]
     part, low, high = (percent(float(end[-1])) for end in (largest.part, largest.low, largest.high))
     span = part if low == high else f"{low} to {high}"
     words = f"{lead}by {year(last)} {takes(largest.name)} {span} of the time"
@@ -469,14 +494,20 @@ def arrival_words(machines: Sequence[Arrival], words: Words = NO_WORDS) -> Itera
             continue
         expected = quantity(arrival.expected, "s", ends=(arrival.low, arrival.high))
         came = quantity(arrival.came, "s")
-        later = f"{_of_year(words.case(arrival.case), arrival.year)} takes {came}"
-        before = _of_year(words.case(arrival.before), arrival.start)
+        later_in_words = f"{_of_year(words.case(arrival.case), arrival.year)} takes {came}"
+        earlier_in_words = _of_year(words.case(arrival.before), arrival.start)
         if not arrival.high > arrival.low:
             ratio = f"{arrival.came / arrival.expected:.3g}"
-            yield f"{later}, {ratio} times what the trend gives from {before}, {expected}"
+            yield (
+                f"{later_in_words}, {ratio} times what the trend gives from {earlier_in_words},"
+                f" {expected}"
+            )
             continue
         verdict = "within" if arrival.held else "outside"
-        yield f"{later}, {verdict} the band that the trend gives from {before}: {expected}"
+        yield (
+            f"{later_in_words}, {verdict} the band that the trend gives from"
+            f" {earlier_in_words}: {expected}"
+        )
 
 
 def _of_year(title: str, of: float) -> str:

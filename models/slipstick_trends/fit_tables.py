@@ -137,14 +137,22 @@ def held_table(series: Sequence[PointSeries]) -> str:
     points = _all_predictions([back_test(series, start) for start in STARTS])
     rows = []
     for point_series in series:
-        own = [point for point in points if point.series == point_series.name]
-        if not own:
+        points_of_series = [point for point in points if point.series == point_series.name]
+        if not points_of_series:
             rows.append([escape(point_series.title), "0", *[NOTHING] * 3])
             continue
-        worst = _worst_prediction(own)
-        held = percent(float(np.mean([point.held for point in own])))
+        worst = _worst_prediction(points_of_series)
+        held = percent(float(np.mean([point.held for point in points_of_series])))
         when = f"{np.exp(worst.error):.2f} in {worst.year:g}, as of {worst.start:g}"
-        rows.append([escape(point_series.title), str(len(own)), held, _median_error(own), when])
+        rows.append(
+            [
+                escape(point_series.title),
+                str(len(points_of_series)),
+                held,
+                _median_error(points_of_series),
+                when,
+            ]
+        )
     return markdown_table(_HELD_HEAD, rows, range(1, 4))
 
 
@@ -153,11 +161,11 @@ _HELD_HEAD = ("series", "later points", "90 % holds", "median error", "worst rea
 
 def _verdict(tests: Sequence[BackTest]) -> str:
     points = _all_predictions(tests)
-    over = np.mean([prediction.error < 0 for prediction in points])
+    share_over = np.mean([prediction.error < 0 for prediction in points])
     return (
         f"{percent(float(np.mean([prediction.held for prediction in points])))} of {len(points)}"
-        f" later points lie within the bands of 90 %; {percent(float(over))} are below what was"
-        " predicted."
+        f" later points lie within the bands of 90 %; {percent(float(share_over))} are below what"
+        " was predicted."
     )
 
 
@@ -214,10 +222,10 @@ def _misses(tests: Sequence[BackTest]) -> Iterator[list[str]]:
     for prediction in _all_predictions(tests):
         if not prediction.held:
             groups.setdefault((prediction.series, prediction.start), []).append(prediction)
-    listed = sorted(
+    points_by_error = sorted(
         groups.values(), key=lambda group: -round(abs(_worst_prediction(group).error), 9)
     )
-    for group in listed[:_WORST]:
+    for group in points_by_error[:_WORST]:
         worst = _worst_prediction(group)
         yield [
             worst.series,
@@ -237,13 +245,17 @@ def _cross_check_rows(series: Sequence[PointSeries], table: Callable[..., str]) 
     tests = []
     trials = tried(series, STARTS)
     for start in STARTS:
-        others = [chosen_on for chosen_on in STARTS if chosen_on != start]
-        growth = best_of(trials, others)
+        other_starts = [chosen_on for chosen_on in STARTS if chosen_on != start]
+        growth = best_of(trials, other_starts)
         test = trials[growth, start]
         tests.append(test)
         choice = [f"{growth.damping:g}", f"{growth.walk:g}"]
         rows.append(
-            [" and ".join(f"{chosen_on:g}" for chosen_on in others), *choice, *_start_row(test)]
+            [
+                " and ".join(f"{chosen_on:g}" for chosen_on in other_starts),
+                *choice,
+                *_start_row(test),
+            ]
         )
     rows.append(["", "", "", *_pooled_row(tests)])
     head = ("chosen on", "damping", "walk", "judged as of", *_HEAD[1:])

@@ -59,7 +59,7 @@ def _legend(projection: Projection) -> str:
     """Return the title of the legend: case, trend, or both, whichever differs between the lines."""
     cases = {track.case for track in projection.tracks}
     differing = {"case": len(cases) > 1, "trend": len(projection.titles) > 1}
-    return ", ".join(what for what, differs in differing.items() if differs)
+    return ", ".join(attribute_name for attribute_name, differs in differing.items() if differs)
 
 
 def _lines(
@@ -67,7 +67,11 @@ def _lines(
 ) -> None:
     differing = _legend(projection).split(", ")
     sweeps = {
-        ", ".join(words.case(getattr(track, what)) for what in differing if what): track.sweep
+        ", ".join(
+            words.case(getattr(track, attribute_name))
+            for attribute_name in differing
+            if attribute_name
+        ): track.sweep
         for track in projection.tracks
         if name in track.sweep.columns
     }
@@ -77,9 +81,10 @@ def _lines(
             name,
             list(dict.fromkeys(n for t in projection.tracks for n in t.values)),
         )
-    shown = np.concatenate([sweep.columns[name] for sweep in sweeps.values()])
+    values_shown = np.concatenate([sweep.columns[name] for sweep in sweeps.values()])
     unit, factor = choose(
-        shown[np.isfinite(shown)].tolist(), Dimension.of(next(iter(sweeps.values())).units[name])
+        values_shown[np.isfinite(values_shown)].tolist(),
+        Dimension.of(next(iter(sweeps.values())).units[name]),
     )
     for index, (label, sweep) in enumerate(sweeps.items()):
         colour, marker, dashes = STROKES[index % len(STROKES)]
@@ -96,8 +101,8 @@ def _lines(
             axes.fill_between(across, low, high, color=colour, alpha=0.18, linewidth=0)
     axes.set_ylabel(axis_title(words.value(name) if "[" in name else name, unit))
     if spec.log == "y":
-        logarithmic(axes.yaxis, shown / factor)
-    elif np.min(shown, initial=0.0, where=np.isfinite(shown)) >= 0:
+        logarithmic(axes.yaxis, values_shown / factor)
+    elif np.min(values_shown, initial=0.0, where=np.isfinite(values_shown)) >= 0:
         axes.set_ylim(0, 1.03 * axes.get_ylim()[1])
 
 
@@ -122,9 +127,9 @@ def shares_figure(projection: Projection, spec: SharesPictureSpec, words: Words)
     handles: dict[str, Any] = {}
     for track, axes in zip(tracks, panels, strict=False):
         _draw_shares(axes, track, strokes, handles)
-        several = len(projection.titles) > 1
+        are_several = len(projection.titles) > 1
         case = words.case(track.case)
-        axes.set_title(f"{case}, {spelt(track.trend)}" if several else case)
+        axes.set_title(f"{case}, {spelt(track.trend)}" if are_several else case)
     labels = [MEANINGS.get(name, name) for name in handles]
     _mark(figure, marks(projection, [track.trend for track in tracks], timed=True))
     return titled(figure, spec.title, "class of cost", list(handles.values()), labels)
@@ -134,8 +139,8 @@ def _largest(tracks: list[ProjectedCase]) -> list[str]:
     """Return the classes of cost whose part is large enough for a line, in the order of the first
     case.
     """
-    listed = [share for track in tracks for share in track.shares]
-    worth = [share.name for share in listed if np.nanmax(share.part, initial=0.0) > _SMALLEST]
+    all_shares = [share for track in tracks for share in track.shares]
+    worth = [share.name for share in all_shares if np.nanmax(share.part, initial=0.0) > _SMALLEST]
     return list(dict.fromkeys(worth))[: len(STROKES)]
 
 
@@ -163,10 +168,10 @@ def rates_figure(projection: Projection, spec: RatesPictureSpec) -> Figure:
     year.
     """
     fits: dict[str, FittedSeries] = {}
-    used = {rate.of for name in projection.titles for rate in used_rates(projection, name)}
+    series_used = {rate.of for name in projection.titles for rate in used_rates(projection, name)}
     for trend in projection.trends:
         for name, rate in trend.rates.items():
-            if name in used and isinstance(rate, SeriesRate):
+            if name in series_used and isinstance(rate, SeriesRate):
                 fits.setdefault(rate.fit.series.name, rate.fit)
     if not fits:
         raise ModelError("no trend of this projection has series of points to draw")
@@ -191,9 +196,9 @@ def _draw_rate(axes: Axes, fit: FittedSeries, last: float) -> None:
     low, middle, high = (np.exp(series.sign * levels) for levels in logs)
     axes.plot(years, middle, color=STROKES[0][0])
     axes.fill_between(years, low, high, color=STROKES[0][0], alpha=0.15, linewidth=0)
-    apart = [point for point in series.points if point.apart]
+    points_apart = [point for point in series.points if point.apart]
     plans = [point for point in series.used if point.announced]
-    for points, marker in ((series.measured, "o"), (plans, "^"), (apart, "x")):
+    for points, marker in ((series.measured, "o"), (plans, "^"), (points_apart, "x")):
         if points:
             xs = [point.year for point in points]
             ys = [point.value for point in points]

@@ -167,14 +167,16 @@ class ProjectResult(QuestionResult):
         tracks = [track for track in projection.tracks if "time" in track.sweep.columns]
         if projection.factors is not None or len(projection.titles) > 1 or len(tracks) < 2:
             return None
-        first, *others = sorted(tracks, key=lambda track: float(track.sweep.columns["time"][-1]))
+        first, *other_tracks = sorted(
+            tracks, key=lambda track: float(track.sweep.columns["time"][-1])
+        )
         shorter = all(
             len(first.sweep) == len(track.sweep)
             and (first.sweep.columns["time"] <= track.sweep.columns["time"]).all()
-            for track in others
+            for track in other_tracks
         )
-        ends = [value_at(track.sweep, "time", -1)[2] for track in (first, others[0])]
-        passed = any(each.overtaken == first.case for each in projection.overtakings)
+        ends = [value_at(track.sweep, "time", -1)[2] for track in (first, other_tracks[0])]
+        passed = any(overtaking.overtaken == first.case for overtaking in projection.overtakings)
         if not shorter or passed or overlap(*ends):
             return None
         amount = value_amount("time", *value_at(first.sweep, "time", -1))
@@ -185,9 +187,9 @@ class ProjectResult(QuestionResult):
         projection = self.projection
         rows = []
         names = projection.tracks[0].values[:2]
-        shown = projection.tracks[:_MOST_TRACKS]
-        starts = {float(track.sweep.points[YEAR][0]) for track in shown}
-        for track in shown:
+        tracks_shown = projection.tracks[:_MOST_TRACKS]
+        starts = {float(track.sweep.points[YEAR][0]) for track in tracks_shown}
+        for track in tracks_shown:
             begins = "" if len(starts) == 1 else f" in {year(float(track.sweep.points[YEAR][0]))}"
             cells = [
                 value_amount(name, *value_at(track.sweep, name, place)) + ("" if place else begins)
@@ -216,7 +218,7 @@ class ProjectResult(QuestionResult):
         """
         projection = self.projection
         titles = ", and ".join(f"{name} ({title})" for name, title in projection.titles.items())
-        drawn = (
+        draws_in_words = (
             f" {with_noun(projection.samples, 'draw')} of the rates give the band of"
             f" {percent(projection.band)} in brackets. A rate as written has one draw for all"
             " years; that of a series has the error of its level, of its rate, later changes of its"
@@ -225,22 +227,25 @@ class ProjectResult(QuestionResult):
         )
         starts = sorted({track.base_year for track in projection.tracks})
         begins = " and ".join(map(year, starts))
-        known = (
+        known_in_words = (
             f", with points known in {year(projection.as_of)}"
             if projection.as_of is not None
             else ""
         )
-        yield prose(f"From {begins}, along {titles}{known}.{drawn if projection.samples else ''}")
+        yield prose(
+            f"From {begins}, along"
+            f" {titles}{known_in_words}.{draws_in_words if projection.samples else ''}"
+        )
         for track in projection.tracks:
             yield years_table(projection, track)
         if projection.arrivals:
             yield arrivals_table(projection)
         yield "### Rates"
         yield rates_table(projection)
-        if used := used_series(projection):
+        if series_used := used_series(projection):
             fitted_in = joined([f"{start:g}" for start in STARTS])
             yield f"### Fits of {fitted_in}, and what came"
-            yield held_table(used)
+            yield held_table(series_used)
 
     def draw(
         self, spec: ProjectedSpec, order: Mapping[str, int], words: Words = NO_WORDS
@@ -283,9 +288,9 @@ class _ProjectedCases:
         """Return the years of a case; a case that begins in its own year has those from then on."""
         if self.spec.base_year is not None or self.factors is not None:
             return self.years
-        later = self.years[self.years > track.base_year]
-        inside = self.years[0] <= track.base_year <= self.years[-1]
-        return np.array([track.base_year, *later]) if inside else later
+        later_years = self.years[self.years > track.base_year]
+        begins_inside = self.years[0] <= track.base_year <= self.years[-1]
+        return np.array([track.base_year, *later_years]) if begins_inside else later_years
 
     def span(self, trend: Trend) -> tuple[float, float]:
         """Return the first and the last year that a trend is used for."""
@@ -332,8 +337,10 @@ def read(spec: ProjectSpec, study: StudyContext) -> Question:
     series = [name for trended in trends for name in trended.spec.series]
     for case in names:
         if years is not None and factors is None and starts[case] > years[-1]:
-            why = f"{case} begins in {starts[case]:g}, after the last of the years, {years[-1]:g}"
-            raise study.refusal(("project", "years"), why)
+            message = (
+                f"{case} begins in {starts[case]:g}, after the last of the years, {years[-1]:g}"
+            )
+            raise study.refusal(("project", "years"), message)
         for trended in trends:
             track = trended_case(case, trended, starts[case], place, study, series).smoothed
             conditions = (
@@ -341,20 +348,20 @@ def read(spec: ProjectSpec, study: StudyContext) -> Question:
                 for index, asked_condition in enumerate(spec.watch)
             )
             tracks.append((track, tuple(conditions)))
-    own = tuple(_in_own_years(spec, names, study)) if factors is None else ()
+    own_years = tuple(_in_own_years(spec, names, study)) if factors is None else ()
     titles = {**derived_titles(study.tree), **case_titles(study.tree)}
     words = Words(titles, _meanings(track for track, _ in tracks), title=study.spec.title)
-    cases = _ProjectedCases(spec, years, tuple(tracks), factors, study.cases, own, words)
+    cases = _ProjectedCases(spec, years, tuple(tracks), factors, study.cases, own_years, words)
     return Question(lambda answers: ProjectResult(_solve_projection(cases, answers.wanted)))
 
 
 def _meanings(tracks: Iterable[TrendedCase]) -> dict[str, str]:
     """Return the meanings of the parameters of cases, by path."""
     return {
-        f"{PARAMETERS}{name}": given.meaning
+        f"{PARAMETERS}{name}": stated_quantity.meaning
         for track in tracks
-        for name, given in getattr(track.case.inputs.checked, "parameters", {}).items()
-        if isinstance(given, Given) and given.meaning
+        for name, stated_quantity in getattr(track.case.inputs.checked, "parameters", {}).items()
+        if isinstance(stated_quantity, Given) and stated_quantity.meaning
     }
 
 
@@ -389,8 +396,12 @@ def _condition(
     def value(match: re.Match[str]) -> str:
         parameter = track.case.built.parameters.get(match[0])
         if parameter is None or parameter.value is None:
-            known = [name for name in track.case.built.parameters if name.startswith(PARAMETERS)]
-            raise study.refusal(place, str(UnknownNameError("parameter", match[0], known)))
+            parameters_known = [
+                name for name in track.case.built.parameters if name.startswith(PARAMETERS)
+            ]
+            raise study.refusal(
+                place, str(UnknownNameError("parameter", match[0], parameters_known))
+            )
         if match[0] in track.units:
             return match[0]
         unit = "" if str(parameter.dimension) == "1" else f" {parameter.dimension}"
@@ -423,19 +434,19 @@ def _year_of_factor(trend: Trend, base: float, factors: Array, study: StudyConte
             place, f"trend {trend.name} has no rate of {PROCESSORS}; project along years"
         )
     years = np.linspace(*_SPAN, _PLACES)
-    reached = np.log(trend.rates[PROCESSORS].gain(base, years)[0])
-    if not np.all(np.diff(reached) > 0):
+    log_gains = np.log(trend.rates[PROCESSORS].gain(base, years)[0])
+    if not np.all(np.diff(log_gains) > 0):
         raise study.refusal(
             place, f"processors do not always gain along {trend.name}; project along years"
         )
-    if not (reached[0] <= np.log(factors[0]) and np.log(factors[-1]) <= reached[-1]):
-        low, high = np.exp(reached[[0, -1]])
-        why = (
+    if not (log_gains[0] <= np.log(factors[0]) and np.log(factors[-1]) <= log_gains[-1]):
+        low, high = np.exp(log_gains[[0, -1]])
+        message = (
             f"along {trend.name} processors come to factors from {low:.3g} to {high:.3g} between"
             " 1900 and 2200"
         )
-        raise study.refusal(place, f"{why}, got {factors[0]:g} to {factors[-1]:g}")
-    return np.interp(np.log(factors), reached, years)
+        raise study.refusal(place, f"{message}, got {factors[0]:g} to {factors[-1]:g}")
+    return np.interp(np.log(factors), log_gains, years)
 
 
 def _years(spec: ProjectSpec, study: StudyContext) -> Sequence[float] | None:
@@ -464,11 +475,11 @@ def _solve_projection(cases: _ProjectedCases, answer: Sequence[str]) -> Projecti
     ends = cases.ends
     trends = _trends(cases)
     tracks: list[ProjectedCase] = []
-    drawn: list[DrawnCase] = []
+    drawn_cases: list[DrawnCase] = []
     for track, conditions in cases.tracks:
         projected, answers = _track(track, conditions, cases, answer)
         tracks.append(projected)
-        drawn.append(answers)
+        drawn_cases.append(answers)
     return Projection(
         factors=cases.factors,
         years=cases.years,
@@ -480,8 +491,10 @@ def _solve_projection(cases: _ProjectedCases, answer: Sequence[str]) -> Projecti
         samples=spec.samples,
         band=spec.band.value,
         seed=spec.seed,
-        overtakings=tuple(overtakings(drawn, ends)) if cases.factors is None else (),
-        arrivals=tuple(arrivals(drawn, _own_years(cases), ends)) if cases.factors is None else (),
+        overtakings=tuple(overtakings(drawn_cases, ends)) if cases.factors is None else (),
+        arrivals=tuple(arrivals(drawn_cases, _own_years(cases), ends))
+        if cases.factors is None
+        else (),
         trends=tuple(trends.values()),
         as_of=spec.as_of,
         timed=_timed(cases, answer),
@@ -519,7 +532,7 @@ def _own_years(cases: _ProjectedCases) -> list[OwnYear]:
     for case, start, kind in cases.own_years:
         settings = cases.settings[case.case]
         answers = case.columns({})
-        along = at(settings.get("machine", _NOTHING_SET), ["trend"])
+        trend_node = at(settings.get("machine", _NOTHING_SET), ["trend"])
         own_years.append(
             OwnYear(
                 case.case,
@@ -528,7 +541,7 @@ def _own_years(cases: _ProjectedCases) -> list[OwnYear]:
                 work_of(settings, case),
                 case.form.quantity,
                 answers,
-                along.text if isinstance(along, Scalar) else "",
+                trend_node.text if isinstance(trend_node, Scalar) else "",
             )
         )
     return own_years
@@ -544,31 +557,35 @@ def _track(
     case = track.case
     values = track.values(years)
     table = case.solved(values)
-    stated = {**table.columns, **{path: values[path] for path in track.units}}
+    stated_columns = {**table.columns, **{path: values[path] for path in track.units}}
     draws = cases.draws(track.trend)
-    drawn = _answers_in_draws(track, draws, conditions, cases, answer)
+    drawn_columns = _answers_in_draws(track, draws, conditions, cases, answer)
     ends = cases.ends
-    bands = {name: np.quantile(drawn[name], ends, axis=0) for name in answer if name in drawn}
+    bands = {
+        name: np.quantile(drawn_columns[name], ends, axis=0)
+        for name in answer
+        if name in drawn_columns
+    }
     margins = [
-        condition.look({name: values.reshape(-1) for name, values in drawn.items()})[0][0].reshape(
-            -1, len(years)
-        )
+        condition.look({name: values.reshape(-1) for name, values in drawn_columns.items()})[0][
+            0
+        ].reshape(-1, len(years))
         for condition in conditions
-        if drawn
+        if drawn_columns
     ]
     work = work_of(cases.settings[case.case], case)
-    close = _with_closer_years(track, stated, years)
-    answers = DrawnCase(track, years, stated, drawn, draws, work, *close)
-    columns = {name: stated[name] for name in answer if name in stated}
+    close = _with_closer_years(track, stated_columns, years)
+    answers = DrawnCase(track, years, stated_columns, drawn_columns, draws, work, *close)
+    columns = {name: stated_columns[name] for name in answer if name in stated_columns}
     for name, value in list(columns.items()):
         for number, end in enumerate((f"low[{name}]", f"high[{name}]")):
             if name in bands:
                 columns[end] = bands[name][number]
-            if end in stated:
+            if end in stated_columns:
                 # A band of estimates is widened by how far each of them may be off, which is the
                 # most that both can be.
-                columns[end] = columns.get(end, value) + (stated[end] - value)
-    failed = np.flatnonzero(~np.isfinite(stated[case.form.quantity]))
+                columns[end] = columns.get(end, value) + (stated_columns[end] - value)
+    failed = np.flatnonzero(~np.isfinite(stated_columns[case.form.quantity]))
     sweep = Sweep(
         name="project",
         axes=(Axis(YEAR, "", tuple(years.tolist())),),
@@ -642,15 +659,15 @@ def _dominant(case: DrawnCase, ends: tuple[float, float]) -> Iterator[DominantCl
     """Yield each class of cost that takes the most time in some years, with its first and last
     year.
     """
-    stated = case.close
+    stated_columns = case.close
     years = case.close_years
-    names = [name for name in stated if name.startswith(CLASS)]
+    names = [name for name in stated_columns if name.startswith(CLASS)]
     if not names:
         return
-    table = np.stack([stated[name] for name in names])
-    known = np.isfinite(table).all(axis=0)
-    table = table[:, known]
-    years = years[known]
+    table = np.stack([stated_columns[name] for name in names])
+    has_answer = np.isfinite(table).all(axis=0)
+    table = table[:, has_answer]
+    years = years[has_answer]
     largest = [int(index) for index in np.argmax(table, axis=0)]
     begin = 0
     for name, group in groupby(largest):
@@ -660,9 +677,11 @@ def _dominant(case: DrawnCase, ends: tuple[float, float]) -> Iterator[DominantCl
         high = None
         part = None
         if begin:
-            before = slice(begin - 1, begin + 1)
+            years_before = slice(begin - 1, begin + 1)
             first = _crossing_time(
-                table[name, before], table[largest[begin - 1], before], years[before]
+                table[name, years_before],
+                table[largest[begin - 1], years_before],
+                years[years_before],
             )
             low, high, part = _becomes_largest(case, names, name, first, ends)
         yield DominantClass(
@@ -695,9 +714,12 @@ def _becomes_largest(
         return None, None, None
 
     def ahead(columns: Mapping[str, Array]) -> Array:
-        others = np.max([columns[name] for at, name in enumerate(names) if at != index], axis=0)
+        largest_other = np.max(
+            [columns[name] for other_index, name in enumerate(names) if other_index != index],
+            axis=0,
+        )
         with np.errstate(all="ignore"):
-            return np.atleast_2d(np.log(columns[names[index]]) - np.log(others))
+            return np.atleast_2d(np.log(columns[names[index]]) - np.log(largest_other))
 
     places = crossings_beside(ahead(case.stated), ahead(case.drawn), case.years, first)
     return (None, None, None) if places is None else crossing_band(places, ends)
@@ -716,8 +738,8 @@ def _history(
     places, answers = _with_peaks(columns, condition, answers, places)
     looked, holds = condition.look(answers)
     crossings, undecided = condition.changes(answers, places, columns)
-    answered = np.isfinite(looked[0])
-    first = bool(holds[answered][0]) if answered.any() else None
+    has_answer = np.isfinite(looked[0])
+    first = bool(holds[has_answer][0]) if has_answer.any() else None
     ends = ((1 - band) / 2, (1 + band) / 2)
     at_years = looked[:1, np.searchsorted(places, years)]
     firsts = {change.starts: change for change in reversed(crossings)}
@@ -733,7 +755,7 @@ def _history(
         first,
         with_bands,
         tuple(undecided),
-        tuple(_stretches(places, ~answered)),
+        tuple(_stretches(places, ~has_answer)),
         last,
         condition.worded,
     )
@@ -751,15 +773,15 @@ both may change twice between two years that were asked for.
 
 
 def _with_closer_years(
-    track: TrendedCase, stated: Mapping[str, Array], years: Array
+    track: TrendedCase, stated_columns: Mapping[str, Array], years: Array
 ) -> tuple[Array, dict[str, Array]]:
     """Return years that lie close together, with those in which a rate changes, and their answers;
     the years that were asked for where each further one costs a simulation.
     """
     quantity = track.case.form.quantity
-    low = stated.get(f"low[{quantity}]", np.full(1, np.nan))
+    low = stated_columns.get(f"low[{quantity}]", np.full(1, np.nan))
     if track.case.form.estimated or np.isfinite(low).any():
-        return years, dict(stated)
+        return years, dict(stated_columns)
     periods = [
         period
         for rate in track.trend.rates.values()
@@ -767,13 +789,15 @@ def _with_closer_years(
         for period in rate.periods
     ]
     turns = [period.start for period in periods if years[0] < period.start < years[-1]]
-    more = np.setdiff1d([*np.arange(years[0], years[-1], _CLOSE), *turns], years)
-    if not len(more):
-        return years, dict(stated)
-    columns = _columns_of(track.smoothed, tuple(stated), more)
-    order = np.argsort([*years, *more])
-    joined_columns = {name: np.append(stated[name], columns[name])[order] for name in stated}
-    return np.append(years, more)[order], joined_columns
+    further_years = np.setdiff1d([*np.arange(years[0], years[-1], _CLOSE), *turns], years)
+    if not len(further_years):
+        return years, dict(stated_columns)
+    columns = _columns_of(track.smoothed, tuple(stated_columns), further_years)
+    order = np.argsort([*years, *further_years])
+    joined_columns = {
+        name: np.append(stated_columns[name], columns[name])[order] for name in stated_columns
+    }
+    return np.append(years, further_years)[order], joined_columns
 
 
 def _with_peaks(
@@ -808,9 +832,11 @@ def _with_peaks(
         )
         if peak.fun < 0:
             position = int(np.searchsorted(places, peak.x))
-            more = columns(np.array([peak.x]))
+            peak_columns = columns(np.array([peak.x]))
             places = np.insert(places, position, peak.x)
-            answers = {name: np.insert(answers[name], position, more[name]) for name in answers}
+            answers = {
+                name: np.insert(answers[name], position, peak_columns[name]) for name in answers
+            }
     return places, answers
 
 
@@ -823,26 +849,28 @@ def _columns_of(track: TrendedCase, names: Sequence[str], years: Array) -> dict[
 def _with_bisected_years(
     columns: Callable[[Array], dict[str, Array]],
     condition: Condition,
-    stated: Mapping[str, Array],
+    stated_columns: Mapping[str, Array],
     years: Array,
 ) -> tuple[Array, dict[str, Array]]:
     """Return the years with their answers, and further years by bisection at each end of a stretch
     without answers.
     """
     nearest = _NEAREST_ESTIMATES if condition.case.form.estimated else _NEAREST
-    answered = np.isfinite(condition.look(stated)[0][0])
+    answered = np.isfinite(condition.look(stated_columns)[0][0])
     places = years
-    answers = dict(stated)
+    answers = dict(stated_columns)
     for index in np.flatnonzero(answered[1:] != answered[:-1]).tolist():
         ends = [float(years[index]), float(years[index + 1])]
         side = int(answered[index])  # of the end that has no answer
         while ends[1] - ends[0] > nearest:
             middle = np.array([sum(ends) / 2])
-            more = columns(middle)
+            middle_columns = columns(middle)
             position = int(np.searchsorted(places, middle[0]))
             places = np.insert(places, position, middle)
-            answers = {name: np.insert(answers[name], position, more[name]) for name in answers}
-            has_answer = bool(np.isfinite(condition.look(more)[0][0, 0]))
+            answers = {
+                name: np.insert(answers[name], position, middle_columns[name]) for name in answers
+            }
+            has_answer = bool(np.isfinite(condition.look(middle_columns)[0][0, 0]))
             ends[1 - side if has_answer else side] = float(middle[0])
     return places, answers
 
@@ -859,7 +887,7 @@ def _stretches(places: Array, chosen: Array) -> Iterator[tuple[float, float]]:
 
 def _with_band(
     change: Change,
-    stated: Array,
+    stated_margins: Array,
     margins: Array | None,
     years: Array,
     ends: tuple[float, float],
@@ -868,10 +896,10 @@ def _with_band(
     widened by its own interval. There is no band where some draw has no answer in a year that was
     asked for, nor where the crossing is not seen in these years alone.
     """
-    if margins is None or not np.isfinite(margins).all() or not np.isfinite(stated).all():
+    if margins is None or not np.isfinite(margins).all() or not np.isfinite(stated_margins).all():
         return change
     sign = 1.0 if change.starts else -1.0
-    places = crossings_beside(sign * stated, sign * margins, years, change.value)
+    places = crossings_beside(sign * stated_margins, sign * margins, years, change.value)
     if places is None:
         return change
     low, high, part = crossing_band(places, ends)
@@ -889,7 +917,7 @@ def _rates(trend: Trend, cases: _ProjectedCases) -> Iterator[UsedRate]:
         if isinstance(rate, SeriesRate):
             yield _series_rate(trend, name, rate, (first, last))
             continue
-        beyond = outside(rate, first, last)
+        periods_outside = outside(rate, first, last)
         for period in used_periods(rate, first, last):
             low, high = period.factor.quantile(ends)
             yield UsedRate(
@@ -903,7 +931,7 @@ def _rates(trend: Trend, cases: _ProjectedCases) -> Iterator[UsedRate]:
                 float(high),
                 period.source,
                 period.assumed,
-                beyond=tuple((start, end) for out, start, end in beyond if out is period),
+                beyond=tuple((start, end) for out, start, end in periods_outside if out is period),
             )
 
 

@@ -29,10 +29,10 @@ def years_table(projection: Projection, track: ProjectedCase) -> ResultTable:
         ResultColumn("trend", [track.trend] * count, place=True, on_page=False),
     ]
     for path, values in track.sweep.points.items():
-        along = (
+        axis_in_words = (
             (lambda value, *_: year(value)) if path == YEAR else (lambda value, *_: f"{value:.4g}")
         )  # or a factor
-        columns.append(ResultColumn(path, values, written=along, place=True))
+        columns.append(ResultColumn(path, values, written=axis_in_words, place=True))
     for name in track.values:
         columns.append(
             ResultColumn(
@@ -87,13 +87,13 @@ def rates_table(projection: Projection) -> str:
 def used_series(projection: Projection) -> list[PointSeries]:
     """List the series whose rates change the time of a case."""
     idle = set.intersection(*(set(track.sweep.idle) for track in projection.tracks))
-    used = {
+    series_used = {
         rate.fit.series.name: rate.fit.series
         for trend in projection.trends
         for name, rate in trend.rates.items()
         if isinstance(rate, SeriesRate) and name not in idle
     }
-    return list(used.values())
+    return list(series_used.values())
 
 
 def arrivals_table(projection: Projection) -> ResultTable:
@@ -118,6 +118,6 @@ def arrivals_table(projection: Projection) -> ResultTable:
         ResultColumn("held", ["yes" if arrival.held else "no" for arrival in rows]),
     ]
     first = projection.tracks[0].sweep.provenance
-    how = Provenance([first.methods[0]] * len(rows), [bool(first.exact[0])] * len(rows))
+    provenance = Provenance([first.methods[0]] * len(rows), [bool(first.exact[0])] * len(rows))
     title = "### Machines that came, beside the trend from before"
-    return ResultTable("arrivals", columns, how, {}, title)
+    return ResultTable("arrivals", columns, provenance, {}, title)

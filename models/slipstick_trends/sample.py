@@ -136,9 +136,9 @@ class SampleResult(QuestionResult):
 
     def headline(self, words: Words) -> list[str]:
         """Return sentences on the range of the first answers and on its causes."""
-        several = len(self.samples) > 1
+        are_several = len(self.samples) > 1
         heads = [
-            _head(outcome, words.case(sample.case) if several else "", words)
+            _head(outcome, words.case(sample.case) if are_several else "", words)
             for sample in self.samples
             for outcome in sample.outcomes[:2]
         ]
@@ -156,9 +156,9 @@ class SampleResult(QuestionResult):
     def parts(self) -> Iterator[str | ResultTable]:
         """Yield the distributions, the quantiles and the causes of the variance, case by case."""
         for sample in self.samples:
-            missing = f"; {sample.without} have no answer" if sample.without else ""
+            unanswered_in_words = f"; {sample.without} have no answer" if sample.without else ""
             yield f"### {escape(sample.case)}"
-            yield f"{sample.samples} {sample.draw} points, seed {sample.seed}{missing}."
+            yield f"{sample.samples} {sample.draw} points, seed {sample.seed}{unanswered_in_words}."
             yield "\n".join(f"- {code(path)}: {escape(words)}" for path, words in sample.of.items())
             yield _quantile_table(sample)
             yield _influence_table(sample)
@@ -257,10 +257,10 @@ def _problems(
     """
     place = ("sample", "of", path_as_written)
     if not built.built.computed_from([path]) or path not in built.built.parameters:
-        near = did_you_mean(
+        suggestion = did_you_mean(
             path_as_written, sorted(built.built.free & built.built.parameters.keys())
         )
-        why = f"no answer of {built.case} depends continuously on {path_as_written}{near}"
+        why = f"no answer of {built.case} depends continuously on {path_as_written}{suggestion}"
         yield study.problem(place, why, key=True)
         return
     dimension = built.built.parameters[path].dimension
@@ -321,27 +321,27 @@ def _solve_samples(sampled_case: _SampledCase, answer: Sequence[str]) -> SampleS
     nothing = dict.fromkeys(names, np.full(spec.samples, np.nan))
     table = case.solved(points, {*names, case.form.quantity})
     columns = {**nothing, **table.columns}
-    own = {**nothing, **case.columns({}, names)}
+    own_columns = {**nothing, **case.columns({}, names)}
     without = int(np.count_nonzero(~np.isfinite(columns[case.form.quantity])))
-    influences, why = (
+    influences, reason = (
         _influences(sampled_case, {name: columns[name] for name in names})
         if spec.indices and not without
         else ({}, "")
     )
     if spec.indices and without:
-        why = f"{without} points have no answer, so the variance cannot be shared out"
+        reason = f"{without} points have no answer, so the variance cannot be shared out"
     outcomes = [
         SampledValue(
             name=name,
             unit=case.unit(name),
-            stated=float(own[name][0]) if np.isfinite(own[name][0]) else None,
+            stated=float(own_columns[name][0]) if np.isfinite(own_columns[name][0]) else None,
             mean=float(np.nanmean(columns[name]))
             if np.isfinite(columns[name]).any()
             else float("nan"),
             quantiles=_quantiles(columns[name], spec.band.value),
             points=columns[name],
             influences=influences.get(name, ()),
-            why=why,
+            why=reason,
         )
         for name in names
     ]
@@ -412,8 +412,8 @@ def _influences(
     ]
 
     def function(points: NDArray[np.float64]) -> NDArray[np.float64]:
-        solved = sampled_case.case.columns(dict(zip(paths, points, strict=True)), names)
-        return np.stack([solved[name] for name in names])
+        solved_columns = sampled_case.case.columns(dict(zip(paths, points, strict=True)), names)
+        return np.stack([solved_columns[name] for name in names])
 
     if not names:
         return {}, "no answer changes"
@@ -444,9 +444,10 @@ _MOST_ROWS = 6
 def _outer_quantiles(sampled: SampledValue) -> list[str]:
     """Return the lowest, the middle and the highest quantile of a sampled value, as texts."""
     levels = list(sampled.quantiles)
-    chosen = (levels[0], levels[len(levels) // 2], levels[-1])
+    chosen_levels = (levels[0], levels[len(levels) // 2], levels[-1])
     return [
-        value_amount(sampled.name, sampled.quantiles[level][0], sampled.unit) for level in chosen
+        value_amount(sampled.name, sampled.quantiles[level][0], sampled.unit)
+        for level in chosen_levels
     ]
 
 
@@ -454,7 +455,7 @@ def _head(sampled: SampledValue, case: str, words: Words) -> str:
     """Return a sentence on the range of an answer and on the quantity that causes most of it."""
     low, middle, high = _outer_quantiles(sampled)
     levels = list(sampled.quantiles)
-    inside = 100 * (levels[-1] - levels[0])
+    percent_inside = 100 * (levels[-1] - levels[0])
     cause = ""
     if sampled.influences:
         first = sampled.influences[0]
@@ -465,8 +466,8 @@ def _head(sampled: SampledValue, case: str, words: Words) -> str:
     lead = f"{case}: " if case else ""
     name = words.value(sampled.name)
     return (
-        f"{lead}{name} {middle} in the middle, and between {low} and {high} in {inside:.4g} of 100"
-        f" draws{cause}"
+        f"{lead}{name} {middle} in the middle, and between {low} and {high} in {percent_inside:.4g}"
+        f" of 100 draws{cause}"
     )
 
 
@@ -475,7 +476,7 @@ def _sentence(sampled: SampledValue) -> str:
     low, high = (
         quantity(sampled.quantiles[level][0], sampled.unit) for level in (levels[0], levels[-1])
     )
-    stated = (
+    range_in_words = (
         "" if sampled.stated is None else f", {quantity(sampled.stated, sampled.unit)} as stated"
     )
     cause = ""
@@ -488,10 +489,10 @@ def _sentence(sampled: SampledValue) -> str:
     elif sampled.why:
         cause = f"; {sampled.why}"
     mean = f", {quantity(sampled.mean, sampled.unit)} on average"
-    inside = percent(levels[-1] - levels[0])
+    share_inside = percent(levels[-1] - levels[0])
     return (
-        f"{sampled.name} lies between {low} and {high} in {inside} of the"
-        f" points{mean}{stated}{cause}"
+        f"{sampled.name} lies between {low} and {high} in {share_inside} of the"
+        f" points{mean}{range_in_words}{cause}"
     )
 
 
@@ -505,8 +506,8 @@ def _quantile_table(sample_study: SampleStudy) -> ResultTable:
     for outcome in sample_study.outcomes:
         middle, low, high = zip(*(outcome.quantiles[level] for level in levels), strict=True)
         columns.append(ResultColumn(outcome.name, middle, outcome.unit, (low, high)))
-    how = Provenance.of([sample_study] * len(levels))
-    return ResultTable("sample", columns, how)
+    provenance = Provenance.of([sample_study] * len(levels))
+    return ResultTable("sample", columns, provenance)
 
 
 def _influence_table(sample_study: SampleStudy) -> ResultTable:

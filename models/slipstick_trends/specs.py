@@ -79,11 +79,11 @@ class ProjectSpec(QuestionSpec):
         if (self.years is None) == (self.factors is None):
             raise broken_rule("give years, or factors of the processors in their place", "trends")
         if self.factors is not None and len(self.trends) > 1:
-            why = (
+            message = (
                 "processors come to a factor in another year along each trend; with factors,"
                 " project along one"
             )
-            raise broken_rule(why, "trends")
+            raise broken_rule(message, "trends")
         if not _power_of_two(self.samples):
             raise broken_rule(
                 f"quasi-random draws come in powers of two; write 256 or 512, not {self.samples}",

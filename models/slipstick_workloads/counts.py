@@ -163,21 +163,24 @@ class Counts(ProgramData):
         for phase in self.phases:
             for tally in phase.tallies:
                 for (part_count, size), number in getattr(tally, name).items():
-                    before, carried = exchanges_by_parts.get(part_count, (0, 0))
-                    exchanges_by_parts[part_count] = before + number, carried + number * size
+                    count_before, bytes_before = exchanges_by_parts.get(part_count, (0, 0))
+                    exchanges_by_parts[part_count] = (
+                        count_before + number,
+                        bytes_before + number * size,
+                    )
         return dict(sorted(exchanges_by_parts.items()))
 
     def notes(self, name: str, machine: Mapping[str, Parameter]) -> Iterator[str]:
         """Yield where the machine is not that of the counts."""
-        for path, counted, unit in (
+        for path, counted_value, unit in (
             ("machine.memory.page", self.page, " B"),
             ("machine.processors.count", self.processors, ""),
         ):
-            stated = machine[path].value
-            if stated != counted:
+            machine_value = machine[path].value
+            if machine_value != counted_value:
                 yield (
-                    f"{path} is {stated:g}{unit}, but counts {name} are of {counted}{unit}, which"
-                    " is taken; count anew for others"
+                    f"{path} is {machine_value:g}{unit}, but counts {name} are of"
+                    f" {counted_value}{unit}, which is taken; count anew for others"
                 )
 
     def without(self, *names: str) -> Counts:
@@ -412,11 +415,11 @@ class CountsSpec(Described):
     def check_rules(self) -> None:
         for index, phase in enumerate(self.phases):
             if len(phase.tallies) != self.processors:
-                why = (
+                message = (
                     f"give one tally for each of the {self.processors} processors; here are"
                     f" {len(phase.tallies)}"
                 )
-                raise broken_rule(why, "phases", index, "tallies")
+                raise broken_rule(message, "phases", index, "tallies")
         try:
             _ = self.data
         except ModelError as error:
@@ -429,10 +432,10 @@ class CountsSpec(Described):
         """
         from slipstick_workloads.record import recorded_counts
 
-        given = {
+        given_fields = {
             "changed" if name == "bytes" else name: int(value) for name, value in parameters.items()
         }
-        return recorded_counts(path, **given).to_dict()
+        return recorded_counts(path, **given_fields).to_dict()
 
     @cached_property
     def data(self) -> Counts:

@@ -128,7 +128,9 @@ def _parse_line(text: str) -> _TraceLine | None:
     names = [token for token in tokens[place + 1 :] if token.endswith(":")]
     if not names:
         return None
-    processors = [at for at, token in enumerate(tokens[:place]) if token.startswith("[")]
+    processors = [
+        position for position, token in enumerate(tokens[:place]) if token.startswith("[")
+    ]
     threads = tokens[: processors[0] if processors else place]
     thread = " ".join(token for token in threads if not token.startswith("("))
     values = dict(token.split("=", 1) for token in tokens[place + 2 :] if "=" in token)
@@ -139,6 +141,8 @@ def _parse_line(text: str) -> _TraceLine | None:
 
 def _seconds(token: str) -> float | None:
     """Return the time of a token such as 6288.896762: or None."""
-    whole, point, rest = token.removesuffix(":").partition(".")
-    is_time = token.endswith(":") and point and whole.isdigit() and rest.isdigit()
-    return float(f"{whole}.{rest}") if is_time else None
+    whole_seconds, point, fraction_digits = token.removesuffix(":").partition(".")
+    is_time = (
+        token.endswith(":") and point and whole_seconds.isdigit() and fraction_digits.isdigit()
+    )
+    return float(f"{whole_seconds}.{fraction_digits}") if is_time else None

@@ -81,12 +81,16 @@ def recorded_counts(
     """
     events = _events(path, changed)
     processors = list(dict.fromkeys(event.processor for event in events))
-    own = {name: [each for each in events if each.processor == name] for name in processors}
+    events_by_processor = {
+        name: [each for each in events if each.processor == name] for name in processors
+    }
     pages = _page_numbers(events, page)
     locks = _locks(events)
 
     def body(me: int) -> Iterator[Access]:
-        yield from _accesses(own[processors[me]], pages, locks, page, events[0].begin)
+        yield from _accesses(
+            events_by_processor[processors[me]], pages, locks, page, events[0].begin
+        )
 
     program = SharedProgram(
         path.stem,
@@ -147,14 +151,14 @@ def _traced_events(path: Path, changed: int | None) -> list[RecordedEvent]:
             raise SpecError([Problem(str(path), error.line, 1, "", str(error))]) from None
     events = {event.event for event in traced}
     if not events & {"read", "write"}:
-        why = (
+        message = (
             "there is no page fault here; give a table of events in a .csv file, or what perf"
             " script, trace-cmd report or ftrace print of exceptions:page_fault_user"
         )
-        raise SpecError([Problem(str(path), 1, 1, "", why)])
+        raise SpecError([Problem(str(path), 1, 1, "", message)])
     if "write" in events and (changed is None or changed < 1):
-        why = "how many bytes does a write change? A trace does not tell; --set bytes=NUMBER"
-        raise SpecError([Problem(str(path), 1, 1, "", why)])
+        message = "how many bytes does a write change? A trace does not tell; --set bytes=NUMBER"
+        raise SpecError([Problem(str(path), 1, 1, "", message)])
     recorded = [
         RecordedEvent(
             event.thread, event.event, event.where, event.begin, event.begin, changed, event.line
@@ -175,7 +179,7 @@ def _columns(path: Path, head: Sequence[str]) -> tuple[list[str], dict[str, floa
             scale[names[-1]] = _UNITS.get(unit.strip(), 0.0)
     lacking = [name for name in ("processor", "event", "where", "time") if name not in names]
     if lacking or not all(scale.values()):
-        why = (
+        message = (
             f"a record lacks {', '.join(lacking)}"
             if lacking
             else "times have no unit; write time [us], [s], [ms] or [ns]"
@@ -187,8 +191,8 @@ def _columns(path: Path, head: Sequence[str]) -> tuple[list[str], dict[str, floa
                     1,
                     1,
                     "",
-                    f"{why}; its columns are processor, event, where, time [us], and end [us] and"
-                    " bytes if known",
+                    f"{message}; its columns are processor, event, where, time [us], and end [us]"
+                    " and bytes if known",
                 )
             ]
         )
@@ -223,19 +227,19 @@ def _event(
     )
 
 
-def _address(where: str, page: int) -> tuple[int, int]:
+def _address(address: str, page: int) -> tuple[int, int]:
     """Return the page of a number or of an address, and the offset in it [B]."""
-    if where.lower().startswith("0x"):
-        return divmod(int(where, 16), page)
-    return int(where), 0
+    if address.lower().startswith("0x"):
+        return divmod(int(address, 16), page)
+    return int(address), 0
 
 
 def _page_numbers(events: Sequence[RecordedEvent], page: int) -> dict[str, int]:
     """Number the pages that are accessed, from 0, by how the record writes them."""
     written = dict.fromkeys(event.where for event in events if event.event in ("read", "write"))
-    numbers = {where: _address(where, page)[0] for where in written}
+    numbers = {address: _address(address, page)[0] for address in written}
     dense = {number: index for index, number in enumerate(sorted(set(numbers.values())))}
-    return {where: dense[number] for where, number in numbers.items()}
+    return {address: dense[number] for address, number in numbers.items()}
 
 
 def _locks(events: Sequence[RecordedEvent]) -> dict[str, int]:
@@ -251,11 +255,11 @@ def _accesses(
     start: float,
 ) -> Iterator[Access]:
     """Yield the work between events, and each event as an access."""
-    before = start
+    time_before = start
     for event in events:
-        if (work := round(event.begin - before)) > 0:
+        if (work := round(event.begin - time_before)) > 0:
             yield Compute(work)
-        before = event.end
+        time_before = event.end
         match event.event:
             case "read":
                 yield Read(np.array([pages[event.where]]))

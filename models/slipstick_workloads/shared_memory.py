@@ -83,19 +83,19 @@ class MemoryPort:
     contended: bool = False
 
     def __post_init__(self) -> None:
-        between = self.machine.interconnect
-        if self.contended and not isinstance(between, Multistage):
+        interconnect = self.machine.interconnect
+        if self.contended and not isinstance(interconnect, Multistage):
             raise ModelError(
                 f"{self.machine.name} has no stages of switches; leave out stages: contend"
             )
         if not self.retried:
             return
-        if not (isinstance(between, Multistage) and between.circuit):
+        if not (isinstance(interconnect, Multistage) and interconnect.circuit):
             raise ModelError(
                 f"{self.machine.name} has no circuit switching, so no request is refused; leave out"
                 " refused: retry"
             )
-        if not structural_number(between.retry, "the pause after a refusal"):
+        if not structural_number(interconnect.retry, "the pause after a refusal"):
             raise ModelError(
                 f"{self.machine.name} has no pause after a refusal; give machine.interconnect.retry"
             )
@@ -113,20 +113,20 @@ class MemoryPort:
 
     def resources(self) -> dict[str, Resource]:
         """Describe the stations of the interconnect; unused ones do no harm."""
-        between = self.machine.interconnect
-        if self.retried and isinstance(between, Multistage):
-            circuit = Lock("tas", back_off="constant", base=between.retry, together=True)
+        interconnect = self.machine.interconnect
+        if self.retried and isinstance(interconnect, Multistage):
+            circuit = Lock("tas", back_off="constant", base=interconnect.retry, together=True)
             held = [
                 *map(_circuit, range(self._modules)),
-                *(_outputs(between) if self.contended else ()),
+                *(_outputs(interconnect) if self.contended else ()),
             ]
             return {self.lock_word: Station(), **dict.fromkeys(held, circuit)}
-        if not isinstance(between, Ring):
+        if not isinstance(interconnect, Ring):
             return {self.lock_word: Station()}
-        found: dict[str, Resource] = {RING: Station(_servers(between.slots))}
-        if between.upper_slots is not None:
-            found[UPPER] = Station(_servers(between.upper_slots))
-        return found
+        stations: dict[str, Resource] = {RING: Station(_servers(interconnect.slots))}
+        if interconnect.upper_slots is not None:
+            stations[UPPER] = Station(_servers(interconnect.upper_slots))
+        return stations
 
     def access(self, name: str, ratios: Sequence[float], component: str = "memory") -> Activity:
         """Access shared memory over the interconnect.
@@ -139,8 +139,8 @@ class MemoryPort:
         """
         label = _AccessSteps(name, component)
         memory = self.machine.memory
-        between = self.machine.interconnect
-        match between:
+        interconnect = self.machine.interconnect
+        match interconnect:
             case Bus(request, transfer, _, split):
                 if not split:
                     return label.at(BUS, request + memory.access + transfer, "transaction")
@@ -150,34 +150,34 @@ class MemoryPort:
                     label.at(BUS, transfer, "transfer"),
                 )
             case Ring():
-                return self._way_around_ring(label, between)
+                return self._way_around_ring(label, interconnect)
             case Multistage(radix, ports, hop, transfer, circuit):
                 way = ceil_log(ports, radix) * hop
                 if self.contended:
                     way_there = then() if circuit else label.wait(way, "there")
                     back = then() if circuit else label.wait(way, "back")
                     return then(
-                        way_there, self._access_through_switches(label, ratios, between), back
+                        way_there, self._access_through_switches(label, ratios, interconnect), back
                     )
                 if circuit:
                     return _access_one_module(
                         label, ratios, 2 * way + transfer + memory.access, circuits=self.retried
                     )
             case _:
-                way = between.hop
-                transfer = between.transfer
+                way = interconnect.hop
+                transfer = interconnect.transfer
         way_there = label.wait(way, "there")
         back = label.wait(way, "back")
         return then(way_there, _access_one_module(label, ratios, transfer + memory.access), back)
 
     def _access_through_switches(
-        self, label: _AccessSteps, ratios: Sequence[float], between: Multistage
+        self, label: _AccessSteps, ratios: Sequence[float], switches: Multistage
     ) -> Activity:
         """Take the outputs of switches on the way from any processor, and access the module.
 
         Source: the paths are those of `slipstick.model.machine.omega_outputs`, after Lawrie, 1975.
         """
-        radix, stages = _switches(between)
+        radix, stages = _switches(switches)
         sources = range(radix ** (stages - 1))
         targets = [k for k, ratio in enumerate(ratios) if ratio]
         if len(sources) * len(targets) > MOST_PATHS:
@@ -186,11 +186,11 @@ class MemoryPort:
                 f" {self.machine.name}; with stages: contend at most {MOST_PATHS}; give fewer"
                 " elements or modules"
             )
-        way = 2 * stages * between.hop if between.circuit else zero(TIME)
+        way = 2 * stages * switches.hop if switches.circuit else zero(TIME)
         paths = []
         for k in targets:
             access: Activity = label.at(
-                module(k), way + between.transfer + self.machine.memory.access, f"m{k}"
+                module(k), way + switches.transfer + self.machine.memory.access, f"m{k}"
             )
             access = hold(_circuit(k), access) if self.retried else access
             for source in sources:
@@ -201,16 +201,16 @@ class MemoryPort:
                 paths.append(
                     (
                         ratios[k] / len(sources),
-                        self._access_along_path(label, path, access, between),
+                        self._access_along_path(label, path, access, switches),
                     )
                 )
         return paths[0][1] if len(paths) == 1 else choose(*paths)
 
     def _access_along_path(
-        self, label: _AccessSteps, path: Sequence[str], access: Activity, between: Multistage
+        self, label: _AccessSteps, path: Sequence[str], access: Activity, switches: Multistage
     ) -> Activity:
-        if not between.circuit:
-            return then(*(label.at(link, between.transfer, link) for link in path), access)
+        if not switches.circuit:
+            return then(*(label.at(link, switches.transfer, link) for link in path), access)
         for link in reversed(path):
             access = hold(link, access)
         return access
@@ -236,9 +236,9 @@ class MemoryPort:
 
     def invalidate(self, name: str) -> Activity:
         """Invalidate other copies: a transaction on a bus, part of the access elsewhere."""
-        between = self.machine.interconnect
-        if isinstance(between, Bus):
-            return _AccessSteps(name, "coherence").at(BUS, between.invalidate, "invalidate")
+        interconnect = self.machine.interconnect
+        if isinstance(interconnect, Bus):
+            return _AccessSteps(name, "coherence").at(BUS, interconnect.invalidate, "invalidate")
         return then()
 
     def lock_access(self, name: str, seconds: Expr, ratios: Sequence[float]) -> Activity:
@@ -261,11 +261,13 @@ class MemoryPort:
         """Go around the ring, or around the ring of rings if a processor of another ring
         replies.
         """
-        near = label.at(RING, ring.rotation, "ring")
+        own_ring_step = label.at(RING, ring.rotation, "ring")
         if ring.upper is None:
-            return near
-        far = self.far(ring)
-        return choose((1 - far, near), (far, label.at(UPPER, ring.upper, "upper")))
+            return own_ring_step
+        far_share = self.far(ring)
+        return choose(
+            (1 - far_share, own_ring_step), (far_share, label.at(UPPER, ring.upper, "upper"))
+        )
 
 
 def module(number: int) -> str:
@@ -296,11 +298,11 @@ class _AccessSteps:
         )
 
 
-def _switches(between: Multistage) -> tuple[int, int]:
+def _switches(network: Multistage) -> tuple[int, int]:
     """Return the inputs of a switch and the number of stages."""
     radix, ports = (
         int(structural_number(size, "a size of the switches"))
-        for size in (between.radix, between.ports)
+        for size in (network.radix, network.ports)
     )
     return radix, math.ceil(math.log(ports, radix) - 1e-9)
 
@@ -310,9 +312,9 @@ def _output(stage: str, number: int) -> str:
     return f"{stage.replace(' ', '-')}.{number}"
 
 
-def _outputs(between: Multistage) -> list[str]:
+def _outputs(network: Multistage) -> list[str]:
     """Name the outputs of all stages but the last, whose outputs are the links of the modules."""
-    radix, stages = _switches(between)
+    radix, stages = _switches(network)
     return [
         _output(f"stage {stage + 1}", number)
         for stage in range(stages - 1)
@@ -365,8 +367,8 @@ def lock_kind(machine: SharedMemory, name: str, other_processors: Expr) -> Machi
     kind = machine.locks[name]
     ring = machine.interconnect
     if isinstance(ring, Ring) and (upper := ring.upper) is not None:
-        far = MemoryPort(machine, other_processors).far(ring)
-        kind = kind._replace(latency=kind.latency * (1 + far * (upper / ring.rotation - 1)))
+        far_share = MemoryPort(machine, other_processors).far(ring)
+        kind = kind._replace(latency=kind.latency * (1 + far_share * (upper / ring.rotation - 1)))
     if kind.own is None:
         return kind
     unordered = kind.kind in ("tas", "ttas")

@@ -141,16 +141,16 @@ def unit(machine: SharedMemory, inputs: InputValues) -> Model:
     random.
     """
     same = not any(f"{OTHER}{name}" in inputs for name in _ATTRIBUTES)
-    counted = (
+    counted_words = (
         same and word(inputs, "pattern") == "random" and not _is_zero(value_of(inputs, "accesses"))
     )
     spread = value_of(inputs, "competitors")
-    alone = _model_with_competitors(machine, {**inputs, "competitors": Number(0.0)}, spread)
-    among = _model_with_competitors(machine, inputs, spread)
-    words = value_of(inputs, "accesses") if counted else None
+    model_alone = _model_with_competitors(machine, {**inputs, "competitors": Number(0.0)}, spread)
+    model_among = _model_with_competitors(machine, inputs, spread)
+    words = value_of(inputs, "accesses") if counted_words else None
     return replace(
-        among,
-        single=SingleProcessor(alone, words),
+        model_among,
+        single=SingleProcessor(model_alone, words),
         notes=_refuse_missing_processors(machine, structural_number(spread, "competitors") + 1),
     )
 
@@ -186,10 +186,10 @@ def _model_with_competitors(machine: SharedMemory, inputs: InputValues, spread: 
             cycle, competitors + 1, name="grain/unit", resources=resources, useful=USEFUL
         )
     rival = Grain.of(inputs, OTHER)
-    own = work.cycle(test, rival, single=True) >> arrival
-    _check_not_empty(own)
+    own_cycle = work.cycle(test, rival, single=True) >> arrival
+    _check_not_empty(own_cycle)
     groups: dict[str, tuple[Like, Activity]] = {
-        "test": (1, own),
+        "test": (1, own_cycle),
         "competitors": (competitors, work.cycle(rival, test, single=False) >> arrival),
     }
     resources = {**work.resources(test.lock, rival.lock), **barriers}
@@ -234,20 +234,20 @@ class GrainSteps:
 
     def resources(self, *locks: str) -> dict[str, Resource]:
         """Describe the stations, and the locks that are used."""
-        found = self.port.resources()
+        stations = self.port.resources()
         for name in locks:
             if name != NONE:
                 kind = lock_kind(self.machine, name, self.others)
                 if self.has_flags(kind):
-                    found[name] = Lock("fifo" if kind.home is None else "array", home=kind.home)
+                    stations[name] = Lock("fifo" if kind.home is None else "array", home=kind.home)
                     continue
                 timed = structural_number(self.machine.locks[name].access, "the access of a lock")
                 placed = kind.access if timed else zero(TIME)
                 word = self.port.lock_word if placed is kind.access else None
-                found[name] = Lock(
+                stations[name] = Lock(
                     kind.kind, word, placed, kind.back_off, kind.base, kind.most, kind.home
                 )
-        return found
+        return stations
 
     def has_flags(self, kind: MachineLock) -> bool:
         """Return whether a lock is an array of flags that lie in the memory modules of the
@@ -328,12 +328,12 @@ class GrainSteps:
         # The processor of N + 1 that accessed the line last is equally likely to be any of them.
         by_others = self.others / (self.others + 1)
         if rival.write:
-            again = self.port.access(f"{name}.again", ratios, "coherence")
+            repeated_access = self.port.access(f"{name}.again", ratios, "coherence")
             if cache.other is not None:
-                again = delay(
+                repeated_access = delay(
                     cache.other, name=f"{name}.other", component="coherence", technology="memory"
                 )
-            return choose((by_others, again), (1 - by_others, hit))
+            return choose((by_others, repeated_access), (1 - by_others, hit))
         if grain.write:
             return hit >> choose((by_others, self.port.invalidate(name)), (1 - by_others, then()))
         return hit
@@ -346,23 +346,23 @@ class GrainSteps:
         enters a processor into a list of waiting ones overlaps its wait.
         """
         kind = lock_kind(self.machine, grain.lock, self.others)
-        inside = []
-        before, after = (
+        steps_inside = []
+        steps_before, steps_after = (
             self._flags(kind, grain.prefix) if self.has_flags(kind) else (then(), then())
         )
         spent = (LOCKS[kind.kind].acquire + LOCKS[kind.kind].release) * kind.access
         instructions = maximum(kind.latency - spent, zero(TIME))
         held = LOCKS[kind.kind].held
         if not _is_zero(grain.critical):
-            inside.append(self._computing(grain, grain.critical, "critical", "critical"))
+            steps_inside.append(self._computing(grain, grain.critical, "critical", "critical"))
         if not _is_zero(grain.critical_accesses):
             name = f"{grain.prefix}critical"
             ratios = self._ratios(grain, single)
             read, write = (self.port.access(f"{name}.{kind}", ratios) for kind in ("read", "write"))
-            taken = write >> self.port.invalidate(f"{name}.write")
+            written_word = write >> self.port.invalidate(f"{name}.write")
             writes = grain.critical_writes
-            inside.append(
-                repeat(grain.critical_accesses, choose((writes, taken), (1 - writes, read)))
+            steps_inside.append(
+                repeat(grain.critical_accesses, choose((writes, written_word), (1 - writes, read)))
             )
         acquire, release = (
             delay(
@@ -373,7 +373,9 @@ class GrainSteps:
             )
             for call, part in (("acquire", 1 - held), ("release", held))
         )
-        return acquire >> before >> hold(grain.lock, then(*inside, release, after))
+        return (
+            acquire >> steps_before >> hold(grain.lock, then(*steps_inside, release, steps_after))
+        )
 
     def _flags(self, kind: MachineLock, prefix: str) -> tuple[Activity, Activity]:
         """Access the counter and the own flag, which no other processor delays; then reset it and
@@ -396,13 +398,13 @@ class GrainSteps:
             f"{prefix}lock.counter", kind.access, anywhere if self.linked else (1.0,)
         )
         next_flag = self.port.lock_access(f"{prefix}lock.flag", kind.access, anywhere)
-        own = [
+        own_flag_steps = [
             delay(
                 kind.access, name=f"{prefix}lock.own.{call}", component="lock", technology="memory"
             )
             for call in ("test", "reset")
         ]
-        return counter >> own[0], own[1] >> next_flag
+        return counter >> own_flag_steps[0], own_flag_steps[1] >> next_flag
 
 
 def _hit_time(cache: Cache, grain: Grain, per_line: int) -> Expr:
@@ -601,10 +603,10 @@ def phases(machine: SharedMemory, inputs: InputValues) -> Model:
         return phased_model(
             (1, 1, sequential), *program, name="grain/phases", resources=resources, useful=USEFUL
         )
-    count, *others = {
+    count, *other_counts = {
         int(structural_number(count, "processors")) for count in _list(inputs, "processors")
     }
-    if others:
+    if other_counts:
         raise ModelError(
             "with apart, all phases need the same number of processors; write one number, or"
             " leave out apart"
@@ -620,10 +622,10 @@ def phases(machine: SharedMemory, inputs: InputValues) -> Model:
     )
 
 
-def _with_delayed_start(apart: Expr, *bodies: Activity) -> list[Activity]:
+def _with_delayed_start(start_delay: Expr, *bodies: Activity) -> list[Activity]:
     """Delay the start of each processor after that of the one before it; till then it is idle."""
     return [
-        delay(position * apart, name=f"start-{position}", component="idle") >> body
+        delay(position * start_delay, name=f"start-{position}", component="idle") >> body
         for position, body in enumerate(bodies)
     ]
 
@@ -670,18 +672,20 @@ def _barrier(
     _, barriers = barrier_of(machine, name, count)
     if not barriers:
         return []
-    own = f"{name}-{number + 1}"
-    resources[own] = barriers[name]
-    return [(1, count, barrier(own))]
+    barrier_name = f"{name}-{number + 1}"
+    resources[barrier_name] = barriers[name]
+    return [(1, count, barrier(barrier_name))]
 
 
-def _grain(inputs: InputValues, number: int, own: dict[str, Expr]) -> Grain:
+def _grain(inputs: InputValues, number: int, own_values: dict[str, Expr]) -> Grain:
     """Return the grain of a phase; one without critical section takes no lock."""
-    inside = any(
-        structural_number(own[name], f"{name} of phase {number + 1}")
+    has_section = any(
+        structural_number(own_values[name], f"{name} of phase {number + 1}")
         for name in ("critical", "critical_accesses")
     )
-    grain = Grain.of({**inputs, **own, "lock": word(inputs, "lock") if inside else NONE})
+    grain = Grain.of(
+        {**inputs, **own_values, "lock": word(inputs, "lock") if has_section else NONE}
+    )
     return replace(grain, prefix=f"phase-{number + 1}.")
 
 
@@ -810,12 +814,12 @@ class Addresses:
         )
         visited = self.elements // spacing
         cycle = _cycle(spacing, per_block * modules)
-        rounds, rest = divmod(visited, cycle)
-        counts = _counts(rest, spacing, per_block, modules)
+        rounds, remaining_visits = divmod(visited, cycle)
+        counts = _counts(remaining_visits, spacing, per_block, modules)
         repeated_counts = _counts(cycle, spacing, per_block, modules) if rounds else counts
         return tuple(
-            (count + rounds * again) / visited
-            for count, again in zip(counts, repeated_counts, strict=True)
+            (count + rounds * repeated_count) / visited
+            for count, repeated_count in zip(counts, repeated_counts, strict=True)
         )
 
     def miss_ratio(self, per_line: float, lines: float) -> float:

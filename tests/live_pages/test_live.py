@@ -401,7 +401,7 @@ def test_a_page_has_the_intervals_of_ranges_that_are_not_moved(
 def test_servers_of_a_closed_network_slide_as_whole_numbers(engine: quickjs.Context) -> None:
     path = "stations.slow.servers"
     settings = {"model": read_value("central-server", "model")}
-    found = live_model(settings, over=[path])
+    found = live_model(settings, wanted_inputs=[path])
     slider = found.sliders[0]
     assert (slider.name, slider.whole, slider.low) == (path, True, 1.0)
     for servers in (2, 3):
@@ -493,14 +493,14 @@ def test_sliders_keep_an_exact_answer_exact() -> None:
     with pytest.raises(
         ModelError, match="the closed form is not exact any more; choose --with mean-value"
     ):
-        live_model(alone, over=["parameters.processors"])
+        live_model(alone, wanted_inputs=["parameters.processors"])
     with pytest.raises(
         UnknownNameError,
         match=r"there is no input to move 'parameters\.wrk'; did you mean 'parameters\.work'",
     ):
-        live_model(settings, over=["parameters.wrk"])
+        live_model(settings, wanted_inputs=["parameters.wrk"])
     asked = live_model(
-        {"model": read_value("lock-and-bus", "model")}, over=["population.processors"]
+        {"model": read_value("lock-and-bus", "model")}, wanted_inputs=["population.processors"]
     )
     assert (asked.sliders[0].name, asked.sliders[0].whole) == ("population.processors", True)
     closed = live_model({"model": read_value("lock-and-bus", "model")}, "closed-form")

@@ -114,7 +114,7 @@ def values(
     timings: Sequence[Timing],
     clock: float,
     of: Callable[[Sequence[float]], float],
-    near: Sequence[float] = (),
+    usual_sizes: Sequence[float] = (),
 ) -> dict[str, float]:
     """Compute the values of a machine from one time of each kernel.
 
@@ -122,18 +122,18 @@ def values(
     ----------
     timings, clock : as of `estimates`
     of : the time to take of the repetitions
-    near : sizes of the caches, about; as many caches as the times support without them [B]
+    usual_sizes : sizes of the caches, about; as many caches as the times support without them [B]
     """
 
     def timings_of(kernel: str) -> list[tuple[Mapping[str, Any], float]]:
         return [(timing.given, of(timing.seconds)) for timing in timings if timing.kernel == kernel]
 
-    (sets, visits), (again, reads) = (
+    (sets, visits), (further_sets, reads) = (
         ([settings["bytes"] for settings, _ in rows], [time for _, time in rows])
         for rows in (timings_of("visit"), timings_of("read"))
     )
-    sizes = caches_of(sets, visits, near).sizes
-    caches = Caches(sizes, times_of(again, reads, sizes))
+    sizes = caches_of(sets, visits, usual_sizes).sizes
+    caches = Caches(sizes, times_of(further_sets, reads, sizes))
     line = line_of([(settings["stride"], time) for settings, time in timings_of("pair")])
     *inner, (size, hit) = zip(caches.sizes, caches.times, strict=False)
     access = line * min(
@@ -159,12 +159,14 @@ def values(
         machine_values["cache.other"] = handed
         for settings, latency in timings_of("lock"):
             kind = LOCKS[SPEC_LOCKS[settings["lock"]]]
-            own = min(
+            own_time = min(
                 timings_of("swap")[0][1], latency / (kind.acquire + kind.release)
             )  # some of its accesses only read
-            alone, both = (time for kernel, time in turns if kernel["lock"] == settings["lock"])
-            access = own + max(0.0, both - alone) / HANDED[settings["lock"]]
-            lock = {"latency": latency, "access": access, "own": own}
+            time_alone, time_with_barrier = (
+                time for kernel, time in turns if kernel["lock"] == settings["lock"]
+            )
+            access = own_time + max(0.0, time_with_barrier - time_alone) / HANDED[settings["lock"]]
+            lock = {"latency": latency, "access": access, "own": own_time}
             machine_values |= {
                 f"locks.{settings['lock']}.{key}": value for key, value in lock.items()
             }
@@ -190,19 +192,21 @@ def line_of(pairs: Sequence[tuple[float, float]]) -> float:
     64
     """
     ordered = sorted(pairs)
-    rises = [after / before for (_, before), (_, after) in pairwise(ordered)]
+    rises = [
+        longer_time / shorter_time for (_, shorter_time), (_, longer_time) in pairwise(ordered)
+    ]
     return ordered[rises.index(max(rises)) + 1][0]
 
 
 def caches_of(
-    sizes: Sequence[float], seconds: Sequence[float], near: Sequence[float] = ()
+    sizes: Sequence[float], seconds: Sequence[float], usual_sizes: Sequence[float] = ()
 ) -> Caches:
     """Estimate cache sizes and read times from random reads of sets of several sizes.
 
     Parameters
     ----------
     sizes, seconds : of the sets [B], and of a read [s]
-    near : sizes of the caches, about; as many caches as the times support without them [B]
+    usual_sizes : sizes of the caches, about; as many caches as the times support without them [B]
 
     Raises
     ------
@@ -211,13 +215,17 @@ def caches_of(
     order = np.argsort(sizes)
     sets = np.asarray(sizes, dtype=float)[order]
     times = np.asarray(seconds, dtype=float)[order]
-    chosen = _adjusted_cache_sizes(sets, times, near) if near else _cache_sizes(sets, times)
-    if not chosen:
+    cache_sizes = (
+        _adjusted_cache_sizes(sets, times, usual_sizes)
+        if usual_sizes
+        else _cache_sizes(sets, times)
+    )
+    if not cache_sizes:
         raise NoAnswerError(
             f"no cache is found: a read takes {times[0]:.3g} s of {sets[0]:g} B, and"
             f" {times[-1]:.3g} s of {sets[-1]:g} B"
         )
-    return Caches(chosen, times_of(sets, times, chosen))
+    return Caches(cache_sizes, times_of(sets, times, cache_sizes))
 
 
 def times_of(
@@ -236,21 +244,27 @@ def _cache_sizes(sets: Array, times: Array) -> tuple[float, ...]:
     """
     # Sizes on a logarithmic grid inside the measured sets: at the ends a rise has sets on one side
     # only, and cannot be told from the first or the last time.
-    tried = np.exp(np.arange(np.log(sets[0] * 1.2), np.log(sets[-1] / 1.5), np.log(_COARSE)))
-    chosen: tuple[float, ...] = ()
-    error = _fit(sets, times, chosen)[0]
-    while len(chosen) < MOST_CACHES:
+    candidate_sizes = np.exp(
+        np.arange(np.log(sets[0] * 1.2), np.log(sets[-1] / 1.5), np.log(_COARSE))
+    )
+    cache_sizes: tuple[float, ...] = ()
+    error = _fit(sets, times, cache_sizes)[0]
+    while len(cache_sizes) < MOST_CACHES:
         start = min(
-            ((*chosen, size) for size in tried), key=lambda some: _fit(sets, times, some)[0]
+            ((*cache_sizes, size) for size in candidate_sizes),
+            key=lambda some: _fit(sets, times, some)[0],
         )
         better = _adjusted_cache_sizes(sets, times, start)
-        reached, rises = _fit(sets, times, better)
+        smallest_error, rises = _fit(sets, times, better)
         levels = np.cumsum(rises)
-        if min(levels[1:] / levels[:-1]) < 1 + LEAST_RISE or reached > (1 - LEAST_GAIN) * error:
+        if (
+            min(levels[1:] / levels[:-1]) < 1 + LEAST_RISE
+            or smallest_error > (1 - LEAST_GAIN) * error
+        ):
             break
-        chosen = better
-        error = reached
-    return chosen
+        cache_sizes = better
+        error = smallest_error
+    return cache_sizes
 
 
 def _fit(sets: Array, times: Array, caches: Sequence[float]) -> tuple[float, Array]:
@@ -260,8 +274,8 @@ def _fit(sets: Array, times: Array, caches: Sequence[float]) -> tuple[float, Arr
     # A read at random of a set larger than a cache misses it with the probability 1 - cache / set;
     # each column is the part of the reads that pay the rise in time beyond that cache.
     columns = [np.ones_like(sets), *(np.maximum(0.0, 1.0 - cache / sets) for cache in caches)]
-    rises, rest = nnls(np.stack(columns, axis=1) / times[:, None], np.ones_like(sets))
-    return float(rest) / len(sets) ** 0.5, np.asarray(rises)
+    rises, residual_norm = nnls(np.stack(columns, axis=1) / times[:, None], np.ones_like(sets))
+    return float(residual_norm) / len(sets) ** 0.5, np.asarray(rises)
 
 
 def _adjusted_cache_sizes(sets: Array, times: Array, start: Sequence[float]) -> tuple[float, ...]:

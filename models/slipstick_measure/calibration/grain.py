@@ -73,25 +73,25 @@ def read_grain(file: str) -> tuple[str, dict[str, Any]]:
     spec = validate(GrainWorkloadSpec, tree)
     inputs = spec.inputs.model_dump()
     if not inputs["accesses"] and not inputs["compute"] and inputs["lock"] == "none":
-        why = "the grain has no accesses, no computing and no lock: write at least one of them"
-        raise value_mark(tree, "inputs").error(why, "inputs")
+        message = "the grain has no accesses, no computing and no lock: write at least one of them"
+        raise value_mark(tree, "inputs").error(message, "inputs")
     if inputs["critical"] and inputs["lock"] == "none":
-        why = f"critical needs a lock, one of {', '.join(SPEC_LOCKS)}"
-        raise value_mark(tree, "inputs.critical").error(why, "inputs.critical")
+        message = f"critical needs a lock, one of {', '.join(SPEC_LOCKS)}"
+        raise value_mark(tree, "inputs.critical").error(message, "inputs.critical")
     return spec.title, inputs
 
 
 def _refuse_inputs_of_the_model(tree: Table) -> None:
     """Refuse inputs that the model of a grain has and the kernels of this host do not."""
     inputs = at(tree, "inputs")
-    known = {given.name for given in PROGRAMS["grain/unit"].inputs}
+    known_names = {program_input.name for program_input in PROGRAMS["grain/unit"].inputs}
     for name in inputs.entries if isinstance(inputs, Table) else ():
-        if name in known and name not in GrainInputsSpec.model_fields:
-            why = (
+        if name in known_names and name not in GrainInputsSpec.model_fields:
+            message = (
                 f"{name} is an input of the model of a grain; a grain that runs here accesses at"
                 f" random and has no {name}: leave it out"
             )
-            raise key_mark(tree, f"inputs.{name}").error(why, f"inputs.{name}")
+            raise key_mark(tree, f"inputs.{name}").error(message, f"inputs.{name}")
 
 
 def counts_of(cores: int) -> list[int]:
@@ -172,12 +172,15 @@ def _key(varied: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
     return tuple(sorted(inputs.items()))
 
 
-def _point(figure: GrainFigure, x: float, line: str, among: Timing, alone: Timing) -> GrainPoint:
-    least, time, most = (float(end) for end in np.quantile(among.seconds, _ENDS))
-    inputs = among.given
+def _point(
+    figure: GrainFigure, x: float, line: str, timing_among: Timing, timing_alone: Timing
+) -> GrainPoint:
+    least, time, most = (float(end) for end in np.quantile(timing_among.seconds, _ENDS))
+    inputs = timing_among.given
     accesses = inputs["accesses"] * (1 + inputs["competitors"])
-    above = [accesses] * 3 if figure.throughput else np.quantile(alone.seconds, _ENDS)
+    numerators = [accesses] * 3 if figure.throughput else np.quantile(timing_alone.seconds, _ENDS)
     low, value, high = (
-        float(over / under) for over, under in zip(above, (most, time, least), strict=True)
+        float(numerator / denominator)
+        for numerator, denominator in zip(numerators, (most, time, least), strict=True)
     )
     return GrainPoint(figure.name, float(x), line, time, value, low, high)

@@ -205,8 +205,8 @@ class Calibration:
     def _timing_of(self, grain: Mapping[str, Any]) -> TimedKernel:
         parties = 1 + grain.get("competitors", 0)
         write = grain.get("access") == "write"
-        apart = ("pattern", "competitors", "access")
-        shape = {key: value for key, value in grain.items() if key not in apart}
+        settings_of_place = ("pattern", "competitors", "access")
+        shape = {key: value for key, value in grain.items() if key not in settings_of_place}
         return self._grain(Timing("grain", grain), parties, write=write, **shape)
 
     def _run(self, runs: list[TimedKernel], parts: int = 3) -> list[Timing]:
@@ -244,11 +244,11 @@ class Calibration:
             shape = [parties, elements, accesses, write, compute, *kinds, warmed, 3, 7]
             return np.array(shape, dtype=np.int64)
 
-        own = plan(accesses, compute, lock, critical)
-        other_plan = plan(0, 0, other_lock, 0) if other_lock else own
+        own_plan = plan(accesses, compute, lock, critical)
+        other_plan = plan(0, 0, other_lock, 0) if other_lock else own_plan
 
         def run(rank: int, turns: int, ticks: Array) -> None:
-            work = other_plan if rank else own
+            work = other_plan if rank else own_plan
             kernels.grains(cores.memory, cores.words, rank, turns, work, ticks)
 
         return TimedKernel(timing, run, parties, self._reader(elements) if elements > 1 else None)
@@ -277,11 +277,12 @@ class Calibration:
         kernels = self.cores.kernels
         memory = self.cores.memory
         words = self.cores.words
-        apart = stride // _ELEMENT
+        distance = stride // _ELEMENT
         blocks = min(_MOST_BLOCKS, len(memory) // _BLOCK)
         timing = Timing("pair", {"stride": stride})
         return TimedKernel(
-            timing, lambda rank, *rest: kernels.pairs(memory, words, blocks, _BLOCK, apart, *rest)
+            timing,
+            lambda rank, *rest: kernels.pairs(memory, words, blocks, _BLOCK, distance, *rest),
         )
 
     def _stream(self, parties: int, elements: int = 0) -> TimedKernel:
@@ -324,14 +325,14 @@ def machine_spec(
     spec = ImportedSpec(
         "machine", f"{_processor()}, measured on {parties} cores", out, made="calibrate -o"
     )
-    used = {timing.kernel for timing in timings}
+    kernels_used = {timing.kernel for timing in timings}
     spec.document = {"machine": 1, "title": spec.title, "source": "measured"}
     spec.document["sources"] = {
         "measured": (
             f"slipstick calibrate, {datetime.date.today()}, {platform.system()}"
             f" {platform.machine()}"
         ),
-        **{kernel: words for kernel, words in _HOW.items() if kernel in used},
+        **{kernel: words for kernel, words in _HOW.items() if kernel in kernels_used},
         "system": "told by the operating system",
         "cannot": "not measurable on this host",
     }
@@ -403,13 +404,13 @@ def _widened_to_reported_sizes(
     if reported and len(reported) != len(paths):
         spec.say(f"reads show {len(paths)} caches, the system reports {len(reported)}")
     if "hypervisor" in _system_text() and "cache.other" in host_values:
-        moved = (
+        differing_sizes = (
             "where the hypervisor moves cores, what passes between them may take three times as"
             " long"
         )
         spec.say(
-            f"a virtual machine: {moved}, and memory varies with other guests; 10 % again is not"
-            " promised"
+            f"a virtual machine: {differing_sizes}, and memory varies with other guests; 10 % again"
+            " is not promised"
         )
     return corrected
 
@@ -462,18 +463,23 @@ def compared(file: Path, host_values: Mapping[str, HostValue]) -> list[HostChang
         )
     changes = []
     for path in dict.fromkeys([*host_values, *_measured_paths(spec)] if host_values else ()):
-        now = host_values.get(path)
+        new_value = host_values.get(path)
         then = _given(spec, path)
-        if now is None or then is None:
+        if new_value is None or then is None:
             changes.append(
-                HostChange(path, then.value if then else None, now.value if now else None, True)
+                HostChange(
+                    path, then.value if then else None, new_value.value if new_value else None, True
+                )
             )
             continue
         low, high = (end if end is not None else then.value for end in (then.low, then.high))
-        apart = now.low > high or now.high < low
+        are_disjoint = new_value.low > high or new_value.high < low
         changes.append(
             HostChange(
-                path, then.value, now.value, apart and abs(now.value / then.value - 1) > _NOISY
+                path,
+                then.value,
+                new_value.value,
+                are_disjoint and abs(new_value.value / then.value - 1) > _NOISY,
             )
         )
     return changes

@@ -107,22 +107,24 @@ def _gauge(ticks: Array, at: int) -> None:
     """Time six independent chains of operations; the time is longer while another guest uses the
     core's second hardware thread.
     """
-    one = ticks[0]
-    two = one + 1
-    three = one + 2
-    four = one + 3
-    five = one + 5
-    six = one + 7
+    first_ticks = ticks[0]
+    two = first_ticks + 1
+    three = first_ticks + 2
+    four = first_ticks + 3
+    five = first_ticks + 5
+    six = first_ticks + 7
     _now(_ELAPSED, ticks.ctypes.data + 8 * at)
     for turn in range(_GAUGE):
-        one = one ^ (two + turn)
+        first_ticks = first_ticks ^ (two + turn)
         two = two + (three ^ turn)
         three = three ^ (four + turn)
         four = four + (five ^ turn)
         five = five ^ (six + turn)
-        six = six + (one ^ turn)
+        six = six + (first_ticks ^ turn)
     _now(_ELAPSED, ticks.ctypes.data + 8 * at + 16)
-    ticks[TICKS - 1] = one + two + three + four + five + six  # or no compiler would keep the chains
+    ticks[TICKS - 1] = (
+        first_ticks + two + three + four + five + six
+    )  # or no compiler would keep the chains
 
 
 @_compiled
@@ -171,9 +173,9 @@ def acquire(words: Array, kind: int, rank: int, parties: int, zero: Any) -> Any:
     else:  # the lock is whose number is served; in the array each has a slot of its own to look at
         mine = _add(words, NEXT + zero, 1)
         previous = ~mine
-        at = SERVING if kind == TICKET else _SLOTS + _APART * (mine % parties)
+        flag_index = SERVING if kind == TICKET else _SLOTS + _APART * (mine % parties)
         while (previous ^ mine) << 1:
-            previous = _load(words, at)
+            previous = _load(words, flag_index)
     return previous
 
 
@@ -246,10 +248,12 @@ def grains(memory: Array, words: Array, rank: int, turns: int, plan: Array, tick
     while completed < turns or (rank and not barrier):
         for _ in range(accesses):
             state = state * np.uint64(6364136223846793005) + np.uint64(1442695040888963407)
-            at = np.int64(((state >> np.uint64(32)) * many) >> np.uint64(32)) + value
-            value = memory[at]
+            element_index = np.int64(((state >> np.uint64(32)) * many) >> np.uint64(32)) + value
+            value = memory[element_index]
             if write:
-                memory[at] = value & factor  # zero again; what was read itself would not be written
+                memory[element_index] = (
+                    value & factor
+                )  # zero again; what was read itself would not be written
         if compute:
             chain = value
             for _ in range(compute):
@@ -310,9 +314,11 @@ def pairs(
     _begin(words, 1, ticks)
     for _ in range(turns):
         state = state * np.uint64(6364136223846793005) + np.uint64(1442695040888963407)
-        at = np.int64(((state >> np.uint64(32)) * np.uint64(blocks)) >> np.uint64(32)) * per_block
-        value = memory[at + value]
-        value = memory[at + stride + value]
+        element_index = (
+            np.int64(((state >> np.uint64(32)) * np.uint64(blocks)) >> np.uint64(32)) * per_block
+        )
+        value = memory[element_index + value]
+        value = memory[element_index + stride + value]
     _end(ticks)
     return value
 
@@ -333,8 +339,8 @@ def stream(
     _begin(words, parties, ticks)
     for turn in range(turns):
         start = first + turn % pieces * piece
-        for at in range(start, start + piece):
-            value += memory[at]
+        for element_index in range(start, start + piece):
+            value += memory[element_index]
     _end(ticks)
     return value
 

@@ -140,13 +140,15 @@ class Cores:
         ]
         for future in futures:
             future.result()
-        begun, used, ended, spent, *gauged = (ticks[:, :-1].reshape(parties, 8, 2) @ (1.0, 1e-9)).T
-        elapsed = ended - begun
+        begin_times, processor_begin_times, ended, spent, *gauged = (
+            ticks[:, :-1].reshape(parties, 8, 2) @ (1.0, 1e-9)
+        ).T
+        elapsed = ended - begin_times
         gauges = np.array([gauged[1] - gauged[0], gauged[3] - gauged[2]])
         self.gauge[:parties] = np.minimum(self.gauge[:parties], gauges.min(axis=0))
         return (
             float(elapsed[0]),
-            float(min((spent - used) / elapsed)),
+            float(min((spent - processor_begin_times) / elapsed)),
             float(np.max(gauges / self.gauge[:parties])),
         )
 
@@ -164,11 +166,11 @@ class Cores:
         end = time.perf_counter() + seconds
         needed = len(timing.seconds) + MOST // PASSES
         while len(timing.seconds) < needed:
-            if (now := time.perf_counter()) > end and len(timing.seconds) + len(
+            if (present_time := time.perf_counter()) > end and len(timing.seconds) + len(
                 timing.crowded
             ) >= LEAST:
                 return
-            if now > end + PATIENCE:
+            if present_time > end + PATIENCE:
                 self._refuse(timing)
             elapsed, share, pace = self.once(run.kernel, run.parties, timing.turns)
             if elapsed < LENGTH / 2:  # too short for the clocks

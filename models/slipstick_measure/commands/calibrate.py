@@ -93,7 +93,7 @@ def calibrate(
         refuse("--seconds", f"write a number from 1 to 3600; got {seconds}")
     if out is not None:
         check_new(out)
-    before = None if machine_file is None else compared(machine_file, {})
+    earlier_values = None if machine_file is None else compared(machine_file, {})
     calibration = Calibration(numbers, seconds)
     click.echo(
         f"measuring on cores {', '.join(map(str, numbers))}, for at most about {seconds:g} s",
@@ -118,7 +118,7 @@ def calibrate(
         )
     else:
         table = _values_table(host_values) if out is not None else _changes_table(changes)
-        words = spec.words + ([] if before is None else [_verdict(changes)])
+        words = spec.words + ([] if earlier_values is None else [_verdict(changes)])
         words += [_verdict_of_predictions(predicted)] + (
             [] if out is None else [f"The machine is in {out}."]
         )
@@ -148,11 +148,11 @@ def _measure_grain(
     if machine_file is not None:
         refuse("--check", "a grain is not compared with a machine; leave out --check or --grain")
     if not is_file_name(file) and Path(file).exists():
-        why = (
+        message = (
             f"{file} is no workload: write one in a file that ends in .yaml, of the program"
             " grain/unit, as slipstick show mad-random is"
         )
-        refuse("--grain", why)
+        refuse("--grain", message)
     numbers = _cores(cores)
     if len(numbers) < 2:
         refuse("--grain", "competitors need a core each: two cores at least; got 1")
@@ -226,10 +226,10 @@ def _verdict_of_predictions(predicted: Sequence[dict[str, Any]]) -> str:
 
 
 def _verdict(changes: Sequence[HostChange]) -> str:
-    changed = [change.path for change in changes if change.changed]
+    changed_paths = [change.path for change in changes if change.changed]
     return (
-        f"changed: {', '.join(changed)}"
-        if changed
+        f"changed: {', '.join(changed_paths)}"
+        if changed_paths
         else "nothing has changed beyond intervals and 10 %"
     )
 
@@ -249,14 +249,16 @@ def _changes_table(changes: Sequence[HostChange]) -> TextTable:
 
     rows = []
     for change in changes:
-        then, now = (
+        earlier_texts, new_texts = (
             _value_text(change.path, value) if value is not None else "-"
             for value in (change.then, change.now)
         )
         share = (
             f"{change.now / change.then - 1:+.1%}" if change.now is not None and change.then else ""
         )
-        rows.append([change.path, then, now, share, "changed" if change.changed else ""])
+        rows.append(
+            [change.path, earlier_texts, new_texts, share, "changed" if change.changed else ""]
+        )
     return TextTable(["value", "then", "now", "change", ""], rows, (1, 2, 3))
 
 

@@ -53,7 +53,7 @@ def continue_curves(
         refuse("FILE", "curves are read from one table at a time")
     if not processors:
         refuse("--at", "say how far the curves are to be continued, such as --at 32,64")
-    names, alike, p, values = _rows(
+    names, sibling_keys, p, values = _rows(
         files[0], columns, measured_columns, curve_columns, sibling_columns
     )
     curves = curves_of(names, p, values)
@@ -65,11 +65,11 @@ def continue_curves(
         predictions += [
             prediction
             for name in short
-            if (prediction := predict(curves, alike, name, target, ends[name]))
+            if (prediction := predict(curves, sibling_keys, name, target, ends[name]))
         ]
         last_points = sorted({last for curve in curves.values() for last in curve if last < target})
         checks += [
-            (target, last, left_out(curves, alike, target / last, last))
+            (target, last, left_out(curves, sibling_keys, target / last, last))
             for last in last_points[-2:]
         ]
     if as_json:
@@ -97,14 +97,14 @@ def _rows(
 
     table = read_columns(file)
     mapped = dict(column.partition("=")[::2] for column in columns)
-    named = [column.partition("=")[2] for column in measured_columns]
+    measured_headings = [column.partition("=")[2] for column in measured_columns]
     keys = [word.strip() for word in curve_columns.split(",") if word.strip()]
     common = [word.strip() for word in sibling_columns.split(",") if word.strip()]
     free = [heading for heading in table.headings if heading not in (*keys, *common)]
     p_heading = mapped.get("p") or _heading_of_kind(free, ["p"], "p")
     value_heading = (
-        heading_and_unit(named[0])[0]
-        if named
+        heading_and_unit(measured_headings[0])[0]
+        if measured_headings
         else _heading_of_kind(free, ["rate", "time"], "value")
     )
     for heading in (p_heading, value_heading, *keys, *common):
@@ -184,6 +184,6 @@ def _text(
         for prediction in predictions
     ]
     head = ["curve", "known up to", "at", "predicted", "between", "siblings"]
-    missing = "Fewer than two siblings go on to there: nothing is predicted."
-    blocks = [lines or [missing], TextTable(head, rows, range(1, 6)) if rows else ""]
+    note = "Fewer than two siblings go on to there: nothing is predicted."
+    blocks = [lines or [note], TextTable(head, rows, range(1, 6)) if rows else ""]
     return terminal_blocks(blocks, INDENT)

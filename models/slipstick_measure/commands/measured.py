@@ -459,37 +459,42 @@ def trace(
     width, begin, end = (
         _quantity(*option) for option in (("--window", window), ("--from", first), ("--to", last))
     )
-    shown = {}
+    views_by_file = {}
     for file in files:
-        chosen = read_trace(file, format_, unit).chosen(only, _words(useful), begin or 0.0, end)
-        for kind, trace_part in chosen.apart().items():
-            shown[f"{file}, {kind}s" if kind else str(file)] = views_of(trace_part, width, network)
+        chosen_part = read_trace(file, format_, unit).chosen(
+            only, _words(useful), begin or 0.0, end
+        )
+        for kind, trace_part in chosen_part.apart().items():
+            views_by_file[f"{file}, {kind}s" if kind else str(file)] = views_of(
+                trace_part, width, network
+            )
     if picture is not None:
         from slipstick_pictures.files import write_picture
 
-        if view == "contention" and not any(views.contention for views in shown.values()):
+        if view == "contention" and not any(views.contention for views in views_by_file.values()):
             refuse(
                 "--view contention",
                 "nothing waits in the trace; name --machine, whose network accesses go through",
             )
 
         write_picture(
-            lambda: draw_traces(shown, view, ", ".join(file.name for file in files)), picture
+            lambda: draw_traces(views_by_file, view, ", ".join(file.name for file in files)),
+            picture,
         )
         click.echo(f"wrote {picture}", err=True)
     if as_json:
-        print_json({"traces": as_data(shown)})
+        print_json({"traces": as_data(views_by_file)})
     else:
-        for name, views in shown.items():
-            if len(shown) > len(files):
+        for name, views in views_by_file.items():
+            if len(views_by_file) > len(files):
                 click.echo(f"{name}\n")
-            click.echo(trace_text(views), nl=len(shown) > 1)
+            click.echo(trace_text(views), nl=len(views_by_file) > 1)
     click.echo(
-        notes_text(dict.fromkeys(note for views in shown.values() for note in views.notes)),
+        notes_text(dict.fromkeys(note for views in views_by_file.values() for note in views.notes)),
         nl=False,
         err=True,
     )
-    return NO_ANSWER if any(views.answer.failed for views in shown.values()) else DONE
+    return NO_ANSWER if any(views.answer.failed for views in views_by_file.values()) else DONE
 
 
 _FIT_OPTIONS = (
@@ -667,8 +672,8 @@ def fit(
         predicted_numbers = [
             float(_whole_number(word, "--at") or 1) for word in _words(predicted_at)
         ]
-        named = (options["columns"], measured_columns, curve_columns, sibling_columns)
-        return continue_curves(files, *named, predicted_numbers, as_json)
+        column_options = (options["columns"], measured_columns, curve_columns, sibling_columns)
+        return continue_curves(files, *column_options, predicted_numbers, as_json)
     rows = (measured_columns, choices, groups, out)
     models = _words(options["models"])
     if wants_rows(files, models, options["free"], rows):
@@ -766,11 +771,11 @@ def _fit_load(
     predicted_loads = [
         float(_quantity("--at", _as_rate(word), "RATE") or 0.0) for word in _words(loads)
     ]
-    fitted = fit_loads(test, predicted_loads, servers)
-    result = fitted.result()
+    load_fit = fit_loads(test, predicted_loads, servers)
+    result = load_fit.result()
     if picture is not None:
         title = Path(test.file).name
-        write_picture(lambda: draw_load_fit(result, fitted.curves(), title), picture)
+        write_picture(lambda: draw_load_fit(result, load_fit.curves(), title), picture)
         click.echo(f"wrote {picture}", err=True)
     if as_json:
         document = {**as_data(result), "sentences": load_fit_sentences(result)}
@@ -814,7 +819,7 @@ def _families(
     from slipstick_measure.fit.model import FitSettings, prepare_model
 
     names = _words(models)
-    own = [name for name in names if name not in FAMILIES]
+    model_names = [name for name in names if name not in FAMILIES]
     if not free:
         if population or size_path or cycles or method or changes:
             refuse(
@@ -822,23 +827,23 @@ def _families(
                 "say which parameters of the model are free, such as --free parameters.work",
             )
         return list(names) or None
-    if len(own) != 1:
+    if len(model_names) != 1:
         refuse(
             "--model",
             "name the one model whose parameters are free; got"
-            f" {', '.join(own) or 'families only'}",
+            f" {', '.join(model_names) or 'families only'}",
         )
     library = Library()
-    settings = {"model": text_node(own[0], "--model"), **nodes_of(changes)}
+    settings = {"model": text_node(model_names[0], "--model"), **nodes_of(changes)}
     if method:
         settings["method"] = text_node(method, "--with")
     free_paths = [text_node(word, "--free") for word in _words(free)]
     processors = text_node(population, "--population") if population else None
     size = text_node(size_path, "--size-of") if size_path else None
-    beside = [name for name in names if name in FAMILIES] or list(FAMILIES)
+    family_names = [name for name in names if name in FAMILIES] or list(FAMILIES)
     return [
         prepare_model(
             FitSettings(settings, free_paths, processors, size, cycles), library
         ).family(),
-        *beside,
+        *family_names,
     ]

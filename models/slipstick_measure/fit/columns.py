@@ -103,12 +103,12 @@ class ColumnTable:
         ]
 
     def select(self, values_by_heading: Mapping[str, Sequence[str]]) -> ColumnTable:
-        """Return the table with only the rows of `chosen`."""
-        chosen = self.chosen(values_by_heading)
+        """Return the table with only the rows of `chosen_rows`."""
+        chosen_rows = self.chosen(values_by_heading)
         return replace(
             self,
-            rows=tuple(self.rows[row] for row in chosen),
-            lines=tuple(self.lines[row] for row in chosen),
+            rows=tuple(self.rows[row] for row in chosen_rows),
+            lines=tuple(self.lines[row] for row in chosen_rows),
         )
 
 
@@ -261,7 +261,11 @@ class Observed:
         return self.table.column(heading)
 
     def slopes(
-        self, free: Sequence[str], at: Array, fixed: Mapping[str, Array], rows: NDArray[np.intp]
+        self,
+        free: Sequence[str],
+        log_values: Array,
+        fixed: Mapping[str, Array],
+        rows: NDArray[np.intp],
     ) -> tuple[Array, Array]:
         """Return the logarithms of the model's values at rows, and their derivatives by the
         logarithms of parameters.
@@ -269,7 +273,7 @@ class Observed:
         Parameters
         ----------
         free : paths of the parameters
-        at : their logarithms at each row, (n, k)
+        log_values : their logarithms at each row, (n, k)
         fixed : values of further paths at each row, (n,)
         rows : which rows, (n,)
         """
@@ -279,23 +283,23 @@ class Observed:
         derivatives = np.zeros((len(self.measured), len(rows), len(free)))
         with np.errstate(all="ignore"):
             for piece in self._pieces:
-                own = np.flatnonzero(place[piece.rows] >= 0)
-                if not len(own):
+                rows_of_piece = np.flatnonzero(place[piece.rows] >= 0)
+                if not len(rows_of_piece):
                     continue
-                targets = place[piece.rows[own]]
+                targets = place[piece.rows[rows_of_piece]]
                 target_values = {path: values[targets] for path, values in fixed.items()}
                 target_values |= {
-                    path: np.exp(at[targets, index]) for index, path in enumerate(free)
+                    path: np.exp(log_values[targets, index]) for index, path in enumerate(free)
                 }
                 form_paths = set(piece.form.parameters)
-                values = {path: column[own] for path, column in piece.values.items()} | {
+                values = {path: column[rows_of_piece] for path, column in piece.values.items()} | {
                     path: value for path, value in target_values.items() if path in form_paths
                 }
                 names = [path for path in free if path in form_paths]
                 columns = piece.form.slopes(values, names, self.measured)
                 for index, name in enumerate(self.measured):
                     value, by_name = columns[name]
-                    value = np.broadcast_to(value, (len(own),))
+                    value = np.broadcast_to(value, (len(rows_of_piece),))
                     logs[index, targets] = np.log(value)
                     for path in names:
                         share = by_name[path] * values[path] / value
@@ -355,8 +359,8 @@ class _TableReader:
         for heading in table.headings:
             if heading not in self.uses and (use := self._use_of_column(heading)) is not None:
                 self.uses[heading] = use
-        used = {*self.uses, *owners}
-        self.ignored = tuple(heading for heading in table.headings if heading not in used)
+        used_headings = {*self.uses, *owners}
+        self.ignored = tuple(heading for heading in table.headings if heading not in used_headings)
         self.row_settings = self._written_settings()
         self.paths = list(
             dict.fromkeys(path for settings in self.row_settings for path in settings)
@@ -512,19 +516,21 @@ class _TableReader:
                     f"the rows need {len(rows)} models, at most {MOST_MODELS}: columns"
                     f" {', '.join(shaping)} shape a model; take fewer values of them"
                 )
-            models = {key: self._model(own[0])[1] for key, own in rows.items()}
-            more = {
+            models = {key: self._model(rows_of_model[0])[1] for key, rows_of_model in rows.items()}
+            further_values = {
                 path
                 for built in models.values()
                 for path in numbers
                 if path not in shaping and not built.can_vary([path])
             }
-            if not more:
+            if not further_values:
                 break
-            shaping += sorted(more)
-        for key, own in rows.items():
-            self._check_extremes(own, [path for path in numbers if path not in shaping], numbers)
-            yield self._compiled_piece(models[key], np.array(own), numbers)
+            shaping += sorted(further_values)
+        for key, rows_of_model in rows.items():
+            self._check_extremes(
+                rows_of_model, [path for path in numbers if path not in shaping], numbers
+            )
+            yield self._compiled_piece(models[key], np.array(rows_of_model), numbers)
 
     def _check_extremes(
         self, rows: Sequence[int], paths: Sequence[str], numbers: Mapping[str, Array]

@@ -162,13 +162,13 @@ def estimation(task: EstimationTask) -> Estimation:
     _check(task)
     fit = _whole_fit(task)
     errors: list[GroupError] = []
-    apart: list[tuple[Array, Array, Array]] = []
+    residual_groups: list[tuple[Array, Array, Array]] = []
     for name, rows, fitted_rows in _split(task):
         without = fit if fitted_rows is None else _fit_rows(task, fitted_rows, fit)
         error, distance = _left_out(task, name, rows, without, fitted_rows)
         errors.append(error)
-        apart.append(distance)
-    factor = _widening_factor(apart)
+        residual_groups.append(distance)
+    factor = _widening_factor(residual_groups)
     fit = replace(fit, posterior=widened(fit.posterior, factor))
     return _result(task, fit, errors, factor)
 
@@ -198,12 +198,12 @@ def _split(task: EstimationTask) -> Iterator[tuple[str, Rows, Rows | None]]:
     """
     labels = np.array(task.labels(task.groups))
     names = list(dict.fromkeys(labels.tolist()))
-    fitted = np.isin(np.arange(task.count), task.chosen)
-    alone = task.noise is not None or bool(task.chosen)
-    for name in names if alone or len(names) > 1 else []:
-        rows = np.flatnonzero((labels == name) & ~fitted)
+    is_fitted = np.isin(np.arange(task.count), task.chosen)
+    is_single_fit = task.noise is not None or bool(task.chosen)
+    for name in names if is_single_fit or len(names) > 1 else []:
+        rows = np.flatnonzero((labels == name) & ~is_fitted)
         if len(rows):
-            yield name, rows, None if alone else np.flatnonzero(labels != name)
+            yield name, rows, None if is_single_fit else np.flatnonzero(labels != name)
 
 
 def _check(task: EstimationTask) -> None:
@@ -225,8 +225,8 @@ def _fit_rows(task: EstimationTask, rows: Rows, start: _Fit | None = None) -> _F
         for key in weights:
             evidences = []
             for option in range(len(task.choices[key[0]].values)):
-                tried = {**weights, key: np.eye(len(weights[key]))[option]}
-                evidences.append(_posterior(task, rows, tried, posterior).evidence)
+                changed_weights = {**weights, key: np.eye(len(weights[key]))[option]}
+                evidences.append(_posterior(task, rows, changed_weights, posterior).evidence)
             relative = np.exp(np.array(evidences) - max(evidences))
             weights[key] = relative / relative.sum()
         if weights:
@@ -298,7 +298,7 @@ def _slopes(
     task: EstimationTask, fixed: dict[str, Array], rows: Rows
 ) -> Callable[[Array], tuple[Array, Array]]:
     paths = [parameter.path for parameter in task.free]
-    return lambda at: task.observed.slopes(paths, at, fixed, rows)
+    return lambda log_values: task.observed.slopes(paths, log_values, fixed, rows)
 
 
 def predicted(task: EstimationTask, fit: _Fit, rows: Rows) -> tuple[Array, Array]:
@@ -309,10 +309,10 @@ def predicted(task: EstimationTask, fit: _Fit, rows: Rows) -> tuple[Array, Array
     mean = np.zeros(shape)
     square = np.zeros(shape)
     options = [range(len(choice.values)) for choice in task.choices]
-    for chosen in product(*options):
+    for option_indices in product(*options):
         weight = np.ones(len(rows))
         fixed = {}
-        for index, (choice, option) in enumerate(zip(task.choices, chosen, strict=True)):
+        for index, (choice, option) in enumerate(zip(task.choices, option_indices, strict=True)):
             labels = np.array(task.labels(choice.owners))[rows]
             weight = weight * [_weights(fit, index, owner, choice)[option] for owner in labels]
             fixed[choice.path] = np.full(len(rows), choice.values[option])
@@ -348,7 +348,7 @@ def _left_out(
     finite = np.isfinite(logs) & np.isfinite(values)
     residual = (logs - values)[finite]
     noise = np.broadcast_to(fit.posterior.deviations_of_noise[:, None], logs.shape)[finite]
-    own = np.sqrt(np.maximum(deviation[finite] ** 2 - noise**2, 0.0))
+    parameter_deviations = np.sqrt(np.maximum(deviation[finite] ** 2 - noise**2, 0.0))
     off = np.abs(np.expm1(-residual))
     width = np.exp(2 * NORMAL_90 * deviation[finite])
     error = GroupError(
@@ -365,7 +365,7 @@ def _left_out(
         tuple(residual.tolist()),
         tuple((NORMAL_90 * deviation[finite]).tolist()),
     )
-    return error, (residual, noise, own)
+    return error, (residual, noise, parameter_deviations)
 
 
 def _deviation_of_extrapolation(
@@ -375,9 +375,9 @@ def _deviation_of_extrapolation(
     [log].
     """
     sizes = np.log2(np.array(task.sizes))
-    inside = sizes[np.array(task.chosen) if fitted_rows is None else fitted_rows]
-    apart = np.maximum(sizes[rows] - inside.max(), inside.min() - sizes[rows])
-    return np.asarray(A_DOUBLING * np.maximum(apart, 0.0))
+    fitted_sizes = sizes[np.array(task.chosen) if fitted_rows is None else fitted_rows]
+    distance_beyond = np.maximum(sizes[rows] - fitted_sizes.max(), fitted_sizes.min() - sizes[rows])
+    return np.asarray(A_DOUBLING * np.maximum(distance_beyond, 0.0))
 
 
 def _reasons(
@@ -439,12 +439,12 @@ def _by_growth(
         if not (column[rows] > 0).all():
             continue
         doublings = np.log2(column[rows])
-        apart = np.broadcast_to(doublings - doublings.mean(), finite.shape)[finite]
+        centred_doublings = np.broadcast_to(doublings - doublings.mean(), finite.shape)[finite]
         # The number is the same in all rows of the group: nothing grows with it.
-        if (size := float(apart @ apart)) < 1e-9:
+        if (size := float(centred_doublings @ centred_doublings)) < 1e-9:
             continue
-        slope = float(apart @ centred) / size
-        remainder = residual - slope * apart
+        slope = float(centred_doublings @ centred) / size
+        remainder = residual - slope * centred_doublings
         words = (
             f"grows with {path}, {np.expm1(slope):+.0%} a doubling: something that depends on it is"
             " not in the model"
@@ -452,16 +452,20 @@ def _by_growth(
         yield 1 - float(remainder @ remainder) / float(residual @ residual), words
 
 
-def _widening_factor(apart: Sequence[tuple[Array, Array, Array]]) -> float:
+def _widening_factor(residual_groups: Sequence[tuple[Array, Array, Array]]) -> float:
     """Return the factor on the parameters' standard deviations that makes intervals contain 90 % of
     left-out rows; 1 if they contain enough already.
     """
-    if not apart:
+    if not residual_groups:
         return 1.0
-    residual, noise, own = (np.concatenate(arrays) for arrays in zip(*apart, strict=True))
+    residual, noise, parameter_deviations = (
+        np.concatenate(arrays) for arrays in zip(*residual_groups, strict=True)
+    )
 
     def held(factor: float) -> float:
-        return float(np.mean(np.abs(residual) <= NORMAL_90 * np.hypot(factor * own, noise)))
+        return float(
+            np.mean(np.abs(residual) <= NORMAL_90 * np.hypot(factor * parameter_deviations, noise))
+        )
 
     if held(1.0) >= LEAST_COVERAGE:
         return 1.0
@@ -477,7 +481,7 @@ def _result(
 ) -> Estimation:
     observed = task.observed
     posterior = fit.posterior
-    chosen = tuple(
+    chosen_values = tuple(
         ChosenValue(
             task.choices[choice_index].path,
             owner,
@@ -487,7 +491,7 @@ def _result(
         for (choice_index, owner), weights in fit.weights.items()
     )
     values, _ = predicted(task, fit, np.arange(task.count))
-    own = np.abs(np.expm1((values - observed.logs)[np.isfinite(observed.logs)]))
+    relative_errors = np.abs(np.expm1((values - observed.logs)[np.isfinite(observed.logs)]))
     score = None
     simple = None
     if len(errors) >= 3:
@@ -499,12 +503,12 @@ def _result(
         measured=observed.measured,
         rows=int(np.isfinite(observed.logs).any(axis=0).sum()),
         parameters=tuple(_parameters(task, fit)),
-        choices=chosen,
+        choices=chosen_values,
         groups=tuple(errors),
         by=task.groups,
         noise=tuple(posterior.deviations_of_noise.tolist()),
         noise_assumed=bool(posterior.freedom.min() < ENOUGH_FREEDOM),
-        fitted_error=float(np.median(own)),
+        fitted_error=float(np.median(relative_errors)),
         widened=factor,
         score=score,
         simple_score=simple,

@@ -40,9 +40,15 @@ class Extrapolation:
         """The numbers of processors at which the fit is evaluated."""
         last = self.fitted.formula.horizon * float(self.fitted.timings.p.max())
         last = last if self.reach is None else min(last, self.reach)
-        far = CLOSE * APART ** np.arange(1, max(0.0, np.log(last / CLOSE) / np.log(APART)) + 1)
+        spaced_numbers = CLOSE * APART ** np.arange(
+            1, max(0.0, np.log(last / CLOSE) / np.log(APART)) + 1
+        )
         processors: Array = np.unique(
-            [*np.arange(1.0, min(CLOSE, last) + 1), *np.minimum(np.round(far), last), last]
+            [
+                *np.arange(1.0, min(CLOSE, last) + 1),
+                *np.minimum(np.round(spaced_numbers), last),
+                last,
+            ]
         )
         return processors
 
@@ -63,7 +69,7 @@ class Extrapolation:
         return float(self._speedup(np.array([p]), np.array([time]))[0]) / p
 
     def _refined_choice(
-        self, pick: Callable[[Array, Array], int | None], before: int, after: int
+        self, pick: Callable[[Array, Array], int | None], steps_before: int, steps_after: int
     ) -> tuple[float, float] | None:
         """Pick one of the evaluated numbers, then pick again among all whole numbers near it:
         (processors, time); None if nothing is picked.
@@ -71,14 +77,14 @@ class Extrapolation:
         index_evaluated = pick(self.p, self.time)
         if index_evaluated is None:
             return None
-        near = np.arange(
-            self.p[max(index_evaluated - before, 0)],
-            self.p[min(index_evaluated + after, len(self.p) - 1)] + 1,
+        nearby_numbers = np.arange(
+            self.p[max(index_evaluated - steps_before, 0)],
+            self.p[min(index_evaluated + steps_after, len(self.p) - 1)] + 1,
         )
-        times = self.fitted.predict(near, self.n)
-        index = pick(near, times)
+        times = self.fitted.predict(nearby_numbers, self.n)
+        index = pick(nearby_numbers, times)
         assert index is not None
-        return float(near[index]), float(times[index])
+        return float(nearby_numbers[index]), float(times[index])
 
     def fastest(self) -> tuple[int, float] | None:
         """Return the number of processors with the least time for a fixed amount of work, p_x, and

@@ -93,11 +93,11 @@ def _by_law(
 
     def time(theta: Array, points: Timings) -> Array:
         single, *shape = theta
-        named = {
+        values_by_name = {
             parameter.name: value for parameter, value in zip(parameters[1:], shape, strict=True)
         }
         times: Array = (
-            single * points.p / law.equation(**named, processors=points.p) / shared(points)
+            single * points.p / law.equation(**values_by_name, processors=points.p) / shared(points)
         )
         return times
 
@@ -106,7 +106,10 @@ def _by_law(
             time(theta * (np.arange(len(theta)) <= last), points) for last in range(1, len(theta))
         ]
         steps = pairwise([theta[0] / shared(points), *with_more])
-        return {cause: after - before for cause, (before, after) in zip(causes, steps, strict=True)}
+        return {
+            cause: time_after - time_before
+            for cause, (time_before, time_after) in zip(causes, steps, strict=True)
+        }
 
     def starts(points: Timings) -> list[Array]:
         coefficients = nonnegative(
@@ -143,13 +146,13 @@ def _usl(timings: Timings) -> Iterator[TimeFormula]:
     )
 
 
-def cycle_times(outside: Array | float, demands: Array, populations: Array) -> Array:
+def cycle_times(time_outside: Array | float, demands: Array, populations: Array) -> Array:
     """Return the exact mean cycle time N / X for each population [s]; beyond `RECURRED` customers
     within half of `APART` if two demands differ by less than that.
 
     Parameters
     ----------
-    outside : time outside the stations [s], a number or (M,)
+    time_outside : time outside the stations [s], a number or (M,)
     demands : service at each station in a cycle, (K,) or (M, K) [s]
     populations : whole numbers of at least 1, (M,)
 
@@ -157,11 +160,11 @@ def cycle_times(outside: Array | float, demands: Array, populations: Array) -> A
     [10.0, 10.1, 64.0]
     """
     rows = np.broadcast_to(demands, (len(populations), demands.shape[-1]))
-    outsides = np.broadcast_to(outside, populations.shape)
+    outsides = np.broadcast_to(time_outside, populations.shape)
     times = np.empty(len(populations))
     few = _is_apart(rows)
-    alike = ~few & (populations > RECURRED) & (demands.shape[-1] == 2)
-    methods = ((few, _few_stations), (alike, _like_stations), (~few & ~alike, _recursion))
+    are_alike = ~few & (populations > RECURRED) & (demands.shape[-1] == 2)
+    methods = ((few, _few_stations), (are_alike, _like_stations), (~few & ~are_alike, _recursion))
     for selected, solve in methods:
         if selected.any():
             times[selected] = solve(outsides[selected], rows[selected], populations[selected])
@@ -183,21 +186,23 @@ def _is_apart(demands: Array) -> NDArray[np.bool_]:
         return np.zeros(len(demands), dtype=bool)
     largest = demands.max(axis=1)
     least = demands.min(axis=1)
-    apart: NDArray[np.bool_] = (demands.shape[1] == 1) | (largest - least > APART * largest)
-    return apart
+    is_apart: NDArray[np.bool_] = (demands.shape[1] == 1) | (largest - least > APART * largest)
+    return is_apart
 
 
-def _like_stations(outside: Array, demands: Array, populations: Array) -> Array:
+def _like_stations(time_outside: Array, demands: Array, populations: Array) -> Array:
     """Return cycle times with two stations of nearly the same demand, moved apart around its mean.
 
     The cycle time rises with each demand, and in proportion to all times together. So it changes by
     no more than the demands do, half of `APART`.
     """
     middle = np.maximum(demands.mean(axis=1, keepdims=True), 1e-290)
-    return _few_stations(outside, middle * np.array([1 + APART / 2, 1 - APART / 2]), populations)
+    return _few_stations(
+        time_outside, middle * np.array([1 + APART / 2, 1 - APART / 2]), populations
+    )
 
 
-def _few_stations(outside: Array, demands: Array, populations: Array) -> Array:
+def _few_stations(time_outside: Array, demands: Array, populations: Array) -> Array:
     """Return cycle times with one or two stations, in closed form.
 
     ::
@@ -212,20 +217,20 @@ def _few_stations(outside: Array, demands: Array, populations: Array) -> Array:
     """
     least = np.finfo(float).tiny
     ordered = np.maximum(np.sort(demands, axis=1)[:, ::-1], least)
-    think = np.maximum(outside, least)
+    think = np.maximum(time_outside, least)
     with np.errstate(over="ignore", under="ignore"):
         load = np.minimum(think[:, None] / ordered, 1e250)
         sums = [_log_sum(populations - 1, station_load) for station_load in load.T]
-        alone = np.exp(-sums[0])
+        probability_alone = np.exp(-sums[0])
         demand = ordered[:, 0]
         if len(sums) == 1:
-            single: Array = think * alone + populations * demand
+            single: Array = think * probability_alone + populations * demand
             return single
         small = ordered[:, 1]
         ratio = np.exp(sums[1] - sums[0])
-        below = demand - small * ratio
-        above = think * (demand - small) * alone
-        pair: Array = (above + populations * (demand**2 - small**2 * ratio)) / below
+        demand_difference = demand - small * ratio
+        numerator = think * (demand - small) * probability_alone
+        pair: Array = (numerator + populations * (demand**2 - small**2 * ratio)) / demand_difference
     return pair
 
 
@@ -235,15 +240,15 @@ def _log_sum(customers: Array, load: Array) -> Array:
     """
     from scipy.special import gammaincc, gammaln
 
-    below = gammaincc(customers + 1, load)
-    at = customers * np.log(load) - load - gammaln(customers + 1)
-    far = below < 1e-250
-    sums: Array = np.log(np.where(far, 1.0, below)) - at
-    if far.any():
-        steepest = float((customers[far] / load[far]).max())
+    probability_below = gammaincc(customers + 1, load)
+    log_term = customers * np.log(load) - load - gammaln(customers + 1)
+    is_far = probability_below < 1e-250
+    sums: Array = np.log(np.where(is_far, 1.0, probability_below)) - log_term
+    if is_far.any():
+        steepest = float((customers[is_far] / load[is_far]).max())
         count = 2 + int(-40 / np.log(min(max(steepest, 1e-18), 0.9999)))
-        fewer = np.maximum(customers[far, None] - np.arange(count), 0.0)
-        sums[far] = np.log1p(np.cumprod(fewer / load[far, None], axis=1).sum(axis=1))
+        fewer = np.maximum(customers[is_far, None] - np.arange(count), 0.0)
+        sums[is_far] = np.log1p(np.cumprod(fewer / load[is_far, None], axis=1).sum(axis=1))
     return sums
 
 
@@ -252,7 +257,9 @@ def _recursion(outside: Array, demands: Array, populations: Array) -> Array:
     return cycles
 
 
-def _solved_cycles(outside: Array | float, demands: Array, populations: Array) -> NetworkSolution:
+def _solved_cycles(
+    time_outside: Array | float, demands: Array, populations: Array
+) -> NetworkSolution:
     # Data and studies are checked without what solves networks.
     from slipstick.queueing.exact import exact
 
@@ -261,7 +268,7 @@ def _solved_cycles(outside: Array | float, demands: Array, populations: Array) -
     with np.errstate(over="ignore"):
         return exact(
             network_arrays(
-                service, population=populations[:, None], think=np.reshape(outside, (-1, 1))
+                service, population=populations[:, None], think=np.reshape(time_outside, (-1, 1))
             )
         )
 
@@ -410,7 +417,7 @@ def _servers(timings: Timings) -> Iterator[TimeFormula]:
     yield TimeFormula("servers", text, parameters, time, starts)
 
 
-def repair_cycles(outside: Array, service: Array, servers: int, populations: Array) -> Array:
+def repair_cycles(time_outside: Array, service: Array, servers: int, populations: Array) -> Array:
     """Return the exact mean cycle time of N customers at a station with c servers [s].
 
     With n of N at the station, its probability goes with ``N! / (N - n)! (D / Z)^n / prod min(k,
@@ -419,7 +426,7 @@ def repair_cycles(outside: Array, service: Array, servers: int, populations: Arr
 
     Parameters
     ----------
-    outside, service : Z and D [s], numbers or (M,)
+    time_outside, service : Z and D [s], numbers or (M,)
     servers : c
     populations : N, (M,)
 
@@ -430,7 +437,7 @@ def repair_cycles(outside: Array, service: Array, servers: int, populations: Arr
 
     customers = np.round(populations)
     least = np.finfo(float).tiny
-    think = np.maximum(np.broadcast_to(outside, customers.shape), least)
+    think = np.maximum(np.broadcast_to(time_outside, customers.shape), least)
     demand = np.maximum(np.broadcast_to(service, customers.shape), think * 1e-250 + least)
     load = think / demand
     n = np.arange(min(servers, int(customers.max())) + 1.0)[:, None]
@@ -464,9 +471,9 @@ def _saturating(timings: Timings) -> Iterator[TimeFormula]:
     domain = timings.domain
 
     def time(theta: Array, points: Timings) -> Array:
-        rest, work, floor = theta
+        serial_time, work, floor = theta
         domains = np.ceil(points.p / points.domain) if points.domain else np.ones(len(points))
-        times: Array = (rest + _smooth(work, floor * points.p / domains)) / shared(points)
+        times: Array = (serial_time + _smooth(work, floor * points.p / domains)) / shared(points)
         return times
 
     def starts(points: Timings) -> list[Array]:
@@ -499,8 +506,8 @@ def _nodes(timings: Timings) -> Iterator[TimeFormula]:
 
     def time(theta: Array, points: Timings) -> Array:
         work, serial, slower = theta
-        beyond = points.p > (points.domain or 1)
-        times: Array = (work * (1 + slower * beyond) + serial * points.p) / shared(points)
+        is_beyond_node = points.p > (points.domain or 1)
+        times: Array = (work * (1 + slower * is_beyond_node) + serial * points.p) / shared(points)
         return times
 
     def starts(points: Timings) -> list[Array]:

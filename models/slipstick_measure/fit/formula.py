@@ -256,13 +256,15 @@ class TimeFormula:
         times [s], (D, M)
         """
         # Repetitions are at the same point, which is evaluated once.
-        distinct, where = np.unique(np.stack([timings.p, timings.n]), axis=1, return_inverse=True)
+        distinct, row_of_point = np.unique(
+            np.stack([timings.p, timings.n]), axis=1, return_inverse=True
+        )
         count = len(thetas)
         points = distinct.shape[1]
         p, n = (np.tile(values, count) for values in distinct)
         seconds = self.time(np.repeat(thetas.T, points, axis=1), replace(timings, p=p, n=n, time=p))
         return np.broadcast_to(seconds, (count * points,)).reshape(count, points)[
-            :, where.reshape(-1)
+            :, row_of_point.reshape(-1)
         ]
 
 
@@ -312,11 +314,11 @@ def linear(
         return [nonnegative(columns(timings), timings.time)]
 
     def losses(theta: Array, timings: Timings) -> Lost:
-        named = zip(terms, theta, strict=True)
+        names_and_values = zip(terms, theta, strict=True)
         causes = lost or {}
         return {
             causes[parameter.name]: value * basis(timings)
-            for (parameter, basis), value in named
+            for (parameter, basis), value in names_and_values
             if parameter.name in causes
         }
 

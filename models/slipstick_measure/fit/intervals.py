@@ -75,16 +75,16 @@ def _parameter(index: int, thetas: Array) -> Array:
     return values
 
 
-def _check_freedom(fitted: FittedFormula) -> None:
-    if fitted.freedom < 1:
-        count = len(fitted.residuals)
+def _check_freedom(fitted_formula: FittedFormula) -> None:
+    if fitted_formula.freedom < 1:
+        count = len(fitted_formula.residuals)
         raise NoAnswerError(
             f"{count} observations are too few to estimate the scatter; measure"
-            f" {1 - fitted.freedom} more"
+            f" {1 - fitted_formula.freedom} more"
         )
 
 
-def resample(fitted: FittedFormula, seed: int, draws: int = 200) -> FitIntervals:
+def resample(fitted_formula: FittedFormula, seed: int, draws: int = 200) -> FitIntervals:
     """Fit again to the fitted times with resampled residuals: the bootstrap of residuals.
 
     Residuals are those of the fit, centred and made larger by sqrt(M / (M - k)), for a fit comes
@@ -94,7 +94,7 @@ def resample(fitted: FittedFormula, seed: int, draws: int = 200) -> FitIntervals
 
     Parameters
     ----------
-    fitted : a fit
+    fitted_formula : a fit
     seed : of the random streams
     draws : number of fits
 
@@ -104,17 +104,25 @@ def resample(fitted: FittedFormula, seed: int, draws: int = 200) -> FitIntervals
 
     Source: Davison and Hinkley, Bootstrap Methods and their Application, 1997, section 6.2.3.
     """
-    _check_freedom(fitted)
-    random = np.random.default_rng([seed, *f"fit/{fitted.formula.family}".encode()])
-    residuals = (fitted.residuals - fitted.residuals.mean()) * np.sqrt(
-        len(fitted.residuals) / fitted.freedom
+    _check_freedom(fitted_formula)
+    random = np.random.default_rng([seed, *f"fit/{fitted_formula.formula.family}".encode()])
+    residuals = (fitted_formula.residuals - fitted_formula.residuals.mean()) * np.sqrt(
+        len(fitted_formula.residuals) / fitted_formula.freedom
     )
-    times = fitted.formula.time(fitted.theta, fitted.timings)
-    thetas = [fitted.theta]
+    times = fitted_formula.formula.time(fitted_formula.theta, fitted_formula.timings)
+    thetas = [fitted_formula.theta]
     for _ in range(draws):
-        resampled = fitted.timings.with_time(times * np.exp(random.choice(residuals, len(times))))
-        thetas.append(fit_formula(fitted.formula, resampled, fitted.theta, DRAW_TOLERANCE).theta)
-    return FitIntervals(fitted, partial(_quantiles, np.array(thetas), fitted.freedom))
+        resampled = fitted_formula.timings.with_time(
+            times * np.exp(random.choice(residuals, len(times)))
+        )
+        thetas.append(
+            fit_formula(
+                fitted_formula.formula, resampled, fitted_formula.theta, DRAW_TOLERANCE
+            ).theta
+        )
+    return FitIntervals(
+        fitted_formula, partial(_quantiles, np.array(thetas), fitted_formula.freedom)
+    )
 
 
 def _quantiles(
@@ -134,7 +142,7 @@ def _quantiles(
     )
 
 
-def profile(fitted: FittedFormula) -> FitIntervals:
+def profile(fitted_formula: FittedFormula) -> FitIntervals:
     r"""Prepare a fit for intervals by profile likelihood.
 
     A value g, a parameter or the logarithm of a predicted time, lies between the least and the
@@ -156,28 +164,34 @@ def profile(fitted: FittedFormula) -> FitIntervals:
     Source: Bates and Watts, Nonlinear Regression Analysis and its Applications, 1988, section
     6.1.2.
     """
-    _check_freedom(fitted)
-    return FitIntervals(fitted, partial(_profile_ends, fitted))
+    _check_freedom(fitted_formula)
+    return FitIntervals(fitted_formula, partial(_profile_ends, fitted_formula))
 
 
 def _profile_ends(
-    fitted: FittedFormula, value: ParameterFunction, level: float, least: float
+    fitted_formula: FittedFormula, value: ParameterFunction, level: float, least: float
 ) -> Interval:
     from scipy.stats import t
 
-    best = float(value(fitted.theta[None])[0])
-    error = fitted.standard_error(value)
-    if not (np.isfinite(error) and error > 0 and fitted.scatter > 0):
+    best = float(value(fitted_formula.theta[None])[0])
+    error = fitted_formula.standard_error(value)
+    if not (np.isfinite(error) and error > 0 and fitted_formula.scatter > 0):
         return Interval(best, best, best)
-    far = float(t.ppf((1 + level) / 2, fitted.freedom))
-    low, high = (_end_of_interval(fitted, value, best, side * error, far) for side in (-1, 1))
+    quantile = float(t.ppf((1 + level) / 2, fitted_formula.freedom))
+    low, high = (
+        _end_of_interval(fitted_formula, value, best, side * error, quantile) for side in (-1, 1)
+    )
     # A value forced to a limit of the parameters stops just before it.
     low = least if low < least + NEAR * error else low
     return Interval(best, min(low, best), max(high, best))
 
 
 def _end_of_interval(
-    fitted: FittedFormula, value: ParameterFunction, best: float, error: float, far: float
+    fitted_formula: FittedFormula,
+    value: ParameterFunction,
+    best: float,
+    error: float,
+    quantile: float,
 ) -> float:
     """Move a value to one side until the fit is as bad as the end of the interval allows; return
     that value.
@@ -185,13 +199,13 @@ def _end_of_interval(
     Every fit with one more residual, the distance of the value from its target, is the best fit
     with the value at which it ends. So it lies on the profile for any weight of that residual.
     """
-    formula = fitted.formula
-    timings = fitted.timings
-    stiff = fitted.scatter / (STIFF * abs(error))
-    reached = best
-    aim = best + far * error
-    theta = fitted.theta
-    inside, outside = (
+    formula = fitted_formula.formula
+    timings = fitted_formula.timings
+    stiff = fitted_formula.scatter / (STIFF * abs(error))
+    value_reached = best
+    aim = best + quantile * error
+    theta = fitted_formula.theta
+    inner_point, outer_point = (
         (best, 0.0),
         (np.nan, np.nan),
     )  # where it was pushed to, and how far off the fit then was
@@ -199,21 +213,23 @@ def _end_of_interval(
         push = partial(_fit_at_value, value, stiff, aim)
         pushed = minimized(formula, theta, timings, PROFILE_TOLERANCE, push)
         pushed_value = float(value(pushed[None])[0])
-        worse = squares_of(formula, pushed, timings) - fitted.squares
-        distance = np.sqrt(max(worse, 0.0)) / fitted.scatter
-        if abs(distance / far - 1) < NEAR:
+        worse = squares_of(formula, pushed, timings) - fitted_formula.squares
+        distance = np.sqrt(max(worse, 0.0)) / fitted_formula.scatter
+        if abs(distance / quantile - 1) < NEAR:
             return pushed_value
-        before = inside
-        if distance > far:
-            outside = aim, distance
-        elif abs(pushed_value - reached) < 1e-6 * abs(error) or distance <= 0:
+        point_before = inner_point
+        if distance > quantile:
+            outer_point = aim, distance
+        elif abs(pushed_value - value_reached) < 1e-6 * abs(error) or distance <= 0:
             return pushed_value  # at a bound of the parameters, which ends the interval
         else:
-            inside = (aim, distance)
-            reached = pushed_value
+            inner_point = (aim, distance)
+            value_reached = pushed_value
             theta = pushed
-        aim = _next_target(before if np.isnan(outside[0]) else outside, inside, far)
-    return reached
+        aim = _next_target(
+            point_before if np.isnan(outer_point[0]) else outer_point, inner_point, quantile
+        )
+    return value_reached
 
 
 def _fit_at_value(value: ParameterFunction, stiff: float, aim: float, thetas: Array) -> Array:
@@ -221,13 +237,19 @@ def _fit_at_value(value: ParameterFunction, stiff: float, aim: float, thetas: Ar
     return residual
 
 
-def _next_target(bound: tuple[float, float], inside: tuple[float, float], far: float) -> float:
+def _next_target(
+    bound: tuple[float, float], inner_point: tuple[float, float], quantile: float
+) -> float:
     """Return the next target: a secant step between two points that enclose the limit, or beyond
     two points before it.
     """
-    (bound_aim, off), (inside_aim, near) = bound, inside
-    if off <= far:  # behind
+    (bound_aim, off), (inside_aim, inner_excess) = bound, inner_point
+    if off <= quantile:  # behind
         return inside_aim + (inside_aim - bound_aim) * (
-            min((far - near) / (near - off), 3.0) if near > off else 1.0
+            min((quantile - inner_excess) / (inner_excess - off), 3.0)
+            if inner_excess > off
+            else 1.0
         )
-    return inside_aim + (bound_aim - inside_aim) * min(max((far - near) / (off - near), 0.1), 0.9)
+    return inside_aim + (bound_aim - inside_aim) * min(
+        max((quantile - inner_excess) / (off - inner_excess), 0.1), 0.9
+    )

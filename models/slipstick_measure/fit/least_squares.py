@@ -97,10 +97,10 @@ class FittedFormula:
         theta = self.theta
         scale = np.maximum(np.abs(theta), 1e-3 * np.abs(theta).max())
         step = np.where(theta + 1e-6 * scale > self.formula.limits[1], -1e-6, 1e-6)
-        near = np.vstack([theta, theta + np.diag(step * scale)])
+        nearby_thetas = np.vstack([theta, theta + np.diag(step * scale)])
         with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-            times = np.log(self.formula.times(near, self.timings))
-            values = value(near)
+            times = np.log(self.formula.times(nearby_thetas, self.timings))
+            values = value(nearby_thetas)
         slopes = (times[1:] - times[0]).T / step
         rise = (values[1:] - values[0]) / step
         if not (np.isfinite(slopes).all() and np.isfinite(rise).all()):
@@ -114,11 +114,11 @@ class FittedFormula:
         """
         point = self.timings.points([p], n)
         time = float(self.formula.time(self.theta, point)[0])
-        lost = {
+        lost_processors = {
             cause: p * float(losses[0]) / time
             for cause, losses in self.formula.lost(self.theta, point).items()
         }
-        return dict(sorted(lost.items(), key=lambda item: -item[1]))
+        return dict(sorted(lost_processors.items(), key=lambda item: -item[1]))
 
 
 def fit(family: Family, timings: Timings) -> FittedFormula:
@@ -146,31 +146,35 @@ def fit(family: Family, timings: Timings) -> FittedFormula:
             f"{least} parameters need times on as many numbers of processors; there are {count}, so"
             f" measure on {least - count} more"
         )
-    begun = [
+    first_attempts = [
         (squares_of(formula, start, timings), formula, start)
         for formula in formulas
         for start in formula.starts(timings)
     ]
     # Of many formulas, all sums of terms, the best start decides: it is already the minimum but for
     # the logarithm.
-    tried = begun if len(formulas) == 1 else [min(begun, key=lambda attempt: attempt[0])]
+    attempts_to_refine = (
+        first_attempts
+        if len(formulas) == 1
+        else [min(first_attempts, key=lambda attempt: attempt[0])]
+    )
     return min(
-        (fit_formula(formula, timings, start) for _, formula, start in tried),
-        key=lambda fitted: fitted.squares,
+        (fit_formula(formula, timings, start) for _, formula, start in attempts_to_refine),
+        key=lambda fitted_formula: fitted_formula.squares,
     )
 
 
 def fit_formula(
-    formula: TimeFormula, timings: Timings, start: Array, within: float = 1e-12
+    formula: TimeFormula, timings: Timings, start: Array, tolerance: float = 1e-12
 ) -> FittedFormula:
     """Fit one formula from a given start.
 
     Parameters
     ----------
     formula, timings, start : what to fit, to what, from where
-    within : relative change of parameters and squares at which the search ends [1]
+    tolerance : relative change of parameters and squares at which the search ends [1]
     """
-    minimum = minimized(formula, start, timings, within)
+    minimum = minimized(formula, start, timings, tolerance)
     # A search stops just before a limit: where the times show no difference, the parameter is at
     # its lower limit.
     least, _ = formula.limits
@@ -193,8 +197,8 @@ def _residuals(formula: TimeFormula, thetas: Array, timings: Timings) -> Array:
 
 def _without_effect(formula: TimeFormula, theta: Array, change: Array, timings: Timings) -> Array:
     """Return for each parameter whether changing it leaves the times unchanged."""
-    shown = _residuals(formula, np.vstack([theta, theta + np.diag(change)]), timings)
-    unchanged: Array = np.abs(shown[1:] - shown[0]).max(axis=1) < NOTHING
+    residuals = _residuals(formula, np.vstack([theta, theta + np.diag(change)]), timings)
+    unchanged: Array = np.abs(residuals[1:] - residuals[0]).max(axis=1) < NOTHING
     return unchanged
 
 
@@ -202,37 +206,37 @@ def minimized(
     formula: TimeFormula,
     start: Array,
     timings: Timings,
-    within: float = 1e-12,
-    more: Callable[[Array], Array] = lambda thetas: np.empty((len(thetas), 0)),
+    tolerance: float = 1e-12,
+    further_residuals: Callable[[Array], Array] = lambda thetas: np.empty((len(thetas), 0)),
 ) -> Array:
     """Minimize the squared residuals from a start, within the limits; the result is never worse
     than the start.
 
     Parameters
     ----------
-    formula, start, timings, within : as for `fit_formula`
-    more : from sets of parameters, (D, k), residuals to minimize beside those of the timings, (D,
-        any)
+    formula, start, timings, tolerance : as for `fit_formula`
+    further_residuals : from sets of parameters, (D, k), residuals to minimize beside those of the
+        timings, (D, any)
     """
     from scipy.optimize import least_squares
 
     least, most = formula.limits
-    inside: Array = np.clip(start, least, most)
+    clipped_start: Array = np.clip(start, least, most)
     # The scale of a parameter is its start, or the value at which it affects the times.
     matters = 1e-3 * np.maximum(start.max(), TINY)
     scale = np.where(start > 0, start, matters)
     # An earlier search may leave a parameter just off its limit, which is not a scale.
     scale = np.where(
-        _without_effect(formula, inside, scale, timings), np.maximum(scale, matters), scale
+        _without_effect(formula, clipped_start, scale, timings), np.maximum(scale, matters), scale
     )
     room = 1e-9 * np.minimum(scale, most - least)
     # Of two limits that are far apart beside the scale, the search begins near the lower one; it
     # begins inside however close they are.
-    last = np.maximum(np.minimum(most, np.maximum(inside, scale)) - room, least + room)
-    begin = np.clip(inside, least + room, last)
+    last = np.maximum(np.minimum(most, np.maximum(clipped_start, scale)) - room, least + room)
+    begin = np.clip(clipped_start, least + room, last)
 
     def residuals(thetas: Array) -> Array:
-        return np.hstack([_residuals(formula, thetas, timings), more(thetas)])
+        return np.hstack([_residuals(formula, thetas, timings), further_residuals(thetas)])
 
     def differences(theta: Array) -> Array:
         # One call for all differences; a step never leaves the limits.
@@ -247,11 +251,11 @@ def minimized(
         begin / scale,
         jac=differences,
         bounds=(least / scale, most / scale),
-        xtol=within,
-        ftol=within,
-        gtol=within,
+        xtol=tolerance,
+        ftol=tolerance,
+        gtol=tolerance,
         max_nfev=MOST_STEPS,
     )
     ended: Array = np.clip(solution.x * scale, least, most)
-    squares = (residuals(np.vstack([ended, inside])) ** 2).sum(axis=1)
-    return ended if squares[0] <= squares[1] else inside
+    squares = (residuals(np.vstack([ended, clipped_start])) ** 2).sum(axis=1)
+    return ended if squares[0] <= squares[1] else clipped_start

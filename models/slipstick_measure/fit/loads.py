@@ -215,19 +215,23 @@ class LoadFit:
 
     def _point(self, row: LoadRow) -> LoadPoint:
         load = load_of(row)
-        shown = [quantile for quantile in self.test.quantiles if quantile != self.quantile]
+        further_quantiles = [
+            quantile for quantile in self.test.quantiles if quantile != self.quantile
+        ]
         percentiles = {
             quantile: (row.quantiles.get(quantile), self.percentile(self.best, load, quantile))
-            for quantile in shown
+            for quantile in further_quantiles
             if self.think is None and self.best.kind.scv == 1
         }
-        (fitted,) = self.response(self.best, [load])
-        return LoadPoint(load, _measured(row, self.quantile) or 0.0, float(fitted), percentiles)
+        (fitted_response,) = self.response(self.best, [load])
+        return LoadPoint(
+            load, _measured(row, self.quantile) or 0.0, float(fitted_response), percentiles
+        )
 
 
 def _station_in_words(station: StationFit) -> LoadedStation:
     kind = station.kind
-    fitted = station.fitted
+    fitted_formula = station.fitted
     return LoadedStation(
         kind.words,
         kind.servers,
@@ -236,7 +240,7 @@ def _station_in_words(station: StationFit) -> LoadedStation:
         station.service,
         station.time_elsewhere,
         station.most,
-        fitted.scatter if fitted.freedom > 0 else None,
+        fitted_formula.scatter if fitted_formula.freedom > 0 else None,
         station.missed,
     )
 
@@ -246,13 +250,15 @@ def load_of(row: LoadRow) -> float:
     return float(row.users if row.users is not None else row.completed or 0.0)
 
 
-def fit_loads(test: LoadTest, at: Sequence[float] = (), servers: int | None = None) -> LoadFit:
+def fit_loads(
+    test: LoadTest, predicted_loads: Sequence[float] = (), servers: int | None = None
+) -> LoadFit:
     """Fit a station to the response times of a load test.
 
     Parameters
     ----------
     test : with users and throughput, or with rates, at two loads at least
-    at : loads to predict the response time for, users or 1/s
+    predicted_loads : loads to predict the response time for, users or 1/s
     servers : of the station; several numbers are tried if None
 
     Raises
@@ -302,7 +308,9 @@ def fit_loads(test: LoadTest, at: Sequence[float] = (), servers: int | None = No
     kinds = _kinds((servers,) if servers else SERVERS, think is not None, quantile is not None)
     stations = _fitted_stations(observed, kinds, think, quantile)
     load_fit = LoadFit(test, tuple(rows), quantile, think, stations, (), tuple(overloaded))
-    predictions = tuple(_prediction(load_fit, load, servers is not None) for load in at)
+    predictions = tuple(
+        _prediction(load_fit, load, servers is not None) for load in predicted_loads
+    )
     return LoadFit(test, tuple(rows), quantile, think, stations, predictions, tuple(overloaded))
 
 
@@ -361,11 +369,15 @@ def _likely_stations(stations: Sequence[StationFit]) -> tuple[StationFit, ...]:
     return tuple(station for station in stations if _criterion(station.fitted) - least < APART)
 
 
-def _criterion(fitted: FittedFormula) -> float:
+def _criterion(fitted_formula: FittedFormula) -> float:
     """Return Akaike's criterion; without its correction where the rows are too few for that."""
-    count = len(fitted.residuals)
-    squares = max(fitted.squares, count * np.finfo(float).eps ** 2)
-    return fitted.aicc if np.isfinite(fitted.aicc) else float(count * np.log(squares / count))
+    count = len(fitted_formula.residuals)
+    squares = max(fitted_formula.squares, count * np.finfo(float).eps ** 2)
+    return (
+        fitted_formula.aicc
+        if np.isfinite(fitted_formula.aicc)
+        else float(count * np.log(squares / count))
+    )
 
 
 def _error_without_row(
@@ -392,13 +404,13 @@ def _family(kind: TriedStation, think: float | None, quantile: float | None) -> 
     )
 
     def closed_time(theta: Array, points: Timings) -> Array:
-        outside = (think or 0.0) + theta[0]
+        time_outside = (think or 0.0) + theta[0]
         service = theta[1]
         if not kind.second:
-            return repair_cycles(outside, service, kind.servers, points.p) - (think or 0.0)
+            return repair_cycles(time_outside, service, kind.servers, points.p) - (think or 0.0)
         first = np.broadcast_to(service, points.p.shape)
         demands = np.stack([first, kind.second * first], axis=-1)
-        return cycle_times(outside, demands, points.p) - (think or 0.0)
+        return cycle_times(time_outside, demands, points.p) - (think or 0.0)
 
     def time(theta: Array, points: Timings) -> Array:
         if think is not None:
@@ -428,16 +440,16 @@ def _family(kind: TriedStation, think: float | None, quantile: float | None) -> 
 
 def _mean(theta: Array, rate: Array, kind: TriedStation) -> Array:
     """Return the mean response time at stable rates [s]."""
-    beside, service = theta
+    time_beside, service = theta
     load = rate * service
     count = kind.servers
     wait = service * erlang_c(load, count) / (count - load)
-    return np.asarray(beside + service + (1 + kind.scv) / 2 * wait)
+    return np.asarray(time_beside + service + (1 + kind.scv) / 2 * wait)
 
 
 def _quantile(theta: Array, rate: Array, count: int, quantile: float) -> Array:
     """Return a quantile of the response time of M/M/c at stable rates, by halving [s]."""
-    beside, service = (np.broadcast_to(value, rate.shape) for value in theta)
+    time_beside, service = (np.broadcast_to(value, rate.shape) for value in theta)
     service = np.maximum(service, SHORTEST)
     load = rate * service
     wait = erlang_c(load, count)
@@ -448,11 +460,12 @@ def _quantile(theta: Array, rate: Array, count: int, quantile: float) -> Array:
     def beyond(time: Array) -> Array:
         served = np.exp(-slow * time)
         waited = np.exp(-(slow + gap) * time)
-        both = ((slow + gap) * served - slow * waited) / gap
-        return np.asarray((1 - wait) * served + wait * both)
+        probability_of_both = ((slow + gap) * served - slow * waited) / gap
+        return np.asarray((1 - wait) * served + wait * probability_of_both)
 
     return np.asarray(
-        beside + _root_by_halving(beyond, 1 - quantile, service * 1e3 * (1 + 1 / (count - load)))
+        time_beside
+        + _root_by_halving(beyond, 1 - quantile, service * 1e3 * (1 + 1 / (count - load)))
     )
 
 
@@ -461,9 +474,9 @@ def _root_by_halving(falling: Callable[[Array], Array], target: float, most: Arr
     high = most
     for _ in range(HALVINGS):
         middle = (low + high) / 2
-        above = falling(middle) > target
-        low = np.where(above, middle, low)
-        high = np.where(above, high, middle)
+        is_above = falling(middle) > target
+        low = np.where(is_above, middle, low)
+        high = np.where(is_above, high, middle)
     return np.asarray((low + high) / 2)
 
 
@@ -472,30 +485,30 @@ def _prediction(load_fit: LoadFit, load: float, told: bool) -> PredictedResponse
     if load_fit.misfit:
         return PredictedResponse(load, reason=f"no station describes the rows: {load_fit.misfit}")
     if load_fit.best.fitted.freedom <= 0:
-        why = "the rows determine the station without one left over; measure at one more load"
-        return PredictedResponse(load, reason=why)
+        reason = "the rows determine the station without one left over; measure at one more load"
+        return PredictedResponse(load, reason=reason)
     values = list[float]()
     lows = list[float]()
     highs = list[float]()
     for station in load_fit.likely:
         value = float(load_fit.response(station, [load])[0])
         interval = profile(station.fitted).of_positive(_endless_if_saturated(station, load), LEVEL)
-        beyond = np.exp(station.form_error) if load > load_of(load_fit.rows[-1]) else 1.0
+        factor_beyond = np.exp(station.form_error) if load > load_of(load_fit.rows[-1]) else 1.0
         values.append(value)
-        lows.append(interval.low / beyond)
-        highs.append(interval.high * beyond)
+        lows.append(interval.low / factor_beyond)
+        highs.append(interval.high * factor_beyond)
     low = min(lows)
     high = max(highs)
     if max(values[0], high) >= ENDLESS:
         least_saturation = min(likely_station.most for likely_station in load_fit.likely)
-        why = f"the station saturates at {least_saturation:.4g} /s or so"
-        return PredictedResponse(load, reason=why)
+        reason = f"the station saturates at {least_saturation:.4g} /s or so"
+        return PredictedResponse(load, reason=reason)
     if high > WIDEST * low:
-        why = (
+        reason = (
             f"it lies between {low:.3g} and {high:.3g} s, too wide to be of use; measure at a"
             f" larger load{'' if told else ', or say how many servers there are (--servers)'}"
         )
-        return PredictedResponse(load, reason=why)
+        return PredictedResponse(load, reason=reason)
     return PredictedResponse(load, values[0], low, high)
 
 

@@ -141,11 +141,11 @@ class PreparedModel:
                 f"the data have several sizes; say which number of {name} is the size (size)"
             )
         if self.size and (timings.n == 1).all():
-            why = (
+            message = (
                 f"the data have no sizes, so {self.size} would be 1; give them a column size, or"
                 " leave size out"
             )
-            raise NoAnswerError(why)
+            raise NoAnswerError(message)
 
     def check_quantity(self) -> None:
         """Refuse a model whose first answer is not a time."""
@@ -153,10 +153,10 @@ class PreparedModel:
         method = self.built.options.method
         first = first_quantity(shape.model, method)
         if not self._class and shape.names(method)[first] != str(TIME):
-            why = (
+            message = (
                 f"{self.built.name} gives a {first}, not a time, so no time can be held against it"
             )
-            raise NoAnswerError(why)
+            raise NoAnswerError(message)
 
     def _time(self, theta: Array, points: Timings) -> Array:
         """Return the model's times [s]; NaN where it has no answer."""
@@ -212,7 +212,7 @@ class PreparedModel:
         divided and multiplied by ten.
         """
         parameters = self.parameters
-        own = np.array([value or 1e-2 for value in self.start])
+        own_values = np.array([value or 1e-2 for value in self.start])
         powers = np.array(
             [
                 self.built.entries[parameter.name].given.dimension.time_power
@@ -220,20 +220,27 @@ class PreparedModel:
             ]
         )
         base = TimeFormula("", "", parameters, self._time, lambda _: ())
-        ratio = np.median(points.time / base.time(own, points))
-        near = own * (ratio if np.isfinite(ratio) else 1.0) ** np.sign(powers)
+        ratio = np.median(points.time / base.time(own_values, points))
+        scaled_values = own_values * (ratio if np.isfinite(ratio) else 1.0) ** np.sign(powers)
         steps = [0.1, 1.0, 10.0] if len(parameters) <= MOST_GUESSED else [1.0]
         guesses = np.array(
-            [own, *(near * np.array(factors) for factors in product(steps, repeat=len(parameters)))]
+            [
+                own_values,
+                *(
+                    scaled_values * np.array(factors)
+                    for factors in product(steps, repeat=len(parameters))
+                ),
+            ]
         )
         guesses = np.clip(guesses, *base.limits)
         times = base.times(guesses, points)
         if not np.isfinite(times).all(axis=1).any():
-            alone = {
-                parameter.name: value for parameter, value in zip(parameters, own, strict=True)
+            single_changes = {
+                parameter.name: value
+                for parameter, value in zip(parameters, own_values, strict=True)
             }
             failed = (
-                self._compiled.points({**alone, self.population: float(points.p[0])})
+                self._compiled.points({**single_changes, self.population: float(points.p[0])})
                 .answer(0)
                 .failed
             )
@@ -370,11 +377,11 @@ def _parameter(scalar: Scalar, inputs: Inputs, built: BuiltModel) -> FitParamete
         path, str(default.dimension), meaning, inf if most is None else most, least or 0.0
     )
     if not 0 <= parameter.lower < parameter.upper:
-        between = f"from {low.strip() or 0} to {high.strip()}"
+        range_in_words = f"from {low.strip() or 0} to {high.strip()}"
         raise _wrong(
             scalar,
-            f"{path} is free {between}: the first value must be less than the second, and not"
-            " negative",
+            f"{path} is free {range_in_words}: the first value must be less than the second, and"
+            " not negative",
         )
     return parameter
 
@@ -404,9 +411,11 @@ def _population(built: BuiltModel, fit_settings: FitSettings) -> str:
         if "model" in fit_settings.settings
         else next(iter(fit_settings.settings.values()))
     )
-    several = f"; there are {', '.join(populations)}" if populations else ""
+    populations_in_words = f"; there are {', '.join(populations)}" if populations else ""
     raise _wrong(
-        mark, f"say which number of {built.name} is the number of processors (population){several}"
+        mark,
+        f"say which number of {built.name} is the number of processors"
+        f" (population){populations_in_words}",
     )
 
 

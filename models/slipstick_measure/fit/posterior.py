@@ -146,15 +146,15 @@ class Posterior:
         """Return the mean, (k,), and the covariance, (k, k), of the parameters of given owners; an
         unknown owner adds the spread.
         """
-        chosen = _matrix_of_owners(len(self.priors), self.offsets, owners)
-        covariance = chosen @ self.covariance @ chosen.T
+        owner_matrix = _matrix_of_owners(len(self.priors), self.offsets, owners)
+        covariance = owner_matrix @ self.covariance @ owner_matrix.T
         with_offset = {
             (index, column) for index, column, owner in self.offsets if owners.get(column) == owner
         }
         for (index, column), deviation in self.spread.items():
             if (index, column) not in with_offset:
                 covariance[index, index] += deviation**2
-        return chosen @ self.centre, covariance * self.widened**2
+        return owner_matrix @ self.centre, covariance * self.widened**2
 
     def predict(self, slopes: Slopes, groups: RowGroups) -> tuple[Array, Array]:
         """Return the logarithms of the values of rows, (V, n), and their standard deviations."""
@@ -220,8 +220,8 @@ def estimate(
     """
     search = _Search(slopes, logs, groups, tuple(priors), start)
     for _ in range(STEPS):
-        moved = search.step()
-        if moved < precision:
+        step_size = search.step()
+        if step_size < precision:
             break
     return search.posterior()
 
@@ -259,9 +259,9 @@ class _Search:
         self.freedom = np.ones(len(logs))
         self.at = self.mean.copy()
         if start is not None:
-            before = dict(zip(start.offsets, start.centre[k:], strict=True))
+            centre_by_offset = dict(zip(start.offsets, start.centre[k:], strict=True))
             self.at[:k] = start.centre[:k]
-            self.at[k:] = [before.get(offset, 0.0) for offset in self.offsets]
+            self.at[k:] = [centre_by_offset.get(offset, 0.0) for offset in self.offsets]
             self.noise = start.noise.copy()
             self.spread = dict(start.spread)
         self.chosen = [_matrix_of_owners(k, self.offsets, owners) for owners, _ in groups.cells]
@@ -269,23 +269,24 @@ class _Search:
 
     def _evaluate(self, point: Array) -> tuple[Array, Array]:
         rows = np.empty((self.logs.shape[1], len(self.priors)))
-        for chosen, (_, cell) in zip(self.chosen, self.groups.cells, strict=True):
-            rows[cell] = chosen @ point
+        for owner_matrix, (_, cell) in zip(self.chosen, self.groups.cells, strict=True):
+            rows[cell] = owner_matrix @ point
         values, by_parameter = self.slopes(rows)
         if not np.isfinite(values[self.there]).all():
             raise FloatingPointError
         return values, np.where(np.isfinite(by_parameter), by_parameter, 0.0)
 
     def _precision(self) -> Array:
-        own = [prior.deviation**-2.0 for prior in self.priors]
+        prior_precisions = [prior.deviation**-2.0 for prior in self.priors]
         return np.array(
-            own + [self.spread[index, column] ** -2 for index, column, _ in self.offsets]
+            prior_precisions
+            + [self.spread[index, column] ** -2 for index, column, _ in self.offsets]
         )
 
     def _cost(self, point: Array, values: Array) -> float:
         """Return the negative log posterior density, up to a constant."""
-        apart = np.where(self.there, self.logs - values, 0.0) / self.noise[:, None]
-        rows = (FREEDOM + 1) / 2 * np.log1p(apart**2 / FREEDOM)
+        standard_residuals = np.where(self.there, self.logs - values, 0.0) / self.noise[:, None]
+        rows = (FREEDOM + 1) / 2 * np.log1p(standard_residuals**2 / FREEDOM)
         noise = (np.log(self.noise) * self.there.sum(axis=1)).sum()
         return float(
             rows[self.there].sum()
@@ -295,17 +296,19 @@ class _Search:
 
     def _normal_equations(self) -> tuple[Array, Array, Array]:
         """Return the weights of the rows, the information matrix and the gradient."""
-        apart = np.where(self.there, self.logs - self.values, 0.0)
+        residuals = np.where(self.there, self.logs - self.values, 0.0)
         scale = self.noise[:, None]
-        weights = (FREEDOM + 1) / (FREEDOM + (apart / scale) ** 2) / scale**2 * self.there
+        weights = (FREEDOM + 1) / (FREEDOM + (residuals / scale) ** 2) / scale**2 * self.there
         size = len(self.at)
         curvature = np.zeros((size, size))
         slope = np.zeros(size)
-        for chosen, (_, rows) in zip(self.chosen, self.groups.cells, strict=True):
+        for owner_matrix, (_, rows) in zip(self.chosen, self.groups.cells, strict=True):
             derivatives = self.by_parameter[:, rows]
             weighed = derivatives * weights[:, rows, None]
-            curvature += chosen.T @ np.einsum("vij,vik->jk", weighed, derivatives) @ chosen
-            slope += chosen.T @ np.einsum("vij,vi->j", weighed, apart[:, rows])
+            curvature += (
+                owner_matrix.T @ np.einsum("vij,vik->jk", weighed, derivatives) @ owner_matrix
+            )
+            slope += owner_matrix.T @ np.einsum("vij,vi->j", weighed, residuals[:, rows])
         return weights, curvature, slope
 
     def step(self) -> float:
@@ -315,11 +318,11 @@ class _Search:
         information = curvature + np.diag(precision)
         move = np.linalg.solve(information, slope - precision * (self.at - self.mean))
         move *= min(1.0, LONGEST_STEP / max(float(np.abs(move).max()), 1e-300))
-        before = self._cost(self.at, self.values)
+        cost_before = self._cost(self.at, self.values)
         for _ in range(6):
             try:
                 values, by_parameter = self._evaluate(self.at + move)
-                if self._cost(self.at + move, values) <= before + 1e-9 * abs(before):
+                if self._cost(self.at + move, values) <= cost_before + 1e-9 * abs(cost_before):
                     break
             except FloatingPointError:
                 pass
@@ -332,31 +335,35 @@ class _Search:
         self.values = values
         self.by_parameter = by_parameter
         covariance = np.asarray(np.linalg.inv(information), dtype=np.float64)
-        changed = self._update_noise_and_spreads(
+        largest_change = self._update_noise_and_spreads(
             weights, float((covariance * curvature).sum()), covariance
         )
-        return max(float(np.abs(move).max()), changed)
+        return max(float(np.abs(move).max()), largest_change)
 
-    def _update_noise_and_spreads(self, weights: Array, used: float, covariance: Array) -> float:
+    def _update_noise_and_spreads(
+        self, weights: Array, used_freedom: float, covariance: Array
+    ) -> float:
         """Update the noise and the spreads; return the largest relative change."""
-        apart = np.where(self.there, self.logs - self.values, 0.0)
-        squares = (weights * apart**2).sum(axis=1) * self.noise**2
+        residuals = np.where(self.there, self.logs - self.values, 0.0)
+        squares = (weights * residuals**2).sum(axis=1) * self.noise**2
         count = self.there.sum(axis=1)
-        freedom = np.maximum(count * (1 - used / max(count.sum(), 1)), 0.0)
+        freedom = np.maximum(count * (1 - used_freedom / max(count.sum(), 1)), 0.0)
         assumed = np.clip(ENOUGH_FREEDOM - freedom, 0.0, 1.0)
         variance = (squares + assumed * ASSUMED_NOISE**2) / (freedom + assumed)
         noise = np.maximum(np.sqrt(variance), LEAST_NOISE)
         self.freedom = freedom
-        changed = float(np.abs(np.log(noise / self.noise)).max())
+        largest_change = float(np.abs(np.log(noise / self.noise)).max())
         self.noise = noise
         k = len(self.priors)
-        for key, before in self.spread.items():
+        for key, spread_before in self.spread.items():
             places = [k + index for index, offset in enumerate(self.offsets) if offset[:2] == key]
             offset_squares = sum(self.at[index] ** 2 + covariance[index, index] for index in places)
             floor = floor_of(len(places))
             self.spread[key] = float(np.sqrt((offset_squares + 2 * floor**2) / (len(places) + 2)))
-            changed = max(changed, abs(float(np.log(self.spread[key] / before))))
-        return changed / 10
+            largest_change = max(
+                largest_change, abs(float(np.log(self.spread[key] / spread_before)))
+            )
+        return largest_change / 10
 
     def posterior(self) -> Posterior:
         """Return the posterior at the current point; its noise is larger by what few rows do not

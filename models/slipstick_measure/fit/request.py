@@ -93,14 +93,14 @@ def prepare_estimation(request: EstimationRequest, library: Library) -> Estimati
             problems += error.problems
     if problems:
         raise SpecError(problems)
-    chosen = table.chosen(request.fitted_to) if request.fitted_to else ()
+    chosen_rows = table.chosen(request.fitted_to) if request.fitted_to else ()
     numbers = _sizes(table, request.beyond) if request.beyond else ()
     return EstimationTask(
         observed,
         tuple(free.values()),
         tuple(choices),
         tuple(groups),
-        tuple(chosen),
+        tuple(chosen_rows),
         request.noise,
         tuple(numbers),
     )
@@ -144,14 +144,18 @@ def _split_free_parameter(scalar: Scalar) -> _Parted:
 def _with_path(entry: _Parted, observed: Observed) -> _Parted:
     """Return a free parameter with its path where its name alone is written, as in headings."""
     path = f"parameters.{entry.path}"
-    known = observed.built.entries
-    return replace(entry, path=path) if entry.path not in known and path in known else entry
+    known_paths = observed.built.entries
+    return (
+        replace(entry, path=path)
+        if entry.path not in known_paths and path in known_paths
+        else entry
+    )
 
 
 def _with_group(table: ColumnTable, groups: Sequence[str]) -> ColumnTable:
     """Return the table with a column that combines the columns of groups to leave out together."""
-    missing = [group for group in groups if group not in table.headings]
-    if missing or GROUP in table.headings or not groups:
+    missing_columns = [group for group in groups if group not in table.headings]
+    if missing_columns or GROUP in table.headings or not groups:
         return table
     columns = [table.column(group) for group in groups]
     rows = tuple((*row, " ".join(cells)) for row, *cells in zip(table.rows, *columns, strict=True))

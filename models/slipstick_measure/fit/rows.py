@@ -43,13 +43,13 @@ class MeasuredRows:
     @cached_property
     def noise(self) -> float:
         """Standard deviation of the logarithms of repetitions; 0 where there are none."""
-        apart = []
+        log_deviations = []
         for p in self.timings.processors:
             logs = np.log(self.timings.time[self.timings.p == p])
             if len(logs) > 1 and not self.timings.has_sizes:
-                apart += (logs - logs.mean()).tolist()
-        freedom = len(apart) - len({*self.timings.p.tolist()})
-        return float(np.sqrt(np.sum(np.square(apart)) / freedom)) if freedom > 0 else 0.0
+                log_deviations += (logs - logs.mean()).tolist()
+        freedom = len(log_deviations) - len({*self.timings.p.tolist()})
+        return float(np.sqrt(np.sum(np.square(log_deviations)) / freedom)) if freedom > 0 else 0.0
 
     @cached_property
     def crossing(self) -> tuple[float, float]:
@@ -57,8 +57,8 @@ class MeasuredRows:
         largest number and infinity if it does not.
         """
         p, _ = self.medians
-        below = np.flatnonzero(self.speedups / p < self.efficiency)
-        first = int(below[0]) if len(below) else len(p)
+        rows_below = np.flatnonzero(self.speedups / p < self.efficiency)
+        first = int(rows_below[0]) if len(rows_below) else len(p)
         return float(p[max(first - 1, 0)]), float(p[first]) if first < len(p) else np.inf
 
     def sentences(self) -> list[str]:
@@ -69,15 +69,15 @@ class MeasuredRows:
         goal = percent(self.efficiency)
         efficiency = dict(zip(p.tolist(), (self.speedups / p).tolist(), strict=True))
         low, high = self.crossing
-        over = "" if p[0] == 1 else f" over p = {p[0]:g}"
+        reference_in_words = "" if p[0] == 1 else f" over p = {p[0]:g}"
         if np.isinf(high):
             sentence = (
-                f"Measured: efficiency{over} is {percent(efficiency[low])} at p = {low:g}, the"
-                f" largest measured; it does not fall below {goal}."
+                f"Measured: efficiency{reference_in_words} is {percent(efficiency[low])} at p ="
+                f" {low:g}, the largest measured; it does not fall below {goal}."
             )
         else:
             sentence = (
-                f"Measured: efficiency{over} falls below {goal} between p = {low:g}"
+                f"Measured: efficiency{reference_in_words} falls below {goal} between p = {low:g}"
                 f" ({percent(efficiency[low])}) and p = {high:g} ({percent(efficiency[high])})."
             )
         best = int(self.speedups.argmax())
@@ -100,6 +100,10 @@ class MeasuredRows:
         `processors`.
         """
         p, time = self.medians
-        beyond = time[p > processors * (1 + NEAR)]
-        inside = time[p <= processors * (1 + NEAR)]
-        return not len(beyond) or not len(inside) or beyond.min() >= inside.min() * (1 - NEAR)
+        times_beyond = time[p > processors * (1 + NEAR)]
+        times_inside = time[p <= processors * (1 + NEAR)]
+        return (
+            not len(times_beyond)
+            or not len(times_inside)
+            or times_beyond.min() >= times_inside.min() * (1 - NEAR)
+        )

@@ -67,20 +67,22 @@ def predict(
     >>> predict(curves, dict.fromkeys("abc", "one machine"), "c", 4, 2).value
     15.0
     """
-    own = curves[name]
+    own_curve = curves[name]
     siblings = [
         sibling
         for sibling in curves
         if sibling != name and alike[sibling] == alike[name] and {p, last} <= curves[sibling].keys()
     ]
-    if len(siblings) < 2 or last not in own:
+    if len(siblings) < 2 or last not in own_curve:
         return None
     ratios = np.array([np.log(curves[sibling][p] / curves[sibling][last]) for sibling in siblings])
-    apart = np.array([_shape_difference(own, curves[sibling], last) for sibling in siblings])
-    weights = np.exp(-((apart / SIMILAR) ** 2) / 2) + 1e-9
+    shape_differences = np.array(
+        [_shape_difference(own_curve, curves[sibling], last) for sibling in siblings]
+    )
+    weights = np.exp(-((shape_differences / SIMILAR) ** 2) / 2) + 1e-9
     weights /= weights.sum()
     middle, half = _centre(ratios, weights)
-    value = float(own[last] * np.exp(middle))
+    value = float(own_curve[last] * np.exp(middle))
     return SiblingPrediction(
         name,
         p,
@@ -89,7 +91,7 @@ def predict(
         float(value * np.exp(-half)),
         float(value * np.exp(half)),
         len(siblings),
-        own.get(p),
+        own_curve.get(p),
     )
 
 

@@ -34,11 +34,11 @@ def counters_spec(reading: Reading) -> ImportedSpec:
     cycles_quantity = quantity(
         (cycles - stalls) / instructions, "", source("cycles", ", stalls taken off, an instruction")
     )
-    over = source("cycles", f", over task-clock {busy.text}, line {busy.line}")
+    clock_source = source("cycles", f", over task-clock {busy.text}, line {busy.line}")
     parameters = {
         "instructions": quantity(instructions, "", source("instructions")),
         "cycles_each": cycles_quantity,
-        "clock": quantity(cycles / busy.value, "/s", over),
+        "clock": quantity(cycles / busy.value, "/s", clock_source),
         "processors": quantity(busy.p, "", "told beside the file"),
     }
     even = "instructions * cycles_each / clock / processors"
@@ -96,12 +96,12 @@ def _counts_and_busy_time(reading: Reading) -> tuple[dict[str, tuple[int, float]
             )
     if reading.problems:
         reading.finished()
-    missing = [name for name in _COUNTS[:2] if not counts.get(name, (0, 0.0))[1] > 0]
-    missing += [] if any(run.value > 0 for run in reading.runs) else ["task-clock"]
-    if missing:
-        why = (
-            f"there is no count of {', '.join(missing)}; run perf stat -e"
+    missing_counts = [name for name in _COUNTS[:2] if not counts.get(name, (0, 0.0))[1] > 0]
+    missing_counts += [] if any(run.value > 0 for run in reading.runs) else ["task-clock"]
+    if missing_counts:
+        message = (
+            f"there is no count of {', '.join(missing_counts)}; run perf stat -e"
             " task-clock,cycles,instructions"
         )
-        reading.refuse(1, "", why)
+        reading.refuse(1, "", message)
     return counts, reading.runs[0]

@@ -142,8 +142,10 @@ def import_spec(
         raise UnknownNameError("placement", placement, list(PLACEMENTS))
     if placement is None:
         choices = ", ".join(f"{name} ({words})" for name, words in PLACEMENTS.items())
-        why = f"where were the processes? no benchmark prints it; say --placement, one of {choices}"
-        raise SpecError([Problem(reading.file, 1, 1, "", why)])
+        message = (
+            f"where were the processes? no benchmark prints it; say --placement, one of {choices}"
+        )
+        raise SpecError([Problem(reading.file, 1, 1, "", message)])
     return network_spec([_MESSAGES[name].read(reading) for reading, name in recognized], placement)
 
 

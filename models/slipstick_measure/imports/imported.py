@@ -64,8 +64,8 @@ class ImportedSpec:
         SpecError : the file has no ranges of values
         """
         if not self.axes:
-            why = "the file has no ranges of values; leave --study out"
-            raise SpecError([Problem("--study", 1, 1, "", why)])
+            message = "the file has no ranges of values; leave --study out"
+            raise SpecError([Problem("--study", 1, 1, "", message)])
         vary = {
             f"range_{number}": {"axes": axes, **({"combine": "zip"} if len(axes) > 1 else {})}
             for number, axes in enumerate(self.axes, 1)
@@ -109,15 +109,15 @@ def check_new(out: Path) -> None:
     """Raise SpecError if a file for a new spec is not YAML, exists already, or cannot be
     written.
     """
-    why = ""
+    reason = ""
     if out.suffix not in (".yaml", ".yml"):
-        why = "name a file that ends in .yaml"
+        reason = "name a file that ends in .yaml"
     elif out.exists():
-        why = "there is such a file already; name another"
+        reason = "there is such a file already; name another"
     elif not out.parent.is_dir() or not os.access(out.parent, os.W_OK):
-        why = f"nothing can be written into {out.parent}; choose another place"
-    if why:
-        raise SpecError([Problem(f"--out {out}", 1, 1, "", why)])
+        reason = f"nothing can be written into {out.parent}; choose another place"
+    if reason:
+        raise SpecError([Problem(f"--out {out}", 1, 1, "", reason)])
 
 
 def _dumper() -> Any:
@@ -147,6 +147,13 @@ def quantity(
     """Return a quantity with its source, to six digits; `assumed` marks what is a convention or a
     guess, `ends` its interval.
     """
-    text, *rest = (f"{number:.6g} {unit}".strip().removesuffix(" 1") for number in (value, *ends))
-    between = dict(zip(("low", "high"), rest, strict=False))
-    return {"value": text, **between, "source": source, **({"assumed": True} if assumed else {})}
+    text, *end_texts = (
+        f"{number:.6g} {unit}".strip().removesuffix(" 1") for number in (value, *ends)
+    )
+    interval_texts = dict(zip(("low", "high"), end_texts, strict=False))
+    return {
+        "value": text,
+        **interval_texts,
+        "source": source,
+        **({"assumed": True} if assumed else {}),
+    }

@@ -33,8 +33,8 @@ def truncated_normal(mean: float, deviation: float) -> tuple[float, float]:
     (True, True)
     """
     least = -mean / deviation
-    above = math.erfc(least / math.sqrt(2)) / 2
-    hazard = math.exp(-(least**2) / 2) / math.sqrt(2 * math.pi) / above
+    probability_above = math.erfc(least / math.sqrt(2)) / 2
+    hazard = math.exp(-(least**2) / 2) / math.sqrt(2 * math.pi) / probability_above
     middle = mean + deviation * hazard
     variance = deviation**2 * (1 + least * hazard - hazard**2)
     return middle, variance / middle**2
@@ -56,11 +56,11 @@ def phase_moments(start: list[float], rates: Matrix) -> tuple[float, float]:
     >>> phase_moments([1.0, 0.0], [[-2.0, 2.0], [0.0, -2.0]])  # Erlang, two phases of 0.5 s
     (1.0, 0.5)
     """
-    inside = np.array(rates)
+    phase_rates = np.array(rates)
     if min(start) < 0 or not math.isclose(math.fsum(start), 1.0, rel_tol=_NEAR):
         raise ArithmeticError
-    _check_rates(inside, -inside.sum(axis=1))
-    return _moments(np.array(start), inside)
+    _check_rates(phase_rates, -phase_rates.sum(axis=1))
+    return _moments(np.array(start), phase_rates)
 
 
 def arrival_moments(hidden: Matrix, observed: Matrix) -> tuple[float, float]:
@@ -78,22 +78,25 @@ def arrival_moments(hidden: Matrix, observed: Matrix) -> tuple[float, float]:
     >>> arrival_moments([[-2.0]], [[2.0]])
     (0.5, 1.0)
     """
-    inside = np.array(hidden)
-    outside = np.array(observed)
-    balance = inside.sum(axis=1) + outside.sum(axis=1)
-    _check_rates(inside, outside)
-    _check_rates(inside, -np.abs(balance))
-    stays = np.linalg.solve(-inside, outside)
+    hidden_rates = np.array(hidden)
+    observed_rates = np.array(observed)
+    balance = hidden_rates.sum(axis=1) + observed_rates.sum(axis=1)
+    _check_rates(hidden_rates, observed_rates)
+    _check_rates(hidden_rates, -np.abs(balance))
+    stays = np.linalg.solve(-hidden_rates, observed_rates)
     equations = np.vstack([stays.T - np.eye(len(stays)), np.ones(len(stays))])
     start = np.linalg.lstsq(equations, np.append(np.zeros(len(stays)), 1.0), rcond=None)[0]
-    return _moments(start, inside)
+    return _moments(start, hidden_rates)
 
 
-def _check_rates(inside: np.ndarray, others: np.ndarray) -> None:
+def _check_rates(inner_rates: np.ndarray, other_rates: np.ndarray) -> None:
     """Refuse rates between states, or other rates, that are below 0 by more than rounding."""
-    leaving = -np.diag(inside)
-    between = inside + np.diag(leaving)
-    if min(between.min(), others.min()) < -_NEAR * leaving.max() or leaving.min() <= 0:
+    leaving = -np.diag(inner_rates)
+    off_diagonal_rates = inner_rates + np.diag(leaving)
+    if (
+        min(off_diagonal_rates.min(), other_rates.min()) < -_NEAR * leaving.max()
+        or leaving.min() <= 0
+    ):
         raise ArithmeticError
 
 
@@ -114,10 +117,10 @@ def replayed(model: str, name: str) -> tuple[float, float] | None:
     model : path of the model
     name : of the file, as the model has it, with the folder of its author
     """
-    beside = Path(model).parent / PureWindowsPath(name).name
-    if not beside.is_file() or beside.stat().st_size > limit("data_bytes"):
+    file_path = Path(model).parent / PureWindowsPath(name).name
+    if not file_path.is_file() or file_path.stat().st_size > limit("data_bytes"):
         return None
-    words = beside.read_bytes().decode("utf-8", "replace").split()
+    words = file_path.read_bytes().decode("utf-8", "replace").split()
     if not words or not all(NUMBER.fullmatch(word) for word in words):
         return None
     times = [float(word) for word in words]

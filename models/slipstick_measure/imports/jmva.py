@@ -41,11 +41,11 @@ def jmva_spec(reading: Reading) -> ImportedSpec:
     _set_references(model, stations)
     serving = {name: station for name, station in stations.items() if station["service"]}
     if classes and not any(row.get("population") or "arrivals" in row for row in classes.values()):
-        why = (
+        message = (
             "no class has a customer (a model of JABA has none); give each closed class a"
             " population"
         )
-        reading.refuse(1, "population", why)
+        reading.refuse(1, "population", message)
     spec = model.spec(f"JMVA model {reading.name}", classes, serving)
     spec.axes = _axes(model, classes, serving)
     return ledger.close(spec)
@@ -80,8 +80,8 @@ def _station(model: ToolModel, element: XmlElement, classes: Mapping[str, Any]) 
             rates.append([times[0] / time if time else 0.0 for time in times])
     discipline = "is" if element.tag == "delaystation" else "ps"
     station: dict[str, Any] = {"discipline": discipline, "service": service}
-    if shown := {name: model.number(*visits[name]) for name in service if name in visits}:
-        station["visits"] = shown
+    if visits_by_class := {name: model.number(*visits[name]) for name in service if name in visits}:
+        station["visits"] = visits_by_class
     if element.get("servers") not in ("", "1") and not any(len(row) > 1 for row in rates):
         station["servers"] = round(model.number(element, element.get("servers"), 1.0))
     if rates and len(rates[0]) > 1:
@@ -131,7 +131,7 @@ def _axes(model: ToolModel, classes: dict[str, Any], stations: dict[str, Any]) -
         name = model.name(element, "className") if element.get("className") else ""
         station = model.name(element, "stationName") if element.get("stationName") else ""
         names = [name] if name else list(classes)
-        where = stations.get(station, {})
+        station_spec = stations.get(station, {})
         if kind in ("number of customers", "customer numbers"):
             axes.append(
                 _axes_by_class(names, classes, "population", values, "classes.{}.population")
@@ -141,17 +141,17 @@ def _axes(model: ToolModel, classes: dict[str, Any], stations: dict[str, Any]) -
         elif kind.startswith("arrival"):
             rates = _axes_by_class(names, classes, "arrivals", values, "classes.{}.arrivals")
             axes.append({path: [f"{value} /s" for value in rate] for path, rate in rates.items()})
-        elif kind.startswith("service demand") and where:
-            axes.append(_demands(model, where, station, names, values))
-        elif kind.startswith("number of servers") and where:
+        elif kind.startswith("service demand") and station_spec:
+            axes.append(_demands(model, station_spec, station, names, values))
+        elif kind.startswith("number of servers") and station_spec:
             axes.append({f"stations.{station}.servers": [round(value) for value in values]})
         else:
-            why = (
+            message = (
                 f"{short(element.get('type'))} of {short(station or name)} is not an axis of a"
                 " study"
             )
             model.reading.refuse(
-                element.line, "whatIf", f"{why}; take the range out, and vary it there"
+                element.line, "whatIf", f"{message}; take the range out, and vary it there"
             )
     return axes
 
@@ -164,10 +164,14 @@ def _axes_by_class(
     """
     axes: SpecAxes = {}
     for name in names:
-        own = classes.get(name, {}).get(key)
-        if own is None:
+        own_value = classes.get(name, {}).get(key)
+        if own_value is None:
             continue
-        number = float(own["value"].split()[0]) if isinstance(own, dict) else float(own)
+        number = (
+            float(own_value["value"].split()[0])
+            if isinstance(own_value, dict)
+            else float(own_value)
+        )
         numbers = values if len(names) == 1 else [number * value for value in values]
         integer = key == "population"
         axes[path.format(name)] = [round(number) if integer else number for number in numbers]
@@ -207,9 +211,10 @@ def _demands(
         if service is None:
             continue
         visits = station.get("visits", {}).get(class_name, 1.0)
-        own = float(service["value"].split()[0])
+        own_seconds = float(service["value"].split()[0])
         times = [
-            value * model.second / visits if len(classes) == 1 else own * value for value in values
+            value * model.second / visits if len(classes) == 1 else own_seconds * value
+            for value in values
         ]
         axes[f"stations.{name}.service.{class_name}"] = [
             f"{exact_number(time)} s" for time in times
@@ -222,10 +227,12 @@ def _by_class(
 ) -> dict[str, tuple[XmlElement, str]]:
     """Return the elements of a station by class, each with its text; refuse unknown classes."""
     by_class: dict[str, tuple[XmlElement, str]] = {}
-    inside = station.every(
+    class_elements = station.every(
         tag, f"{tag}s"
     )  # times that depend on the load are in elements of the second name
-    for element in (child for child in inside if child.tag == tag or child.get("customerclass")):
+    for element in (
+        child for child in class_elements if child.tag == tag or child.get("customerclass")
+    ):
         name = model.name(element, "customerclass")
         if name not in classes:
             model.reading.refuse(

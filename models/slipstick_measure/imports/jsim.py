@@ -302,14 +302,16 @@ class _Jsim:
         """Read classes, nodes, times and routes."""
         root = self.model.root
         sims = list(root.every("sim"))
-        inside = sims[0] if sims else root
+        simulation_element = sims[0] if sims else root
         self.classes = {
             element.get("name"): element
-            for element in inside.children
+            for element in simulation_element.children
             if element.tag == "userClass"
         }
         self.nodes = {
-            element.get("name"): element for element in inside.children if element.tag == "node"
+            element.get("name"): element
+            for element in simulation_element.children
+            if element.tag == "node"
         }
         for node, element in self.nodes.items():
             for section in element.every("section"):
@@ -319,7 +321,7 @@ class _Jsim:
                 if (time := self.moments(strategy, (name, node))) is not None and time[0] > 0:
                     self.times[name, node] = time
         targets: dict[str, list[str]] = {}
-        for connection in inside.every("connection"):
+        for connection in simulation_element.every("connection"):
             for end in ("source", "target"):
                 if connection.get(end) not in self.nodes:
                     self.refuse(connection, f"there is no node {short(connection.get(end))}")
@@ -327,10 +329,10 @@ class _Jsim:
         for node in self.nodes:
             for name in self.classes:
                 self.ways[name, node] = list(self._ways(name, node, targets.get(node, [])))
-        for region in inside.every("blockingRegion"):
+        for region in simulation_element.every("blockingRegion"):
             names = [node.get("nodeName") for node in region.every("regionNode")]
-            taken = {name for _, nodes in self.regions for name in nodes}
-            if names and set(names) <= set(self.nodes) - taken:
+            region_nodes = {name for _, nodes in self.regions for name in nodes}
+            if names and set(names) <= set(self.nodes) - region_nodes:
                 self.regions.append((region, names))
             else:
                 self.ledger.declare("regions", region.line, region.get("name"))
@@ -522,15 +524,15 @@ def jsim_spec(reading: Reading) -> ImportedSpec:
     jsim.read()
     chains = dict[str, Any]()
     routing = list[dict[str, Any]]()
-    reached = dict[Place, None]()
+    reached_places = dict[Place, None]()
     for title, chain, places in _chains(jsim):
         chains[title] = chain
-        reached |= dict.fromkeys(places)
+        reached_places |= dict.fromkeys(places)
         routing += _routes(jsim, places)
-    stations = _stations(jsim, reached)
+    stations = _stations(jsim, reached_places)
     _leave_out_blocking(jsim, stations, sum(len(chain["classes"]) for chain in chains.values()))
     closed = any("population" in chain for chain in chains.values())
-    regions = dict(_regions(jsim, reached, stations, closed))
+    regions = dict(_regions(jsim, reached_places, stations, closed))
     sections = {"chains": chains, "routing": routing, **({"regions": regions} if regions else {})}
     spec = jsim.model.spec(f"JSIM model {reading.name}", {}, stations, **sections)
     if closed:
@@ -610,20 +612,24 @@ def _axes(jsim: _Jsim, chains: Mapping[str, Any]) -> list[SpecAxes]:
             continue
         steps = min(round(jsim.model.number(element, fields["Steps"], 1.0)), MOST_STEPS)
         last = jsim.model.number(element, fields["To"])
-        one = fields.get("Is single class") == "true"
+        is_single_class = fields.get("Is single class") == "true"
         name = jsim.model.spec_names.names.get(fields.get("Class", ""), "")
         axes: SpecAxes = {}
         for title, chain in chains.items():
-            if one and name not in chain["classes"]:
+            if is_single_class and name not in chain["classes"]:
                 continue
             if kind.startswith("ArrivalRate") and "burst_arrivals" not in chain:
-                if own := chain.get("arrivals"):
-                    rate = float(own["value"].split()[0])
-                    end = last / jsim.model.second if one else rate * last / 100
+                if own_arrivals := chain.get("arrivals"):
+                    rate = float(own_arrivals["value"].split()[0])
+                    end = last / jsim.model.second if is_single_class else rate * last / 100
                     axes[f"chains.{title}.arrivals"] = [
                         f"{exact_number(value)} /s" for value in _evenly_spaced(rate, end, steps)
                     ]
-            elif kind.startswith("NumberOfCustomer") and one and _is_all(jsim, fields, chain):
+            elif (
+                kind.startswith("NumberOfCustomer")
+                and is_single_class
+                and _is_all(jsim, fields, chain)
+            ):
                 counts = map(round, _evenly_spaced(chain["population"], last, steps))
                 axes[f"chains.{title}.population"] = list(dict.fromkeys(counts))
         if axes:
@@ -634,8 +640,8 @@ def _axes(jsim: _Jsim, chains: Mapping[str, Any]) -> list[SpecAxes]:
 def _is_all(jsim: _Jsim, fields: Mapping[str, str], chain: Mapping[str, Any]) -> bool:
     """Return whether all customers of a closed chain are of the class that is varied."""
     element = jsim.classes[fields["Class"]]
-    own = jsim.model.number(element, element.get("customers") or "0")
-    return "population" in chain and round(own) == chain["population"]
+    own_customers = jsim.model.number(element, element.get("customers") or "0")
+    return "population" in chain and round(own_customers) == chain["population"]
 
 
 def _evenly_spaced(first: float, last: float, count: int) -> list[float]:
@@ -667,7 +673,7 @@ def _first_place(jsim: _Jsim, name: str, element: XmlElement) -> Place:
 
 
 def _places_reached(jsim: _Jsim, begin: Place) -> list[Place]:
-    reached = {begin: None}
+    reached_places = {begin: None}
     todo = [begin]
     while todo:
         place = todo.pop()
@@ -683,10 +689,10 @@ def _places_reached(jsim: _Jsim, begin: Place) -> list[Place]:
                 f"{short(place[0])} is a closed class with a route to a sink; closed customers"
                 " cannot leave",
             )
-        new = [way for way in ways if way != SINK and way not in reached]
-        reached.update(dict.fromkeys(new))
+        new = [way for way in ways if way != SINK and way not in reached_places]
+        reached_places.update(dict.fromkeys(new))
         todo += new
-    return list(reached)
+    return list(reached_places)
 
 
 def _customers(jsim: _Jsim, names: list[str]) -> dict[str, Any]:
@@ -755,7 +761,7 @@ def _arrivals(jsim: _Jsim, element: XmlElement) -> dict[str, Any] | None:
     return {"arrivals": jsim.model.rate(distribution, 1 / time[0])}
 
 
-def _stations(jsim: _Jsim, reached: dict[Place, None]) -> dict[str, Any]:
+def _stations(jsim: _Jsim, reached_places: dict[Place, None]) -> dict[str, Any]:
     """Return the stations that customers reach."""
     stations: dict[str, Any] = {}
     most = max(
@@ -766,14 +772,14 @@ def _stations(jsim: _Jsim, reached: dict[Place, None]) -> dict[str, Any]:
         default=0.0,
     )
     for node, element in jsim.nodes.items():
-        visitors = [name for name in jsim.classes if (name, node) in reached]
+        visitors = [name for name in jsim.classes if (name, node) in reached_places]
         server = jsim.section(node, *_SERVERS)
         queue = jsim.section(node, "Queue")
         if not visitors:
             continue
-        named = {name: jsim.model.name(jsim.classes[name]) for name in visitors}
+        class_names = {name: jsim.model.name(jsim.classes[name]) for name in visitors}
         if server is None:  # where customers only begin
-            none = {named[name]: jsim.model.time(element, 0.0) for name in visitors}
+            none = {class_names[name]: jsim.model.time(element, 0.0) for name in visitors}
             stations[jsim.model.name(element)] = {"discipline": "is", "service": none}
             continue
         _declare_losses(jsim, node, server, queue, visitors)
@@ -786,10 +792,10 @@ def _stations(jsim: _Jsim, reached: dict[Place, None]) -> dict[str, Any]:
             station["servers"] = round(servers)
         times = {name: jsim.times[name, node] for name in visitors}
         station["service"] = {
-            named[name]: jsim.model.time(element, mean) for name, (mean, _) in times.items()
+            class_names[name]: jsim.model.time(element, mean) for name, (mean, _) in times.items()
         }
         if uneven := {
-            named[name]: float(f"{scv:.9g}") for name, (_, scv) in times.items() if scv != 1
+            class_names[name]: float(f"{scv:.9g}") for name, (_, scv) in times.items() if scv != 1
         }:
             station["scv"] = uneven
         if kind.startswith("priority"):
@@ -799,10 +805,12 @@ def _stations(jsim: _Jsim, reached: dict[Place, None]) -> dict[str, Any]:
                 )
                 for name in visitors
             }
-            station["priority"] = {named[name]: round(most - rank) for name, rank in ranks.items()}
+            station["priority"] = {
+                class_names[name]: round(most - rank) for name, rank in ranks.items()
+            }
         if kind == "ps" and (weights := _weights(jsim, node, server, visitors)):
             if station.get("servers", 1) == 1:
-                station["weight"] = {named[name]: weight for name, weight in weights.items()}
+                station["weight"] = {class_names[name]: weight for name, weight in weights.items()}
             else:
                 jsim.ledger.declare("weights", server.line, node)
         if kind not in ("ps", "is", "lcfs-pr"):  # elsewhere means depend on means alone
@@ -833,10 +841,14 @@ def _declare_losses(
         jsim.ledger.declare("server-kinds", kinds.line, node)
     if jsim.number(server, "maxRunning", -1.0) not in (None, -1.0):
         jsim.ledger.declare("sharing-limit", parameters["maxRunning"].line, node)
-    ranked = parameters.get("PSPriorityUsed")
+    uses_priorities = parameters.get("PSPriorityUsed")
     ranks = {jsim.classes[name].get("priority") or "0" for name in visitors}
-    if ranked and len(ranks) > 1 and any(v.text.strip() == "true" for v in ranked.every("value")):
-        jsim.ledger.declare("priorities", ranked.line, node)
+    if (
+        uses_priorities
+        and len(ranks) > 1
+        and any(v.text.strip() == "true" for v in uses_priorities.every("value"))
+    ):
+        jsim.ledger.declare("priorities", uses_priorities.line, node)
 
 
 def _weights(jsim: _Jsim, node: str, server: XmlElement, visitors: list[str]) -> dict[str, float]:
@@ -910,7 +922,7 @@ def _leave_out_blocking(jsim: _Jsim, stations: dict[str, Any], classes: int) -> 
     """Declare blocking after service where no method answers it: it needs one class, and single
     exponential servers at all stations.
     """
-    answered = classes == 1 and all(
+    is_answered = classes == 1 and all(
         station["discipline"] != "is"
         and not station["discipline"].startswith("priority")
         and station.get("servers", 1) == 1
@@ -919,7 +931,7 @@ def _leave_out_blocking(jsim: _Jsim, stations: dict[str, Any], classes: int) -> 
     )
     for node, element in jsim.nodes.items():
         station = stations.get(jsim.model.name(element), {})
-        if not answered and station.get("blocking") == "after-service":
+        if not is_answered and station.get("blocking") == "after-service":
             detail = (
                 f"{node}, which blocks after service: that is answered for one class at single"
                 " exponential servers"
@@ -929,7 +941,7 @@ def _leave_out_blocking(jsim: _Jsim, stations: dict[str, Any], classes: int) -> 
 
 
 def _regions(
-    jsim: _Jsim, reached: Iterable[Place], stations: dict[str, Any], closed: bool
+    jsim: _Jsim, reached_places: Iterable[Place], stations: dict[str, Any], closed: bool
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield the regions by name. A region of one station that loses customers is a capacity of that
     station; one whose customers wait outside changes nothing at a queue in the order of arrival, if
@@ -937,12 +949,12 @@ def _regions(
 
     Parameters
     ----------
-    jsim, reached : the model, and the places that customers reach
+    jsim, reached_places : the model, and the places that customers reach
     stations : as they are written, by name
     closed : customers may come back
     """
     for element, nodes in jsim.regions:
-        visitors = {name for name, node in reached if node in nodes}
+        visitors = {name for name, node in reached_places if node in nodes}
         names = [jsim.model.name(jsim.nodes[node]) for node in nodes]
         names = [name for name in names if name in stations]
         limits = _limits(jsim, element)
@@ -950,22 +962,30 @@ def _regions(
             continue
         station = stations[names[0]]
         most = round(limits[0][1])
-        lost = _loses_customers(element, visitors)
+        loses_customers = _loses_customers(element, visitors)
         single = len(limits) == 1 and (limits[0][0].tag == "globalConstraint" or len(visitors) == 1)
         weights = {weight.get("weight") for weight in element.every("classWeight")}
         blocks = any(stations[name].get("blocking", "loss") != "loss" for name in names)
-        fits = single and most >= 1 and not weights - {"", "1"} and len(lost) == 1 and not blocks
+        fits = (
+            single
+            and most >= 1
+            and not weights - {"", "1"}
+            and len(loses_customers) == 1
+            and not blocks
+        )
         if fits and len(names) == 1:
-            if lost == {True} and "capacity" not in station:
+            if loses_customers == {True} and "capacity" not in station:
                 station["capacity"] = most
                 continue
             ordered = station["discipline"] == "fcfs"
-            if lost == {False} and ordered and most >= station.get("servers", 1):
+            if loses_customers == {False} and ordered and most >= station.get("servers", 1):
                 continue
-        if not fits or (closed and (True in lost or _ends_inside(jsim, nodes, reached))):
+        if not fits or (
+            closed and (True in loses_customers or _ends_inside(jsim, nodes, reached_places))
+        ):
             jsim.ledger.declare("regions", element.line, element.get("name"))
             continue
-        blocking = {"blocking": "loss"} if True in lost else {}
+        blocking = {"blocking": "loss"} if True in loses_customers else {}
         title = jsim.model.name(element)
         title = title if title not in stations else f"{title}-region"
         yield title, {"stations": names, "capacity": most, **blocking}
@@ -990,7 +1010,7 @@ def _loses_customers(region: XmlElement, visitors: Iterable[str]) -> set[bool]:
     return {drops.get(name, False) for name in visitors}
 
 
-def _ends_inside(jsim: _Jsim, nodes: Sequence[str], reached: Iterable[Place]) -> bool:
+def _ends_inside(jsim: _Jsim, nodes: Sequence[str], reached_places: Iterable[Place]) -> bool:
     """Return whether a cycle of a closed class may end on a way that stays inside a region."""
     references = [
         _first_place(jsim, name, element)
@@ -999,7 +1019,7 @@ def _ends_inside(jsim: _Jsim, nodes: Sequence[str], reached: Iterable[Place]) ->
     ]
     return any(
         target in references and target[1] in nodes
-        for place in reached
+        for place in reached_places
         if place[1] in nodes
         for target in jsim.following(place)
         if target != SINK

@@ -37,29 +37,29 @@ def load_spec(test: LoadTest) -> ImportedSpec:
     SpecError : no tier has a utilization, so there is no demand
     """
     if unsteady := next((row for row in test.rows if row.unsteady), None):
-        why = (
+        message = (
             f"{unsteady.unsteady}, so users and throughput do not belong together; measure again"
             " with constant users"
         )
-        raise SpecError([Problem(test.file, unsteady.line, 1, "", why)])
+        raise SpecError([Problem(test.file, unsteady.line, 1, "", message)])
     tier_demands = demands(test)
     station = None if tier_demands else _fitted_station(test)
-    rest = beside_tiers(test, tier_demands) if station is None else station.time_elsewhere
+    time_beside = beside_tiers(test, tier_demands) if station is None else station.time_elsewhere
     spec = ImportedSpec("queueing-network", f"Load test {test.file}", test.file)
     customers = _customers(spec, test)
     stations = _tiers(tier_demands) if station is None else _server(spec, station)
-    if rest:
+    if time_beside:
         source = "light" if station is None else "fitted"
         stations[REST] = {
             "discipline": "is",
-            "demand": {CLASS: quantity(rest * 1e3, "ms", source)},
+            "demand": {CLASS: quantity(time_beside * 1e3, "ms", source)},
         }
-    used = {"measured", *(["fitted"] if station else ["utilization"])}
-    used |= {"little"} if "think_time" in customers else set()
-    used |= {"light"} if rest and station is None else set()
+    sources_used = {"measured", *(["fitted"] if station else ["utilization"])}
+    sources_used |= {"little"} if "think_time" in customers else set()
+    sources_used |= {"light"} if time_beside and station is None else set()
     sources = {"measured": f"the load test {test.file}", **_SOURCES}
     spec.document |= {
-        "sources": {name: source for name, source in sources.items() if name in used},
+        "sources": {name: source for name, source in sources.items() if name in sources_used},
         "classes": {CLASS: customers},
         "stations": stations,
     }
@@ -131,12 +131,12 @@ def _fitted_station(test: LoadTest) -> StationFit:
         else [station for station in load_fit.stations if not station.kind.second]
     )
     if load_fit is None or load_fit.misfit or load_fit.quantile is not None or not single:
-        why = (
+        message = (
             "there is no utilization of a tier, so demands are not known (D = U c / X), nor mean"
             " response times at several loads that a station explains; add a column such as 'db CPU"
             " %', and --servers db=4 where a tier has several"
         )
-        raise SpecError([Problem(test.file, test.rows[0].line, 1, "", why)])
+        raise SpecError([Problem(test.file, test.rows[0].line, 1, "", message)])
     return single[0]
 
 

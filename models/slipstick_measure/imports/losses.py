@@ -136,8 +136,8 @@ def check_left_out(names: Collection[str], format: str | None) -> None:
     known_losses = loss_names(format)
     for name in names:
         if name not in known_losses:
-            where = f"loss of an import from {format}" if format else "loss of an import"
-            raise UnknownNameError(where, name, known_losses)
+            kind_in_words = f"loss of an import from {format}" if format else "loss of an import"
+            raise UnknownNameError(kind_in_words, name, known_losses)
 
 
 @dataclass
@@ -184,8 +184,8 @@ class Ledger:
             elif name in self.reading.hints.leave_out:
                 spec.document.setdefault(LEFT_OUT, {})[name] = change
             else:
-                why = f"cannot be kept: {change}; import with --leave-out {name}"
-                self.reading.problems.append(Problem(self.reading.file, line, 1, name, why))
+                message = f"cannot be kept: {change}; import with --leave-out {name}"
+                self.reading.problems.append(Problem(self.reading.file, line, 1, name, message))
         if self.reading.problems:
             raise SpecError(self.reading.problems)
         if LEFT_OUT in spec.document:
@@ -194,10 +194,10 @@ class Ledger:
 
     def _change(self, name: str, places: Mapping[str, list[int]]) -> str:
         """Describe the effect of a loss and its places."""
-        shown = [
+        shown_places = [
             f"{detail} (line {min(lines)})" if detail else f"line {min(lines)}"
             for detail, lines in list(places.items())[:MOST_PLACES]
         ]
-        more = len(places) - len(shown)
-        rest = [f"{more} more"] if more > 0 else []
-        return f"{LOSSES[self.format][name].change}: {', '.join([*shown, *rest])}"
+        hidden_count = len(places) - len(shown_places)
+        rest_in_words = [f"{hidden_count} more"] if hidden_count > 0 else []
+        return f"{LOSSES[self.format][name].change}: {', '.join([*shown_places, *rest_in_words])}"

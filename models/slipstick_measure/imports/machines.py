@@ -47,7 +47,7 @@ def kerncraft_spec(reading: Reading, base: str | None) -> ImportedSpec:
             1, "", "this file does not describe a network; name a machine that does: --extends NAME"
         )
     domain = min(domain, len(rates))
-    alone = rates[0]
+    rate_of_one_core = rates[0]
     shared = rates[domain - 1]
     name = str(document.get("model name") or document.get("model type") or reading.name)[:100]
     spec = ImportedSpec("machine", f"{name}, as Kerncraft describes it", reading.file)
@@ -64,7 +64,7 @@ def kerncraft_spec(reading: Reading, base: str | None) -> ImportedSpec:
         "sources": {"measured": f"Kerncraft machine file {reading.name}"},
         "processors": processors,
         "memory": {
-            "bandwidth": quantity(alone / 1e9, "GB/s", f"one core, {source}"),
+            "bandwidth": quantity(rate_of_one_core / 1e9, "GB/s", f"one core, {source}"),
             "domain": {
                 "processors": quantity(domain, "", f"cores of a NUMA domain, {reading.name}"),
                 "bandwidth": quantity(shared / 1e9, "GB/s", f"{domain} cores, {source}"),
@@ -222,8 +222,8 @@ def calculon_spec(reading: Reading, base: str | None) -> ImportedSpec:
 def _calculon_losses(reading: Reading, document: dict[str, Any], networks: list[Any]) -> Ledger:
     """Declare the features of a system that change answers and that a machine cannot express."""
     ledger = Ledger("calculon", reading)
-    used = {"matrix.float16": document["matrix"]["float16"], "mem1": document["mem1"]}
-    for place, part in used.items():
+    used_values = {"matrix.float16": document["matrix"]["float16"], "mem1": document["mem1"]}
+    for place, part in used_values.items():
         key = _efficiency_key(part)
         if key is not None and len({str(row[1]) for row in part[key]}) > 1:
             ledger.declare("small-operations", _line_of(part[key]), f"{place}.{key}")
@@ -348,13 +348,15 @@ def simgrid_spec(reading: Reading, base: str | None) -> ImportedSpec:
     clusters = list(root.every("cluster"))
     if len(clusters) != 1:
         line = clusters[1].line if clusters else 1
-        why = (
+        message = (
             f"there are {len(clusters)} clusters, perhaps with links between them"
             if clusters
             else "there are hosts with links and routes of their own"
         )
         reading.refuse(
-            line, "platform", f"{why}; a machine has one network, so give a platform of one cluster"
+            line,
+            "platform",
+            f"{message}; a machine has one network, so give a platform of one cluster",
         )
     (cluster,) = clusters
     _refuse_topology(reading, cluster)
@@ -414,11 +416,13 @@ def _refuse_topology(reading: Reading, cluster: XmlElement) -> None:
     topology = cluster.get("topology")
     sharing = cluster.get("sharing_policy")
     if topology and topology.upper() != "FLAT":
-        why = f"topology {topology[:40]} has ways of its own; a machine has one for all messages"
-        reading.refuse(cluster.line, "topology", f"{why}; give a flat cluster")
+        message = (
+            f"topology {topology[:40]} has ways of its own; a machine has one for all messages"
+        )
+        reading.refuse(cluster.line, "topology", f"{message}; give a flat cluster")
     if sharing.upper() == "SHARED":
-        why = "a link carries one direction at a time; a machine's carry both"
-        reading.refuse(cluster.line, "sharing_policy", f"{why}; write SPLITDUPLEX if they do")
+        message = "a link carries one direction at a time; a machine's carry both"
+        reading.refuse(cluster.line, "sharing_policy", f"{message}; write SPLITDUPLEX if they do")
 
 
 def _add_node(spec: ImportedSpec, reading: Reading, cluster: XmlElement, cores: int) -> None:

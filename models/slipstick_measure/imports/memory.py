@@ -77,17 +77,17 @@ def stream_spec(reading: Reading, base: str | None) -> ImportedSpec:
         reading.refuse(1, "Triad", "there is no rate of the triad; was the run cut off?")
     rate, best = max(triads)
     rates = runs[best]
-    used = threads_of[best] or threads or 1
+    thread_count = threads_of[best] or threads or 1
     place = f"{reading.name}:{rates['Triad'][0]}"
-    source = f"STREAM triad, {rate:g} MB/s of {device or f'{used} threads'}, {place}"
+    source = f"STREAM triad, {rate:g} MB/s of {device or f'{thread_count} threads'}, {place}"
     spec = _machine(reading, "STREAM", base)
     _check_bandwidth(reading, spec)
     # A run of one device does not say how many there are.
     if not device:
         spec.document["processors"] = {
-            "count": quantity(used, "", f"threads of the run, {reading.name}", True)
+            "count": quantity(thread_count, "", f"threads of the run, {reading.name}", True)
         }
-    spec.document["memory"] = {"bandwidth": quantity(rate / used / 1e3, "GB/s", source)}
+    spec.document["memory"] = {"bandwidth": quantity(rate / thread_count / 1e3, "GB/s", source)}
     other_rates = [f"{name}, {rate:g} MB/s" for name, (_, rate) in rates.items() if name != "Triad"]
     spec.say(f"left out: the rates of {', '.join(other_rates)}")
     if len(runs) > 1:
@@ -128,11 +128,13 @@ def hpcg_spec(reading: Reading, base: str | None) -> ImportedSpec:
             )
         if result and name and (number := reading.number(line, name, result["value"])) is not None:
             results[name] = line, number
-    if missing := [
+    if missing_values := [
         name for name in ("processes", "rating") if not results.get(name, (0, 0.0))[1] > 0
     ]:
         reading.refuse(
-            1, missing[0], f"there is no number of {missing[0]}; is this the whole results file?"
+            1,
+            missing_values[0],
+            f"there is no number of {missing_values[0]}; is this the whole results file?",
         )
     processes = (
         reading.processors(results["processes"][0], "processes", f"{results['processes'][1]:g}")
@@ -297,11 +299,11 @@ def _hold_against_closed_system(
         row = (f"{rate:g} MB/s", f"{lines:.4g}", f"{delay:g} ns", f"{latency:.4g} ns")
         spec.rows.append([*row, f"{100 * error:+.1f} %"])
     if abs(worst) > _FARTHEST:
-        why = (
+        message = (
             f"with {modules:g} modules the latency comes out {100 * worst:+.0f} % off; name a"
             " machine with --extends that has as many modules as this one has channels"
         )
-        reading.refuse(place, "loaded latency", why)
+        reading.refuse(place, "loaded latency", message)
     spec.say(
         f"with as many lines in flight the machine's latencies are off by at most"
         f" {100 * abs(worst):.1f} %"
@@ -347,11 +349,11 @@ def _with_modules(spec: ImportedSpec) -> SharedMemorySpec | None:
 def _check_bandwidth(reading: Reading, spec: ImportedSpec) -> None:
     """Refuse a machine of memory modules, which has no bandwidth of its memory."""
     if _with_modules(spec) is not None:
-        why = (
+        message = (
             f"{spec.document['extends']} has modules of memory behind an interconnect, and no rate"
             " of its memory; extend a machine of nodes, as linux-cluster"
         )
-        reading.refuse(1, "--extends", why)
+        reading.refuse(1, "--extends", message)
 
 
 def _machine(reading: Reading, tool: str, base: str | None) -> ImportedSpec:

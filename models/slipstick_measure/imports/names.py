@@ -42,14 +42,14 @@ class SpecNames:
         if not plain:
             self.reading.refuse(line, subject, f"{subject} needs a name of letters and digits")
         plain = plain if plain[0].isalpha() else f"n-{plain.lstrip('_')}"
-        chosen = plain[:60]
+        chosen_name = plain[:60]
         number = 1
-        while chosen in self._taken:
+        while chosen_name in self._taken:
             number += 1
-            chosen = f"{plain[:56]}-{number}"
-        self._taken.add(chosen)
-        self.names[original] = chosen
-        return chosen
+            chosen_name = f"{plain[:56]}-{number}"
+        self._taken.add(chosen_name)
+        self.names[original] = chosen_name
+        return chosen_name
 
     def time(self, line: int, value: float, detail: str = "") -> dict[str, Any]:
         """Return a time as a quantity with its place; these tools have no units."""

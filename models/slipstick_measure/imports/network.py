@@ -75,10 +75,12 @@ def message_ranges(sizes: Array, times: Array) -> list[MessageRange]:
     for ranges in range(MOST_RANGES):
         best.append([None] * (count + 1))
         for last in range(LEAST_POINTS - 1, count):
-            before = [(first, best[ranges][first]) for first in range(last - LEAST_POINTS + 2)]
+            costs_before = [
+                (first, best[ranges][first]) for first in range(last - LEAST_POINTS + 2)
+            ]
             options = [
                 (state[0] + squares[first, last], first, state[1])
-                for first, state in before
+                for first, state in costs_before
                 if state is not None
             ]
             if options:
@@ -215,20 +217,20 @@ def _latencies(records: Sequence[Measurement], two: Sequence[Measurement]) -> li
     """
     latencies = [run for run in two if run.metric == "time" and "read" not in run.region.casefold()]
     if not latencies:
-        alone = all(run.metric == "throughput" for run in records)
+        are_throughputs_alone = all(run.metric == "throughput" for run in records)
         way = (
             "give the file of its latencies as well"
-            if alone
+            if are_throughputs_alone
             else "a collective is read by measured and fit"
         )
-        why = f"there is no latency of messages between two processes; {way}"
-        raise SpecError([records[0].problem(why, "")])
+        message = f"there is no latency of messages between two processes; {way}"
+        raise SpecError([records[0].problem(message, "")])
     names = list(dict.fromkeys(run.region for run in latencies))
     if PING_PONG in names:
         latencies = [run for run in latencies if run.region == PING_PONG]
     elif len(names) > 1:
-        why = f"latencies of several benchmarks, {', '.join(names)}; give one"
-        raise SpecError([latencies[0].problem(why, "")])
+        message = f"latencies of several benchmarks, {', '.join(names)}; give one"
+        raise SpecError([latencies[0].problem(message, "")])
     if zero := next((run for run in latencies if not run.value > 0), None):
         raise SpecError([zero.problem("is 0; a message takes some time")])
     return latencies
@@ -245,11 +247,13 @@ def _wire_time(ranges: Sequence[MessageRange], rates: Sequence[Measurement]) -> 
     return least, "the least time of a byte in the lines fitted to the latencies"
 
 
-def _name_unused(spec: ImportedSpec, records: Sequence[Measurement], used: Container[int]) -> None:
+def _name_unused(
+    spec: ImportedSpec, records: Sequence[Measurement], used_lines: Container[int]
+) -> None:
     """Note the benchmarks of the files that the network does not use, with their largest rates."""
     runs_by_region: dict[str, list[Measurement]] = {}
     for run in records:
-        if id(run) not in used:
+        if id(run) not in used_lines:
             runs_by_region.setdefault(run.region, []).append(run)
     for region, runs in runs_by_region.items():
         rates = [run for run in runs if run.metric == "throughput"]
@@ -280,9 +284,9 @@ def _cost_of_range(
     cost: dict[str, Any] = {"total": {"fixed": fixed, "per_byte": per_byte}}
     if index < count - 1:
         end = sizes[message_range.last]
-        after = sizes[message_range.last + 1]
-        why = f"the times change between {end:.0f} B and {after:.0f} B, the next size measured"
-        cost = {"up_to": quantity(end, "B", why, True), **cost}
+        next_size = sizes[message_range.last + 1]
+        note = f"the times change between {end:.0f} B and {next_size:.0f} B, the next size measured"
+        cost = {"up_to": quantity(end, "B", note, True), **cost}
     return name, cost
 
 
@@ -294,31 +298,34 @@ def _show(
     times: Array,
 ) -> None:
     """Write how well the lines fit, where they jump, and which sizes they do not cover."""
-    fitted = np.concatenate(
+    fitted_times = np.concatenate(
         [
             message_range.fixed
             + message_range.per_byte * sizes[message_range.first : message_range.last + 1]
             for message_range in ranges
         ]
     )
-    errors = fitted / times - 1
+    errors = fitted_times / times - 1
     spec.head = ["size", "measured", "fitted", "error"]
     spec.rows = [
         [f"{size:.0f} B", f"{time * 1e6:.4g} us", f"{line * 1e6:.4g} us", f"{100 * error:+.1f} %"]
-        for size, time, line, error in zip(sizes, times, fitted, errors, strict=True)
+        for size, time, line, error in zip(sizes, times, fitted_times, errors, strict=True)
     ]
     spec.say(f"the lines miss the times by at most {100 * np.abs(errors).max():.1f} %")
-    most = max((after.fixed - before.fixed for before, after in pairwise(ranges)), default=0.0)
-    for before, after in pairwise(ranges):
+    most = max(
+        (upper_range.fixed - lower_range.fixed for lower_range, upper_range in pairwise(ranges)),
+        default=0.0,
+    )
+    for lower_range, upper_range in pairwise(ranges):
         limit = (
             f"the {_PROTOCOLS[_is_verb(latencies[0])][0]} limit lies"
-            if after.fixed - before.fixed == most > 0
+            if upper_range.fixed - lower_range.fixed == most > 0
             else "a range of sizes ends"
         )
-        fixed = f"{before.fixed * 1e6:.3g} us before, {after.fixed * 1e6:.3g} us after"
+        fixed = f"{lower_range.fixed * 1e6:.3g} us before, {upper_range.fixed * 1e6:.3g} us after"
         spec.say(
-            f"{limit} between {sizes[before.last]:.0f} B and {sizes[after.first]:.0f} B; fixed part"
-            f" {fixed}"
+            f"{limit} between {sizes[lower_range.last]:.0f} B and {sizes[upper_range.first]:.0f} B;"
+            f" fixed part {fixed}"
         )
     if len(latencies) > len(sizes):
         spec.say(f"{len(latencies)} times of {len(sizes)} sizes; the median of each is taken")

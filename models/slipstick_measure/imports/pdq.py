@@ -89,10 +89,10 @@ class _Pdq:
 
     def spec(self) -> ImportedSpec:
         """Return the network."""
-        solved = 0
+        line_of_solution = 0
         for call in self.program.calls():
             name = call.name
-            solved = call.line if name == "Solve" else solved
+            line_of_solution = call.line if name == "Solve" else line_of_solution
             if name in ARGUMENTS and not call.sure:
                 self.refuse(
                     call,
@@ -125,14 +125,14 @@ class _Pdq:
                 f"the program solves in a loop; this is its first model, with {', '.join(loops)};"
                 f" --set {loops[0].split()[0]}=NUMBER takes another"
             )
-        if further := self._line_of_further_call(solved):
+        if further := self._line_of_further_call(line_of_solution):
             imported.say(
                 f"the program makes another model from line {further} on, which is not read; give"
                 " each model a program of its own"
             )
         return self.ledger.close(imported)
 
-    def _line_of_further_call(self, solved: int) -> int:
+    def _line_of_further_call(self, line_of_solution: int) -> int:
         """Return the line of the first call after the solution that makes or changes a model; 0 if
         there is none.
         """
@@ -140,8 +140,8 @@ class _Pdq:
         return next(
             (
                 line
-                for line, text in enumerate(lines[solved:], solved + 1)
-                if solved and _MAKES.search(text)
+                for line, text in enumerate(lines[line_of_solution:], line_of_solution + 1)
+                if line_of_solution and _MAKES.search(text)
             ),
             0,
         )
@@ -159,10 +159,10 @@ class _Pdq:
     def _name(self, call: CalledFunction, place: int) -> str:
         value = call.given[place]
         if not isinstance(value, str):
-            why = (
+            message = (
                 f"what {short(call.texts[place])} stands for cannot be told; write a name in quotes"
             )
-            self.refuse(call, why)
+            self.refuse(call, message)
         return self.model.name(XmlElement(call.name, {"name": value}, call.line))
 
     def _number(self, call: CalledFunction, place: int, least: float = 0.0) -> float:

@@ -182,10 +182,10 @@ class ProgramText:
             elif re.match(r"if\b", statement.text.strip()):
                 branch_taken = yield from self._branch(statement, depth, 0.0)
             elif match := statement.block and _ITEMS.match(statement.text.strip()):
-                inside = " ".join(inner.text for inner in statement.block)
+                block_text = " ".join(inner.text for inner in statement.block)
                 if match["name"] not in self.reading.hints.settings:
                     self.known[match["name"]] = [
-                        self.value(item) for item in _split_arguments(inside)
+                        self.value(item) for item in _split_arguments(block_text)
                     ]
             elif statement.block:
                 yield from self._block(statement, depth)
@@ -193,27 +193,27 @@ class ProgramText:
                 yield from self._plain_statement(statement)
 
     def _branch(
-        self, statement: _Statement, depth: int, before: Known
+        self, statement: _Statement, depth: int, was_taken: Known
     ) -> Generator[CalledFunction, None, Known]:
         """Yield the calls of a branch that is or may be taken; return whether an earlier or this
         branch was taken, None if unknown.
         """
         match = _CONDITION.search(statement.text.strip())
         truth = self.value(_without_end(match)) if match else 1.0
-        truth = None if before is None and truth != 0.0 else truth
+        truth = None if was_taken is None and truth != 0.0 else truth
         if truth == 0.0:
-            return before
+            return was_taken
         body = statement.block
         if not body and match is None:
-            return before
+            return was_taken
         if truth is not None:
             yield from self._calls_of_block(body, depth + 1)
             return 1.0
         values_before = dict(self.known)
         for call in self._calls_of_block(body, depth + 1):
             yield call._replace(sure=False)
-        changed = {name for name in self.known if self.known[name] != values_before.get(name)}
-        self.known |= dict.fromkeys(changed)
+        changed_names = {name for name in self.known if self.known[name] != values_before.get(name)}
+        self.known |= dict.fromkeys(changed_names)
         return None
 
     def _block(self, statement: _Statement, depth: int) -> Iterator[CalledFunction]:
@@ -268,7 +268,7 @@ class ProgramText:
         if re.search("float|double", match["type"]):
             first = float(first)
         step = _next_value_expression(name, match["step"])
-        before = self.known.get(name)
+        value_before = self.known.get(name)
         values: list[Known] = []
         value: Known = first
         while isinstance(value, float) and len(values) < MOST_STATEMENTS:
@@ -281,7 +281,7 @@ class ProgramText:
                 values.append(None)  # how it goes on is not known
                 break
             value = following
-        self.known[name] = before
+        self.known[name] = value_before
         return values
 
     def _plain_statement(self, statement: _Statement) -> Iterator[CalledFunction]:
@@ -297,9 +297,9 @@ class ProgramText:
         if declared and re.fullmatch(r"\w++", declared["of"].strip()):
             self.types[declared["of"].strip()] = declared["types"]
             return
-        if several := _SEVERAL.match(text):
-            values = _split_arguments(several["of"])
-            names = [name.strip() for name in several["names"].split(",")]
+        if names_match := _SEVERAL.match(text):
+            values = _split_arguments(names_match["of"])
+            names = [name.strip() for name in names_match["names"].split(",")]
             for name, piece in zip(names, values, strict=False):
                 if len(names) == len(values) and name not in self.reading.hints.settings:
                     self.known[name] = self.value(piece)
@@ -324,10 +324,10 @@ class ProgramText:
         values = [self.value(piece) for piece in pieces]
         if match["how"] == "strcat":
             values = [self.known.get(match["name"]), *values]
-        known = all(value is not None for value in values)
+        are_known = all(value is not None for value in values)
         joined = all(isinstance(value, str) for value in values) and match["how"] != "sprintf"
         text = "".join(map(str, values)) if joined and "printf" not in match["how"] else None
-        if known and "printf" in match["how"]:
+        if are_known and "printf" in match["how"]:
             text = _formatted_text(values)
         self.known[match["name"]] = text
 
@@ -363,9 +363,9 @@ class ProgramText:
         items = self.known.get(name)
         if isinstance(place, float) and self.dialect.first <= place < 10_000:
             items = items if isinstance(items, list) else []
-            at = int(place) - self.dialect.first
-            items += [None] * max(0, at + 1 - len(items))
-            items[at] = value
+            item_index = int(place) - self.dialect.first
+            items += [None] * max(0, item_index + 1 - len(items))
+            items[item_index] = value
             self.known[name] = items
 
 
@@ -422,8 +422,10 @@ def _without_comments(text: str) -> str:
     """Return a program without comments between /* and */, keeping line ends."""
     code = list[str]()
     position = 0
-    while (begun := text.find("/*", position)) >= 0 and (ended := text.find("*/", begun + 2)) >= 0:
-        code += [text[position:begun], "\n" * text.count("\n", begun, ended)]
+    while (begin_position := text.find("/*", position)) >= 0 and (
+        ended := text.find("*/", begin_position + 2)
+    ) >= 0:
+        code += [text[position:begin_position], "\n" * text.count("\n", begin_position, ended)]
         position = ended + 2
     return "".join([*code, text[position:]])
 
@@ -466,7 +468,7 @@ class _Scanner:
     def block(self, depth: int) -> list[_Statement]:
         """Read statements up to the closing brace."""
         statements: list[_Statement] = []
-        begun = self.at
+        begin_position = self.at
         line = self.line
         open_ = 0
         while self.at < len(self.text):
@@ -482,7 +484,7 @@ class _Scanner:
             open_ += (sign in "([") - (sign in ")]")
             ends = open_ <= 0 and sign in "\n;"
             if ends or sign in "{}":
-                statement_text = self.text[begun : self.at].strip()
+                statement_text = self.text[begin_position : self.at].strip()
                 self.at += 1
                 self.line += sign == "\n"
                 if sign == "{" and depth < MOST_DEPTH:
@@ -496,14 +498,14 @@ class _Scanner:
                     statements.append(_Statement(statement_text, line))
                 if sign == "}":
                     return statements
-                begun = self.at
+                begin_position = self.at
                 line = self.line
                 continue
             self.line += sign == "\n"
-            if not self.text[begun : self.at].strip():
+            if not self.text[begin_position : self.at].strip():
                 line = self.line
             self.at += 1
-        if statement_text := self.text[begun:].strip():
+        if statement_text := self.text[begin_position:].strip():
             statements.append(_Statement(statement_text, line))
         return statements
 
@@ -518,7 +520,7 @@ def _split_arguments(text: str) -> list[str]:
     """Split arguments at commas outside of brackets and quotes."""
     pieces = list[str]()
     depth = 0
-    begun = 0
+    begin_position = 0
     quote = ""
     for position, sign in enumerate(text):
         if quote:
@@ -530,9 +532,9 @@ def _split_arguments(text: str) -> list[str]:
         elif sign in ")]}":
             depth -= 1
         elif sign == "," and not depth:
-            pieces.append(text[begun:position].strip())
-            begun = position + 1
-    last = text[begun:].strip()
+            pieces.append(text[begin_position:position].strip())
+            begin_position = position + 1
+    last = text[begin_position:].strip()
     return [*pieces, last] if last or pieces else []
 
 
@@ -609,8 +611,8 @@ class _Expression:
         kind, text = self._tokens[self._at]
         self._at += 1
         if kind == "number":
-            whole = self._dialect.whole and text.isdigit()
-            return ProgramInteger(text) if whole else float(text.rstrip("lLfF"))
+            is_whole_number = self._dialect.whole and text.isdigit()
+            return ProgramInteger(text) if is_whole_number else float(text.rstrip("lLfF"))
         if kind == "text":
             return self._text(text)
         cast, end = ([sign for _, sign in self._tokens[self._at : self._at + 2]] + ["", ""])[:2]
@@ -618,14 +620,14 @@ class _Expression:
             self._at += 2
             return _result_of_function(_CASTS[cast], [self._power()], {})
         if text in ("(", "["):
-            inside = self._list_items(")" if text == "(" else "]")
-            return inside[0] if text == "(" and len(inside) == 1 else inside
+            list_items = self._list_items(")" if text == "(" else "]")
+            return list_items[0] if text == "(" and len(list_items) == 1 else list_items
         if kind != "name":
             raise NotKnownError
         if self._sign("("):
             value = _result_of_function(text, *self._arguments())
-            whole = isinstance(value, ProgramInteger) and self._dialect.whole
-            return float(value) if isinstance(value, float) and not whole else value
+            is_whole_number = isinstance(value, ProgramInteger) and self._dialect.whole
+            return float(value) if isinstance(value, float) and not is_whole_number else value
         bare = _QUALIFIER.sub("", text)
         if bare.endswith(".length") and bare not in self._known:
             items = self._known[bare.removesuffix(".length")]
@@ -659,18 +661,18 @@ class _Expression:
 
     def _arguments(self) -> tuple[list[Any], dict[str, Any]]:
         values = list[Any]()
-        named = dict[str, Any]()
+        value_by_name = dict[str, Any]()
         while not self._sign(")"):
-            ahead = self._tokens[self._at + 1][1] if self._at + 1 < len(self._tokens) else ""
-            if self._tokens[self._at][0] == "name" and ahead == "=":
+            next_sign = self._tokens[self._at + 1][1] if self._at + 1 < len(self._tokens) else ""
+            if self._tokens[self._at][0] == "name" and next_sign == "=":
                 name = self._tokens[self._at][1]
                 self._at += 2
-                named[name] = self._level(0)
+                value_by_name[name] = self._level(0)
             else:
                 values.append(self._level(0))
             if not self._sign(",") and self._tokens[self._at][1] != ")":
                 raise NotKnownError
-        return values, named
+        return values, value_by_name
 
 
 def _number(value: Known) -> float:
@@ -717,8 +719,8 @@ def _result_of_operation(sign: str, left: Known, right: Known) -> Known:
 
 
 def _formatted_text(values: Sequence[Any]) -> str:
-    pattern, *rest = values
-    arguments = iter(rest)
+    pattern, *further_values = values
+    arguments = iter(further_values)
 
     def formatted(match: re.Match[str]) -> str:
         value = next(arguments)
@@ -729,18 +731,18 @@ def _formatted_text(values: Sequence[Any]) -> str:
     return re.sub(r"%[-\d.]*([disfg])", formatted, str(pattern))
 
 
-def _result_of_function(name: str, values: list[Any], named: dict[str, Any]) -> Known:
+def _result_of_function(name: str, values: list[Any], value_by_name: dict[str, Any]) -> Known:
     """Return the result of a function of R, Python, C or Perl."""
     name = name.rpartition("::")[2].removeprefix("String.").removeprefix("Math.")
     if name in ("paste", "paste0"):
-        between = "" if name == "paste0" else str(named.get("sep", " "))
-        return between.join(map(_text_of_value, values))
+        separator = "" if name == "paste0" else str(value_by_name.get("sep", " "))
+        return separator.join(map(_text_of_value, values))
     if name in ("sprintf", "format"):
         return _formatted_text(values)
     if name in ("c", "list"):
         return values
     if name in ("seq", "seq_len", "range"):
-        return _sequence(name, [_number(operand) for operand in (*values, *named.values())])
+        return _sequence(name, [_number(operand) for operand in (*values, *value_by_name.values())])
     if name in ("length", "len"):
         return float(len(values[0]))
     if name == "rep":

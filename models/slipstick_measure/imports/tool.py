@@ -31,8 +31,10 @@ class ToolModel:
         name = text.strip().removeprefix("$")
         if text.strip().startswith("$"):
             if name not in self.reading.hints.settings:
-                why = f"{short(text.strip())} has no value here; give it with --set {name}=NUMBER"
-                self.reading.refuse(element.line, element.tag, why)
+                message = (
+                    f"{short(text.strip())} has no value here; give it with --set {name}=NUMBER"
+                )
+                self.reading.refuse(element.line, element.tag, message)
             text = self.reading.hints.settings[name]
         value = self.reading.number(element.line, element.tag, text)
         if value is None:

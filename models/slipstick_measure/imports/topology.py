@@ -108,8 +108,8 @@ def hwloc_spec(reading: Reading, base: str | None) -> ImportedSpec:
             allowed = set(_places(element.get("allowed_cpuset"))) or None
         part = _xml_part(element, kinds, allowed)
         parent.parts.append(part)
-        inside = [child for child in element.children if child.tag == "object"]
-        waiting += [(part, child) for child in reversed(inside)]
+        inner_objects = [child for child in element.children if child.tag == "object"]
+        waiting += [(part, child) for child in reversed(inner_objects)]
     return _spec(reading, base, "hwloc", _counted_parts(reading, computer))
 
 
@@ -193,13 +193,13 @@ def _first_part(reading: Reading) -> re.Match[str]:
     the first of its kind.
     """
     lines = [match for text in reading.lines if (match := _LINE.fullmatch(text.rstrip()))]
-    whole = next((line for line in lines if line["rest"].startswith(_WHOLE)), None)
-    if whole:
-        return whole
+    whole_line = next((line for line in lines if line["rest"].startswith(_WHOLE)), None)
+    if whole_line:
+        return whole_line
     first = next((line for line in lines if LSTOPO_PART.match(line[0])), None)
     if first is None or re.search(r"\b(?!PU)[A-Za-z0-9]+ L#(?!0\b)", first[0]):
-        why = "the line that begins with Machine and parts below it are missing; give all that"
-        reading.refuse(1, "", f"{why} lstopo prints")
+        message = "the line that begins with Machine and parts below it are missing; give all that"
+        reading.refuse(1, "", f"{message} lstopo prints")
     reading.odd(1, "", "the line that begins with Machine is missing; what follows is taken as all")
     return first
 
@@ -239,19 +239,23 @@ def _counted_parts(reading: Reading, computer: ComputerPart) -> Topology:
     cores = cores or [pu for pu in computer.every("PU") if pu.allowed]
     if not cores:
         reading.refuse(1, "", "there is no core in it; is the file cut off?")
-    counted = {id(core) for core in cores}
+    core_ids = {id(core) for core in cores}
     domains = list[tuple[int, str, int, float]]()
     holders = [computer]
     while holders:
         holder = holders.pop()
         for part in holder.parts:
-            below = part if part.kind in _BESIDE and any(part.every("Core", "PU")) else holder
+            holder_of_cores = (
+                part if part.kind in _BESIDE and any(part.every("Core", "PU")) else holder
+            )
             memories = [part] if part.kind in _MEMORY else []
             memories += part.every(*_MEMORY) if part.kind == "MemCache" else []
-            near = [id(core) for core in below.every("Core", "PU") if id(core) in counted]
+            nearby_core_ids = [
+                id(core) for core in holder_of_cores.every("Core", "PU") if id(core) in core_ids
+            ]
             for memory in memories:
-                key = f"{min(near, default=0)}-{len(near)}"
-                domains.append((memory.line, key, len(near), memory.memory))
+                key = f"{min(nearby_core_ids, default=0)}-{len(nearby_core_ids)}"
+                domains.append((memory.line, key, len(nearby_core_ids), memory.memory))
         holders += [part for part in reversed(holder.parts) if part.kind != "MemCache"]
     threads = [sum(pu.allowed for pu in core.every("PU")) or 1 for core in cores]
     kinds = {(core.core_kind, count) for core, count in zip(cores, threads, strict=True)}
@@ -290,15 +294,24 @@ def likwid_spec(reading: Reading, base: str | None) -> ImportedSpec:
             nearest = {core_of[thread] for thread in members[1].split() if thread in core_of}
         elif total := _TOTAL.fullmatch(text):
             size = reading.number(number, "total memory", total[1])
-            near = sorted(core for core in nearest if usable[core])
-            name = " ".join(near[0]) if near else ""
-            domains.append((number, f"{name}-{len(near)}", len(near), (size or 0.0) * 1024.0**2))
+            nearby_cores = sorted(core for core in nearest if usable[core])
+            name = " ".join(nearby_cores[0]) if nearby_cores else ""
+            domains.append(
+                (
+                    number,
+                    f"{name}-{len(nearby_cores)}",
+                    len(nearby_cores),
+                    (size or 0.0) * 1024.0**2,
+                )
+            )
     if reading.problems:
         reading.finished()
     cores = [core for core, count in usable.items() if count]
     if not cores:
-        why = "there is no row of a hardware thread in it; likwid-topology prints them without -c"
-        reading.refuse(1, "", why)
+        message = (
+            "there is no row of a hardware thread in it; likwid-topology prints them without -c"
+        )
+        reading.refuse(1, "", message)
     threads = [usable[core] for core in cores]
     return _spec(
         reading,
@@ -312,8 +325,10 @@ def likwid_spec(reading: Reading, base: str | None) -> ImportedSpec:
 
 def _spec(reading: Reading, base: str | None, tool: str, topology: Topology) -> ImportedSpec:
     if base is None:
-        why = "this tells no rates and no network; name the machine that has them: --extends NAME"
-        reading.refuse(1, "", why)
+        message = (
+            "this tells no rates and no network; name the machine that has them: --extends NAME"
+        )
+        reading.refuse(1, "", message)
     tree = Library().load("machine", base)
     machine = validate(spec_model("machine", tree), tree)
     if not isinstance(machine, MachineSpec):
@@ -321,7 +336,7 @@ def _spec(reading: Reading, base: str | None, tool: str, topology: Topology) -> 
     spec = ImportedSpec("machine", f"Computer of {reading.name}", reading.file)
     total = reading.hints.processors or topology.cores
     source = f"{tool}, {reading.name}"
-    own = [domain for domain in topology.domains if domain[2]]
+    domains_with_memory = [domain for domain in topology.domains if domain[2]]
     spec.document |= {
         "extends": base,
         "source": "topology",
@@ -329,12 +344,12 @@ def _spec(reading: Reading, base: str | None, tool: str, topology: Topology) -> 
         "processors": {"count": quantity(total, "", f"cores, {source}")},
     }
     memory: dict[str, Any] = {}
-    capacity = sum(size for *_, size in own)
+    capacity = sum(size for *_, size in domains_with_memory)
     if capacity:
         memory["capacity"] = quantity(
             capacity / topology.cores / 2**30, "GiB", f"memory over cores, {source}"
         )
-    domain = max((cores for _, _, cores, _ in own), default=0)
+    domain = max((cores for _, _, cores, _ in domains_with_memory), default=0)
     if machine.memory.domain is not None and domain:
         memory["domain"] = {"processors": quantity(domain, "", f"cores of a memory, {source}")}
     if memory:
@@ -348,7 +363,7 @@ def _spec(reading: Reading, base: str | None, tool: str, topology: Topology) -> 
     for note in reading.notes:
         spec.say(note.message)
     _say(spec, base, machine, topology, domain)
-    return _losses(reading, tool, topology, own, domain).close(spec)
+    return _losses(reading, tool, topology, domains_with_memory, domain).close(spec)
 
 
 def _say(
@@ -385,25 +400,25 @@ def _losses(
     reading: Reading,
     tool: str,
     topology: Topology,
-    own: Sequence[tuple[int, str, int, float]],
+    domains_with_memory: Sequence[tuple[int, str, int, float]],
     domain: int,
 ) -> Ledger:
     """Declare the features of a computer that change answers and that a machine cannot express."""
     ledger = Ledger(tool, reading)
     if topology.core_kinds > 1:
         ledger.declare("core-kinds", topology.line, f"{topology.core_kinds} kinds of cores")
-    for line, _, cores, _ in own:
+    for line, _, cores, _ in domains_with_memory:
         if cores != domain:
             ledger.declare("uneven-domains", line, f"{cores} cores, others {domain}")
-    within = sum({key: cores for _, key, cores, _ in own}.values())
-    if own and within < topology.cores:
-        without = topology.cores - within
+    core_count = sum({key: cores for _, key, cores, _ in domains_with_memory}.values())
+    if domains_with_memory and core_count < topology.cores:
+        without = topology.cores - core_count
         ledger.declare("uneven-domains", topology.line, f"{without} cores without a memory")
-    taken = set[str]()
+    declared_losses = set[str]()
     for line, key, cores, _ in topology.domains:
         if not cores:
             ledger.declare("memory-kinds", line, "a memory without cores is left out")
-        elif key in taken:
+        elif key in declared_losses:
             ledger.declare("memory-kinds", line, f"another memory of the same {cores} cores")
-        taken.add(key)
+        declared_losses.add(key)
     return ledger

@@ -246,14 +246,14 @@ def _with_base(fitting: Fitting, base: str) -> Fitting:
     answer = next(candidate for candidate in fitting.answers if candidate.model == base)
     if answer.failed:
         raise NoAnswerError(f"the base cannot be fitted to {fitting.source}: {answer.failed}")
-    behind = answer["behind"] or 0.0
-    if behind < APART:
+    criterion_difference = answer["behind"] or 0.0
+    if criterion_difference < APART:
         return replace(fitting, laid=base)
-    why = (
-        f"the base, {base}, is {behind:.1f} behind {fitting.answers[0].model}: the data do not"
-        " support what its cases say"
+    warning = (
+        f"the base, {base}, is {criterion_difference:.1f} behind {fitting.answers[0].model}: the"
+        " data do not support what its cases say"
     )
-    return replace(fitting, laid=base, warnings=(*fitting.warnings, why))
+    return replace(fitting, laid=base, warnings=(*fitting.warnings, warning))
 
 
 def _base_with_fit(base: PreparedModel, fitting: Fitting, source: str) -> dict[str, Node]:
@@ -314,14 +314,24 @@ def _generator_of_timings(
         (formula,) = model.family().formulas(points)
         random = np.random.default_rng([spec.seed, *str(place[-1]).encode()])
         noise = np.exp(spec.noise.value * random.standard_normal(len(p)))
-        far = np.array(processors, dtype=float)
+        processor_numbers = np.array(processors, dtype=float)
         truth = (
-            formula.times(model.start[None], Timings(far, np.ones(len(far)), far, spec.cycles))[0]
+            formula.times(
+                model.start[None],
+                Timings(
+                    processor_numbers,
+                    np.ones(len(processor_numbers)),
+                    processor_numbers,
+                    spec.cycles,
+                ),
+            )[0]
             if processors
-            else far
+            else processor_numbers
         )
         times = formula.times(model.start[None], points)[0] * noise
-        return points.with_time(times), dict(zip(far.tolist(), truth.tolist(), strict=True))
+        return points.with_time(times), dict(
+            zip(processor_numbers.tolist(), truth.tolist(), strict=True)
+        )
 
     return simulated_times
 
@@ -340,12 +350,16 @@ def _overview(fittings: Mapping[str, Fitting]) -> str:
     for name, fitting in fittings.items():
         best, *other_answers = [answer for answer in fitting.answers if not answer.failed]
         rivals = [answer.model for answer in other_answers if (answer["behind"] or 0.0) < APART]
-        far = next(
+        farthest_prediction = next(
             (value for value in reversed(list(best.values)) if value.startswith("time[")), ""
         )
-        time_text = f"{amount(best.values[far])} at p = {far[5:-1]}" if far else NOTHING
-        true = fitting.truth.get(float(far[5:-1])) if far else None
-        missed = percent((best[far] or 0.0) / true - 1, 2) if true else NOTHING
+        time_text = (
+            f"{amount(best.values[farthest_prediction])} at p = {farthest_prediction[5:-1]}"
+            if farthest_prediction
+            else NOTHING
+        )
+        true = fitting.truth.get(float(farthest_prediction[5:-1])) if farthest_prediction else None
+        missed = percent((best[farthest_prediction] or 0.0) / true - 1, 2) if true else NOTHING
         rows.append([escape(name), best.model, ", ".join(rivals) or NOTHING, time_text, missed])
     has_truth = any(fitting.truth for fitting in fittings.values())
     head = [

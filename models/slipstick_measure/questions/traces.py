@@ -56,9 +56,9 @@ class TracesResult(QuestionResult):
 
     def headline(self, words: Words) -> list[str]:
         """Return where the processors of the first traces go."""
-        several = len(self.traces) > 1
+        are_several = len(self.traces) > 1
         return [
-            f"{f'{spelt(name)}: ' if several else ''}{trace_head(trace, words)}"
+            f"{f'{spelt(name)}: ' if are_several else ''}{trace_head(trace, words)}"
             for name, trace in [*self.traces.items()][:2]
         ]
 

@@ -75,8 +75,8 @@ def _read_nccl(reading: Reading) -> Measurements:
         elif not test.columns and _NCCL_TYPE.fullmatch(text):
             headless.append(line)
     if headless:
-        why = f"{len(headless)} rows have no heading above them, and are left out"
-        reading.odd(headless[0], "", why)
+        note = f"{len(headless)} rows have no heading above them, and are left out"
+        reading.odd(headless[0], "", note)
     measurements = reading.finished()
     names = [test.operation or _operation(test.shares, test.count or 0) for test in tests]
     records = [replace(run, region=names[int(run.region)]) for run in measurements.records]
@@ -139,11 +139,11 @@ def _read_nccl_row(
         return
     starts = [index for index, column in enumerate(columns) if column == "time"]
     for start, way in zip(starts, ("time", "in place"), strict=False):
-        where = Coordinates(test.count or 1, size, region)
+        coordinates = Coordinates(test.count or 1, size, region)
         cells = [words[start + index] for index in _AFTER_SIZE.values()]
-        reading.add(line, where, way, cells[0], "us")
+        reading.add(line, coordinates, way, cells[0], "us")
         if way == "time":
-            reading.add(line, where, "throughput", cells[2], "GB/s")
+            reading.add(line, coordinates, "throughput", cells[2], "GB/s")
         rates = [reading.number(line, "bandwidth", cell) for cell in cells[1:]]
         if rates[0] and rates[1]:
             test.shares.append(rates[1] / rates[0])
@@ -180,9 +180,9 @@ def _read_hpl(reading: Reading) -> Measurements:
             size = reading.size(line, "N", row[2])
             if processes is None or size is None:
                 continue
-            where = Coordinates(processes, size if len(grids) == 1 else None)
-            reading.add(line, where, "throughput", row[7], "GFLOP/s")
-            reading.add(line, where, "time of the run", row[6], "s")
+            coordinates = Coordinates(processes, size if len(grids) == 1 else None)
+            reading.add(line, coordinates, "throughput", row[7], "GFLOP/s")
+            reading.add(line, coordinates, "time of the run", row[6], "s")
         elif "FAILED" in text and "PASSED" not in text and "tests" not in text:
             reading.odd(line, "", "a residual check failed, so a run is not valid")
     return reading.finished()
@@ -222,30 +222,30 @@ def _read_likwid_totals(reading: Reading) -> Measurements:
         ] * 4
         if total and largest and mean:
             threads = reading.hints.processors or round(total / mean)
-            where = Coordinates(threads, reading.hints.size)
-            reading.add(line, where, "time", f"{largest!r}", "s")
-    why = "threads are the sum over the mean; the tables of each thread are not in the file"
-    reading.odd(1, "", why)
+            coordinates = Coordinates(threads, reading.hints.size)
+            reading.add(line, coordinates, "time", f"{largest!r}", "s")
+    note = "threads are the sum over the mean; the tables of each thread are not in the file"
+    reading.odd(1, "", note)
     return reading.finished()
 
 
 def _as_likwid_csv(lines: Sequence[str]) -> list[str]:
     """Return tables drawn with bars in the form of likwid's CSV, line by line."""
     csv_lines = list[str]()
-    where = "Group 1"
-    inside = False
+    group_name = "Group 1"
+    is_inside_table = False
     for index, text in enumerate(lines):
         if group := _LIKWID_GROUP.fullmatch(text):
             region = f"Region {group['region'].replace(',', ' ')}," if group["region"] else ""
-            where = f"{region}Group {group['group']}"
+            group_name = f"{region}Group {group['group']}"
         starts = index + 1 < len(lines) and _LIKWID_METRICS.fullmatch(lines[index + 1]) is not None
         if starts:
-            inside = True
-            csv_lines.append(f"TABLE,{where} Metric,")
-        elif inside and text.strip().startswith("|"):
+            is_inside_table = True
+            csv_lines.append(f"TABLE,{group_name} Metric,")
+        elif is_inside_table and text.strip().startswith("|"):
             csv_lines.append(",".join(cell.strip() for cell in text.strip().strip("|").split("|")))
         else:
-            inside = inside and text.strip().startswith("+")
+            is_inside_table = is_inside_table and text.strip().startswith("+")
             csv_lines.append("")
     return csv_lines
 
@@ -280,17 +280,19 @@ def _read_likwid(reading: Reading) -> Measurements:
         else:
             has_runtime = True
             times = [reading.number(line, name, cell) for cell in cells]
-            where = Coordinates(
+            coordinates = Coordinates(
                 reading.hints.processors or threads,
                 reading.hints.size,
                 table["region"] or "",
                 int(table["group"]) if int(table["group"]) > 1 else None,
             )
             if None not in times:
-                reading.add(line, where, "time", f"{max(time or 0.0 for time in times)!r}", "s")
+                reading.add(
+                    line, coordinates, "time", f"{max(time or 0.0 for time in times)!r}", "s"
+                )
     if not has_runtime and not reading.problems:
-        why = "there is no table of metrics with a runtime in it; name a group, as -g MEM"
-        reading.refuse(1, "", why)
+        message = "there is no table of metrics with a runtime in it; name a group, as -g MEM"
+        reading.refuse(1, "", message)
     if other_metrics:
         reading.odd(1, "", f"left out: {', '.join(list(other_metrics)[:6])[:200]}")
     return reading.finished()

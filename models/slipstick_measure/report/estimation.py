@@ -61,11 +61,11 @@ def estimation_sentences(estimation: Estimation, split: str = "") -> list[str]:
         f" median error on them is {percent(estimation.fitted_error, 2)}."
     )
     if not estimation.groups:
-        alone = (
+        error_alone = (
             "Nothing was left out, so this says nothing of the error elsewhere: name the columns"
             " whose groups are to be left out whole, such as the machine."
         )
-        return [first, alone]
+        return [first, error_alone]
     lines = [first]
     errors = [group.median for group in estimation.groups]
     count = sum(group.rows for group in estimation.groups)
@@ -169,15 +169,15 @@ def _notes(estimation: Estimation) -> Iterator[str]:
     weak = [parameter.path for parameter in estimation.parameters if parameter.kept > IDENTIFIED]
     if weak:
         yield f"the rows do not tell {', '.join(weak)}: what was known before stays"
-    outside = [
+    parameters_outside = [
         parameter.path
         for parameter in estimation.parameters
         if not parameter.least <= parameter.value <= parameter.most
     ]
-    if outside:
+    if parameters_outside:
         yield (
-            f"{', '.join(outside)} came out beyond what was thought before: is something missing"
-            " in the model, or is the range wrong?"
+            f"{', '.join(parameters_outside)} came out beyond what was thought before: is something"
+            " missing in the model, or is the range wrong?"
         )
     owners = {owner.owner for parameter in estimation.parameters for owner in parameter.owners}
     if owners and len(estimation.groups) < FEW_GROUPS:

@@ -59,16 +59,16 @@ def fit_blocks(fitting: Fitting) -> Iterator[TextBlock]:
     fitting : the fits
     """
     words = Words(member=fitting.member)
-    fitted = [answer for answer in fitting.answers if not answer.failed]
+    fitted_answers = [answer for answer in fitting.answers if not answer.failed]
     yield f"Fitted to {fitting.source}." if fitting.source else ""
     yield needed(fitting)
     yield [f"warning: {with_members(warning, words)}" for warning in fitting.warnings]
-    yield _families(fitted, fitting.truth)
+    yield _families(fitted_answers, fitting.truth)
     yield [
         f"{answer.model}: no fit: {answer.failed}" for answer in fitting.answers if answer.failed
     ]
-    for answer in fitted:
-        if answer is fitted[0] or has_interval(answer) or answer.model == fitting.laid:
+    for answer in fitted_answers:
+        if answer is fitted_answers[0] or has_interval(answer) or answer.model == fitting.laid:
             named_values = {
                 name: value for name, value in answer.values.items() if name.startswith(_TIME)
             }
@@ -93,7 +93,7 @@ def needed(fitting: Fitting) -> list[str]:
     fitting : as for `fits_text`
     """
     best = fitting.answers[0]
-    lost = {name: value for name, value in best.values.items() if name.startswith(LOST)}
+    lost_processors = {name: value for name, value in best.values.items() if name.startswith(LOST)}
     words = Words(member=fitting.member)
     verdict = f"{fitting.verdict[:1].upper()}{fitting.verdict[1:]}."
     limits = _limits(best, fitting.efficiency)
@@ -102,8 +102,8 @@ def needed(fitting: Fitting) -> list[str]:
     if not fitting.described:
         return [*rows, *bounds, with_members(verdict, words)]
     lines = [*rows, *([f"By {_name_with_title(best)}: {limits}"] if limits else [])]
-    if lost:
-        cause, most = next(iter(lost.items()))
+    if lost_processors:
+        cause, most = next(iter(lost_processors.items()))
         processors = float(best.point["p"])
         lines.append(
             f"Most is lost to {cause[len(LOST) : -1]}: {most.value:.3g} of"
@@ -131,13 +131,13 @@ def _bounds(fitting: Fitting) -> list[str]:
     ]
     if not lines:
         return []
-    before, last = sorted({*fitting.p})[-2:]
-    why = (
+    number_before, last = sorted({*fitting.p})[-2:]
+    reason = (
         f"This interval fits no law. It assumes that throughput grows from p = {last:g} on at most"
-        f" as it did from p = {before:g}, and falls at most by a cost for each pair. Measure on"
-        f" {fitting.next_runs} next."
+        f" as it did from p = {number_before:g}, and falls at most by a cost for each pair. Measure"
+        f" on {fitting.next_runs} next."
     )
-    return [*lines, why]
+    return [*lines, reason]
 
 
 def _name_with_title(answer: Answer) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -75,11 +76,11 @@ def write_grain(points: Sequence[GrainPoint], title: str, cores: int, folder: Pa
         writer.writerows(points)
     paths = [table]
     for figure in GRAIN_FIGURES:
-        own = [point for point in points if point.figure == figure.name]
-        if own:
+        points_of_figure = [point for point in points if point.figure == figure.name]
+        if points_of_figure:
             path = folder / f"{figure.name}.png"
             heading = f"{figure.title}, {cores} cores: {title}"
-            write_picture(lambda own=own, heading=heading: draw_grain(own, heading), path)  # type: ignore[misc]
+            write_picture(partial(draw_grain, points_of_figure, heading), path)
             paths.append(path)
     return paths
 

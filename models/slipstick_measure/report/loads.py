@@ -46,11 +46,13 @@ def _rows(test: LoadTest) -> str:
         cells += [percent(row.utilization.get(tier)) for tier in test.tiers]
         cells += [quantity(row.think_time, "s")] if with_think else []
         rows.append(cells)
-    used = [column for column in range(len(head)) if any(row[column] != NOTHING for row in rows)]
+    used_columns = [
+        column for column in range(len(head)) if any(row[column] != NOTHING for row in rows)
+    ]
     return plain_table(
-        [head[column] for column in used],
-        [[row[column] for column in used] for row in rows],
-        range(len(used)),
+        [head[column] for column in used_columns],
+        [[row[column] for column in used_columns] for row in rows],
+        range(len(used_columns)),
     )
 
 
@@ -84,16 +86,17 @@ def sentences(test: LoadTest, tier_demands: Sequence[Demand]) -> list[str]:
         words.append(_think_words(test, thinking))
     reasons = dict.fromkeys(row.unsteady for row in test.rows if row.unsteady)
     words += [f"There is no think time by Little's law where {reason}." for reason in reasons]
-    rest = beside_tiers(test, tier_demands)
-    if tier_demands and rest:
+    time_beside = beside_tiers(test, tier_demands)
+    if tier_demands and time_beside:
         words.append(
-            f"At the least load, no measured tier takes {quantity(rest, 's')} of the response time."
+            f"At the least load, no measured tier takes {quantity(time_beside, 's')} of the"
+            " response time."
         )
-    alone = [demand.tier for demand in tier_demands if demand.tier not in test.servers]
-    if alone:
+    tiers_alone = [demand.tier for demand in tier_demands if demand.tier not in test.servers]
+    if tiers_alone:
         words.append(
-            f"Taken as one server: {', '.join(alone)}; say --servers {alone[0]}=4 where it has"
-            " four."
+            f"Taken as one server: {', '.join(tiers_alone)}; say --servers {tiers_alone[0]}=4 where"
+            " it has four."
         )
     if tier_demands:
         words.append(f"slipstick import {test.file} -o model.yaml makes a network of it.")
@@ -147,44 +150,48 @@ def load_document(test: LoadTest) -> dict[str, Any]:
     }
 
 
-def load_fit_text(found: LoadFitting) -> str:
+def load_fit_text(load_fitting: LoadFitting) -> str:
     """Write the station that explains the response times of a load test, and the predictions."""
-    blocks = [wrapped(sentence) for sentence in load_fit_sentences(found)]
-    blocks += [_fitted_rows(found), _stations(found)]
+    blocks = [wrapped(sentence) for sentence in load_fit_sentences(load_fitting)]
+    blocks += [_fitted_rows(load_fitting), _stations(load_fitting)]
     return ascii_only("\n\n".join(blocks) + "\n")
 
 
-def load_fit_sentences(found: LoadFitting) -> list[str]:
+def load_fit_sentences(load_fitting: LoadFitting) -> list[str]:
     """Return the main findings: the demand, the saturation, the predictions."""
-    best, *rivals = found.stations
-    first = found.points[0]
-    last = found.points[-1]
+    best, *rivals = load_fitting.stations
+    first = load_fitting.points[0]
+    last = load_fitting.points[-1]
     words = [
         (
-            f"Measured: the {_statistic(found)} response time goes from"
-            f" {quantity(first.measured, 's')} at {_load(found, first.load)} to"
-            f" {quantity(last.measured, 's')} at {_load(found, last.load)}."
+            f"Measured: the {_statistic(load_fitting)} response time goes from"
+            f" {quantity(first.measured, 's')} at {_load(load_fitting, first.load)} to"
+            f" {quantity(last.measured, 's')} at {_load(load_fitting, last.load)}."
         )
     ]
-    if found.misfit:
-        return [*words, f"No station describes these rows: {found.misfit}.", *_left_out(found)]
-    service = f"{quantity(best.service, 's')}{_between(found, 'service')}"
-    beside = f"{quantity(best.time_elsewhere, 's')}{_between(found, 'beside')}"
+    if load_fitting.misfit:
+        return [
+            *words,
+            f"No station describes these rows: {load_fitting.misfit}.",
+            *_left_out(load_fitting),
+        ]
+    service = f"{quantity(best.service, 's')}{_between(load_fitting, 'service')}"
+    time_beside = f"{quantity(best.time_elsewhere, 's')}{_between(load_fitting, 'beside')}"
     words.append(
-        f"By a station of {best.words}: a request needs {service} there and {beside} beside it;"
-        f" the station saturates at {quantity(best.saturates, '1/s')}."
+        f"By a station of {best.words}: a request needs {service} there and {time_beside} beside"
+        f" it; the station saturates at {quantity(best.saturates, '1/s')}."
     )
-    if found.think is not None:
-        words.append(f"Users think {quantity(found.think, 's')}, by Little's law.")
-    words += [_prediction_text(found, prediction) for prediction in found.predictions]
+    if load_fitting.think is not None:
+        words.append(f"Users think {quantity(load_fitting.think, 's')}, by Little's law.")
+    words += [_prediction_text(load_fitting, prediction) for prediction in load_fitting.predictions]
     if rivals:
-        saturation = sorted(station.saturates for station in found.stations)
+        saturation = sorted(station.saturates for station in load_fitting.stations)
         words.append(
             f"The rows cannot distinguish it from: {'; '.join(rival.words for rival in rivals)}."
             f" They saturate between {quantity(saturation[0], '1/s')} and"
             f" {quantity(saturation[-1], '1/s')}."
         )
-    return [*words, *_left_out(found)]
+    return [*words, *_left_out(load_fitting)]
 
 
 def _statistic(fitting: LoadFitting) -> str:
@@ -195,8 +202,8 @@ def _left_out(fitting: LoadFitting) -> list[str]:
     if not fitting.overloaded:
         return []
     rates = ", ".join(quantity(rate, "1/s") for rate in fitting.overloaded)
-    why = "where less was completed; a mean then depends on the length of the test"
-    return [f"Left out: {rates} offered, {why}."]
+    reason = "where less was completed; a mean then depends on the length of the test"
+    return [f"Left out: {rates} offered, {reason}."]
 
 
 def _load(fitting: LoadFitting, load: float) -> str:
@@ -212,19 +219,19 @@ def _prediction_text(fitting: LoadFitting, prediction: PredictedResponse) -> str
     load = _load(fitting, prediction.load)
     if prediction.value is None:
         return f"At {load} there is no prediction: {prediction.reason}."
-    beyond = ", beyond the rows" if prediction.load > fitting.points[-1].load else ""
+    beyond_in_words = ", beyond the rows" if prediction.load > fitting.points[-1].load else ""
     return (
-        f"At {load}{beyond}: {quantity(prediction.value, 's')}, between"
+        f"At {load}{beyond_in_words}: {quantity(prediction.value, 's')}, between"
         f" {quantity(prediction.low, 's')} and {quantity(prediction.high, 's')}."
     )
 
 
 def _fitted_rows(fitting: LoadFitting) -> str:
     """Write the measured times, and percentiles, beside those of the best station."""
-    shown = list(fitting.points[0].percentiles)
+    percentiles = list(fitting.points[0].percentiles)
     load = "users" if fitting.think is not None else "rate"
     head = [load, f"measured {_statistic(fitting)}", "station", "error"]
-    for quantile in shown:
+    for quantile in percentiles:
         head += [f"measured {100 * quantile:g} %", "station"]
     rows = []
     for point in fitting.points:
@@ -233,7 +240,7 @@ def _fitted_rows(fitting: LoadFitting) -> str:
         cells.append(f"{100 * (point.fitted / point.measured - 1):+.1f} %")
         cells += [
             quantity(time, "s")
-            for shown_quantile in shown
+            for shown_quantile in percentiles
             for time in point.percentiles[shown_quantile]
         ]
         rows.append(cells)
@@ -276,16 +283,16 @@ def draw_load_fit(
     predicted = [prediction for prediction in fitting.predictions if prediction.value is not None]
     loads = [point.load for point in fitting.points]
     last = max([*loads, *(prediction.load for prediction in fitting.predictions)])
-    shown = [point.measured for point in fitting.points] + [
+    times_shown = [point.measured for point in fitting.points] + [
         prediction.high or 0.0 for prediction in predicted
     ]
     figure = sheet(7.5, 4.4)
     axes = figure.subplots()
-    positive_times = [time for time in shown if time > 0]
+    positive_times = [time for time in times_shown if time > 0]
     for (words, (curve_loads, curve_times)), (colour, _, dashes) in zip(
         curves.items(), STROKES[1:], strict=False
     ):
-        times = np.where(curve_times <= FARTHEST * max(shown), curve_times, np.nan)
+        times = np.where(curve_times <= FARTHEST * max(times_shown), curve_times, np.nan)
         positive_times += [float(time) for time in times if time > 0]
         axes.plot(curve_loads, times, color=colour, linestyle=dashes, label=words)
     axes.plot(

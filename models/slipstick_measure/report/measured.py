@@ -92,8 +92,8 @@ def measured_table(
         value: entry.unit for answer in answers for value, entry in answer.values.items()
     }.items():
         cause = value[len(LOST) : -1] if value.startswith(LOST) else ""
-        lost = "processors lost" if cause == "lost" else f"lost to {escape(cause)}"
-        title = _TITLES.get(value, lost)
+        column_title = "processors lost" if cause == "lost" else f"lost to {escape(cause)}"
+        title = _TITLES.get(value, column_title)
         format_value = as_percent if value in _PARTS else _value_cell
         if value == "throughput" and rate:
             title = f"throughput [{rate[0]}]" if rate[0] else title
@@ -177,17 +177,18 @@ def _times(
     answers: Sequence[Answer], statistic: str, rate: tuple[str, float] | None, words: Words
 ) -> str:
     """Write times and derived values; the range of repetitions is in brackets."""
-    solved = [answer for answer in answers if not answer.failed]
-    if not solved:
+    solved_answers = [answer for answer in answers if not answer.failed]
+    if not solved_answers:
         return ""
     spread = any(
-        "time" in answer.values and answer.values["time"].low is not None for answer in solved
+        "time" in answer.values and answer.values["time"].low is not None
+        for answer in solved_answers
     )
     lead = (
         f"times are the {_STATISTICS.get(statistic, statistic)} of all repetitions, in brackets the"
         " least and the largest\n\n"
     )
-    table = measured_table("", solved, (LOST, "one_processor"), rate)
+    table = measured_table("", solved_answers, (LOST, "one_processor"), rate)
     head, rows, _ = table_texts(replace(table, provenance=None), markdown=False)
     columns = [column for column in range(len(head)) if any(row[column] != NOTHING for row in rows)]
     cells = [[row[column] for column in columns] for row in rows]
@@ -204,20 +205,22 @@ def _losses_table(answers: Sequence[Answer], words: Words) -> str:
     accounted = [answer for answer in answers if _causes(answer)]
     most: dict[str, float] = {}
     for answer in accounted:
-        for cause, lost in _causes(answer).items():
-            most[cause] = max(most.get(cause, 0.0), abs(lost))
-    ranked = sorted(
+        for cause, lost_processors in _causes(answer).items():
+            most[cause] = max(most.get(cause, 0.0), abs(lost_processors))
+    causes_by_loss = sorted(
         (cause for cause in most if most[cause] > _NOTHING), key=lambda cause: -most[cause]
     )
-    if not ranked:
+    if not causes_by_loss:
         return ""
-    shown = [cause for cause in ranked if most[cause] > _LITTLE][:_MOST_CAUSES] or ranked[:1]
-    other_causes = [cause for cause in ranked if cause not in shown]
+    shown_causes = [cause for cause in causes_by_loss if most[cause] > _LITTLE][
+        :_MOST_CAUSES
+    ] or causes_by_loss[:1]
+    other_causes = [cause for cause in causes_by_loss if cause not in shown_causes]
     paragraphs = [f"where the {words.members} go"]
     blocks = -(-len(accounted) // _MOST_COLUMNS)
     width = -(-len(accounted) // blocks)
     paragraphs += [
-        _lost_block(accounted[first : first + width], shown, other_causes, words)
+        _lost_block(accounted[first : first + width], shown_causes, other_causes, words)
         for first in range(0, len(accounted), width)
     ]
     if other_causes:
@@ -229,7 +232,10 @@ def _losses_table(answers: Sequence[Answer], words: Words) -> str:
 
 
 def _lost_block(
-    accounted: Sequence[Answer], shown: Sequence[str], other_causes: Sequence[str], words: Words
+    accounted: Sequence[Answer],
+    shown_causes: Sequence[str],
+    other_causes: Sequence[str],
+    words: Words,
 ) -> str:
     """Write the useful and the lost processors of several points, with a column for each."""
     books = [_causes(answer) for answer in accounted]
@@ -238,7 +244,9 @@ def _lost_block(
         for answer, book in zip(accounted, books, strict=True)
     ]
     rows = [["useful", *(f"{value:.4g}" for value in useful)]]
-    rows += [[_cut(cause), *(fraction(book.get(cause)) for book in books)] for cause in shown]
+    rows += [
+        [_cut(cause), *(fraction(book.get(cause)) for book in books)] for cause in shown_causes
+    ]
     if other_causes:
         rows.append(
             [
@@ -269,13 +277,18 @@ def most_lost(answers: Sequence[Answer], words: Words = NO_WORDS) -> str:
         accounted,
         key=lambda candidate: (float(candidate.point["p"]), float(candidate.point.get("n", 0.0))),
     )
-    cause, lost = max(_causes(answer).items(), key=lambda item: item[1])
-    if lost <= _LITTLE:
+    cause, lost_processors = max(_causes(answer).items(), key=lambda item: item[1])
+    if lost_processors <= _LITTLE:
         return ""
-    where = with_members(f"Of p = {_place(answer)}", words)
+    place_in_words = with_members(f"Of p = {_place(answer)}", words)
     if cause == "lost":
-        return f"{where}, {fraction(lost)} are lost; the data do not say to what."
-    return f"{where}, {fraction(lost)} are lost to {_cut(cause)}, more than to anything else."
+        return (
+            f"{place_in_words}, {fraction(lost_processors)} are lost; the data do not say to what."
+        )
+    return (
+        f"{place_in_words}, {fraction(lost_processors)} are lost to {_cut(cause)}, more than to"
+        " anything else."
+    )
 
 
 def with_members(text: str, words: Words) -> str:
@@ -307,14 +320,15 @@ def loss_head(answers: Sequence[Answer], words: Words) -> str:
     if not accounted:
         return ""
     answer = max(accounted, key=lambda candidate: float(candidate.point["p"]))
-    cause, lost = max(_causes(answer).items(), key=lambda item: item[1])
-    if lost <= _LITTLE:
+    cause, lost_processors = max(_causes(answer).items(), key=lambda item: item[1])
+    if lost_processors <= _LITTLE:
         return ""
     count = words.member_count(float(answer.point["p"]))
     if cause == "lost":
-        return f"of {count}, {fraction(lost)} are lost; the data do not say to what"
+        return f"of {count}, {fraction(lost_processors)} are lost; the data do not say to what"
     return (
-        f"of {count}, {fraction(lost)} are lost to {named_part(cause)}, more than to anything else"
+        f"of {count}, {fraction(lost_processors)} are lost to {named_part(cause)}, more than to"
+        " anything else"
     )
 
 
@@ -358,8 +372,8 @@ def _comparison_with_one_processor(answers: Sequence[Answer]) -> str:
     else:
         words = "less work is done with N processors than with one, or waits are counted twice"
     single_time = amount(checked[0].values["one_processor_time"])
-    beside = "Within" if abs(worst) <= 0.05 else "The account misses it by up to"
-    sentence = f"{beside} {percent(abs(worst), 2)}: {words}."
+    beginning = "Within" if abs(worst) <= 0.05 else "The account misses it by up to"
+    sentence = f"{beginning} {percent(abs(worst), 2)}: {words}."
     return f"the assumptions: T_1 = {single_time} measured\n\n{table}\n\n{wrapped(sentence)}"
 
 

@@ -16,12 +16,12 @@ from slipstick_measure.scalability import (
 )
 
 
-def scalability_text(found: MeasuredScalability) -> str:
+def scalability_text(scalability: MeasuredScalability) -> str:
     """Write the sizes that keep each goal, the matrix L / L', and the sources of latency."""
-    parts = [_sizes(found, way) for way in WAYS]
-    parts.append(_matrix(found))
-    if found.sources:
-        parts.append(_sources_text(found))
+    parts = [_sizes(scalability, way) for way in WAYS]
+    parts.append(_matrix(scalability))
+    if scalability.sources:
+        parts.append(_sources_text(scalability))
     return "\n\n".join(parts) + "\n"
 
 
@@ -50,8 +50,8 @@ def _sizes(scalability: MeasuredScalability, way: str) -> str:
         ]
         for count in scalability.processors
     ]
-    kept = {MEMORY: "size a processor"}.get(way, way)
-    head = ["processors", "size", "time", "efficiency", "latency", f"measured {kept}"]
+    column_title = {MEMORY: "size a processor"}.get(way, way)
+    head = ["processors", "size", "time", "efficiency", "latency", f"measured {column_title}"]
     return f"{_goal_in_words(scalability, way)}\n\n{plain_table(head, rows, range(6))}"
 
 
@@ -75,10 +75,10 @@ def _matrix(scalability: MeasuredScalability) -> str:
         [
             str(fewer),
             *(
-                "/".join(_ratio(scalability.cell(way, fewer, more)) for way in WAYS)
-                if more > fewer
+                "/".join(_ratio(scalability.cell(way, fewer, larger_count)) for way in WAYS)
+                if larger_count > fewer
                 else ""
-                for more in counts[1:]
+                for larger_count in counts[1:]
             ),
         ]
         for fewer in counts[:-1]
@@ -110,26 +110,27 @@ def _sources_text(scalability: MeasuredScalability) -> str:
     return f"{title}\n\n{plain_table(head, rows, range(len(head)))}"
 
 
-def scalability_document(found: MeasuredScalability) -> dict[str, Any]:
+def scalability_document(scalability: MeasuredScalability) -> dict[str, Any]:
     """Return goals, runs, cells and sources as plain data."""
-    counts = found.processors
+    counts = scalability.processors
     return {
-        "goals": dict(found.goals),
+        "goals": dict(scalability.goals),
         "runs": [
             {"way": way, "processors": count, **run._asdict(), "latency": run.latency}
             for way in WAYS
-            for count, run in found.runs[way].items()
+            for count, run in scalability.runs[way].items()
             if run is not None
         ],
         "scalability": [
-            {"way": way, "from": fewer, "to": more, "value": cell}
+            {"way": way, "from": fewer, "to": larger_count, "value": cell}
             for way in WAYS
             for fewer in counts
-            for more in counts
-            if more > fewer and (cell := found.cell(way, fewer, more)) is not None
+            for larger_count in counts
+            if larger_count > fewer
+            and (cell := scalability.cell(way, fewer, larger_count)) is not None
         ],
         "sources": [
             {"processors": count, "size": None if math.isnan(size) else size, "latency": causes}
-            for (count, size), causes in found.sources.items()
+            for (count, size), causes in scalability.sources.items()
         ],
     }

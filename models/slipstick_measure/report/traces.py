@@ -78,14 +78,16 @@ def trace_sentence(views: TraceViews) -> str:
     words = f"{answer.point['p']:g} processors for {amount(answer.values['time'])}"
     if not answer.account:
         return words
-    lost = {
+    lost_by_cause = {
         name[len(LOST) : -1]: answer[name] or 0.0 for name in answer.values if name.startswith(LOST)
     }
-    most = sorted(((loss, name) for name, loss in lost.items() if loss > LITTLE), reverse=True)
+    most = sorted(
+        ((loss, name) for name, loss in lost_by_cause.items() if loss > LITTLE), reverse=True
+    )
     losses = ", ".join(f"{plain(loss, 3)} to {_short(name)}" for loss, name in most[:_MOST_LOST])
     losses += (
-        f", {plain(rest, 3)} to others"
-        if (rest := sum(loss for loss, _ in most[_MOST_LOST:]))
+        f", {plain(other_loss, 3)} to others"
+        if (other_loss := sum(loss for loss, _ in most[_MOST_LOST:]))
         else ""
     )
     return (
@@ -107,10 +109,12 @@ def trace_head(views: TraceViews, words: Words) -> str:
     time = amount(answer.values["time"])
     if not answer.account:
         return f"{count} for {time}"
-    lost = {
+    lost_by_cause = {
         name[len(LOST) : -1]: answer[name] or 0.0 for name in answer.values if name.startswith(LOST)
     }
-    most = sorted(((loss, name) for name, loss in lost.items() if loss > LITTLE), reverse=True)
+    most = sorted(
+        ((loss, name) for name, loss in lost_by_cause.items() if loss > LITTLE), reverse=True
+    )
     useful = plain(answer["concurrency"] or 0.0, 3)
     losses = joined(
         [f"{plain(loss, 3)} to {_cause(name, words)}" for loss, name in most[:_MOST_NAMED]]
@@ -138,10 +142,16 @@ def trace_parts(views: TraceViews) -> Iterator[str]:
 def _tables(views: TraceViews) -> Iterator[TextBlock]:
     remote = views.answer.find("remote_accesses")
     access_count = views.matrix.sum()
-    far = "" if remote is None else f"; {remote:.10g} of {access_count:.10g} to other nodes"
-    begun = _counts_activities(views)
-    title = f"{_BEGUN.capitalize()}, by processor" if begun else "Accesses, processors by objects"
-    tables = {f"{title}{far}": _matrix_table(views)}
+    remote_in_words = (
+        "" if remote is None else f"; {remote:.10g} of {access_count:.10g} to other nodes"
+    )
+    counts_activities = _counts_activities(views)
+    title = (
+        f"{_BEGUN.capitalize()}, by processor"
+        if counts_activities
+        else "Accesses, processors by objects"
+    )
+    tables = {f"{title}{remote_in_words}": _matrix_table(views)}
     if views.answer.account:
         tables["Processors at useful work at a time"] = _levels(views)
     for title, (head, rows) in {**tables, "By window": _windows(views)}.items():
@@ -165,11 +175,11 @@ def _matrix_table(views: TraceViews) -> _HeadAndRows:
     """Build the table of accesses with sums; a large one has the rows and columns with the most
     accesses, and the sum of the others.
     """
-    used = np.flatnonzero(views.matrix.any(axis=0))
+    used_columns = np.flatnonzero(views.matrix.any(axis=0))
     rows = _indices_of_largest(views.matrix.sum(axis=1))
-    columns = _indices_of_largest(views.matrix[:, used].sum(axis=0), _MOST_COLUMNS)
-    counts = _rows_and_rest(views.matrix[:, used], rows)
-    right = [_short(views.objects[used[column]]) for column in columns]
+    columns = _indices_of_largest(views.matrix[:, used_columns].sum(axis=0), _MOST_COLUMNS)
+    counts = _rows_and_rest(views.matrix[:, used_columns], rows)
+    right = [_short(views.objects[used_columns[column]]) for column in columns]
     counts = _rows_and_rest(counts.T, columns).T
     down = [views.processors[row] for row in rows]
     down += [_OTHERS] * (len(counts) - len(down))
@@ -235,10 +245,11 @@ def _windows(views: TraceViews) -> _HeadAndRows:
     count = len(views.edges) - 1
     starts = np.arange(0, count, -(-count // _MOST))
     length = np.add.reduceat(np.diff(views.edges), starts) * len(views.processors)
-    shown = sorted(views.work, key=lambda name: -views.work[name].sum())[:4]
+    shown_activities = sorted(views.work, key=lambda name: -views.work[name].sum())[:4]
     busy = np.add.reduceat(views.utilization.sum(axis=0) * np.diff(views.edges), starts)
     columns = {
-        name: (np.add.reduceat(views.work[name], starts) / length).round(9) for name in shown
+        name: (np.add.reduceat(views.work[name], starts) / length).round(9)
+        for name in shown_activities
     }
     unit = "1" if views.conflicts else "s"
     contended = {
@@ -292,20 +303,21 @@ def draw_traces(
             shares[label] = max(
                 shares.get(label, 0.0), float(work.sum()) / views.edges[-1] / len(views.processors)
             )
-    shown = sorted(shares, key=lambda label: -shares[label])[:_MOST_BANDS]
+    shown_labels = sorted(shares, key=lambda label: -shares[label])[:_MOST_BANDS]
     titles = _titles_of(traces, words)
     for (name, views), axes in zip(traces.items(), _places(figure, lines), strict=True):
         if view in drawers:
             drawers[view](axes, views)
         elif view == "work":
-            _draw_work(axes, views, shown, order)
+            _draw_work(axes, views, shown_labels, order)
         else:
             _draw_contention(axes, views)
         head = [titles[name]] if len(traces) > 1 else []
         head += [_matrix_totals(views)] if view == "matrix" else []
-        beside = max(len(line) for line in lines if name in line)
+        traces_in_line = max(len(line) for line in lines if name in line)
         wrapped = textwrap.wrap(
-            ": ".join(head), int(_LETTERS * width / beside) - (6 if beside == 1 else 15)
+            ": ".join(head),
+            int(_LETTERS * width / traces_in_line) - (6 if traces_in_line == 1 else 15),
         )
         axes.set_title("\n".join(wrapped), loc="left", fontsize=9)
     return titled(figure, title)
@@ -323,7 +335,7 @@ def _lines_of(traces: Mapping[str, TraceViews]) -> list[list[str]]:
     lines: list[list[str]] = []
     for name, views in traces.items():
         last = lines[-1] if lines else []
-        columns = [_used_columns(traces[beside]) for beside in last]
+        columns = [_used_columns(traces[trace_name]) for trace_name in last]
         fits = max(columns, default=_FEWEST_WIDE) < _FEWEST_WIDE and len(last) < _MOST_BESIDE
         if fits and _used_columns(views) < _FEWEST_WIDE:
             last.append(name)
@@ -340,8 +352,8 @@ def _used_columns(views: TraceViews) -> int:
 def _width_of(traces: Mapping[str, TraceViews], lines: Sequence[Sequence[str]]) -> float:
     """Return the width of a picture of matrices: a few columns need no whole page [in]."""
     columns = max(sum(_used_columns(traces[name]) for name in line) for line in lines)
-    beside = max(map(len, lines))
-    return min(_WIDTH, 0.7 * columns + 2.8 * beside)
+    most_in_line = max(map(len, lines))
+    return min(_WIDTH, 0.7 * columns + 2.8 * most_in_line)
 
 
 def _places(figure: Figure, lines: Sequence[Sequence[str]]) -> Iterator[Axes]:
@@ -378,12 +390,17 @@ def _draw_shaded(
     names: Sequence[str],
     values: Array,
     label: str,
-    **how: Any,
+    **style: Any,
 ) -> None:
     shown_rows = values[:_MOST_DRAWN]
     axes.grid(visible=False)
     image = axes.pcolormesh(
-        x, np.arange(len(shown_rows) + 1) - 0.5, shown_rows, cmap="cividis", rasterized=True, **how
+        x,
+        np.arange(len(shown_rows) + 1) - 0.5,
+        shown_rows,
+        cmap="cividis",
+        rasterized=True,
+        **style,
     )
     axes.figure.colorbar(image, ax=axes, label=label, pad=0.02)
     axes.set_ylim(len(shown_rows) - 0.5, -0.5)
@@ -396,11 +413,13 @@ def _draw_shaded(
 
 
 def _draw_matrix(axes: Axes, views: TraceViews) -> None:
-    used = np.flatnonzero(views.matrix.any(axis=0))
-    columns = used[_indices_of_largest(views.matrix[:, used].sum(axis=0), _MOST_DRAWN)]
+    used_columns = np.flatnonzero(views.matrix.any(axis=0))
+    columns = used_columns[
+        _indices_of_largest(views.matrix[:, used_columns].sum(axis=0), _MOST_DRAWN)
+    ]
     counts = views.matrix[:, columns]
-    begun = _counts_activities(views)
-    label = _BEGUN if begun else "accesses"
+    counts_activities = _counts_activities(views)
+    label = _BEGUN if counts_activities else "accesses"
     _draw_shaded(
         axes, np.arange(counts.shape[1] + 1) - 0.5, views.processors, counts, label, vmin=0
     )
@@ -412,7 +431,9 @@ def _draw_matrix(axes: Axes, views: TraceViews) -> None:
         axes.set_xticks(range(0, len(names), label_step), names[::label_step])
     axes.set_xlim(-0.5, len(names) - 0.5)
     of_modules = all(name.startswith(_MODULE) for name in names)
-    axes.set_xlabel("activity" if begun else "memory module" if of_modules else "object")
+    axes.set_xlabel(
+        "activity" if counts_activities else "memory module" if of_modules else "object"
+    )
 
 
 _MODULE = "memory-"
@@ -423,9 +444,9 @@ _MOST_FIGURES = 16
 def _matrix_totals(views: TraceViews) -> str:
     """Return how many accesses a matrix has, and how many of them go to other nodes."""
     remote = views.answer.find("remote_accesses")
-    far = "" if remote is None else f", {_count(remote)} of them to other nodes"
-    counted = "beginnings of activities" if _counts_activities(views) else "accesses"
-    return f"{_count(views.matrix.sum())} {counted}{far}"
+    remote_in_words = "" if remote is None else f", {_count(remote)} of them to other nodes"
+    counted_things = "beginnings of activities" if _counts_activities(views) else "accesses"
+    return f"{_count(views.matrix.sum())} {counted_things}{remote_in_words}"
 
 
 def _write_figures(axes: Axes, counts: Array) -> None:
@@ -470,16 +491,16 @@ def _draw_concurrency(axes: Axes, views: TraceViews) -> None:
 
 
 def _draw_work(
-    axes: Axes, views: TraceViews, shown: Sequence[str], order: Mapping[str, int]
+    axes: Axes, views: TraceViews, shown_labels: Sequence[str], order: Mapping[str, int]
 ) -> None:
     """Draw stacked bands of activities, in the same colours for every trace; activities that are
     not shown are merged.
     """
     factor = _time_axis(axes, views)
     none = np.zeros(len(views.edges) - 1)
-    bands = {name: views.work.get(name, none) for name in shown}
+    bands = {name: views.work.get(name, none) for name in shown_labels}
     bands[_OTHERS] = np.sum(
-        [none, *(work for name, work in views.work.items() if name not in shown)], axis=0
+        [none, *(work for name, work in views.work.items() if name not in shown_labels)], axis=0
     )
     base = none
     fills = {**fills_of([*order, *bands]), **order}
@@ -498,20 +519,22 @@ def _draw_work(
 
 def _draw_contention(axes: Axes, views: TraceViews) -> None:
     factor = _time_axis(axes, views)
-    drawn: dict[str, Array] = {}
+    conflicts_drawn: dict[str, Array] = {}
     for (colour, _, dashes), (name, waits) in zip(STROKES, views.contention.items(), strict=False):
-        shown = waits if views.conflicts else waits / np.diff(views.edges)
-        same = next((label for label, line in drawn.items() if np.allclose(line, shown)), "")
-        drawn[name] = shown
+        waits_shown = waits if views.conflicts else waits / np.diff(views.edges)
+        same = next(
+            (label for label, line in conflicts_drawn.items() if np.allclose(line, waits_shown)), ""
+        )
+        conflicts_drawn[name] = waits_shown
         axes.stairs(
-            shown,
+            waits_shown,
             views.edges / factor,
             color=colour,
             linestyle=dashes,
             label=_in_lines(name) + (f" (as {same})" if same else ""),
             baseline=None,
         )
-    if drawn and not any(line.any() for line in drawn.values()):
+    if conflicts_drawn and not any(line.any() for line in conflicts_drawn.values()):
         none = "no request conflicts with another" if views.conflicts else "nothing waits"
         axes.text(0.5, 0.5, none, transform=axes.transAxes, ha="center")
     axes.set_ylim(0, max(1.0, axes.get_ylim()[1]))

@@ -60,11 +60,11 @@ class _JsonPieces:
         """Read more text, as much as is left unread, so that long values are retried only a few
         times; return whether there was more.
         """
-        rest = self.text[self.at :]
+        unread_text = self.text[self.at :]
         read: list[str] = []
-        while sum(map(len, read)) <= len(rest) and (piece := next(self.pieces, "")):
+        while sum(map(len, read)) <= len(unread_text) and (piece := next(self.pieces, "")):
             read.append(piece)
-        self.text = rest + "".join(read)
+        self.text = unread_text + "".join(read)
         self.at = 0
         self.tried = 0
         return bool(read)
@@ -299,7 +299,7 @@ class ChromeReader:
         """
         stacks: list[list[int]] = [[] for _ in self.columns.lanes]
         time = self.edge_time
-        alone = 0
+        unmatched_ends = 0
         self.columns.least("time", time)  # NaN has no place in an order
         last = max(max(column, default=0.0) for column in (time, self.columns.end))
         for index in sorted(range(len(time)), key=time.__getitem__):
@@ -311,8 +311,8 @@ class ChromeReader:
             elif stacks[lane]:
                 self.columns.end[stacks[lane].pop()] = when
             else:
-                alone += 1
-        self.columns.close_open(list(chain.from_iterable(stacks)), last, alone)
+                unmatched_ends += 1
+        self.columns.close_open(list(chain.from_iterable(stacks)), last, unmatched_ends)
 
     def _take_annotations(self) -> None:
         """Leave out spans that only annotate a stretch of time; a trace without other spans keeps
@@ -324,10 +324,10 @@ class ChromeReader:
             marks = dict.fromkeys(
                 str(annotation.get("name"))[:60] for annotation in self.annotations
             )
-            listed = ", ".join(list(marks)[:4])
+            names_in_words = ", ".join(list(marks)[:4])
             self.columns.odd(
                 f"{len(self.annotations):,} annotations mark times and are no activity; left out:"
-                f" {listed}{', ...' if len(marks) > 4 else ''}"
+                f" {names_in_words}{', ...' if len(marks) > 4 else ''}"
             )
             return
         for number, event in enumerate(self.annotations, 1):
@@ -352,10 +352,10 @@ class ChromeReader:
         if broken:
             columns.odd(f"{broken:,} arrows have no beginning or no end; left out")
         if self.left_out:
-            listed = ", ".join(
+            names_in_words = ", ".join(
                 f"{count:,} of kind {short(kind)}" for kind, count in self.left_out.items()
             )
-            columns.odd(f"events that are no spans of a thread are left out: {listed}")
+            columns.odd(f"events that are no spans of a thread are left out: {names_in_words}")
         kinds = [STREAM if self._is_stream(index) else THREAD for index in range(len(names))]
         return columns.finished(names, kinds=kinds if len(set(kinds)) > 1 else ())
 

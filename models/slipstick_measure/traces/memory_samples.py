@@ -62,11 +62,11 @@ def read_memory_samples(path: Path | str, lines: Iterable[tuple[int, str]]) -> R
             skipped.append(number)
             continue
         if sample["rest"].lstrip().startswith("|OP "):
-            why = (
+            message = (
                 "the sample has no address; print it, too: perf script -F"
                 " comm,tid,cpu,time,event,addr"
             )
-            columns.refuse(why, number)
+            columns.refuse(message, number)
         lane = columns.named(columns.lanes, f"{sample['name'][:60]} {sample['thread']}")
         line = int(sample["address"], 16) >> LINE_BITS
         users[line].add(lane)

@@ -57,10 +57,10 @@ def read_gpu_list(path: Path | str, lines: Iterator[tuple[int, str]]) -> ReadTra
     SpecError : a row of another length, or a time that is no number, at its line
     """
     columns = TraceColumns(path)
-    at, heading, unit = next(
+    heading_line, heading, unit = next(
         (
-            (at, text, match["unit"])
-            for at, text in lines
+            (heading_line, text, match["unit"])
+            for heading_line, text in lines
             if (match := _HEADING.match(text) or _ROCPROF.match(text))
         ),
         (1, "", ""),
@@ -81,21 +81,23 @@ def read_gpu_list(path: Path | str, lines: Iterator[tuple[int, str]]) -> ReadTra
     stream = place.get("stream")
     device = place.get("device")
     if stream is None:
-        columns.refuse("there is no column of the stream (Strm)", at)
-    for at, text in lines:
+        columns.refuse("there is no column of the stream (Strm)", heading_line)
+    for heading_line, text in lines:
         if not text.strip():
             continue
         try:
             cells = next(csv.reader([text], strict=True))
         except csv.Error as error:
-            columns.refuse(f"this is no line of a list of operations: {error}", at)
+            columns.refuse(f"this is no line of a list of operations: {error}", heading_line)
         if len(cells) != len(names):
-            columns.refuse(f"{len(cells)} values, where the heading promises {len(names)}", at)
-        start = columns.number(cells[place["start"]], "start", at)
+            columns.refuse(
+                f"{len(cells)} values, where the heading promises {len(names)}", heading_line
+            )
+        start = columns.number(cells[place["start"]], "start", heading_line)
         end = (
-            columns.number(cells[place["end"]], "end", at)
+            columns.number(cells[place["end"]], "end", heading_line)
             if "end" in place
-            else start + columns.number(cells[place["duration"]], "duration", at)
+            else start + columns.number(cells[place["duration"]], "duration", heading_line)
         )
         on = f"{cells[device]}/" if device is not None else ""
         lane = columns.named(columns.lanes, f"{on}stream {cells[stream]}")

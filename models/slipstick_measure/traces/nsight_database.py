@@ -126,11 +126,13 @@ class _Database:
         return self.columns.finished([*streams, *threads], kinds=kinds)
 
     def _call_tables(self) -> list[_CallTable]:
-        found = [_CallTable(table, "nameId") for table in (*_CALLS, _SYSTEM)]
-        found += [_CallTable(table, "textId") for table in _MESSAGES]
+        call_tables = [_CallTable(table, "nameId") for table in (*_CALLS, _SYSTEM)]
+        call_tables += [_CallTable(table, "textId") for table in _MESSAGES]
         needed = {"start", "end", "globalTid"}
         return [
-            call for call in found if needed | {call.name} <= self.tables.get(call.table, set())
+            call
+            for call in call_tables
+            if needed | {call.name} <= self.tables.get(call.table, set())
         ]
 
     def _count(self, table: str) -> int:
@@ -189,14 +191,19 @@ class _Database:
         return self._thread_names(names, threads)
 
     def _thread_names(self, names: Mapping[int, str], threads: list[int]) -> list[str]:
-        named: dict[int, str] = {}
+        name_by_thread: dict[int, str] = {}
         if {"nameId", "globalTid"} <= self.tables.get("ThreadNames", set()):
             rows = self.database.execute("SELECT globalTid, nameId FROM ThreadNames")
-            named = {thread: names.get(name, "") for thread, name in rows}
+            name_by_thread = {thread: names.get(name, "") for thread, name in rows}
         numbers = [(thread >> 24 & 0xFFFFFF, thread & 0xFFFFFF) for thread in threads]
         return processor_names(
             [
-                (process, str(process), named.get(thread) or str(number), f"{process}/{number}")
+                (
+                    process,
+                    str(process),
+                    name_by_thread.get(thread) or str(number),
+                    f"{process}/{number}",
+                )
                 for thread, (process, number) in zip(threads, numbers, strict=True)
             ]
         )

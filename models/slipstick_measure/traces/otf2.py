@@ -87,17 +87,17 @@ def _captured_output(messages: list[str]) -> Iterator[None]:
     """
     with TemporaryFile() as file, redirect_stderr(io.StringIO()) as printed:
         try:
-            before = os.dup(_STANDARD_ERROR)
+            standard_error_copy = os.dup(_STANDARD_ERROR)
         except OSError:  # it is closed
-            before = -1
+            standard_error_copy = -1
         else:
             os.dup2(file.fileno(), _STANDARD_ERROR)
         try:
             yield
         finally:
-            if before >= 0:
-                os.dup2(before, _STANDARD_ERROR)
-                os.close(before)
+            if standard_error_copy >= 0:
+                os.dup2(standard_error_copy, _STANDARD_ERROR)
+                os.close(standard_error_copy)
             file.seek(0)
             lines = file.read(10_000).decode("utf-8", "replace").splitlines()
             messages += printed.getvalue().splitlines()[-1:]

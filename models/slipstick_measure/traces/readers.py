@@ -179,10 +179,10 @@ def _lines(path: Path | str) -> Iterator[tuple[int, str]]:
     number = 0
     most = limit("events")
     pieces = text_pieces(path, BYTES, ADVICE)
-    rest = next(pieces, "").removeprefix("\ufeff")
+    unread_text = next(pieces, "").removeprefix("\ufeff")
     for piece in chain(pieces, ["\n"]):
-        *lines, rest = (rest + piece).split("\n")
-        if len(rest) > LONGEST_LINE:
+        *lines, unread_text = (unread_text + piece).split("\n")
+        if len(unread_text) > LONGEST_LINE:
             message = (
                 f"a line of more than {LONGEST_LINE:,} characters; a trace has a record a line"
             )
@@ -276,9 +276,11 @@ def _state_names(path: Path | str) -> dict[int, str]:
     """
     names = dict(enumerate(_STATES))
     plain = Path(path).with_suffix("") if Path(path).suffix == ".gz" else Path(path)
-    beside = plain.with_suffix(".pcf")
+    states_path = plain.with_suffix(".pcf")
     for block in (
-        _TEXT_BLOCK.finditer(file_text(beside, "data_bytes", ADVICE)) if beside.is_file() else ()
+        _TEXT_BLOCK.finditer(file_text(states_path, "data_bytes", ADVICE))
+        if states_path.is_file()
+        else ()
     ):
         for row in block["rows"].splitlines():
             code, _, name = row.strip().partition(" ")
@@ -322,12 +324,16 @@ def _read_timehist(path: Path | str, unit: str | None) -> ReadTrace:
             elif header and line.strip() and "[tid/pid]" not in line:
                 skipped.append(number)
             continue
-        time, task, *lengths, rest = row.groups()
+        time, task, *lengths, text_after = row.groups()
         if task.startswith("<idle>"):
             continue
         lane = trace.lanes[task] if task in trace.lanes else trace.named(trace.lanes, task)
         end, (wait, delay, run) = float(time), map(float, lengths)
-        away = delayed if rest and _PREEMPTED in rest.partition("next:")[0].split() else waited
+        away = (
+            delayed
+            if text_after and _PREEMPTED in text_after.partition("next:")[0].split()
+            else waited
+        )
         began = end - run / 1000
         ready = began - delay / 1000
         departure = ready - (wait - delay) / 1000
@@ -421,11 +427,11 @@ def _read_records(path: Path | str, unit: str | None, reordered: bool = False) -
             stacks[lane].append(columns.begin(lane, columns.named(columns.labels, name), time))
         elif ends:
             if not stacks[lane]:
-                why = (
+                message = (
                     f"processor {short(str(processor))} ends what it has not begun; is a line"
                     " missing?"
                 )
-                columns.refuse(why, number)
+                columns.refuse(message, number)
             if event == "leave" and destination:
                 columns.check_inside(str(destination), stacks[lane][-1], number)
             columns.end[stacks[lane].pop()] = time

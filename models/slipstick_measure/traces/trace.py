@@ -205,7 +205,11 @@ class ProgramTrace(TraceOutline):
                 [processor_kind == kind for processor_kind in self.kinds], dtype=bool
             )
             trace = self._part_of_processors(of_kind)
-            names = [name for name, own in zip(self.processors, of_kind, strict=True) if own]
+            names = [
+                name
+                for name, is_of_kind in zip(self.processors, of_kind, strict=True)
+                if is_of_kind
+            ]
             kinds = tuple(processor_kind for processor_kind in self.kinds if processor_kind == kind)
             traces[kind] = replace(trace, processors=tuple(names), kinds=kinds)
         return traces
@@ -227,17 +231,17 @@ class ProgramTrace(TraceOutline):
 
     def _part_from(self, first: float) -> Self:
         spans = self.spans
-        used = self.accesses
+        accesses = self.accesses
         spans = replace(
             spans,
             start=np.maximum(spans.start, first) - first,
             end=np.minimum(spans.end - first, self.end),
         )
-        used = replace(used, time=used.time - first)
+        accesses = replace(accesses, time=accesses.time - first)
         return replace(
             self,
             spans=spans.select(spans.end > spans.start),
-            accesses=used.select((used.time >= 0) & (used.time < self.end)),
+            accesses=accesses.select((accesses.time >= 0) & (accesses.time < self.end)),
             waiting={
                 name: (np.maximum(times - first, 0.0), counts)
                 for name, (times, counts) in self.waiting.items()
@@ -245,15 +249,15 @@ class ProgramTrace(TraceOutline):
         )
 
     def _part_of_processors(self, selected: NDArray[np.bool_]) -> Self:
-        moved = np.cumsum(selected) - 1
+        new_index = np.cumsum(selected) - 1
         spans = self.spans
-        used = self.accesses
+        accesses = self.accesses
         spans = spans.select(selected[spans.processor])
-        used = used.select(selected[used.processor])
+        accesses = accesses.select(selected[accesses.processor])
         return replace(
             self,
-            spans=replace(spans, processor=moved[spans.processor]),
-            accesses=replace(used, processor=moved[used.processor]),
+            spans=replace(spans, processor=new_index[spans.processor]),
+            accesses=replace(accesses, processor=new_index[accesses.processor]),
         )
 
     def measurements(self) -> Measurements:
@@ -279,10 +283,10 @@ class ProgramTrace(TraceOutline):
         runs += [self._measurement("wait", waits[index], self.labels[index]) for index in lost]
         runs += [self._measurement("events", events[index], self.labels[index]) for index in lost]
         # The time without a kernel of a GPU's streams is no communication, as that of threads is.
-        rest = "no kernel" if set(self.kinds) == {STREAM} and not lost else self.rest
-        if rest != "idle" and rest not in self.labels:
+        idle_label = "no kernel" if set(self.kinds) == {STREAM} and not lost else self.rest
+        if idle_label != "idle" and idle_label not in self.labels:
             gaps = max(0.0, count * self.end - float(length.sum()))
-            runs.append(self._measurement("wait", gaps, rest))
+            runs.append(self._measurement("wait", gaps, idle_label))
         return Measurements(tuple(runs), self.notes)
 
     def _measurement(
@@ -381,17 +385,19 @@ class TraceColumns:
     def check_inside(self, name: str, top: int, line: int = 1) -> None:
         """Refuse the end of an activity other than the one begun last, `top`."""
         if self.labels.get(name) != self.label[top]:
-            inside = short(list(self.labels)[self.label[top]])
-            self.refuse(f"it leaves {short(name)} inside of {inside}; is an event missing?", line)
-
-    def close_open(self, begun: Sequence[int], last: float, alone: int = 0) -> None:
-        """Extend open spans to the end of the trace with a note, and count ends without a begin."""
-        if begun or alone:
-            self.odd(
-                f"{len(begun):,} spans have no end, and are taken to last to the end of the trace;"
-                f" {alone:,} ends begin nowhere"
+            open_label = short(list(self.labels)[self.label[top]])
+            self.refuse(
+                f"it leaves {short(name)} inside of {open_label}; is an event missing?", line
             )
-        for index in begun:
+
+    def close_open(self, open_spans: Sequence[int], last: float, unmatched_ends: int = 0) -> None:
+        """Extend open spans to the end of the trace with a note, and count ends without a begin."""
+        if open_spans or unmatched_ends:
+            self.odd(
+                f"{len(open_spans):,} spans have no end, and are taken to last to the end of the"
+                f" trace; {unmatched_ends:,} ends begin nowhere"
+            )
+        for index in open_spans:
             self.end[index] = last
 
     def access(self, lane: int, target: str, time: float, count: float = 1.0) -> None:
@@ -440,11 +446,14 @@ class TraceColumns:
         objects = tuple(self.objects)
         if useful is None:
             useful = [label for label in labels if not is_wait(label)]
-            if named := named_waits(labels):
-                listed = ", ".join(name[:60] for name in named[:6])
-                more = f" and {len(named) - 6} more" if len(named) > 6 else ""
+            if names_of_waits := named_waits(labels):
+                names_in_words = ", ".join(name[:60] for name in names_of_waits[:6])
+                further_in_words = (
+                    f" and {len(names_of_waits) - 6} more" if len(names_of_waits) > 6 else ""
+                )
                 self.odd(
-                    f"taken for waits by their names: {listed}{more}; --useful names useful work"
+                    f"taken for waits by their names: {names_in_words}{further_in_words}; --useful"
+                    " names useful work"
                 )
         outline = TraceOutline(
             shown_name(self.path),
@@ -533,13 +542,16 @@ class TraceColumns:
                 belongs[user], np.argsort(_natural(tuple(self.objects)))[target], time, count
             )
         else:  # each span is one to what it names
-            own = (
+            own_spans = (
                 booked
                 if booked.start is start
                 else replace(spans, processor=belongs[spans.processor])
             )
             accesses = Accesses(
-                own.processor, own.label, own.start, np.broadcast_to(1.0, len(own.start))
+                own_spans.processor,
+                own_spans.label,
+                own_spans.start,
+                np.broadcast_to(1.0, len(own_spans.start)),
             )
         fields: dict[str, Any] = {name: getattr(outline, name) for name in TraceOutline.__slots__}
         fields["waiting"] = {
@@ -563,10 +575,12 @@ class TraceColumns:
                 f"{crossing:,} spans of one processor overlap, neither inside the other; the later"
                 " one is booked"
             )
-        moved = TraceSpans(belongs[spans.processor], spans.label, spans.start, spans.end)
+        spans_by_processor = TraceSpans(
+            belongs[spans.processor], spans.label, spans.start, spans.end
+        )
         if len(np.unique(belongs)) == len(belongs):
-            return moved
-        return _longest_branches(moved, spans.processor, resolution)
+            return spans_by_processor
+        return _longest_branches(spans_by_processor, spans.processor, resolution)
 
 
 def processor_names(threads: Sequence[tuple[Hashable, str, str, str]]) -> list[str]:
@@ -577,8 +591,11 @@ def processor_names(threads: Sequence[tuple[Hashable, str, str, str]]) -> list[s
     ----------
     threads : of each its process, the name of that, its own name, and the numbers of both
     """
-    several = len({process for process, *_ in threads}) > 1
-    full_names = [f"{process}/{thread}" if several else thread for _, process, thread, _ in threads]
+    are_several_processes = len({process for process, *_ in threads}) > 1
+    full_names = [
+        f"{process}/{thread}" if are_several_processes else thread
+        for _, process, thread, _ in threads
+    ]
     count = Counter(full_names)
     return [
         f"{name} ({numbers})" if count[name] > 1 else name
@@ -632,10 +649,10 @@ def _innermost_spans(spans: TraceSpans, resolution: float) -> tuple[TraceSpans, 
     """Assign each instant to the span that began last; return those spans, and the number of spans
     that overlap without nesting.
     """
-    over = (spans.processor[1:] == spans.processor[:-1]) & (
+    overlaps = (spans.processor[1:] == spans.processor[:-1]) & (
         spans.start[1:] < spans.end[:-1] - resolution
     )
-    nested = set(np.unique(spans.processor[:-1][over]).tolist())
+    nested = set(np.unique(spans.processor[:-1][overlaps]).tolist())
     if not nested:
         return spans, 0
     crossing = 0
@@ -645,14 +662,14 @@ def _innermost_spans(spans: TraceSpans, resolution: float) -> tuple[TraceSpans, 
     for processor, first, end_ in zip(
         processors.tolist(), firsts.tolist(), ends.tolist(), strict=True
     ):
-        own = spans.select(slice(first, end_))
+        spans_of_processor = spans.select(slice(first, end_))
         if processor in nested:
-            label, start, end, wrong = _top_of_stack(own, resolution)
+            label, start, end, wrong = _top_of_stack(spans_of_processor, resolution)
             crossing += wrong
             owner = np.full(len(label), processor, dtype=np.intc)
-            own = TraceSpans(owner, *map(_as_array, (label, start, end)))
+            spans_of_processor = TraceSpans(owner, *map(_as_array, (label, start, end)))
         for column, name in zip(columns, TraceSpans.__slots__, strict=True):
-            column.append(getattr(own, name))
+            column.append(getattr(spans_of_processor, name))
     del spans
     joined = []
     while columns:
@@ -671,11 +688,11 @@ def _top_of_stack(
     ends = array("d")
     crossing = 0
     stack: list[tuple[float, int]] = []
-    reached = 0.0
+    booked_until = 0.0
 
     def book(until: float, label: int) -> None:
         labels.append(label)
-        starts.append(reached)
+        starts.append(booked_until)
         ends.append(until)
 
     columns = (spans.start.tolist(), spans.end.tolist(), spans.label.tolist())
@@ -684,15 +701,15 @@ def _top_of_stack(
     ):  # the last one empties the stack
         while stack and stack[-1][0] <= start + resolution:
             until, top = stack.pop()
-            if until > reached:
+            if until > booked_until:
                 book(until, top)
-                reached = until
+                booked_until = until
         if stack:
             crossing += end > stack[-1][0] + resolution
-            if start > reached:
+            if start > booked_until:
                 book(start, stack[-1][1])
         stack.append((end, label))
-        reached = max(start, reached)
+        booked_until = max(start, booked_until)
     return labels, starts, ends, crossing
 
 
@@ -707,16 +724,16 @@ def _longest_branches(spans: TraceSpans, lane: Indices, resolution: float) -> Tr
     branches: list[tuple[int, float, float, int]] = []
     together: list[tuple[float, float, int, int]] = []
     owner = -1
-    reached = 0.0
+    latest_end = 0.0
     for processor, start, end, label, branch in sorted(
         zip(*(column.tolist() for column in columns), strict=True)
     ):
-        if processor != owner or start >= reached - resolution:
+        if processor != owner or start >= latest_end - resolution:
             branches += [(owner, *span) for span in _one_after_other(together)]
             together = []
-            reached = 0.0
+            latest_end = 0.0
         owner = processor
-        reached = max(reached, end)
+        latest_end = max(latest_end, end)
         together.append((start, end, label, branch))
     branches += [(owner, *span) for span in _one_after_other(together)]
     processors, starts, ends, labels = map(np.array, zip(*sorted(branches), strict=True))
@@ -724,19 +741,19 @@ def _longest_branches(spans: TraceSpans, lane: Indices, resolution: float) -> Tr
 
 
 def _one_after_other(
-    together: Sequence[tuple[float, float, int, int]],
+    branches: Sequence[tuple[float, float, int, int]],
 ) -> list[tuple[float, float, int]]:
     """Stack the branches of a fork, the one that ends last on top; return start, end and label of
     each visible piece.
     """
     last: dict[int, float] = {}
-    for _, end, _, branch in together:
+    for _, end, _, branch in branches:
         last[branch] = max(last.get(branch, 0.0), end)
-    free = [(min((start for start, *_ in together), default=0.0), max(last.values(), default=0.0))]
+    free = [(min((start for start, *_ in branches), default=0.0), max(last.values(), default=0.0))]
     spans = []
     for branch in sorted(last, key=lambda branch: -last[branch]):
-        for start, end, label, own in together:
-            if own == branch:
+        for start, end, label, label_of_branch in branches:
+            if label_of_branch == branch:
                 spans += [
                     (max(start, a), min(end, b), label) for a, b in free if start < b and a < end
                 ]

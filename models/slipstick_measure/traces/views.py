@@ -89,15 +89,19 @@ def network_called(reference: str, library: Library, mark: Mark | None = None) -
     spec = validate(spec_model("machine", tree), tree)
     if not isinstance(spec, SharedMemorySpec):
         place = mark or Mark(reference, 1, 1)
-        why = f"{reference} has no shared memory, so no network between processors and modules"
-        raise place.error(why, "machine")
-    between = spec.interconnect
+        message = f"{reference} has no shared memory, so no network between processors and modules"
+        raise place.error(message, "machine")
+    interconnect = spec.interconnect
     access = spec.memory.access.value
-    if between.kind != "multistage":
+    if interconnect.kind != "multistage":
         return SwitchedNetwork(1, 0, access)
-    stages = ceil(log(between.ports.value, between.radix.value) - 1e-9)
-    held = 2 * stages * between.hop.value + access if between.switching == "circuit" else 0.0
-    return SwitchedNetwork(int(between.radix.value), stages, between.transfer.value + held)
+    stages = ceil(log(interconnect.ports.value, interconnect.radix.value) - 1e-9)
+    held = (
+        2 * stages * interconnect.hop.value + access if interconnect.switching == "circuit" else 0.0
+    )
+    return SwitchedNetwork(
+        int(interconnect.radix.value), stages, interconnect.transfer.value + held
+    )
 
 
 def conflicts(
@@ -124,15 +128,18 @@ def conflicts(
     remote = source != target
     waits = {}
     for stage, outputs in network.outputs(source, target).items():
-        used = asking if stage == "module" else asking & remote
-        output = outputs[used]
-        sources = source[used]
+        is_counted = asking if stage == "module" else asking & remote
+        output = outputs[is_counted]
+        sources = source[is_counted]
         span = int(output.max(initial=0)) + 1
-        wide = int(sources.max(initial=0)) + 1
-        single = np.unique((slot[used] * span + output) * wide + sources)
-        keys, processors = np.unique(single // wide, return_counts=True)
-        beyond: Array = processors.astype(np.float64) - 1.0
-        waits[stage] = (keys // span)[beyond > 0] * network.slot, beyond[beyond > 0]
+        source_count = int(sources.max(initial=0)) + 1
+        single = np.unique((slot[is_counted] * span + output) * source_count + sources)
+        keys, processors = np.unique(single // source_count, return_counts=True)
+        excess_processors: Array = processors.astype(np.float64) - 1.0
+        waits[stage] = (
+            (keys // span)[excess_processors > 0] * network.slot,
+            excess_processors[excess_processors > 0],
+        )
     return waits
 
 
@@ -332,9 +339,9 @@ def _remote_accesses(trace: ProgramTrace, network: SwitchedNetwork | None) -> di
     source, target = (
         np.array(numbers_of(names, ports)) for names in (trace.processors, trace.objects)
     )
-    used = trace.accesses
-    away = source[used.processor] != target[used.target]
-    return {"remote_accesses": Value(float(np.asarray(used.count)[away].sum()), "1")}
+    accesses = trace.accesses
+    away = source[accesses.processor] != target[accesses.target]
+    return {"remote_accesses": Value(float(np.asarray(accesses.count)[away].sum()), "1")}
 
 
 def _access_names(trace: TraceOutline) -> list[str]:
@@ -372,17 +379,21 @@ def _contention(
             np.array(numbers_of(names, network.ports))
             for names in (trace.processors, trace.objects)
         )
-        used = trace.accesses
+        accesses = trace.accesses
         conflict_times = conflicts(
-            network, source[used.processor], target[used.target], used.time, np.asarray(used.count)
+            network,
+            source[accesses.processor],
+            target[accesses.target],
+            accesses.time,
+            np.asarray(accesses.count),
         )
         places = {
             name: np.clip(np.searchsorted(edges, conflict_starts, "right") - 1, 0, count - 1)
             for name, (conflict_starts, _) in conflict_times.items()
         }
         return {
-            name: np.bincount(places[name], beyond, count).astype(float)
-            for name, (_, beyond) in conflict_times.items()
+            name: np.bincount(places[name], excess_processors, count).astype(float)
+            for name, (_, excess_processors) in conflict_times.items()
         }
     waits = {}
     for name, (times, waiting) in trace.waiting.items():

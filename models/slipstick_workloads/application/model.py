@@ -104,11 +104,11 @@ names and parameters.
 
 
 @lru_cache(maxsize=128)
-def _one_of_each(counted: _Counted) -> Counts:
+def _one_of_each(program_counts: _Counted) -> Counts:
     """Return counts of one processor in one phase, with the first of each kind that any processor
     has.
     """
-    counts = counted.counts.without(START)
+    counts = program_counts.counts.without(START)
     tallies = [tally for phase in counts.phases for tally in phase.tallies]
     values_by_field: dict[str, Any] = {}
     for name in (tally_field.name for tally_field in fields(ProcessorTally)):
@@ -125,7 +125,7 @@ def _one_of_each(counted: _Counted) -> Counts:
     counts_of_one = replace(
         counts, phases=(CountedPhase(counts.phases[0].name, (ProcessorTally(**values_by_field),)),)
     )
-    ahead = counts_of_one.total("diffs_made") > counts_of_one.total(
+    is_made_ahead = counts_of_one.total("diffs_made") > counts_of_one.total(
         "served_diffs"
     )  # diffs made before a request are an operation of their own
     keyed = ("acquisitions", "sent", "received")
@@ -133,7 +133,7 @@ def _one_of_each(counted: _Counted) -> Counts:
         (name, tuple(value) if name in keyed else None) for name, value in values_by_field.items()
     )
     return _SAMPLES.setdefault(
-        (counts.program, min(counts.processors, 3), ahead, kinds), counts_of_one
+        (counts.program, min(counts.processors, 3), is_made_ahead, kinds), counts_of_one
     )
 
 
@@ -171,14 +171,14 @@ def check_sequential(sequential: InputValue | None, name: str) -> InputValue:
 @lru_cache(maxsize=32)
 def _application(
     machine: Machine,
-    counted: _Counted,
+    program_counts: _Counted,
     sequential: InputValue | None,
     faults: InputValue,
     locks: InputValue,
     name: str,
 ) -> Model:
     sequential = check_sequential(sequential, name)
-    measured = _need_work(counted.counts)
+    measured = _need_work(program_counts.counts)
     inputs = dict(
         zip((parameter.name for parameter in COMMON), (sequential, faults, locks), strict=True)
     )
@@ -253,13 +253,15 @@ class _Supersteps:
         )
         # Signals interrupt work, so it does not hold the processor against requests.
         work = relabelled(work, "", queues=False)
-        after = [repeat(number / rounds, body) for number, body in self._upkeep(tally) if number]
+        upkeep_steps = [
+            repeat(number / rounds, body) for number, body in self._upkeep(tally) if number
+        ]
         if not mix:
-            return Then((work, *after))
+            return Then((work, *upkeep_steps))
         if total <= FEW and all(number == int(number) for number, _ in mix):
-            return Then((*_in_drawn_order(work, mix, name), *after))
+            return Then((*_in_drawn_order(work, mix, name), *upkeep_steps))
         any_of = choose(*((number / total, body) for number, body in mix))
-        return Then((repeat(slices, work >> repeat(total / slices, any_of)), *after))
+        return Then((repeat(slices, work >> repeat(total / slices, any_of)), *upkeep_steps))
 
     def _own_operations(self, tally: ProcessorTally) -> Iterator[tuple[float, Activity]]:
         """Yield the operations that the processor needs itself."""

@@ -65,11 +65,14 @@ class OperationClasses:
             for name in ("faults", "collected"):
                 for (part_count, size), number in getattr(tally, name).items():
                     key = key_of(part_count, size)
-                    before, carried = exchanges_by_key.get(key, (0, 0))
-                    exchanges_by_key[key] = before + number * part_count, carried + number * size
+                    count_before, bytes_before = exchanges_by_key.get(key, (0, 0))
+                    exchanges_by_key[key] = (
+                        count_before + number * part_count,
+                        bytes_before + number * size,
+                    )
         return {
-            key: OperationClass(key[0], carried / number)
-            for key, (number, carried) in sorted(exchanges_by_key.items())
+            key: OperationClass(key[0], bytes_before / number)
+            for key, (number, bytes_before) in sorted(exchanges_by_key.items())
         }
 
     @cached_property
@@ -80,11 +83,11 @@ class OperationClasses:
             number, size = tally.sent.get("diffs", (0, 0))
             if number:
                 key = key_of(1, size // number)
-                before, carried = exchanges_by_key.get(key, (0, 0))
-                exchanges_by_key[key] = before + number, carried + size
+                count_before, bytes_before = exchanges_by_key.get(key, (0, 0))
+                exchanges_by_key[key] = count_before + number, bytes_before + size
         return {
-            key: OperationClass(1, carried / number)
-            for key, (number, carried) in sorted(exchanges_by_key.items())
+            key: OperationClass(1, bytes_before / number)
+            for key, (number, bytes_before) in sorted(exchanges_by_key.items())
         }
 
     @cached_property

@@ -76,8 +76,8 @@ def _counted_program(
         parameter.name: parameter for parameter in (*parameters, PROCESSORS, PAGE)
     }
 
-    def count(**given: float) -> Counts:
-        for parameter_name, value in given.items():
+    def count(**input_values: float) -> Counts:
+        for parameter_name, value in input_values.items():
             if parameter_name not in parameters_by_name:
                 raise UnknownNameError(
                     f"parameter of {name}", parameter_name, list(parameters_by_name)
@@ -88,14 +88,14 @@ def _counted_program(
             for parameter in parameters
             if isinstance(parameter.default, int | float)
         }
-        total_seconds = seconds({PROCESSORS.name: 8.0, **sizes, **given})
+        total_seconds = seconds({PROCESSORS.name: 8.0, **sizes, **input_values})
         check_cost(
             "counting",
             total_seconds,
             f"counting {name} takes {total_seconds:,.0f} s",
             "take a smaller size",
         )
-        return _count(generator, tuple(sorted(given.items())))
+        return _count(generator, tuple(sorted(input_values.items())))
 
     def build(machine: Machine, inputs: InputValues) -> Model:
         check_sequential(inputs.get("sequential"), f"dvsm/{name}")  # before a run that takes long

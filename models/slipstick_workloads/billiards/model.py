@@ -115,8 +115,8 @@ def sample(machine: SharedMemory, inputs: InputValues) -> Model:
     """Build the program with one of everything that the simulation counts; nothing is simulated.
     See `parallel`.
     """
-    once = CollisionCounts(1.0, 1.0, 1.0, 1.0, 1.0, dependent=((1,),))
-    return _model(machine, inputs, lambda *values: once)
+    counts_of_one = CollisionCounts(1.0, 1.0, 1.0, 1.0, 1.0, dependent=((1,),))
+    return _model(machine, inputs, lambda *values: counts_of_one)
 
 
 def _shortest(balls: int, collisions: int, seed: int, width: float) -> CollisionCounts:
@@ -130,8 +130,8 @@ def _direct(balls: int, collisions: int, seed: int, width: float) -> CollisionCo
     return observe(balls, collisions, seed, width * SIZES[0] / balls, direct=True)
 
 
-def _model(machine: SharedMemory, inputs: InputValues, counted: _Counting) -> Model:
-    work = _Steps(machine, inputs, counted)
+def _model(machine: SharedMemory, inputs: InputValues, count_collisions: _Counting) -> Model:
+    work = _Steps(machine, inputs, count_collisions)
     count = work.processors
     barrier, resources = barrier_of(machine, NONE, Number(1.0))
     if count > 1:
@@ -144,14 +144,16 @@ def _model(machine: SharedMemory, inputs: InputValues, counted: _Counting) -> Mo
 class _Steps:
     """The work of one processor in the setup and in a step."""
 
-    def __init__(self, machine: SharedMemory, inputs: InputValues, counted: _Counting) -> None:
+    def __init__(
+        self, machine: SharedMemory, inputs: InputValues, count_collisions: _Counting
+    ) -> None:
         self.machine = machine
         self.inputs = inputs
         self.processors = int(number(inputs, "processors"))
         run_of = (
             _sizes_expected if word(inputs, "parallelism") == "expected" else _sizes_by_simulation
         )
-        self.run = run_of(inputs, self.processors, counted)
+        self.run = run_of(inputs, self.processors, count_collisions)
         self.port = MemoryPort(machine, Number(float(self.processors - 1)))
         self.cache = machine.cache if number(inputs, "touches") else None
         if number(inputs, "touches") and machine.cache is None:
@@ -267,12 +269,12 @@ class _Steps:
             return then()
         latency = lock_kind(self.machine, kind, Number(float(self.processors) - 1)).latency
         if locks := number(self.inputs, "locks"):
-            together = (
+            lock_steps = (
                 self.run.steps / self.run.rounds
                 if name == "collision"
                 else Number(float(self.processors))
             )
-            latency *= 1 + maximum(together - 1, 0) / (2 * locks)
+            latency *= 1 + maximum(lock_steps - 1, 0) / (2 * locks)
         return delay(calls * latency, name=f"{name}.lock", component="lock", technology="software")
 
     def _units(self, name: str) -> Expr:
@@ -302,30 +304,39 @@ class _RunSizes:
     removed: float
 
 
-def _sizes_by_simulation(inputs: InputValues, processors: int, counted: _Counting) -> _RunSizes:
+def _sizes_by_simulation(
+    inputs: InputValues, processors: int, count_collisions: _Counting
+) -> _RunSizes:
     """Take the counts of the simulation, and a whole number of steps."""
     balls, steps, collisions, seed = (
         int(number(inputs, name)) for name in ("balls", "steps", "collisions", "seed")
     )
-    counts = counted(balls, collisions, seed, number(inputs, "width"))
+    counts = count_collisions(balls, collisions, seed, number(inputs, "width"))
     rounds = max(1, round(steps / counts.parallelism(processors)))
-    n, collisions_done, together, queued, first, searched = (
+    n, collisions_done, collisions_per_step, queued, first, searched = (
         Number(float(count))
         for count in (balls, steps, rounds, counts.queued, counts.searched_first, counts.searched)
     )
     return _RunSizes(
-        n, collisions_done, together, queued, first, counts.added, searched, counts.removed
+        n,
+        collisions_done,
+        collisions_per_step,
+        queued,
+        first,
+        counts.added,
+        searched,
+        counts.removed,
     )
 
 
-def _sizes_expected(inputs: InputValues, processors: int, counted: _Counting) -> _RunSizes:
+def _sizes_expected(inputs: InputValues, processors: int, count_collisions: _Counting) -> _RunSizes:
     """Take the values expected for very many balls; see `parallel`."""
     balls = value_of(inputs, "balls")
     steps = value_of(inputs, "steps")
     parallelism = total((exp(-SHARING * (j + 0.5) ** 2 / balls) for j in range(processors)), COUNT)
     seed = int(number(inputs, "seed"))
     width = number(inputs, "width")
-    runs = [counted(size, SIZES_COLLISIONS, seed, width) for size in SIZES]
+    runs = [count_collisions(size, SIZES_COLLISIONS, seed, width) for size in SIZES]
     first, searched = (
         _interpolated_power(balls, [getattr(run, name) for run in runs])
         for name in ("searched_first", "searched")
@@ -340,10 +351,15 @@ def _interpolated_power(balls: Expr, values: Sequence[float]) -> Expr:
     two holds beyond them.
     """
     value: Expr = Number(values[0])
-    for (low, high), (before, after) in zip(pairwise(SIZES), pairwise(values), strict=True):
+    for (low, high), (value_before, value_after) in zip(
+        pairwise(SIZES), pairwise(values), strict=True
+    ):
         most = balls if high == SIZES[-1] else minimum(balls, high)
-        within = most if low == SIZES[0] else maximum(most, low)
-        value *= raised(within / low, Number(math.log(after / before) / math.log(high / low)))
+        balls_in_range = most if low == SIZES[0] else maximum(most, low)
+        value *= raised(
+            balls_in_range / low,
+            Number(math.log(value_after / value_before) / math.log(high / low)),
+        )
     return value
 
 

@@ -128,9 +128,9 @@ class OperationCosts:
         reply = protocol_time(network, self.reply)
         self.send = (request + value_of(inputs, "send_call")) / speed
         self.receive = (reply + value_of(inputs, "receive_call")) / speed
-        inside = value_of(inputs, "remote_call") + value_of(inputs, "remote_compute")
+        handler_time = value_of(inputs, "remote_call") + value_of(inputs, "remote_compute")
         self.serve = (
-            machine.signal + value_of(inputs, "dispatch") + request + inside + reply
+            machine.signal + value_of(inputs, "dispatch") + request + handler_time + reply
         ) / speed
         self.compute = value_of(inputs, "compute") / speed
 

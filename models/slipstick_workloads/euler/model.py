@@ -49,11 +49,11 @@ def adaptive(machine: SharedMemory, inputs: InputValues) -> Model:
     """Build the program: the passes over the trees of some steps, spread evenly up to the last."""
     cells = run(number(inputs, "tolerance"), int(number(inputs, "deepest")))
     count = min(int(number(inputs, "steps")), len(cells))
-    chosen = [len(cells) * (k + 1) // count - 1 for k in range(count)]
+    chosen_steps = [len(cells) * (k + 1) // count - 1 for k in range(count)]
     return _passes(
         inputs,
-        tuple(shape(cells[step]) for step in chosen),
-        tuple(update_work(cells[max(step - 1, 0)], cells[step]) for step in chosen),
+        tuple(shape(cells[step]) for step in chosen_steps),
+        tuple(update_work(cells[max(step - 1, 0)], cells[step]) for step in chosen_steps),
     )
 
 
@@ -90,12 +90,12 @@ def _passes(
     small_tasks = Trees(shapes, size)
     updated = Trees(shapes, size, updates)
     whole_tasks = Trees(shapes, WHOLE)
-    inside = value_of(inputs, "inside")
+    time_inside = value_of(inputs, "inside")
     order = word(inputs, "order")
     queues = int(number(inputs, "queues"))
 
     def tasks(source: Trees, leaf: Expr, interior: Expr) -> TaskPool:
-        return TaskPool(source, leaf, interior, inside, order, queues)
+        return TaskPool(source, leaf, interior, time_inside, order, queues)
 
     longer = lengthened(number(inputs, "bus"), processors)
     leaf_time, interior_time = (longer * value_of(inputs, name) for name in ("leaf", "interior"))

@@ -65,8 +65,10 @@ def start(deepest: int) -> Cells:
     level = np.full(2**COARSEST, COARSEST)
     place = np.arange(2**COARSEST)
     for _ in range(deepest - COARSEST):
-        near = (level == level.max()) & (np.abs((place + 0.5) * 0.5**level - 0.5) < 0.5**level)
-        level, place, _ = _halve_cells(level, place, np.zeros((3, len(level))), near)
+        is_near_membrane = (level == level.max()) & (
+            np.abs((place + 0.5) * 0.5**level - 0.5) < 0.5**level
+        )
+        level, place, _ = _halve_cells(level, place, np.zeros((3, len(level))), is_near_membrane)
     is_left = (place + 0.5) * 0.5**level < 0.5
     rho, speed, pressure = (
         np.where(is_left, left_value, right_value)
@@ -93,9 +95,9 @@ def advanced(cells: Cells, most: float) -> tuple[Cells, float]:
     slow = np.minimum(np.minimum(speed[:-1] - signal[:-1], speed[1:] - signal[1:]), 0.0)
     fast = np.maximum(np.maximum(speed[:-1] + signal[:-1], speed[1:] + signal[1:]), 0.0)
     jump = padded[:, 1:] - padded[:, :-1]
-    between = (fast * flux[:, :-1] - slow * flux[:, 1:] + slow * fast * jump) / (fast - slow)
+    middle_flux = (fast * flux[:, :-1] - slow * flux[:, 1:] + slow * fast * jump) / (fast - slow)
     return (
-        Cells(cells.level, cells.place, cells.state - step / cells.width * np.diff(between)),
+        Cells(cells.level, cells.place, cells.state - step / cells.width * np.diff(middle_flux)),
         step,
     )
 
@@ -162,21 +164,23 @@ def nodes(cells: Cells) -> list[tuple[int, int]]:
     >>> nodes(Cells(np.array([1, 1]), np.array([0, 1]), np.zeros((3, 2))))
     [(0, 0), (1, 0), (1, 1)]
     """
-    listed = list[tuple[int, int]]()
+    listed_nodes = list[tuple[int, int]]()
     level = 0
     place = 0
-    for deep, where in zip(cells.level.tolist(), cells.place.tolist(), strict=True):
+    for deep, place_in_level in zip(cells.level.tolist(), cells.place.tolist(), strict=True):
         # From the node where the last leaf left off down to this leaf, always to the left.
-        while place != where >> (deep - level):
+        while place != place_in_level >> (deep - level):
             level -= 1
             place = place >> 1
-        listed += [(depth, where >> (deep - depth)) for depth in range(level, deep + 1)]
+        listed_nodes += [
+            (depth, place_in_level >> (deep - depth)) for depth in range(level, deep + 1)
+        ]
         level = deep
-        place = where + 1
+        place = place_in_level + 1
         while level and place % 2 == 0:
             level -= 1
             place = place >> 1
-    return listed
+    return listed_nodes
 
 
 KEPT, MADE, REMOVED = 1, 3, 2
@@ -185,7 +189,7 @@ well; for one that is removed its own and the free list's.
 """
 
 
-def update_work(before: Cells, after: Cells) -> tuple[int, ...]:
+def update_work(cells_before: Cells, cells_after: Cells) -> tuple[int, ...]:
     """Return the work of an update at each node of the tree after it, in that at a node that stays.
 
     Nodes that are made or removed call more locks, and the time of the paper's program goes with
@@ -196,17 +200,17 @@ def update_work(before: Cells, after: Cells) -> tuple[int, ...]:
     >>> update_work(one, two), update_work(two, one)
     ((1, 1, 3, 3, 1), (1, 5, 1))
     """
-    earlier = nodes(before)
-    now = nodes(after)
-    known = set(earlier)
-    work = {node: KEPT if node in known else MADE for node in now}
-    for level, place in earlier:
+    nodes_before = nodes(cells_before)
+    nodes_after = nodes(cells_after)
+    known_nodes = set(nodes_before)
+    work = {node: KEPT if node in known_nodes else MADE for node in nodes_after}
+    for level, place in nodes_before:
         depth = level
         while (depth, place >> (level - depth)) not in work:
             depth -= 1
         if depth < level:
             work[depth, place >> (level - depth)] += REMOVED
-    return tuple(work[node] for node in now)
+    return tuple(work[node] for node in nodes_after)
 
 
 @lru_cache(maxsize=8)

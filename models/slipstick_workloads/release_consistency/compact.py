@@ -38,11 +38,11 @@ def compact(counts: Counts, most: int = 6) -> Counts:
 
 
 def _merged_phases(phases: Sequence[CountedPhase]) -> Iterable[CountedPhase]:
-    alike: dict[tuple[str, bool], list[CountedPhase]] = {}
+    phases_by_kind: dict[tuple[str, bool], list[CountedPhase]] = {}
     for phase in phases:
         collects = any(tally.collections for tally in phase.tallies)
-        alike.setdefault((phase.name, collects), []).append(phase)
-    for first, *other_phases in alike.values():
+        phases_by_kind.setdefault((phase.name, collects), []).append(phase)
+    for first, *other_phases in phases_by_kind.values():
         yield first
         if other_phases:
             tallies = zip(*(phase.tallies for phase in other_phases), strict=True)
@@ -91,8 +91,8 @@ def _exchanges_by_class(exchanges: Mapping[Exchange, int]) -> Counter[Exchange]:
     exchanges_by_class: dict[Exchange, Exchange] = {}
     for (part_count, size), number in exchanges.items():
         key = part_count, (size // part_count).bit_length()
-        before, carried = exchanges_by_class.get(key, (0, 0))
-        exchanges_by_class[key] = before + number, carried + number * size
+        count_before, bytes_before = exchanges_by_class.get(key, (0, 0))
+        exchanges_by_class[key] = count_before + number, bytes_before + number * size
     return Counter(
         {
             (part_count, round(size / number)): number

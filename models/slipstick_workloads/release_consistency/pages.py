@@ -301,23 +301,23 @@ class ManyWriters(SharedPages):
         growing = self.named[owner].get(page) if grows else None
         held[owner] = self.intervals.closed[owner] if growing is None else growing - 1
         self.applied[reader][page] = held
-        missing = [
+        missing_intervals = [
             interval
             for interval in self.pending[reader].pop(page, [])
             if held[interval[0]] < interval[1]
         ]
-        if missing:
-            self.pending[reader][page] = missing
+        if missing_intervals:
+            self.pending[reader][page] = missing_intervals
 
     def _update(self, reader: int, page: int, *, collecting: bool = False) -> None:
-        missing = self.pending[reader].pop(page)
-        requests = self._requests(page, missing)
+        missing_intervals = self.pending[reader].pop(page)
+        requests = self._requests(page, missing_intervals)
         total = sum(
             self._serve(server, reader, page, intervals) for server, intervals in requests.items()
         )
-        self.payload.apply(reader, page, self.intervals.in_order(missing))
+        self.payload.apply(reader, page, self.intervals.in_order(missing_intervals))
         applied = list(self._copy_of(reader, page))
-        for writer, number in missing:
+        for writer, number in missing_intervals:
             applied[writer] = max(applied[writer], number)
         self.applied[reader][page] = applied
         tally = self.recorder.tallies[reader]

@@ -119,7 +119,7 @@ class _Turns:
         faulted = self.recorder.faulted
         message = self.program.message
         for access in self.bodies[processor]:
-            before = faulted[processor]
+            faults_before = faulted[processor]
             match access:
                 case Read(pages):
                     self._check(processor, pages)
@@ -158,9 +158,10 @@ class _Turns:
                     raise ModelError(
                         f"processor {processor} yields {access!r}, which is not an access"
                     )
-            if message and faulted[processor] > before:
+            if message and faulted[processor] > faults_before:
                 self._wake(
-                    processor, self.done[processor] + 2 * message * (faulted[processor] - before)
+                    processor,
+                    self.done[processor] + 2 * message * (faulted[processor] - faults_before),
                 )
                 return
         self.ended += 1
@@ -170,11 +171,11 @@ class _Turns:
         if len(pages) and not (
             pages[0] >= 0 and pages[-1] < self.program.pages and (pages[1:] > pages[:-1]).all()
         ):
-            shown = ", ".join(str(page) for page in pages[:8].tolist())
+            pages_in_words = ", ".join(str(page) for page in pages[:8].tolist())
             last = self.program.pages - 1
             raise ModelError(
-                f"processor {processor} names pages {shown}; they must be ascending, each once,"
-                f" within 0 to {last}"
+                f"processor {processor} names pages {pages_in_words}; they must be ascending, each"
+                f" once, within 0 to {last}"
             )
 
     def _check_words(self, processor: int, pages: Pages, words: Sequence[int]) -> None:

@@ -59,8 +59,8 @@ class Notices:
         """
         if self._protocol.release == "eager":
             return 0
-        known = self._protocol.grant == "known"
-        return self.learn(processor, self.knowledge(giver) if known else released)
+        sends_known = self._protocol.grant == "known"
+        return self.learn(processor, self.knowledge(giver) if sends_known else released)
 
     def learn(self, processor: int, vector: Sequence[int]) -> int:
         """Pass intervals that are known elsewhere to a processor; give their size in a message
@@ -77,9 +77,9 @@ class Notices:
 
     def size(self, intervals: Iterable[IntervalId]) -> int:
         """Return the size that intervals add to a message [B]."""
-        listed = list(intervals)
-        notices = self._intervals.notices(listed)
-        return self._protocol.sizes.intervals_of(len(listed), notices, self._processors)
+        interval_list = list(intervals)
+        notices = self._intervals.notices(interval_list)
+        return self._protocol.sizes.intervals_of(len(interval_list), notices, self._processors)
 
     def _close(self, processor: int) -> None:
         closed = self._pages.close(processor)
@@ -265,11 +265,11 @@ class BarrierManager:
         """
         size = self._protocol.sizes.barrier
         if self._protocol.release == "lazy":
-            own = [
+            own_intervals = [
                 (slave, number)
                 for number in range(self._known[slave] + 1, self._intervals.closed[slave] + 1)
             ]
-            size += self._notices.size(own)
+            size += self._notices.size(own_intervals)
             vector = [
                 self._intervals.closed[slave] if processor == slave else 0
                 for processor in range(len(self._known))

@@ -78,10 +78,10 @@ def links(text: str) -> Iterator[tuple[int, int]]:
     [(0, 9), (1, 10)]
     """
     last: dict[str, int] = {}
-    for at in range(len(text) - WORD + 1):
-        if (before := last.get(text[at : at + WORD])) is not None:
-            yield before, at
-        last[text[at : at + WORD]] = at
+    for position in range(len(text) - WORD + 1):
+        if (position_before := last.get(text[position : position + WORD])) is not None:
+            yield position_before, position
+        last[text[position : position + WORD]] = position
 
 
 @lru_cache(maxsize=8)
@@ -112,10 +112,11 @@ def _letters_compared(text: str, first_place: int, second_place: int, way: int) 
     while first_place >= 0 and second_place >= 0 and max(first_place, second_place) < len(text):
         compared += 1
         if text[first_place] != text[second_place]:
-            behind = [
-                text[at + way : at + way * (NEXT + 1) : way] for at in (first_place, second_place)
+            letters_behind = [
+                text[position + way : position + way * (NEXT + 1) : way]
+                for position in (first_place, second_place)
             ]
-            if behind[0] != behind[1] or len(behind[0]) < NEXT:
+            if letters_behind[0] != letters_behind[1] or len(letters_behind[0]) < NEXT:
                 return compared
         first_place = first_place + way
         second_place = second_place + way

@@ -86,8 +86,8 @@ def iterations(blocks: int, variables: int, coupling: float, seed: int) -> int:
     coupled, right = random.uniform(-coupling, coupling, (2, blocks, variables))
     x = np.ones((blocks, variables))
     for count in range(1, MOST_ITERATIONS + 1):
-        before = np.vstack([np.zeros((1, variables)), x[:-1]])
-        value = np.einsum("bij,bj->bi", matrices, x) + x**3 - coupled * before - right
+        earlier_values = np.vstack([np.zeros((1, variables)), x[:-1]])
+        value = np.einsum("bij,bj->bi", matrices, x) + x**3 - coupled * earlier_values - right
         jacobian = matrices + np.einsum("bi,ij->bij", 3 * x**2, np.eye(variables))
         step = np.linalg.solve(jacobian, value[..., None])[..., 0]
         x = x - step
@@ -146,15 +146,15 @@ def accesses(
     """
     accesses_found = []
     for processor, block in enumerate(taken):
-        earlier = (
+        earlier_reads = (
             [WordAccesses(processor, block - 1, variables * (block if every else 1))]
             if block
             else []
         )
-        own, back = (
+        own_accesses, back = (
             WordAccesses(processor, block, words) for words in (data + variables, variables)
         )
-        accesses_found.append([own, *earlier, back])
+        accesses_found.append([own_accesses, *earlier_reads, back])
     return accesses_found
 
 
@@ -218,16 +218,23 @@ class _Schedule:
             )
         )
         for lines in self.rounds:
-            yield self.repeat, [self._steps_of_processor(own) for own in lines], end
+            yield (
+                self.repeat,
+                [
+                    self._steps_of_processor(accesses_of_processor)
+                    for accesses_of_processor in lines
+                ],
+                end,
+            )
 
-    def _steps_of_processor(self, own: Sequence[WordAccesses]) -> Activity:
+    def _steps_of_processor(self, accesses: Sequence[WordAccesses]) -> Activity:
         """Take a block, read its data, evaluate and factor, read the earlier variables, solve,
         and write the own ones.
         """
         units = value_of(self.inputs, "work") * value_of(self.inputs, "variables")
         work = delay(units * self.machine.step, name="work")
-        first, *rest = map(self._access, own)
-        return then(*self._blocks_taken(own[0].processor), first, work, *rest)
+        first, *further_steps = map(self._access, accesses)
+        return then(*self._blocks_taken(accesses[0].processor), first, work, *further_steps)
 
     def _blocks_taken(self, processor: int) -> list[Activity]:
         if not self.dynamic:

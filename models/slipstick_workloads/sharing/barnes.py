@@ -67,17 +67,17 @@ def _escape_parts(draw: np.random.Generator, bodies: int) -> Vectors:
     """Draw speeds as parts of the speed of escape, by rejection under a maximum of 0.1."""
     radii = np.empty(0)
     while len(radii) < bodies:
-        tried = draw.uniform(0, 1, 4 * bodies)
+        candidates = draw.uniform(0, 1, 4 * bodies)
         height = draw.uniform(0, 0.1, 4 * bodies)
-        radii = np.append(radii, tried[height < tried**2 * (1 - tried**2) ** 3.5])
+        radii = np.append(radii, candidates[height < candidates**2 * (1 - candidates**2) ** 3.5])
     return radii[:bodies]
 
 
 def _directions(draw: np.random.Generator, bodies: int) -> Vectors:
-    along = draw.uniform(-1, 1, bodies)
+    axial_components = draw.uniform(-1, 1, bodies)
     around = draw.uniform(0, 2 * np.pi, bodies)
-    flat = np.sqrt(1 - along**2)
-    return np.stack((flat * np.cos(around), flat * np.sin(around), along), axis=1)
+    flat = np.sqrt(1 - axial_components**2)
+    return np.stack((flat * np.cos(around), flat * np.sin(around), axial_components), axis=1)
 
 
 BODY = 104
@@ -208,24 +208,24 @@ class _Movement:
     def _next_step(self) -> _TimeStep:
         tree = Octree.of(self.places)
         acceleration = np.zeros_like(self.places)
-        zones = [self._zone(tree, own, acceleration) for own in self._zones(tree)]
+        zones = [self._zone(tree, own_bodies, acceleration) for own_bodies in self._zones(tree)]
         self.velocities += acceleration * TIME_STEP
         self.places = self.places + self.velocities * TIME_STEP
         return _TimeStep(tree.cells, int(tree.depth.sum()), zones)
 
     def _zones(self, tree: Octree) -> list[Items]:
         """Cut the tree's order into runs of equal cost."""
-        before = np.cumsum(self.cost[tree.order]) - self.cost[tree.order]
-        zone = before * self.processors // self.cost.sum()
+        cost_before = np.cumsum(self.cost[tree.order]) - self.cost[tree.order]
+        zone = cost_before * self.processors // self.cost.sum()
         return [tree.order[zone == zone_number] for zone_number in range(self.processors)]
 
-    def _zone(self, tree: Octree, own: Items, acceleration: Vectors) -> _Zone:
+    def _zone(self, tree: Octree, own_bodies: Items, acceleration: Vectors) -> _Zone:
         visited = np.zeros(len(tree.mass), np.bool_)
         total = 0
-        for force in tree.forces(own, self.tolerance):
+        for force in tree.forces(own_bodies, self.tolerance):
             acceleration[force.bodies] = force.acceleration
             self.cost[force.bodies] = force.interactions
             visited |= force.visited
             total += int(force.interactions.sum())
         seen = np.flatnonzero(visited[tree.cells :])
-        return _Zone(np.sort(own), seen, np.flatnonzero(visited[: tree.cells]), total)
+        return _Zone(np.sort(own_bodies), seen, np.flatnonzero(visited[: tree.cells]), total)

@@ -83,11 +83,11 @@ def integer_sort(
         for iteration in range(iterations):
             yield Compute(mine)
             yield Acquire(0)
-            changed = hit[me] if added[iteration] else any_hit
+            changed_buckets = hit[me] if added[iteration] else any_hit
             added[iteration] += 1
-            yield shared.read(changed)
-            yield Compute(len(changed))
-            yield shared.write(changed)
+            yield shared.read(changed_buckets)
+            yield Compute(len(changed_buckets))
+            yield shared.write(changed_buckets)
             yield Release(0)
             yield Arrive("count")
             yield shared.read_span(0, buckets)

@@ -43,9 +43,11 @@ class MemoryLayout:
             raise ModelError(
                 f"an array has items of whole words of {WORD} B, got {count} of {size} B"
             )
-        made = SharedArray(self.pages * self.word_count, count, size // WORD, self.word_count)
-        self.pages += -(-count * made.item_words // self.word_count)
-        return made
+        shared_array = SharedArray(
+            self.pages * self.word_count, count, size // WORD, self.word_count
+        )
+        self.pages += -(-count * shared_array.item_words // self.word_count)
+        return shared_array
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,18 +90,21 @@ class SharedArray:
 
     def write_span(self, begin: int, end: int) -> Write:
         """Write the items from `begin` up to, but without, `end`."""
-        first, after = self._span(begin, end)
-        pages = self._span_pages(first, after)
+        first, end_item = self._span(begin, end)
+        pages = self._span_pages(first, end_item)
         words = [(1 << self.word_count) - 1] * len(pages)
         if words:
             words[0] &= ~((1 << first % self.word_count) - 1)
-            words[-1] &= (1 << (after - 1) % self.word_count + 1) - 1
+            words[-1] &= (1 << (end_item - 1) % self.word_count + 1) - 1
         return Write(pages, words)
 
     def _offsets(self, fields: Sequence[Field]) -> Items:
         all_words = [(0, self.item_words * WORD)]
         return np.concatenate(
-            [np.arange(at // WORD, (at + size) // WORD) for at, size in fields or all_words]
+            [
+                np.arange(offset // WORD, (offset + size) // WORD)
+                for offset, size in fields or all_words
+            ]
         )
 
     def _span(self, begin: int, end: int) -> tuple[int, int]:

@@ -83,16 +83,18 @@ class Octree:
         node = np.zeros(count, np.int64)
         while len(node):
             visited[node] = True
-            apart = self.centre[node] - place[walker]
-            square = np.einsum("ij,ij->i", apart, apart)
+            distance_vectors = self.centre[node] - place[walker]
+            square = np.einsum("ij,ij->i", distance_vectors, distance_vectors)
             side = np.where(node < self.cells, self.size[np.minimum(node, self.cells - 1)], 0.0)
             opened = side**2 >= tolerance**2 * square
             opened &= node < self.cells
-            used = ~opened & (node != self.cells + bodies[walker])
-            pull = self.mass[node[used]] * (square[used] + SOFTENING**2) ** -1.5
+            is_used = ~opened & (node != self.cells + bodies[walker])
+            pull = self.mass[node[is_used]] * (square[is_used] + SOFTENING**2) ** -1.5
             for axis in range(3):
-                acceleration[:, axis] += np.bincount(walker[used], pull * apart[used, axis], count)
-            interactions += np.bincount(walker[used], minlength=count)
+                acceleration[:, axis] += np.bincount(
+                    walker[is_used], pull * distance_vectors[is_used, axis], count
+                )
+            interactions += np.bincount(walker[is_used], minlength=count)
             walker, node = self._children_of_opened(walker[opened], node[opened])
         return Forces(bodies, acceleration, interactions, visited)
 
@@ -101,8 +103,8 @@ class Octree:
         begin = self.first[node]
         number = self.first[node + 1] - self.first[node]
         ends = np.cumsum(number)
-        within = np.arange(ends[-1] if len(ends) else 0) - np.repeat(ends - number, number)
-        return np.repeat(walker, number), self.children[np.repeat(begin, number) + within]
+        child_indices = np.arange(ends[-1] if len(ends) else 0) - np.repeat(ends - number, number)
+        return np.repeat(walker, number), self.children[np.repeat(begin, number) + child_indices]
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,10 +150,12 @@ def _levels(keys: Numbers, order: Numbers) -> Iterator[_Level]:
         box = keys >> 3 * (LEVELS - level)
         begin = np.flatnonzero(np.diff(box, prepend=-1))
         end = np.append(begin[1:], len(keys))
-        several = end - begin > 1
-        if not several.any():
+        has_several = end - begin > 1
+        if not has_several.any():
             return
-        yield _Level(begin[several], end[several], _second_smallest(order, begin, end)[several])
+        yield _Level(
+            begin[has_several], end[has_several], _second_smallest(order, begin, end)[has_several]
+        )
 
 
 def _second_smallest(order: Numbers, begin: Numbers, end: Numbers) -> Numbers:
@@ -169,15 +173,15 @@ def _assemble(places: Vectors, side: float, order: Numbers, levels: list[_Level]
         np.concatenate([getattr(level, name) for level in levels])
         for name in ("begin", "end", "made")
     )
-    ranked = np.lexsort((depths, begin_depths))
-    parents, deepest = _parents(bodies, order, levels, np.argsort(ranked))
+    order_of_nodes = np.lexsort((depths, begin_depths))
+    parents, deepest = _parents(bodies, order, levels, np.argsort(order_of_nodes))
     children = np.argsort(parents, kind="stable")[1:]
     first = np.searchsorted(parents[children], np.arange(len(begin) + 1))
     sums = np.concatenate((np.zeros((1, 3)), np.cumsum(places[order], axis=0)))
-    mean = ((sums[end] - sums[begin]) / (end - begin)[:, None])[ranked]
-    mass = np.concatenate(((end - begin)[ranked], np.ones(bodies))) / bodies
-    size = np.ldexp(side, -depths[ranked])
-    depth = depths[ranked][deepest] + 1
+    mean = ((sums[end] - sums[begin]) / (end - begin)[:, None])[order_of_nodes]
+    mass = np.concatenate(((end - begin)[order_of_nodes], np.ones(bodies))) / bodies
+    size = np.ldexp(side, -depths[order_of_nodes])
+    depth = depths[order_of_nodes][deepest] + 1
     return Octree(
         len(begin), order, depth, size, np.concatenate((mean, places)), mass, first, children
     )
@@ -189,12 +193,12 @@ def _parents(
     """Return the parent of each node, -1 of the root, and the deepest cell around each body."""
     around = np.full(bodies, -1)
     parents = np.full(len(number) + bodies, -1)
-    at = 0
+    offset = 0
     for level in levels:
-        children = number[at : at + len(level.begin)]
+        children = number[offset : offset + len(level.begin)]
         parents[children] = around[level.begin]
         around[_runs(level.begin, level.end)] = np.repeat(children, level.end - level.begin)
-        at += len(level.begin)
+        offset += len(level.begin)
     parents[len(number) + order] = around
     return parents, parents[len(number) :]
 

@@ -103,9 +103,12 @@ class Balls:
                 break
             for lamp in LAMPS:
                 self._walk(active, points, _unit(lamp - points), looked)
-            along = directions[hit]
+            hit_directions = directions[hit]
             origins = points
-            directions = along - 2 * np.einsum("ij,ij->i", along, normals)[:, None] * normals
+            directions = (
+                hit_directions
+                - 2 * np.einsum("ij,ij->i", hit_directions, normals)[:, None] * normals
+            )
         ray, tested = (np.concatenate(columns) for columns in zip(*looked, strict=True))
         return Traced(np.bincount(ray, minlength=rays), ray, tested)
 
@@ -126,21 +129,25 @@ class Balls:
         while len(ray):
             looked.append((rays[ray], ball))
             towards = self.centres[ball] - origins[ray]
-            along = np.einsum("ij,ij->i", towards, directions[ray])
-            beside = np.einsum("ij,ij->i", towards, towards) - along**2
+            distance_along = np.einsum("ij,ij->i", towards, directions[ray])
+            squared_distance = np.einsum("ij,ij->i", towards, towards) - distance_along**2
             radius = self.radii[ball]
-            half = np.sqrt(np.maximum(radius**2 - beside, 0))
-            distance = np.where((beside < radius**2) & (along - half > NEAR), along - half, np.inf)
+            half = np.sqrt(np.maximum(radius**2 - squared_distance, 0))
+            distance = np.where(
+                (squared_distance < radius**2) & (distance_along - half > NEAR),
+                distance_along - half,
+                np.inf,
+            )
             np.minimum.at(nearest, ray, distance)
             nearest_hits = np.isfinite(distance) & (distance == nearest[ray])
             hit[ray[nearest_hits]] = ball[nearest_hits]
-            inside = (
-                (beside < (AROUND * radius) ** 2)
-                & (along > -AROUND * radius)
+            is_inside = (
+                (squared_distance < (AROUND * radius) ** 2)
+                & (distance_along > -AROUND * radius)
                 & (ball < self.parents)
             )
-            ray = np.repeat(ray[inside], CHILDREN)
-            ball = (ball[inside][:, None] * CHILDREN + np.arange(1, CHILDREN + 1)).ravel()
+            ray = np.repeat(ray[is_inside], CHILDREN)
+            ball = (ball[is_inside][:, None] * CHILDREN + np.arange(1, CHILDREN + 1)).ravel()
         return nearest, hit
 
     def _surface(
@@ -166,13 +173,13 @@ class Balls:
 
 def pixels(width: int, height: int) -> Vectors:
     """Return the directions from the eye through the pixels of an image, row after row."""
-    ahead = _unit(-EYE)
-    right = _unit(np.cross(ahead, np.array([0.0, 0.0, 1.0])))
-    up = np.cross(right, ahead)
+    view_direction = _unit(-EYE)
+    right = _unit(np.cross(view_direction, np.array([0.0, 0.0, 1.0])))
+    up = np.cross(right, view_direction)
     half = np.tan(np.radians(VIEW / 2))
     across = (np.arange(width) + 0.5) / width * 2 - 1
     down = 1 - (np.arange(height) + 0.5) / height * 2
-    rays = ahead + half * (down[:, None, None] * up + across[None, :, None] * right)
+    rays = view_direction + half * (down[:, None, None] * up + across[None, :, None] * right)
     return _unit(rays.reshape(-1, 3))
 
 
@@ -288,13 +295,13 @@ def _empty_queues(
     while True:
         yield Acquire(number + 1)
         yield records.read(record)
-        taken = queues[number].popleft() if queues[number] else None
-        if taken is not None:
+        taken_job = queues[number].popleft() if queues[number] else None
+        if taken_job is not None:
             yield records.write(record, HEAD)
         yield Release(number + 1)
-        if taken is None:
+        if taken_job is None:
             return
-        yield from _execute_job(taken, records, frame)
+        yield from _execute_job(taken_job, records, frame)
 
 
 def _execute_job(job: _Job, records: SharedArray, frame: SharedArray) -> Iterator[Access]:

@@ -85,22 +85,22 @@ def water(
 
     def body(me: int) -> Iterator[Access]:
         begin, end = share(molecules, processors, me)
-        own = np.arange(begin, end)
+        own_items = np.arange(begin, end)
         if me == 0:
             yield records.write_span(0, molecules)
             yield sums.write_span(0, len(SUMS))
         yield Arrive(START)
         for step in range(steps):
-            yield from _own_molecules(records, own)
+            yield from _own_molecules(records, own_items)
             yield Arrive("predict")
-            yield from _forces(records, own, pairs[step])
+            yield from _forces(records, own_items, pairs[step])
             yield from _add("virial", sums, molecules)
             yield Arrive("forces")
-            yield from _own_molecules(records, own)
+            yield from _own_molecules(records, own_items)
             yield from _add("kinetic", sums, molecules)
             yield Arrive("correct")
-            yield records.read(pairs[step].concerned(own))
-            yield Compute(pairs[step].count(own))
+            yield records.read(pairs[step].concerned(own_items))
+            yield Compute(pairs[step].count(own_items))
             yield from _add("potential", sums, molecules)
             yield Arrive("potential")
 
@@ -109,19 +109,19 @@ def water(
     )
 
 
-def _own_molecules(records: SharedArray, own: Items) -> Iterator[Access]:
+def _own_molecules(records: SharedArray, own_items: Items) -> Iterator[Access]:
     """Move own molecules by their derivatives, and clear or use their forces."""
-    yield records.read(own)
-    yield records.write(own, MOTION, FORCES, CENTRE)
-    yield Compute(len(own))
+    yield records.read(own_items)
+    yield records.write(own_items, MOTION, FORCES, CENTRE)
+    yield Compute(len(own_items))
 
 
-def _forces(records: SharedArray, own: Items, pairs: _Pairs) -> Iterator[Access]:
-    concerned = pairs.concerned(own)
+def _forces(records: SharedArray, own_items: Items, pairs: _Pairs) -> Iterator[Access]:
+    concerned = pairs.concerned(own_items)
     yield records.read(concerned)
-    yield Compute(pairs.count(own))
-    after = concerned[np.argsort((concerned - own[0]) % pairs.molecules)]
-    for molecule in after.tolist():
+    yield Compute(pairs.count(own_items))
+    molecules_in_order = concerned[np.argsort((concerned - own_items[0]) % pairs.molecules)]
+    for molecule in molecules_in_order.tolist():
         index = np.array([molecule])
         yield Acquire(molecule)
         yield records.read(index)
@@ -156,23 +156,23 @@ class _Pairs:
         """Count the pairs that these molecules compute."""
         return int(self._near(own).sum())
 
-    def concerned(self, own: Items) -> Items:
+    def concerned(self, own_items: Items) -> Items:
         """Return all molecules of these pairs."""
-        near = self._near(own)
-        partners = self._partners(own)[near]
-        return np.unique(np.concatenate((own[near.any(axis=1)], partners)))
+        is_near = self._near(own_items)
+        partners = self._partners(own_items)[is_near]
+        return np.unique(np.concatenate((own_items[is_near.any(axis=1)], partners)))
 
     def _partners(self, own: Items) -> Items:
         return (own[:, None] + np.arange(1, self.molecules // 2 + 1)) % self.molecules
 
-    def _near(self, own: Items) -> NDArray[np.bool_]:
-        partners = self._partners(own)
-        apart = np.abs(self.places[own][:, None, :] - self.places[partners])
-        apart = np.minimum(apart, 1 - apart)
-        near: NDArray[np.bool_] = (apart**2).sum(axis=2) < self.cut_off**2
+    def _near(self, own_items: Items) -> NDArray[np.bool_]:
+        partners = self._partners(own_items)
+        distances = np.abs(self.places[own_items][:, None, :] - self.places[partners])
+        distances = np.minimum(distances, 1 - distances)
+        is_near: NDArray[np.bool_] = (distances**2).sum(axis=2) < self.cut_off**2
         if self.molecules % 2 == 0:  # the molecule exactly opposite is counted from one side only
-            near[own >= self.molecules // 2, -1] = False
-        return near
+            is_near[own_items >= self.molecules // 2, -1] = False
+        return is_near
 
 
 def _places(molecules: int, steps: int, seed: int) -> list[NDArray[np.float64]]:

@@ -82,11 +82,15 @@ def _axes(
         hints = replace(reading.hints, settings={**settings, **reading.hints.settings})
         spec, _ = _read(Reading(reading.file, reading.text, hints))
         leaves.append(dict(_leaves(spec.document)))
-    own = dict(_leaves(document))
-    if any(set(leaf) != set(own) for leaf in leaves):
+    own_values = dict(_leaves(document))
+    if any(set(leaf) != set(own_values) for leaf in leaves):
         return []
-    changed = [path for path in own if any(leaf[path] != own[path] for leaf in leaves)]
-    return [{path: [leaf[path] for leaf in leaves] for path in changed}] if changed else []
+    changed_paths = [
+        path for path in own_values if any(leaf[path] != own_values[path] for leaf in leaves)
+    ]
+    return (
+        [{path: [leaf[path] for leaf in leaves] for path in changed_paths}] if changed_paths else []
+    )
 
 
 def _leaves(tree: Any, path: str = "") -> Iterator[tuple[str, Any]]:

@@ -169,40 +169,40 @@ class _Graph:
                 if Reply() in path.steps:
                     self._refuse(work.line, f"reply to {short(self._entry)} twice in a row")
                 path.steps.append(Reply())
-            after = self._after.get(name)
-            if after is None:
+            next_precedence = self._after.get(name)
+            if next_precedence is None:
                 return path
-            if after.join or len(after.before) > 1:
-                path.join = after
+            if next_precedence.join or len(next_precedence.before) > 1:
+                path.join = next_precedence
                 path.reached = {name}
                 return path
-            name = self._follow_precedence(after, path, depth)
+            name = self._follow_precedence(next_precedence, path, depth)
         return path
 
-    def _follow_precedence(self, after: Precedence, path: _ActivityPath, depth: int) -> str:
+    def _follow_precedence(self, precedence: Precedence, path: _ActivityPath, depth: int) -> str:
         """Add the steps after a precedence; return the next activity, or an empty name at the
         end.
         """
-        if after.fork == "loop":
+        if precedence.fork == "loop":
             bodies = [
-                (count, self._complete_steps(name, depth, after.line))
-                for name, count in after.after
+                (count, self._complete_steps(name, depth, precedence.line))
+                for name, count in precedence.after
             ]
             path.steps.append(Rounds(tuple(body for body in bodies if body[1])))
-            return after.end
-        if not after.fork:
-            return after.after[0][0]
-        branches = [self._path_from(name, depth + 1) for name, _ in after.after]
+            return precedence.end
+        if not precedence.fork:
+            return precedence.after[0][0]
+        branches = [self._path_from(name, depth + 1) for name, _ in precedence.after]
         joins = {id(branch.join) for branch in branches}
-        together = len(joins) == 1
-        if not together:
+        have_one_join = len(joins) == 1
+        if not have_one_join:
             for branch in branches:
                 self._follow_joins(branch, depth)
-        join = self._common_join(branches, after)
-        if after.fork == "and":
+        join = self._common_join(branches, precedence)
+        if precedence.fork == "and":
             path.steps.append(self._both(branches, join))
         else:
-            self._either(after, branches, path)
+            self._either(precedence, branches, path)
         return self._activity_after_join(join, branches, path)
 
     def _follow_joins(self, path: _ActivityPath, depth: int) -> None:
@@ -221,14 +221,16 @@ class _Graph:
             self._refuse(line)
         return tuple(path.steps)
 
-    def _common_join(self, branches: list[_ActivityPath], after: Precedence) -> Precedence | None:
+    def _common_join(
+        self, branches: list[_ActivityPath], precedence: Precedence
+    ) -> Precedence | None:
         """Return the join where branches meet; None if they do not, and refuse several joins or
         another kind.
         """
         joins = [path.join for path in branches if path.join is not None]
         if any(join is not joins[0] for join in joins):
-            self._refuse(after.line)
-        if joins and joins[0].join != after.fork:
+            self._refuse(precedence.line)
+        if joins and joins[0].join != precedence.fork:
             self._refuse(joins[0].line)
         return joins[0] if joins else None
 
@@ -237,19 +239,19 @@ class _Graph:
         return Both(tuple(tuple(path.steps) for path in branches), quorum)
 
     def _either(
-        self, after: Precedence, branches: list[_ActivityPath], path: _ActivityPath
+        self, precedence: Precedence, branches: list[_ActivityPath], path: _ActivityPath
     ) -> None:
         """Add a choice between branches."""
-        shares = [share for _, share in after.after]
+        shares = [share for _, share in precedence.after]
         total = sum(share.value for share in shares)
         plain = not any(share.formula for share in shares)
         if abs(total - 1) > 1e-6 and plain and is_rounded([share.value for share in shares]):
             note = f"probabilities add up to {total:.9g} by rounding, and are scaled to 1"
-            self._network.reading.odd(after.line, "", note)
+            self._network.reading.odd(precedence.line, "", note)
             shares = [ModelAmount(share.value / total) for share in shares]
         elif abs(total - 1) > 1e-6:
-            why = f"have probabilities that add up to {total:g}, not to 1"
-            self._refuse(after.line, why)
+            message = f"have probabilities that add up to {total:g}, not to 1"
+            self._refuse(precedence.line, message)
         options = tuple(
             (share, tuple(branch.steps)) for share, branch in zip(shares, branches, strict=True)
         )
@@ -263,10 +265,10 @@ class _Graph:
         """
         if join is None:
             return ""
-        reached = set().union(*(branch.reached for branch in branches))
-        if reached != set(join.before):
+        reached_activities = set().union(*(branch.reached for branch in branches))
+        if reached_activities != set(join.before):
             path.join = join
-            path.reached = reached
+            path.reached = reached_activities
             return ""
         if join.fork:
             # The fork after the join is that of one activity that takes no time.

@@ -115,9 +115,9 @@ class Lowering:
         """
         self._declare_losses()
         for name, (formula, line) in self.network.parameters.items():
-            where = f"{self.network.reading.name}:{line}"
+            source_place = f"{self.network.reading.name}:{line}"
             try:
-                parameter: Any = {"value": exact_number(float(formula)), "source": where}
+                parameter: Any = {"value": exact_number(float(formula)), "source": source_place}
             except ValueError:
                 parameter = formula
             self.parameters[name] = parameter
@@ -127,11 +127,13 @@ class Lowering:
                 self._reference(task, self.network.entries[name])
         arrivals = [entry for entry in self.network.entries.values() if entry.arrivals.value]
         if not references and not arrivals:
-            why = "there is no reference task that calls others, and no entry with open arrivals"
-            self.network.refuse(1, "", why)
-        alone = not references and len(arrivals) == 1
+            message = (
+                "there is no reference task that calls others, and no entry with open arrivals"
+            )
+            self.network.refuse(1, "", message)
+        is_single_stream = not references and len(arrivals) == 1
         document: dict[str, Any]
-        if alone and not self._splits(arrivals[0]):
+        if is_single_stream and not self._splits(arrivals[0]):
             document = self._open_stream(arrivals[0])
         else:
             for entry in arrivals:
@@ -228,8 +230,8 @@ class Lowering:
         if not cycle:
             return
         if unlimited(task.threads):
-            why = f"{short(task.name)} has unlimited customers; give it a multiplicity"
-            self.network.refuse(task.line, "task", why)
+            message = f"{short(task.name)} has unlimited customers; give it a multiplicity"
+            self.network.refuse(task.line, "task", message)
         processors = task.threads.formula or round(task.threads.value)
         self.groups[self._word(task.name)] = {"processors": processors, "cycle": cycle}
 
@@ -242,8 +244,8 @@ class Lowering:
         if entry.arrivals.formula:
             return f"({entry.arrivals.formula}) / {self._second()}"
         rate = entry.arrivals.value / self.names.second
-        where = f"{self.network.reading.name}:{entry.line}"
-        return {"value": f"{exact_number(rate)} /s", "source": where}
+        source_place = f"{self.network.reading.name}:{entry.line}"
+        return {"value": f"{exact_number(rate)} /s", "source": source_place}
 
     def _source(self, entry: LayeredEntry) -> None:
         """Add the group that sends requests from outside: one processor with exponential gaps."""
@@ -306,8 +308,8 @@ class Lowering:
         entry = self.network.entries[name]
         if name in self._open or len(self._open) > MOST_DEPTH:
             way = ", ".join(name[:60] for name in self._open[:5])
-            why = f"{short(name)} calls itself, by way of {way}"
-            self.network.refuse(entry.line, "entry", why)
+            message = f"{short(name)} calls itself, by way of {way}"
+            self.network.refuse(entry.line, "entry", message)
         self._open.append(name)
         task = self.network.task_of(name)
         items = self._operation(entry, task) if entry.kind else self._items_by_thread(entry, task)
@@ -366,8 +368,8 @@ class Lowering:
             return []
         if len(options) == 1 and total == 1:
             return list(options[0]["do"])
-        rest: Items = [{"p": 1 - total, "do": []}] if total < 1 else []
-        return [{"choose": _remainder([*options, *rest])}]
+        remaining_option: Items = [{"p": 1 - total, "do": []}] if total < 1 else []
+        return [{"choose": _remainder([*options, *remaining_option])}]
 
     def _operation(self, entry: LayeredEntry, task: Task) -> Items:
         """Return the items of an operation on a semaphore or a lock of readers and writers."""
@@ -397,25 +399,29 @@ class Lowering:
         """
         items: Items = []
         for place, step in enumerate(steps):
-            rest = steps[place + 1 :]
+            remaining_steps = steps[place + 1 :]
             if isinstance(step, Reply):
-                after = self._items_with_release(entry, task, _plain(rest), finish)
-                return items + self._items_to_wake(entry, task, after, finish)
+                items_after = self._items_with_release(entry, task, _plain(remaining_steps), finish)
+                return items + self._items_to_wake(entry, task, items_after, finish)
             replies = any(isinstance(substep, Reply) for substep in inside(step))
             if isinstance(step, Both) and step.quorum:
-                begun, waits = self._quorum(step, task)
-                return items + begun + self._items_to_reply(entry, task, rest, [*waits, *finish])
+                items_of_start, waits = self._quorum(step, task)
+                return (
+                    items
+                    + items_of_start
+                    + self._items_to_reply(entry, task, remaining_steps, [*waits, *finish])
+                )
             if isinstance(step, Either) and replies:
                 options = [
                     {
                         "p": self._share(p),
-                        "do": self._items_to_reply(entry, task, (*body, *rest), finish),
+                        "do": self._items_to_reply(entry, task, (*body, *remaining_steps), finish),
                     }
                     for p, body in step.options
                 ]
                 return [*items, {"choose": _remainder(options)}]
             if replies:
-                return items + self._by_server(entry, task, (step, *rest), finish)
+                return items + self._by_server(entry, task, (step, *remaining_steps), finish)
             items += self._items((step,), task)
         return items + finish
 
@@ -428,22 +434,24 @@ class Lowering:
         items: Items = []
         for step in steps:
             if isinstance(step, Both) and step.quorum:
-                begun, waits = self._quorum(step, task)
-                items = items + begun
+                items_of_start, waits = self._quorum(step, task)
+                items = items + items_of_start
                 finish = [*waits, *finish]
             else:
                 items += self._items((step,), task)
         return items + finish
 
-    def _items_to_wake(self, entry: LayeredEntry, task: Task, after: Items, finish: Items) -> Items:
+    def _items_to_wake(
+        self, entry: LayeredEntry, task: Task, items_after: Items, finish: Items
+    ) -> Items:
         """Return the items that wake the group for the steps after a reply; without such steps,
         just `finish`.
         """
-        if after == finish and not any("wait" in item for item in finish):
+        if items_after == finish and not any("wait" in item for item in finish):
             return finish
-        counter, name = self._counter_and_group_names(f"after {entry.name}", after)
+        counter, name = self._counter_and_group_names(f"after {entry.name}", items_after)
         if name not in self._workers:
-            self._workers[name] = self._group(task, [{"wait": counter}, *after])
+            self._workers[name] = self._group(task, [{"wait": counter}, *items_after])
         return [{"signal": counter}]
 
     def _by_server(self, entry: LayeredEntry, task: Task, steps: Sequence, finish: Items) -> Items:
@@ -460,7 +468,7 @@ class Lowering:
             self._workers[name]["cycle"] = [{"wait": counter}, *replied, *finish]
         return [{"signal": counter}, {"wait": answer}]
 
-    def _quorum(self, both: Both, task: Task) -> tuple[Items, Items]:
+    def _quorum(self, parallel_step: Both, task: Task) -> tuple[Items, Items]:
         """Return the items that start branches and wait for some of them, and the items that wait
         for the rest.
         """
@@ -468,7 +476,7 @@ class Lowering:
             self.ledger.declare("quorum-threads", task.line, task.name)
         done_counter = ""
         items = Items()
-        for branch in both.branches:
+        for branch in parallel_step.branches:
             counter, name = self._counter_and_group_names(f"branch {task.name}", branch)
             done_counter = done_counter or self._counter(
                 counter.partition(".")[2].replace("branch", "done", 1)
@@ -477,9 +485,9 @@ class Lowering:
                 cycle = [{"wait": counter}, *self._items(branch, task), {"signal": done_counter}]
                 self._workers[name] = self._group(task, cycle)
             items.append({"signal": counter})
-        late = len(both.branches) - both.quorum
+        late = len(parallel_step.branches) - parallel_step.quorum
         waits = [{"wait": done_counter}]
-        return items + waits * both.quorum, waits * late
+        return items + waits * parallel_step.quorum, waits * late
 
     def _callers(self, entry: LayeredEntry) -> list[str]:
         """Return the phases and activities that call an entry and wait for its reply."""
@@ -499,12 +507,12 @@ class Lowering:
         contents.
         """
         number = 1
-        chosen = name
+        chosen_name = name
         contents = self.__dict__.setdefault("_contents", {})
-        while contents.setdefault(chosen, content) != content:
+        while contents.setdefault(chosen_name, content) != content:
             number += 1
-            chosen = f"{name} {number}"
-        return self._counter(chosen), self._word(chosen)
+            chosen_name = f"{name} {number}"
+        return self._counter(chosen_name), self._word(chosen_name)
 
     # Steps --------------------------------------------------------------------------------------
 
@@ -522,8 +530,10 @@ class Lowering:
             return list(reply)
         if isinstance(step, Both):
             if step.quorum:
-                why = "waits for some of its branches inside a branch or a loop, which is not read"
-                self.network.refuse(task.line, "activities", f"{short(task.name)} {why}")
+                message = (
+                    "waits for some of its branches inside a branch or a loop, which is not read"
+                )
+                self.network.refuse(task.line, "activities", f"{short(task.name)} {message}")
             return self._fork(step, task, reply)
         if isinstance(step, Either):
             options = [
@@ -533,27 +543,27 @@ class Lowering:
             return [{"choose": _remainder(options)}] if any(o["do"] for o in options) else []
         bodies = [(count, self._items(body, task, reply)) for count, body in step.bodies]
         if reply and Reply() in inside(step):
-            why = "replies from within a loop, which is not read"
-            self.network.refuse(task.line, "activities", f"{short(task.name)} {why}")
+            message = "replies from within a loop, which is not read"
+            self.network.refuse(task.line, "activities", f"{short(task.name)} {message}")
         return self._rounds([(count, body) for count, body in bodies if body])
 
-    def _fork(self, both: Both, task: Task, reply: Items) -> Items:
+    def _fork(self, parallel_step: Both, task: Task, reply: Items) -> Items:
         """Return a fork. If branches that are not alike queue for one processor, the orders in
         which they may start are equally probable: all orders, or of more than `MOST_ORDERED`
         branches the rotations.
         """
         branches = [
             (branch, items)
-            for branch in both.branches
+            for branch in parallel_step.branches
             if (items := self._items(branch, task, reply))
         ]
         if not branches:
             return []
         processor = self.network.processors[task.processor]
-        alike = len({shape(branch) for branch, _ in branches}) == 1
+        are_alike = len({shape(branch) for branch, _ in branches}) == 1
         free = processor.kind in ("ps", "cfs", "rand") or unlimited(processor.servers)
         bodies = [items for _, items in branches]
-        if alike or free:
+        if are_alike or free:
             return [{"fork": bodies}]
         turns = permutations(bodies) if len(bodies) <= MOST_ORDERED else _rotations(bodies)
         orders = [{"fork": list(order)} for order in turns]
@@ -746,8 +756,8 @@ class Lowering:
 
     def _whole(self, amount: ModelAmount, line: int) -> int:
         if amount.value != int(amount.value):
-            why = f"{amount.value:g} is no whole number of servers or threads"
-            self.network.refuse(line, "multiplicity", why)
+            message = f"{amount.value:g} is no whole number of servers or threads"
+            self.network.refuse(line, "multiplicity", message)
         return int(amount.value)
 
     def _counter(self, name: str, units: int = 0) -> str:
@@ -789,11 +799,11 @@ def lowered(
     try:
         return Lowering(network, names(), ledger, WHOLE).spec(title)
     except TooManyStepsError as limit:
-        why = (
+        message = (
             f"written out at each call, the model has {limit}; import a part of it, such as a"
             " model whose customers call the entries of one task"
         )
-        network.refuse(1, "", why)
+        network.refuse(1, "", message)
 
 
 def _digit_chances(mean: float) -> Iterator[float]:
@@ -813,13 +823,17 @@ def _digit_chances(mean: float) -> Iterator[float]:
         ratio **= 2
 
 
-def _digit_formulas(mean: float, more: str) -> Iterator[str]:
+def _digit_formulas(mean: float, parameter_of_one_more: str) -> Iterator[str]:
     """Yield these probabilities as formulas in the probability of one more; the digits suffice for
     means up to 20 and four times the present mean.
     """
     count = max(8, sum(1 for _ in _digit_chances(4 * mean)))
     for power in range(count):
-        raised = f"{more} ** {2**power}" if power <= 6 else f"pow({more}, {2**power})"
+        raised = (
+            f"{parameter_of_one_more} ** {2**power}"
+            if power <= 6
+            else f"pow({parameter_of_one_more}, {2**power})"
+        )
         yield f"{raised} / (1 + {raised})"
 
 
@@ -859,8 +873,8 @@ def _remainder(options: Items) -> Items:
     *first, last = options
     if all(isinstance(option["p"], float) for option in options):
         return [*first, {**last, "p": 1 - sum(option["p"] for option in first)}]
-    rest = " - ".join(f"({option['p']})" for option in first)
-    return [*first, {**last, "p": f"1 - {rest}"}]
+    other_probabilities = " - ".join(f"({option['p']})" for option in first)
+    return [*first, {**last, "p": f"1 - {other_probabilities}"}]
 
 
 def _repeated(count: int, body: Items) -> dict[str, Any]:
@@ -880,8 +894,8 @@ def _components(tree: Any) -> set[str]:
         return set().union(*map(_components, tree)) if tree else set()
     if not isinstance(tree, dict):
         return set()
-    own = {tree["component"]} if "component" in tree else set()
-    return own.union(*(_components(subtree) for subtree in tree.values()))
+    own_components = {tree["component"]} if "component" in tree else set()
+    return own_components.union(*(_components(subtree) for subtree in tree.values()))
 
 
 def _depth(tree: Any) -> int:

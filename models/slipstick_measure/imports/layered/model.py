@@ -187,8 +187,8 @@ class LayeredNetwork:
         table = tables[kind]
         if element.name in table:
             first = getattr(table[element.name], "line", 0)
-            why = f"{short(element.name)} is defined twice, first at line {first}; rename one"
-            self.refuse(element.line, kind, why)
+            message = f"{short(element.name)} is defined twice, first at line {first}; rename one"
+            self.refuse(element.line, kind, message)
         table[element.name] = element
         if kind == "entry":
             self.owner[element.name] = task
@@ -225,20 +225,22 @@ class LayeredNetwork:
                 self._check_target(target, line)
             total = sum(share.value for _, share, _ in entry.forwards)
             if total > 1 + 1e-9:
-                why = f"probabilities of {short(entry.name)} add up to {total:g}, over 1"
-                wrong(entry.line, "forwarding", why)
+                message = f"probabilities of {short(entry.name)} add up to {total:g}, over 1"
+                wrong(entry.line, "forwarding", message)
             task = self.task_of(entry.name)
             if task.is_reference and entry.arrivals.value:
-                why = f"{short(task.name)} is a reference task and has open arrivals; take one out"
-                wrong(entry.line, "entry", why)
+                message = (
+                    f"{short(task.name)} is a reference task and has open arrivals; take one out"
+                )
+                wrong(entry.line, "entry", message)
             self._check_replies(entry, task)
             operations = {"semaphore": SEMAPHORE_KINDS, "rwlock": LOCK_KINDS}.get(task.kind, ("",))
             if entry.kind not in operations:
                 kinds = " or ".join(operations) if operations != ("",) else "a service"
-                why = (
+                message = (
                     f"{short(entry.name)} of the {task.kind} task {short(task.name)} is no {kinds}"
                 )
-                wrong(entry.line, "entry", why)
+                wrong(entry.line, "entry", message)
         if self.reading.problems:
             self.reading.finished()
 
@@ -247,8 +249,8 @@ class LayeredNetwork:
             self.reading.wrong(line, "call", f"there is no entry {short(target)}")
         elif self.task_of(target).is_reference:
             name = short(self.task_of(target).name)
-            why = f"{name} is a reference task, which nothing can call; make it a server"
-            self.reading.wrong(line, "call", why)
+            message = f"{name} is a reference task, which nothing can call; make it a server"
+            self.reading.wrong(line, "call", message)
 
     def _check_replies(self, entry: LayeredEntry, task: Task) -> None:
         """Refuse an entry that replies twice on one path, and replies to entries of other tasks."""
@@ -257,8 +259,8 @@ class LayeredNetwork:
                 self.reading.wrong(task.line, "reply", f"there is no activity {short(name)}")
             for entry_name in replied:
                 if entry_name not in task.entries:
-                    why = f"{short(entry_name)} is not an entry of {short(task.name)}"
-                    self.reading.wrong(task.line, "reply", why)
+                    message = f"{short(entry_name)} is not an entry of {short(task.name)}"
+                    self.reading.wrong(task.line, "reply", message)
 
 
 def unlimited(amount: ModelAmount) -> bool:

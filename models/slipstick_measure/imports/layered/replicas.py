@@ -34,8 +34,10 @@ def written_out(network: LayeredNetwork) -> LayeredNetwork:
         return network
     for element in elements:
         if not 1 <= element.replicas <= MOST_COPIES:
-            why = f"{short(element.name)} needs 1 to {MOST_COPIES} copies; got {element.replicas}"
-            network.refuse(element.line, "replication", why)
+            message = (
+                f"{short(element.name)} needs 1 to {MOST_COPIES} copies; got {element.replicas}"
+            )
+            network.refuse(element.line, "replication", message)
     return _Copies(network).made
 
 
@@ -60,13 +62,13 @@ class _Copies:
 
     def _task(self, task: Task, index: int) -> None:
         processor = self._old.processors[task.processor]
-        per_processor, rest = divmod(task.replicas, processor.replicas)
-        if rest:
-            why = (
+        per_processor, remainder = divmod(task.replicas, processor.replicas)
+        if remainder:
+            message = (
                 f"{task.replicas} copies of {short(task.name)} cannot share"
                 f" {processor.replicas} copies of {short(processor.name)} in equal parts"
             )
-            self._old.refuse(task.line, "replication", why)
+            self._old.refuse(task.line, "replication", message)
         name = copy_name(task.name, index, task.replicas)
         self.made.tasks[name] = replace(
             task,
@@ -114,12 +116,12 @@ class _Copies:
         fan_out = caller.fan_out.get(server.name, 1)
         fan_in = server.fan_in.get(caller.name, 1)
         if caller.replicas * fan_out != server.replicas * fan_in:
-            why = (
+            message = (
                 f"{caller.replicas} copies of {short(caller.name)} with fan-out {fan_out} do not"
                 f" fit {server.replicas} copies of {short(server.name)} with fan-in {fan_in};"
                 " their products are equal"
             )
-            self._old.refuse(line, "replication", why)
+            self._old.refuse(line, "replication", message)
         copies = ((index * fan_out + offset) % server.replicas for offset in range(fan_out))
         return [copy_name(entry, number, server.replicas) for number in copies]
 

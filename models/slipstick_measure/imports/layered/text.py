@@ -321,11 +321,13 @@ class _TextReader:
         """Set the numbers of replicas that tasks call, after all tasks were read."""
         owners = {name: task.name for task in self.network.tasks.values() for name in task.entries}
         for letter, tasks, count in self._fans:
-            known = self.network.tasks if letter.isupper() else owners
-            what = "task" if letter.isupper() else "entry"
+            known_names = self.network.tasks if letter.isupper() else owners
+            kind_in_words = "task" if letter.isupper() else "entry"
             for task in tasks:
-                if task.text not in known:
-                    self.reading.refuse(task.line, letter, f"there is no {what} {short(task.text)}")
+                if task.text not in known_names:
+                    self.reading.refuse(
+                        task.line, letter, f"there is no {kind_in_words} {short(task.text)}"
+                    )
             source, target = (task.text for task in tasks)
             if letter.islower():
                 source, target = owners[source], owners[target]
@@ -411,21 +413,25 @@ class _TextReader:
     def _connections(self, task: Task) -> None:
         while self.next.kind != "end":
             line = self.next.line
-            before, join, quorum = self._read_joined(task)
-            after = list[tuple[str, ModelAmount]]()
+            preceding_activities, join, quorum = self._read_joined(task)
+            following_activities = list[tuple[str, ModelAmount]]()
             fork = ""
             end = ""
             if self.sign("->"):
-                after, fork, end = self._read_forked(task)
-            task.precedences.append(Precedence(line, before, after, join, fork, quorum, end))
+                following_activities, fork, end = self._read_forked(task)
+            task.precedences.append(
+                Precedence(
+                    line, preceding_activities, following_activities, join, fork, quorum, end
+                )
+            )
             if not self.sign(";") and self.next.kind != "end":
                 self.refuse("; or -1")
 
     def _activity(self, task: Task) -> str:
         token = self.name("an activity")
         if token.text not in task.activities:
-            why = f"{short(task.name)} has no activity {short(token.text)}"
-            self.reading.refuse(token.line, "A", why)
+            message = f"{short(task.name)} has no activity {short(token.text)}"
+            self.reading.refuse(token.line, "A", message)
         return token.text
 
     def _read_joined(self, task: Task) -> tuple[list[str], str, int]:
@@ -455,7 +461,7 @@ class _TextReader:
 
     def _read_forked(self, task: Task) -> tuple[list[tuple[str, ModelAmount]], str, str]:
         """Read the activities that start after others, with their probabilities or counts."""
-        after = list[tuple[str, ModelAmount]]()
+        following_activities = list[tuple[str, ModelAmount]]()
         fork = ""
         while True:
             number = ModelAmount(1.0)
@@ -469,12 +475,12 @@ class _TextReader:
                 self.at += 1
                 fork = "loop"
             elif fork == "loop":
-                return after, fork, self._activity(task)
-            after.append((self._activity(task), number))
+                return following_activities, fork, self._activity(task)
+            following_activities.append((self._activity(task), number))
             if self.sign("&"):
                 fork = "and"
             elif not self.sign("+", ","):
-                return after, fork, ""
+                return following_activities, fork, ""
 
     def _skip_results(self) -> None:
         """Skip the list of results to print."""

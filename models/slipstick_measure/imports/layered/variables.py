@@ -52,8 +52,8 @@ class Variables:
         if name in self.reading.hints.settings:
             # As text, so that what a range varies stays a parameter.
             text = self.reading.hints.settings[name]
-        if inside := _RANGE.fullmatch(text.strip()):
-            self.ranges[name] = values = self._parse_list(inside[1], variable, line)
+        if range_match := _RANGE.fullmatch(text.strip()):
+            self.ranges[name] = values = self._parse_list(range_match[1], variable, line)
             text = repr(values[0])
         amount = self.amount(text, line, variable)
         self.values[name] = amount.value
@@ -61,9 +61,9 @@ class Variables:
 
     def _parse_list(self, text: str, variable: str, line: int) -> list[float]:
         """Read a list of numbers, or first : last, step."""
-        first, colon, rest = text.partition(":")
+        first, colon, text_after_colon = text.partition(":")
         if colon:
-            last, _, step = rest.partition(",")
+            last, _, step = text_after_colon.partition(",")
             low, high, increment = (
                 self.amount(bound, line, variable).value for bound in (first, last, step or "1")
             )
@@ -76,8 +76,8 @@ class Variables:
                 self.amount(value_text, line, variable).value for value_text in text.split(",")
             ]
         if not 0 < len(values) <= MOST_VALUES:
-            why = f"{short(variable)} needs 1 to {MOST_VALUES} values; got {short(text)}"
-            self.reading.refuse(line, "parameter", why)
+            message = f"{short(variable)} needs 1 to {MOST_VALUES} values; got {short(text)}"
+            self.reading.refuse(line, "parameter", message)
         return values
 
     def amount(self, text: str, line: int, subject: str, least: float | None = None) -> ModelAmount:
@@ -93,8 +93,8 @@ class Variables:
         else:
             amount = self._evaluate_formula(bare, line, subject)
         if least is not None and amount.value < least:
-            why = f"{short(bare)} is not a number of at least {least:g}"
-            self.reading.refuse(line, subject, why)
+            message = f"{short(bare)} is not a number of at least {least:g}"
+            self.reading.refuse(line, subject, message)
         return amount
 
     def _evaluate_formula(self, text: str, line: int, subject: str) -> ModelAmount:
@@ -132,9 +132,11 @@ class Variables:
             self.formulas[name] = repr(self.values[name])
             self.lines[name] = line
             return
-        near = did_you_mean(name, list(self.values)) if self.values else ""
-        why = f"{short(variable)} has no value in the file; give it one with --set {name}=NUMBER"
-        self.reading.wrong(line, "parameter", f"{why}{near}")
+        suggestion = did_you_mean(name, list(self.values)) if self.values else ""
+        message = (
+            f"{short(variable)} has no value in the file; give it one with --set {name}=NUMBER"
+        )
+        self.reading.wrong(line, "parameter", f"{message}{suggestion}")
         self.values[name] = 1.0
 
 

@@ -83,11 +83,11 @@ def _is_solved_inside(text: str, begin: int) -> bool:
     solution = re.compile(r"\bsolve\b").search(text, begin)
     if solution is None:
         return False
-    inside = text[begin : solution.start()].lstrip()
-    if not inside.startswith("{"):
-        return re.match(r"(?:foreach|for|if)\b", inside) is not None or ";" not in inside
+    block_text = text[begin : solution.start()].lstrip()
+    if not block_text.startswith("{"):
+        return re.match(r"(?:foreach|for|if)\b", block_text) is not None or ";" not in block_text
     depth = 0
-    for brace in re.finditer("[{}]", inside):
+    for brace in re.finditer("[{}]", block_text):
         depth += 1 if brace[0] == "{" else -1
         if depth == 0:
             return False
@@ -152,8 +152,8 @@ class _XmlReader:
         """Read a whole number of an element."""
         amount = self.amount(element, key, ModelAmount(float(default)))
         if amount.value > most or amount.value != int(amount.value):
-            why = f"{short(element.get(key))} is no whole number up to {most}"
-            self.reading.refuse(element.line, f"{element.tag} {key}", why)
+            message = f"{short(element.get(key))} is no whole number up to {most}"
+            self.reading.refuse(element.line, f"{element.tag} {key}", message)
         return int(amount.value)
 
     def _assignments(self, element: XmlElement) -> None:
@@ -166,10 +166,10 @@ class _XmlReader:
         # Words in texts that are printed begin no statement.
         bare = re.sub(r'"[^"\n]*"', lambda match: "_" * len(match[0]), text)
         position = 0
-        while found := _STATEMENT.search(bare, position):
-            self._read_straight_part(element, text, position, found.start())
-            if not (head := self._loop(element, bare, found)):
-                position = found.end()
+        while statement_match := _STATEMENT.search(bare, position):
+            self._read_straight_part(element, text, position, statement_match.start())
+            if not (head := self._loop(element, bare, statement_match)):
+                position = statement_match.end()
                 break
             position = head
         else:
@@ -177,12 +177,12 @@ class _XmlReader:
             return
         first = _FIRST_SOLUTION.match(bare, position)
         if re.search(r"\bsolve\b", bare[first.end() if first else position :]):
-            line = element.line + text.count("\n", 0, found.start())
-            why = (
+            line = element.line + text.count("\n", 0, statement_match.start())
+            message = (
                 "from here on the program is not run: the values before are taken, and --set"
                 " NAME=NUMBER takes others"
             )
-            self.reading.odd(line, element.tag, why)
+            self.reading.odd(line, element.tag, message)
 
     def _read_straight_part(self, element: XmlElement, text: str, begin: int, end: int) -> None:
         """Read the assignments in a part of a program; of a name without $ only numbers, formulas
@@ -203,17 +203,17 @@ class _XmlReader:
     def _end_ranges(self, element: XmlElement, line: int, variable: str) -> None:
         """Leave out the ranges of loops in whose passes a variable changes by itself."""
         if [name for name in self._loops if self.variables.ranges.pop(name, None)]:
-            why = (
+            message = (
                 f"{short(variable)} changes with each pass of a loop, which no range can say: the"
                 " first pass is taken, and --set NAME=NUMBER takes others"
             )
-            self.reading.odd(line, element.tag, why)
+            self.reading.odd(line, element.tag, message)
 
     def _is_computed(self, formula: str) -> bool:
         names = re.findall(r"\$\w+", formula)
-        known = all(parameter_name(name) in self.variables.values for name in names)
+        are_known = all(parameter_name(name) in self.variables.values for name in names)
         numbers = re.search(r"[\d$]", formula) is not None
-        return known and numbers and _COMPUTED.fullmatch(formula) is not None
+        return are_known and numbers and _COMPUTED.fullmatch(formula) is not None
 
     def _loop(self, element: XmlElement, text: str, keyword: re.Match[str]) -> int:
         """Read the head of a loop over numbers as the range of its variable; return where it ends,
@@ -252,8 +252,8 @@ class _XmlReader:
         kind = element.get("scheduling") or "fcfs"
         if kind not in _PROCESSOR_KINDS:
             kinds = ", ".join(_PROCESSOR_KINDS)
-            why = f"there is no scheduling {short(kind)}; there are {kinds}"
-            self.reading.refuse(element.line, "processor", why)
+            message = f"there is no scheduling {short(kind)}; there are {kinds}"
+            self.reading.refuse(element.line, "processor", message)
         quantum = element.get("quantum")
         if quantum and quantum.casefold() not in INFINITE:
             self.variables.amount(quantum, element.line, "processor quantum", 0.0)
@@ -291,8 +291,8 @@ class _XmlReader:
     def _task(self, element: XmlElement, processor: str) -> None:
         kind = element.get("scheduling") or "fcfs"
         if kind not in TASK_KINDS:
-            why = f"there is no scheduling {short(kind)}; there are {', '.join(TASK_KINDS)}"
-            self.reading.refuse(element.line, "task", why)
+            message = f"there is no scheduling {short(kind)}; there are {', '.join(TASK_KINDS)}"
+            self.reading.refuse(element.line, "task", message)
         task = Task(
             element.get("name"),
             element.line,
@@ -323,8 +323,8 @@ class _XmlReader:
         lock = element.get("rwlock")
         for text, kinds in ((kind, SEMAPHORE_KINDS), (lock, LOCK_KINDS)):
             if text and text.replace("r-", "read-").replace("w-", "write-") not in kinds:
-                why = f"{short(text)} is not one of {', '.join(kinds)}"
-                self.reading.refuse(element.line, "entry", why)
+                message = f"{short(text)} is not one of {', '.join(kinds)}"
+                self.reading.refuse(element.line, "entry", message)
         lock = lock.replace("r-", "read-", 1) if lock.startswith("r-") else lock
         lock = lock.replace("w-", "write-", 1) if lock.startswith("w-") else lock
         entry = LayeredEntry(
@@ -343,8 +343,8 @@ class _XmlReader:
                 if child.tag == "activity":
                     phase = self.whole(child, "phase", 1, MOST_PHASES)
                     if phase < 1 or phase in entry.phases:
-                        why = f"{short(entry.name)} has phases 1 to {MOST_PHASES}, each once"
-                        self.reading.refuse(child.line, "activity", why)
+                        message = f"{short(entry.name)} has phases 1 to {MOST_PHASES}, each once"
+                        self.reading.refuse(child.line, "activity", message)
                     entry.phases[phase] = self._work(child)
 
     def _work(self, element: XmlElement) -> Work:
@@ -369,8 +369,8 @@ class _XmlReader:
             if child.tag == "activity":
                 name = child.get("name")
                 if name in task.activities:
-                    why = f"{short(name)} is defined twice; rename one"
-                    self.reading.refuse(child.line, "activity", why)
+                    message = f"{short(name)} is defined twice; rename one"
+                    self.reading.refuse(child.line, "activity", message)
                 task.activities[name] = self._work(child)
                 if bound := child.get("bound-to-entry"):
                     self._bind(bound, name, child, task)
@@ -382,24 +382,28 @@ class _XmlReader:
 
     def _bind(self, entry: str, activity: str, element: XmlElement, task: Task) -> None:
         if entry not in task.entries:
-            why = f"{short(entry)} is not an entry of {short(task.name)}"
-            self.reading.refuse(element.line, "activity", why)
+            message = f"{short(entry)} is not an entry of {short(task.name)}"
+            self.reading.refuse(element.line, "activity", message)
         if self.network.entries[entry].start:
-            why = f"{short(entry)} begins with two activities; take one binding out"
-            self.reading.refuse(element.line, "activity", why)
+            message = f"{short(entry)} begins with two activities; take one binding out"
+            self.reading.refuse(element.line, "activity", message)
         self.network.entries[entry].start = activity
 
     def _precedence(self, element: XmlElement, task: Task) -> None:
         befores = [child for child in element.children if child.tag.startswith("pre")]
         afters = [child for child in element.children if child.tag.startswith("post")]
-        before = [activity.get("name") for group in befores for activity in group.every("activity")]
-        after: list[tuple[str, ModelAmount]] = []
+        preceding_activities = [
+            activity.get("name") for group in befores for activity in group.every("activity")
+        ]
+        following_activities: list[tuple[str, ModelAmount]] = []
         for activity in (activity for group in afters for activity in group.every("activity")):
             key = "count" if afters[0].tag == "post-LOOP" else "prob"
-            after.append((activity.get("name"), self.amount(activity, key, ONE)))
+            following_activities.append((activity.get("name"), self.amount(activity, key, ONE)))
         join = befores[0].tag.partition("-")[2].lower() if befores else ""
         fork = afters[0].tag.partition("-")[2].lower() if afters else ""
         quorum = self.whole(befores[0], "quorum", 0) if befores else 0
         end = afters[0].get("end") if afters else ""
-        precedence = Precedence(element.line, before, after, join, fork, quorum, end)
+        precedence = Precedence(
+            element.line, preceding_activities, following_activities, join, fork, quorum, end
+        )
         task.precedences.append(precedence)
