@@ -88,8 +88,8 @@ class _Report(NamedTuple):
 @out_option
 def statements(
     folders: Sequence[Path],
-    earlier_file: Path | None,
-    exclusions_file: Path | None,
+    before: Path | None,
+    together: Path | None,
     out: Path | None,
 ) -> int:
     """Lay out the statements of sources that the reports in FOLDERS checked as one page, with those
@@ -99,7 +99,7 @@ def statements(
     Examples:
       slipstick statements reports/*/ --before reports/papers-before.csv --out reports/papers.md
     """
-    return write_text(statements_page(folders, earlier_file, exclusions_file), out)
+    return write_text(statements_page(folders, before, together), out)
 
 
 def statements_page(
