@@ -148,8 +148,8 @@ _WAITING: dict[type, str] = {
 
 
 class ActivityChain(ActivityForm):
-    """An activity compiled as a Markov chain. Points are evaluated, differentiated and answered as
-    by mean value; only the times come from the chain.
+    """An activity solved as a Markov chain. The times come from the chain; points are evaluated,
+    differentiated and answered as by mean value.
 
     Attributes
     ----------
@@ -215,10 +215,14 @@ class ActivityChain(ActivityForm):
         return flags & ~left_to_others
 
     def exact(self, values: Values, table: ActivityTable) -> Flags:
+        """Return whether all times have phases that the chain represents exactly; the same at every
+        point.
+        """
         phases_known = all(step.scv in (0, 1) or phases_given(step) for step in self.model.steps)
         return np.full(len(table.time), phases_known)
 
     def errors(self, table: ActivityTable, is_exact: Flags) -> dict[int, str]:
+        """Return no reasons: an answer of the chain has no promised error."""
         return {}
 
     @property
@@ -248,7 +252,7 @@ class ChainFromStart(ActivityChain):
 
 
 class _Unfit(NamedTuple):
-    """Why a chain does not take a part of a model.
+    """The reason why a Markov chain cannot represent a part of a model.
 
     Parameters
     ----------
@@ -289,7 +293,9 @@ def _takes_no_time(model: Model) -> str:
 def _unfit(
     model: Model, numbers: Mapping[Expr, Array], takes_streams: bool = False
 ) -> Iterator[_Unfit]:
-    """Yield each part of a model that a chain does not take; streams only before the long run."""
+    """Yield each part of a model that a chain cannot represent. Streams of arrivals are accepted
+    only for answers before the steady state.
+    """
     repeats = isinstance(model.population, ClosedPopulation | PhasedPopulation)
     if not repeats and not takes_streams:
         yield _Unfit("processors that repeat a cycle, and phases, not arrivals or supersteps")
@@ -300,8 +306,12 @@ def _unfit(
             yield _Unfit(f"one thing at a time of a processor, so no {node.kind}", "", methods)
         elif isinstance(node, act.Hold) and node.permits is not None:
             capacity = model.resources[node.resource].capacity
-            taken = numbers.get(node.permits, np.ones(1)).real
-            if not ((taken == np.round(taken)) & (taken >= 1) & (taken <= capacity)).all():
+            permits_taken = numbers.get(node.permits, np.ones(1)).real
+            if not (
+                (permits_taken == np.round(permits_taken))
+                & (permits_taken >= 1)
+                & (permits_taken <= capacity)
+            ).all():
                 yield _Unfit(f"whole numbers of permits of {node.resource}, from 1 to {capacity}")
         elif isinstance(node, act.Attempt) and not (
             node.timeout is None
@@ -337,7 +347,7 @@ def _unfit(
 
 
 def _unfit_breaker(name: str, breaker: Breaker) -> _Unfit | None:
-    """Return why a chain does not take a circuit breaker; None if it does."""
+    """Return why a chain cannot represent a circuit breaker; None if it can."""
     if breaker.scv != 1:
         takes = f"exponential open times of circuit breakers, and {name} has scv {breaker.scv:g}"
         return _Unfit(takes, "write scv: 1")
@@ -413,7 +423,7 @@ def chain_from_start(
     # No other method has these values, so that none is a way out.
     states = _States(model, numbers, cycles, None, "take fewer processors or customers", streams)
     try:
-        chain, _ = _explored(states)
+        chain, _ = _explored_chain(states)
     except RecursionError as error:
         raise NoAnswerError(_takes_no_time(model)) from error
     rates = np.array(states.rates)[chain.rates.astype(int), 0].real
@@ -511,21 +521,21 @@ def _solve_alike(
             has_rates = (
                 RATES in model.resources[name].constructs if name in model.resources else False
             )
-            alone = sums["alone", name] if has_rates else busy
+            speed_alone = sums["alone", name] if has_rates else busy
             servers, use = (
                 (1, sums["units", name])
                 if name in model.counters
                 else (model.resources[name].capacity, busy + sums["further", name])
             )
-            shown = np.stack(
+            columns_shown = np.stack(
                 [
                     use / time / servers,
                     present / time,
                     calls / time,
-                    (present - alone) / nonzero(calls),
+                    (present - speed_alone) / nonzero(calls),
                 ]
             )
-            table.uses.setdefault(name, table.unknown(4))[:, points] = shown
+            table.uses.setdefault(name, table.unknown(4))[:, points] = columns_shown
 
 
 def _values_of_attempts(
@@ -584,7 +594,7 @@ def _sums(states: _States, with_account: bool) -> Iterator[tuple[tuple[str, Any]
     """Yield sums over a cycle of the first group, or over the rounds of a phase: of time by label
     and of visits by resource.
     """
-    chain, stuck = _explored(states)
+    chain, stuck = _explored_chain(states)
     positions = np.asarray(chain.states)[:, : states.width]
     times, flows = _times_and_flows(states, chain, stuck)
     yield ("time", ""), np.sum(times, axis=1)
@@ -594,7 +604,7 @@ def _sums(states: _States, with_account: bool) -> Iterator[tuple[tuple[str, Any]
     )
     for key, count in _counts(states, positions) if with_account else ():
         if key[0] == FATE:
-            yield from _given_up(states, key[1], times @ count)
+            yield from _names_of_giving_up(states, key[1], times @ count)
         else:
             yield key, times @ count
     yield from (
@@ -607,7 +617,7 @@ def _sums(states: _States, with_account: bool) -> Iterator[tuple[tuple[str, Any]
     )
 
 
-def _given_up(
+def _names_of_giving_up(
     states: _States, fate: tuple[int, int, int, bool], time: Array
 ) -> Iterator[tuple[tuple[str, Any], Array]]:
     """Yield the part of a time in service that belongs to services that will be given up: it counts
@@ -627,7 +637,7 @@ def _given_up(
         yield ("label", f"{GIVEN_UP_TIME}:{step.resource}"), time_given_up
 
 
-def _explored(states: _States) -> tuple[MarkovChain, NDArray[np.int64]]:
+def _explored_chain(states: _States) -> tuple[MarkovChain, NDArray[np.int64]]:
     """Explore the states; return the chain, and the states that it never leaves.
 
     Raises
@@ -662,7 +672,7 @@ def _times_and_flows(
     [s] [states], and how often everything in `happens` happens [1].
     """
     finite = states.rounds is not None
-    begun = np.asarray(chain.states)[:, 0] > 0
+    has_begun = np.asarray(chain.states)[:, 0] > 0
     rates = np.array(states.rates)[chain.rates.astype(int)]
     happened = np.array(
         [[names.count(happening) for happening in states.happens] for names in states.events]
@@ -670,7 +680,7 @@ def _times_and_flows(
     _announce_solution(states.model.name, chain.size, len(rates.T))
     times = []
     flows = []
-    solved: Known = {}  # points that differ in derivatives alone have one factor
+    solved_factors: Known = {}  # points that differ in derivatives alone have one factor
     for rate in rates.T:
         chain_there = replace(chain, rates=rate)
         if finite:
@@ -678,18 +688,18 @@ def _times_and_flows(
             # does not.
             time_in_states = mean_times(chain_there, stuck)
         else:
-            time_in_states = stationary(chain_there, solved_before=solved)
+            time_in_states = stationary(chain_there, solved_before=solved_factors)
         flow = (time_in_states[chain.sources] * rate) @ happened
         # The processors of the first group over the rate at which their cycles end: Little's law.
         cycle_time = 1.0 if finite else states.kinds.count(0) / flow[0]
-        times.append(time_in_states * begun * cycle_time)
+        times.append(time_in_states * has_begun * cycle_time)
         flows.append(flow * cycle_time)
     return times, flows
 
 
 def _counts(states: _States, positions: Array) -> Iterator[tuple[tuple[str, Any], Array]]:
-    """Yield what the account counts, by kind and name: the number of processors in each state, at
-    shared servers in proportion to the speed of a service [1] [states].
+    """Yield the number of processors that each entry of the account counts in each state, by kind
+    and name; shared servers are divided in proportion to the speed of a service [1] [states].
     """
     columns = defaultdict[tuple[str, Any, Any], Array](lambda: np.zeros(len(states.positions)))
     for number, position in enumerate(states.positions[1:], 1):
@@ -799,22 +809,22 @@ class _States:
         self._position_numbers = dict[Position, int]()
         self._places = [("", 0)]
         self._pace = WorkPace()
-        self._explored = 0
+        self._explored_chain = 0
         self._ways = 0
         self._instant: dict[str, Callable[..., Happening]] = {
-            **dict.fromkeys(("start", "go", "cycle"), self._asks),
-            "ask": self._asks,
-            "leave": self._leaves,
-            "release": self._releases,
+            **dict.fromkeys(("start", "go", "cycle"), self._after_request),
+            "ask": self._after_request,
+            "leave": self._after_service,
+            "release": self._after_release,
             "take": self._takes,
-            "give": self._gives,
-            "meet": self._meets,
-            "pick": self._picks,
-            "reply": self._replies,
-            "abandon": self._abandons,
-            "quit": self._leaves,
-            "consult": self._consults,
-            "record": self._records,
+            "give": self._after_giving_unit,
+            "meet": self._after_arrival_at_barrier,
+            "pick": self._after_pick,
+            "reply": self._after_reply,
+            "abandon": self._after_abandonment,
+            "quit": self._after_service,
+            "consult": self._after_consulting_breaker,
+            "record": self._after_recording_try,
         }
         self.events = dict[tuple[int | str, ...], int]()
         self.rates = list[Array]()
@@ -858,15 +868,15 @@ class _States:
         moves_by_event = defaultdict[int, list[tuple[int, list[int], int]]](list)
         ones = np.ones_like(next(iter(self._numbers.values())))
         for state, row in enumerate(rows.tolist()):
-            self._explored = self._explored + 1
+            self._explored_chain = self._explored_chain + 1
             self._ways = 0
-            if self._explored % STATES_A_LOOK == 1:
+            if self._explored_chain % STATES_A_LOOK == 1:
                 self._pace.check(
-                    self._explored,
+                    self._explored_chain,
                     limit("states"),
                     f"up to {limit('states'):,.0f} states are explored before the chain is solved",
                 )
-            for rate, positions, units, names in self._moves(row):
+            for rate, positions, units, names in self._transitions_from(row):
                 self.rates += [ones * rate] * ((key := (ones * rate).tobytes()) not in self._rate)
                 number = self._rate.setdefault(key, len(self.rates) - 1)
                 event = self.events.setdefault(names, len(self.events))
@@ -892,8 +902,8 @@ class _States:
         )
 
     def _line(self, position: Position) -> str:
-        """Name the queue that a processor waits in, where the order of arrival counts; empty where
-        it does not.
+        """Name the queue in which a processor waits, if the order of arrival matters there; empty
+        otherwise.
         """
         word, number, *_ = position[0]
         node = self._nodes[number]
@@ -907,72 +917,86 @@ class _States:
             return f"{BARRIER}:{node.name}"
         return node.counter if word == "wait" else ""
 
-    def _moves(self, row: list[int]) -> Iterator[tuple[Any, ...]]:
+    def _transitions_from(self, row: list[int]) -> Iterator[tuple[Any, ...]]:
         """Yield the transitions out of a state: each with its rate, the positions and units after
         it, and the names of what happens.
         """
         positions = [self.positions[state] for state in row[: self.width]]
         units = row[self.width :]
         if not row[0]:
-            yield from self._beginnings()
+            yield from self._transitions_at_start()
         elif all(position[0][0] == "cost" for position in positions):
             # All processors spend the cost together, so that its mean is all that counts.
             cost = self._numbers[self._resources[self._nodes[positions[0][0][1]].name].cost]
-            after = [(("later", number, "go"), remaining) for (_, number), remaining in positions]
-            yield from self._settled(1 / cost, [(1.0, after)], units)
+            positions_after = [
+                (("later", number, "go"), remaining) for (_, number), remaining in positions
+            ]
+            yield from self._transitions_to_lasting_states(
+                1 / cost, [(1.0, positions_after)], units
+            )
         else:
             for name, breaker in self.breakers.items():
                 if units[self._counters.index(name)] == OPEN:
                     units_then = self._with_state(units, name, _half_open(breaker, 0, 0))
                     yield 1 / self._numbers[breaker.open], positions, units_then, ()
-            yield from self._arrivals(positions, units)
+            yield from self._arrival_transitions(positions, units)
             serving = [
                 self._nodes[position[1]] for position, _ in positions if position[0] == "serve"
             ]
             for processor, position in enumerate(positions):
                 (word, *_), remaining = position
                 if word == "pause" or self._may_abandon(word, remaining):
-                    yield from self._settled(*self._attempted(positions, processor), units)
+                    yield from self._transitions_to_lasting_states(
+                        *self._rate_and_outcomes_of_abandonment(positions, processor), units
+                    )
                 if word in ("delay", "serve") and position not in positions[:processor]:
-                    rate, outcomes = self._phase_ended(positions, processor, serving)
-                    yield from self._settled(rate, outcomes, units)
+                    rate, outcomes = self._rate_and_outcomes_of_phase(positions, processor, serving)
+                    yield from self._transitions_to_lasting_states(rate, outcomes, units)
 
-    def _beginnings(self) -> Iterator[tuple[Any, ...]]:
+    def _transitions_at_start(self) -> Iterator[tuple[Any, ...]]:
         """Yield the transitions out of the state before the start, in which all cycles begin."""
         positions = [
-            (("start", kind, 0), ()) if self._begins_at_start(place) else _outside(kind)
+            (("start", kind, 0), ())
+            if self._is_present_at_start(place)
+            else _position_outside(kind)
             for place, kind in enumerate(self.kinds)
         ]
-        begun = [self._begun(number) for (word, number, _), _ in positions if word == "start"]
-        beginnings = math.prod(len(list(outcomes)) for outcomes in begun)
+        start_outcomes = [
+            self._first_outcomes(number) for (word, number, _), _ in positions if word == "start"
+        ]
+        beginnings = math.prod(len(list(outcomes)) for outcomes in start_outcomes)
         ways_in_words = (
             f"{self.model.name} may begin in {beginnings:,} ways, which take the time of"
             f" {beginnings / WAYS:,.0f} states"
         )
         check_cost("states", beginnings / WAYS, ways_in_words, self.alternatives)
         positions += [AWAY] * (self.width - len(positions))
-        yield from self._settled(1.0, [(1.0, positions)], self.first_units)
+        yield from self._transitions_to_lasting_states(1.0, [(1.0, positions)], self.first_units)
 
-    def _begins_at_start(self, place: int) -> bool:
-        """Return whether a processor begins at time 0; of the customers of a stream its backlog."""
+    def _is_present_at_start(self, place: int) -> bool:
+        """Return whether a processor or customer is present at time 0; of a stream only its backlog
+        is.
+        """
         kind = self.kinds[place]
         return kind not in self._streams or (
             place - self.kinds.index(kind) < self._streams[kind].backlog
         )
 
-    def _arrivals(
+    def _arrival_transitions(
         self, positions: Sequence[Position], units: Sequence[int]
     ) -> Iterator[tuple[Any, ...]]:
-        """Yield the transitions at which a customer of a stream arrives, while fewer than are
-        followed are there.
+        """Yield the transitions in which a customer of a stream arrives; a stream at the limit of
+        followed customers has none.
         """
         for kind, stream in self._streams.items():
-            if _outside(kind) in positions and stream.rate.any():
-                begun = [(1.0, (("start", kind, 0), ()))]
-                place = positions.index(_outside(kind))
-                yield from self._settled(stream.rate, _in_place(positions, place, begun), units)
+            if _position_outside(kind) in positions and stream.rate.any():
+                start_outcomes = [(1.0, (("start", kind, 0), ()))]
+                place = positions.index(_position_outside(kind))
+                yield from self._transitions_to_lasting_states(
+                    stream.rate, _with_replaced_position(positions, place, start_outcomes), units
+                )
 
-    def _phase_ended(
+    def _rate_and_outcomes_of_phase(
         self, positions: Sequence[Position], processor: int, serving: Sequence[act.Step]
     ) -> tuple[Any, Outcomes]:
         """Return the rate at which the phase of a delay or a service ends, of all processors at
@@ -988,8 +1012,8 @@ class _States:
         name = self._nodes[number].resource
         speed = 1.0
         if name:
-            together = [step for step in serving if step.resource == name]
-            speed = self._speed_of_service(positions, self._nodes[number], together)
+            steps_together = [step for step in serving if step.resource == name]
+            speed = self._speed_of_service(positions, self._nodes[number], steps_together)
         rate = (
             positions.count(positions[processor])
             * speed
@@ -1003,28 +1027,28 @@ class _States:
         if (ends := times.exits[phase]) > 1e-12:
             ended = "leave" if word == "serve" else "go"
             next_positions.append((ends, ((ended, number, 0), remaining)))
-        return rate, _in_place(positions, processor, next_positions)
+        return rate, _with_replaced_position(positions, processor, next_positions)
 
     def _speed_of_service(
-        self, positions: Sequence[Position], step: act.Step, together: Sequence[act.Step]
+        self, positions: Sequence[Position], step: act.Step, steps_together: Sequence[act.Step]
     ) -> Any:
         """Return the speed of a service that is under way together with others [1] [points]."""
-        weights = [self._weight(served) for served in together]
+        weights = [self._weight(served) for served in steps_together]
         station = self._resources[step.resource or ""]
-        if _limits_weights(station) and any(served.weight is not None for served in together):
+        if _limits_weights(station) and any(served.weight is not None for served in steps_together):
             from slipstick.queueing.weighted_sharing import weighted_speeds
 
             each_weight = np.stack(np.broadcast_arrays(*weights))
             ones = np.ones_like(each_weight)
             speeds = weighted_speeds(each_weight, ones, station.capacity)
-            return speeds[together.index(step)]
-        speed = self._speed(positions, step.resource or "", len(together))
-        return speed * self._weight(step) * len(together) / sum(weights)
+            return speeds[steps_together.index(step)]
+        speed = self._speed(positions, step.resource or "", len(steps_together))
+        return speed * self._weight(step) * len(steps_together) / sum(weights)
 
     def _speed(self, positions: Sequence[Position], name: str, serving: int) -> Any:
         """Return the speed of each of the services that are under way at a station [1]."""
         if self._resources[name].rates:
-            present = min(self._present(positions, name), len(self._resources[name].rates))
+            present = min(self._number_present(positions, name), len(self._resources[name].rates))
             return self._numbers[self._resources[name].rates[present - 1]] / serving
         return min(1.0, self._resources[name].capacity / serving)
 
@@ -1067,7 +1091,9 @@ class _States:
         parts: Array = np.linalg.solve(equations, given_up_rates)[:, :, 0].T
         return parts
 
-    def _attempted(self, positions: Sequence[Position], processor: int) -> tuple[Any, Outcomes]:
+    def _rate_and_outcomes_of_abandonment(
+        self, positions: Sequence[Position], processor: int
+    ) -> tuple[Any, Outcomes]:
         """Return the rate at which a processor abandons a queue, or ends the pause before its next
         try, and the positions that may follow.
         """
@@ -1075,29 +1101,34 @@ class _States:
         if word == "pause":
             node = self._nodes[number]
             pause = self._numbers[node.back_off] * (2 ** pauses[0] if node.doubling else 1)
-            next_try = self._tried(remaining, number, pauses[0] + 1)
-            return 1 / pause, _moved(positions, processor, next_try)
+            next_try = self._begin_try(remaining, number, pauses[0] + 1)
+            return 1 / pause, _with_moved_processor(positions, processor, next_try)
         node = self._nodes[remaining[-1][1]]
         abandoned = (("quit" if word == "serve" else "abandon", number, 0), remaining)
-        return 1 / self._numbers[node.limit[0]], _in_place(positions, processor, [(1.0, abandoned)])
+        return 1 / self._numbers[node.limit[0]], _with_replaced_position(
+            positions, processor, [(1.0, abandoned)]
+        )
 
-    def _abandons(
+    def _after_abandonment(
         self, positions: Sequence[Position], processor: int, units: Sequence[int]
     ) -> Happening:
-        """Leave the queue of an attempt; those behind it may take fewer permits, and go on after
-        it.
+        """Remove a processor from the queue of its attempt. Processors behind it may now be served
+        if they need fewer permits.
         """
         (_, number, *_), remaining = positions[processor]
         name = self._nodes[number].resource
         remaining_positions = [*positions[:processor], *positions[processor + 1 :]]
         held = bool(self._nodes[number].held)
         names, remaining_positions = (
-            self._handed_over(remaining_positions, name) if held else ((), remaining_positions)
+            self._after_hand_over(remaining_positions, name) if held else ((), remaining_positions)
         )
         return (
             names,
             units,
-            [(p, [after, *remaining_positions]) for p, after in self._next_try(remaining)],
+            [
+                (p, [position_after, *remaining_positions])
+                for p, position_after in self._next_try(remaining)
+            ],
         )
 
     def _may_abandon(self, word: str, remaining: Position) -> bool:
@@ -1120,37 +1151,37 @@ class _States:
         """Return the positions that may follow a try that has failed."""
         node = self._nodes[number]
         if tries >= node.retries:
-            return self._advanced((*remaining, self._do(node.otherwise)))
+            return self._outcomes_of_continuing((*remaining, self._do(node.otherwise)))
         if node.back_off is None or not self._numbers[node.back_off].any():
-            return self._tried(remaining, number, tries + 1)
+            return self._begin_try(remaining, number, tries + 1)
         return [(1.0, (("pause", number, tries), remaining))]
 
-    def _tried(self, remaining: Position, number: int, tries: int) -> Outcomes:
+    def _begin_try(self, remaining: Position, number: int, tries: int) -> Outcomes:
         """Begin a try of an attempt, which asks its circuit breaker first."""
         node = self._nodes[number]
         if node.breaker is not None:
             return [(1.0, (("consult", number, tries), remaining))]
-        begun = ("attempt", number, (tries, False))
-        return self._advanced((*remaining, begun, self._do(node.visit)))
+        begun_attempt = ("attempt", number, (tries, False))
+        return self._outcomes_of_continuing((*remaining, begun_attempt, self._do(node.visit)))
 
-    def _settled(
+    def _transitions_to_lasting_states(
         self, rate: Any, outcomes: Outcomes, units: Sequence[int], names: tuple[Any, ...] = ()
     ) -> Iterator[Any]:
-        """Follow all events that take no time, until states that last; yield a transition to each
-        of them.
-        """
+        """Execute all events that take no time, and yield a transition to each state that lasts."""
         for p, positions in outcomes:
-            following = self._at_once(positions, units)
+            following = self._next_instant_event(positions, units)
             if following is None:
                 self._ways += 1
                 if self._ways > WAYS * limit("states"):
-                    self._refuse_ways()
+                    self._refuse_many_successors()
                 yield rate * p, positions, units, names
             else:
                 happened, units_after, next_outcomes = following
-                yield from self._settled(rate * p, next_outcomes, units_after, (*names, *happened))
+                yield from self._transitions_to_lasting_states(
+                    rate * p, next_outcomes, units_after, (*names, *happened)
+                )
 
-    def _refuse_ways(self) -> None:
+    def _refuse_many_successors(self) -> None:
         """Refuse a model in which so many states may follow one state that they cannot be counted
         in time: 50 processors that begin a service of two phases each at a shared station have 2^50
         of them.
@@ -1161,19 +1192,19 @@ class _States:
             f" {way_out('states')}"
         )
 
-    def _at_once(
+    def _next_instant_event(
         self, positions: Sequence[Position], units: Sequence[int]
     ) -> tuple[Any, Sequence[int], Outcomes] | None:
-        """Return the event that happens next at this instant: its names, the units after it, and
-        the positions that may follow; None where none happens.
+        """Return the next event that takes no time: its names, the units after it, and the
+        positions that may follow; None if there is none.
 
         What a processor frees is handed over at once, then it goes on until it waits; those that it
         woke go on after it, in the order in which they were woken, and what ends at the same
         instant after them.
         """
-        processor = _first(positions, self._instant)
+        processor = _first_processor(positions, self._instant)
         if processor is None:
-            processor = _first(positions, ("later",))
+            processor = _first_processor(positions, ("later",))
         if processor is None:
             return None
         (word, number, *further_words), remaining = positions[processor]
@@ -1181,55 +1212,76 @@ class _States:
             return (
                 (),
                 units,
-                _in_place(
+                _with_replaced_position(
                     positions, processor, [(1.0, ((further_words[0], number, 0), remaining))]
                 ),
             )
         if word in ("go", "start", "cycle"):
             names = (number,) if word == "cycle" else ()
             ended = word == "cycle" and self.rounds
-            onward = self._advanced(remaining) if word == "go" else self._begun(number)
+            onward = (
+                self._outcomes_of_continuing(remaining)
+                if word == "go"
+                else self._first_outcomes(number)
+            )
             if word == "cycle" and number in self._streams:
-                onward = [(1.0, _outside(number))]
+                onward = [(1.0, _position_outside(number))]
             return (
                 names,
                 units,
-                _in_place(positions, processor, [(1.0, ENDED)] if ended else onward),
+                _with_replaced_position(positions, processor, [(1.0, ENDED)] if ended else onward),
             )
         return self._instant[word](positions, processor, units)
 
-    def _asks(
+    def _after_request(
         self, positions: Sequence[Position], processor: int, units: Sequence[int]
     ) -> Happening:
-        """Return the positions after a processor requests a resource, which it gets at once or
-        waits for behind all that are there.
+        """Return the positions after a processor has requested a resource: it gets the resource at
+        once, or waits behind all that wait there.
         """
         (_, number, *_), remaining = positions[processor]
         node = self._nodes[number]
         name = node.resource
         resource = self._resources[node.resource]
         if isinstance(resource, Station):
-            if _shares(resource) or self._serving(positions, name) < resource.capacity:
-                begun = self._timed("serve", number, remaining)
-                return (name,), units, _in_place(positions, processor, begun)
-            if (interrupted := self._interrupted(positions, node)) is not None:
-                begun = self._timed("serve", number, remaining)
-                (_, interrupted_step, phase), behind = positions[interrupted]
-                halted = (("halt", interrupted_step, phase), behind)
+            if _shares(resource) or self._number_served(positions, name) < resource.capacity:
+                first_outcomes = self._begin_step("serve", number, remaining)
+                return (name,), units, _with_replaced_position(positions, processor, first_outcomes)
+            if (interrupted := self._place_of_interrupted(positions, node)) is not None:
+                first_outcomes = self._begin_step("serve", number, remaining)
+                (_, interrupted_step, phase), remaining_behind = positions[interrupted]
+                halted = (("halt", interrupted_step, phase), remaining_behind)
                 outcomes = [
-                    (p, [*after[:interrupted], *after[interrupted + 1 :], halted])
-                    for p, after in _in_place(positions, processor, begun)
+                    (
+                        p,
+                        [
+                            *positions_after[:interrupted],
+                            *positions_after[interrupted + 1 :],
+                            halted,
+                        ],
+                    )
+                    for p, positions_after in _with_replaced_position(
+                        positions, processor, first_outcomes
+                    )
                 ]
                 return (name,), units, outcomes
-        elif self._fits(positions, node) and not self._before(positions, node):
+        elif self._is_free_for(positions, node) and not self._has_predecessor(positions, node):
             body = (*remaining, ("held", number, 0), self._do(node.body))
-            return (name,), units, _in_place(positions, processor, self._advanced(body))
+            return (
+                (name,),
+                units,
+                _with_replaced_position(positions, processor, self._outcomes_of_continuing(body)),
+            )
         attempt = self._attempt(remaining)
-        if attempt is not None and self._full(positions, attempt):
-            return (), units, _moved(positions, processor, self._next_try(remaining))
-        return (), units, _moved(positions, processor, [(1.0, (("line", number), remaining))])
+        if attempt is not None and self._is_queue_full(positions, attempt):
+            return (), units, _with_moved_processor(positions, processor, self._next_try(remaining))
+        return (
+            (),
+            units,
+            _with_moved_processor(positions, processor, [(1.0, (("line", number), remaining))]),
+        )
 
-    def _interrupted(self, positions: Sequence[Position], node: Any) -> int | None:
+    def _place_of_interrupted(self, positions: Sequence[Position], node: Any) -> int | None:
         """Return the place of the processor whose service a new one interrupts at a station of one
         server; None where it does not.
         """
@@ -1242,7 +1294,7 @@ class _States:
                 return place if not discipline.ranked or node.rank < step.rank else None
         return None
 
-    def _picks(
+    def _after_pick(
         self, positions: Sequence[Position], processor: int, units: Sequence[int]
     ) -> Happening:
         """Return the positions after a pick: each body that its rule may choose, with its
@@ -1250,7 +1302,7 @@ class _States:
         """
         (_, number, *_), remaining = positions[processor]
         node = self._nodes[number]
-        present = [self._present(positions, name) for name in node.first_resources]
+        present = [self._number_present(positions, name) for name in node.first_resources]
         places = range(len(present))
         choices = list[tuple[float, int]]()
         if node.by == SHORTEST:
@@ -1266,26 +1318,32 @@ class _States:
             )
             choices = [(1 / len(pairs), place) for place in shorter]
         outcomes = [
-            (p * q, after)
+            (p * q, position_after)
             for p, place in choices
-            for q, after in self._advanced((*remaining, self._do(node.options[place])))
+            for q, position_after in self._outcomes_of_continuing(
+                (*remaining, self._do(node.options[place]))
+            )
         ]
-        return (), units, _in_place(positions, processor, outcomes)
+        return (), units, _with_replaced_position(positions, processor, outcomes)
 
-    def _present(self, positions: Sequence[Position], name: str) -> int:
+    def _number_present(self, positions: Sequence[Position], name: str) -> int:
         """Count the processors that use a resource, or wait for it."""
-        held = [lock for customer in positions for lock in self._held(customer)]
+        held = [lock for customer in positions for lock in self._resources_held(customer)]
         holders = [lock for lock in held if lock.resource == name]
-        return len(holders) + self._serving(positions, name) + len(self._waiting(positions, name))
+        return (
+            len(holders)
+            + self._number_served(positions, name)
+            + len(self._waiting_places(positions, name))
+        )
 
-    def _full(self, positions: Sequence[Position], attempt: act.Attempt) -> bool:
+    def _is_queue_full(self, positions: Sequence[Position], attempt: act.Attempt) -> bool:
         """Return whether the queue of an attempt is full."""
         if attempt.queue is None:
             return False
-        waiting = len(self._waiting(positions, attempt.resource))
+        waiting = len(self._waiting_places(positions, attempt.resource))
         return waiting >= float(self._numbers[attempt.queue].real[0])
 
-    def _leaves(
+    def _after_service(
         self, positions: Sequence[Position], processor: int, units: Sequence[int]
     ) -> Happening:
         """End a service: a processor that waits begins its own, and the one that leaves goes on."""
@@ -1295,42 +1353,47 @@ class _States:
             onward = self._next_try(remaining)
         names: tuple[Any, ...] = ()
         outcomes = list[tuple[Any, Any]]()
-        for p, after in _in_place(positions, processor, onward):
-            names, next_services = self._next_served(positions, after, self._nodes[number].resource)
+        for p, positions_after in _with_replaced_position(positions, processor, onward):
+            names, next_services = self._after_next_service_begins(
+                positions, positions_after, self._nodes[number].resource
+            )
             outcomes += [(p * q, outcome) for q, outcome in next_services]
         return names, units, outcomes
 
-    def _next_served(
-        self, positions: Sequence[Position], after: Sequence[Position], name: str
+    def _after_next_service_begins(
+        self, positions: Sequence[Position], positions_after: Sequence[Position], name: str
     ) -> tuple[tuple[Any, ...], Outcomes]:
         """Return what happens as the next service begins at a station, and the positions that may
         follow.
 
         Parameters
         ----------
-        positions, after : before and after a processor has left the station
+        positions, positions_after : before and after a processor has left the station
         name : of the station
         """
         order = DISCIPLINES[self._resources[name].discipline].order
-        line = self._waiting(positions, name)
+        line = self._waiting_places(positions, name)
         if not line:
-            return (), [(1.0, after)]
-        chosen = line if order == RANDOM else line[-1:] if order == REVERSE else line[:1]
+            return (), [(1.0, positions_after)]
+        chosen_places = line if order == RANDOM else line[-1:] if order == REVERSE else line[:1]
         if order == RANK:
             # One that was interrupted came before all of its rank that wait.
-            chosen = [min(line, key=lambda place: self._before_others(positions[place][0]))]
+            chosen_places = [min(line, key=lambda place: self._before_others(positions[place][0]))]
         outcomes = []
-        for place in chosen:
-            (word, step, *phase), behind = positions[place]
+        for place in chosen_places:
+            (word, step, *phase), remaining_behind = positions[place]
             if word == "halt":
-                return (), _in_place(after, place, [(1.0, (("serve", step, *phase), behind))])
-            begun = self._timed("serve", step, behind)
+                return (), _with_replaced_position(
+                    positions_after, place, [(1.0, (("serve", step, *phase), remaining_behind))]
+                )
+            first_outcomes = self._begin_step("serve", step, remaining_behind)
             outcomes += [
-                (p / len(chosen), outcome) for p, outcome in _in_place(after, place, begun)
+                (p / len(chosen_places), outcome)
+                for p, outcome in _with_replaced_position(positions_after, place, first_outcomes)
             ]
         return (name,), outcomes
 
-    def _consults(
+    def _after_consulting_breaker(
         self, positions: Sequence[Position], processor: int, units: Sequence[int]
     ) -> Happening:
         """Return the positions after a try has asked its circuit breaker, which admits or refuses
@@ -1343,14 +1406,18 @@ class _States:
         begun, passed = _trials(breaker, state)
         if state == OPEN or begun == breaker.trials:
             onward = self._after_failure(remaining, number, tries)
-            names = (name, REFUSED + name, *self._given_up(number, tries))
-            return names, units, _in_place(positions, processor, onward)
+            names = (name, REFUSED + name, *self._names_of_giving_up(number, tries))
+            return names, units, _with_replaced_position(positions, processor, onward)
         if state < OPEN:
             units = self._with_state(units, name, _half_open(breaker, begun + 1, passed))
         visit = (*remaining, ("attempt", number, (tries, True)), self._do(node.visit))
-        return (name,), units, _in_place(positions, processor, self._advanced(visit))
+        return (
+            (name,),
+            units,
+            _with_replaced_position(positions, processor, self._outcomes_of_continuing(visit)),
+        )
 
-    def _records(
+    def _after_recording_try(
         self, positions: Sequence[Position], processor: int, units: Sequence[int]
     ) -> Happening:
         """Return the positions after a try has ended, which a circuit breaker counts."""
@@ -1359,26 +1426,29 @@ class _States:
         name = node.breaker
         (_, _, (tries, counts)), remaining = remaining[-1], remaining[:-1]
         has_failed = outcome == FAILED
-        onward = self._advanced(remaining)
+        onward = self._outcomes_of_continuing(remaining)
         names = (PASSED_AT + node.resource,)
         if has_failed:
             onward = self._after_failure(remaining, number, tries)
-            names = (FAILED_AT + node.resource, *self._given_up(number, tries))
-        outcomes = _in_place(positions, processor, onward)
+            names = (FAILED_AT + node.resource, *self._names_of_giving_up(number, tries))
+        outcomes = _with_replaced_position(positions, processor, onward)
         if not counts:
             return names, units, outcomes
         state = _after_outcome(self.breakers[name], units[self._counters.index(name)], has_failed)
         if state == OPEN:
-            outcomes = [(p, self._uncounted(after, name)) for p, after in outcomes]
+            outcomes = [
+                (p, self._with_uncounted_tries(positions_after, name))
+                for p, positions_after in outcomes
+            ]
         return names, self._with_state(units, name, state), outcomes
 
-    def _given_up(self, number: int, tries: int) -> tuple[str, ...]:
+    def _names_of_giving_up(self, number: int, tries: int) -> tuple[str, ...]:
         """Name what happens as an attempt is given up after its last try has failed."""
         node = self._nodes[number]
         return (GIVEN_UP_AT + node.resource,) if tries >= node.retries else ()
 
-    def _uncounted(self, positions: Sequence[Position], breaker: str) -> list[Position]:
-        """Return the positions after a circuit breaker has opened: the tries that it has admitted
+    def _with_uncounted_tries(self, positions: Sequence[Position], breaker: str) -> list[Position]:
+        """Return the positions after a circuit breaker has opened, when the tries admitted before
         no longer count.
         """
 
@@ -1397,26 +1467,26 @@ class _States:
         word, step, *_ = position
         return self._nodes[step].rank, word == "line"
 
-    def _releases(
+    def _after_release(
         self, positions: Sequence[Position], processor: int, units: Sequence[int]
     ) -> Happening:
         """Release what is held to those that wait for it, then go on."""
         (_, number, *_), remaining = positions[processor]
         node = self._nodes[number]
         ended = remaining == (BESIDE,)
-        after = [
+        positions_after = [
             *positions[:processor],
             AWAY if ended else (("go", number, 0), remaining),
             *positions[processor + 1 :],
         ]
         if node.after is not None and not ended:
-            after.remove(AWAY)
-            beside = (BESIDE, ("held", number, 0), self._do(node.after))
-            return (), units, [(1.0, [*after, (("go", number, 0), beside)])]
-        names, after = self._handed_over(after, node.resource)
-        return names, units, [(1.0, after)]
+            positions_after.remove(AWAY)
+            position_beside = (BESIDE, ("held", number, 0), self._do(node.after))
+            return (), units, [(1.0, [*positions_after, (("go", number, 0), position_beside)])]
+        names, positions_after = self._after_hand_over(positions_after, node.resource)
+        return names, units, [(1.0, positions_after)]
 
-    def _replies(
+    def _after_reply(
         self, positions: Sequence[Position], processor: int, units: Sequence[int]
     ) -> Happening:
         """Continue a processor behind a hold; what else its body does begins beside it."""
@@ -1427,26 +1497,30 @@ class _States:
             for place, (word, hold, _) in enumerate(remaining)
             if word == "held" and self._nodes[hold].resource == name
         )
-        after = [
+        positions_after = [
             *positions[:processor],
             (("go", number, 0), remaining[:place]),
             *positions[processor + 1 :],
         ]
-        after.remove(AWAY)
-        return (), units, [(1.0, [*after, (("go", number, 0), (BESIDE, *remaining[place:]))])]
+        positions_after.remove(AWAY)
+        return (
+            (),
+            units,
+            [(1.0, [*positions_after, (("go", number, 0), (BESIDE, *remaining[place:]))])],
+        )
 
-    def _handed_over(
+    def _after_hand_over(
         self, positions: list[Position], name: str
     ) -> tuple[tuple[str, ...], list[Position]]:
         """Grant a lock or a permit to those that wait for it, as far as it is free."""
         names: tuple[str, ...] = ()
-        while line := self._waiting(positions, name):
+        while line := self._waiting_places(positions, name):
             resource = self._resources[name]
             if isinstance(resource, ReaderWriterLock):
                 line.sort(key=lambda place: resource.rank(self._nodes[positions[place][0][1]].mode))
             (_, number), remaining = positions[line[0]]
             node = self._nodes[number]
-            if not self._fits(positions, node):
+            if not self._is_free_for(positions, node):
                 break
             woken = (("go", number, 0), (*remaining, ("held", number, 0), self._do(node.body)))
             positions = [*positions[: line[0]], *positions[line[0] + 1 :], woken]
@@ -1460,14 +1534,20 @@ class _States:
         (_, number, *_), remaining = positions[processor]
         name = self._nodes[number].counter
         if units[self._counters.index(name)]:
-            onward = _in_place(positions, processor, self._advanced(remaining))
-            return (name,), self._changed(units, name, -1), onward
-        ((_, after),) = _moved(positions, processor, [(1.0, (("wait", number), remaining))])
+            onward = _with_replaced_position(
+                positions, processor, self._outcomes_of_continuing(remaining)
+            )
+            return (name,), self._with_changed_counter(units, name, -1), onward
+        ((_, positions_after),) = _with_moved_processor(
+            positions, processor, [(1.0, (("wait", number), remaining))]
+        )
         monitor = self.model.monitor_of(name)
-        names, after = self._handed_over(after, monitor) if monitor else ((), after)
-        return names, units, [(1.0, after)]
+        names, positions_after = (
+            self._after_hand_over(positions_after, monitor) if monitor else ((), positions_after)
+        )
+        return names, units, [(1.0, positions_after)]
 
-    def _gives(
+    def _after_giving_unit(
         self, positions: Sequence[Position], processor: int, units: Sequence[int]
     ) -> Happening:
         """Pass a unit to the processor that waited longest for it, and the monitor with it, before
@@ -1475,26 +1555,28 @@ class _States:
         """
         (_, number, *_), remaining = positions[processor]
         name = self._nodes[number].counter
-        line = self._waiting(positions, name)
+        line = self._waiting_places(positions, name)
         if not line:
-            onward = _in_place(positions, processor, self._advanced(remaining))
-            return (), self._changed(units, name, 1), onward
+            onward = _with_replaced_position(
+                positions, processor, self._outcomes_of_continuing(remaining)
+            )
+            return (), self._with_changed_counter(units, name, 1), onward
         monitor = self.model.monitor_of(name)
         if monitor:  # the giver has left it, and what would follow inside is nothing
             remaining = remaining[
                 : max(place for place, step in enumerate(remaining) if step[0] == "held")
             ]
-        (_, waiter), behind = positions[line[0]]
-        after = [
+        (_, waiter), remaining_behind = positions[line[0]]
+        positions_after = [
             *positions[:processor],
             (("go", number, 0), remaining),
             *positions[processor + 1 :],
         ]
-        woken = (("go", waiter, 0), behind)
-        after = [*after[: line[0]], *after[line[0] + 1 :], woken]
-        return (name, *([monitor] if monitor else [])), units, [(1.0, after)]
+        woken = (("go", waiter, 0), remaining_behind)
+        positions_after = [*positions_after[: line[0]], *positions_after[line[0] + 1 :], woken]
+        return (name, *([monitor] if monitor else [])), units, [(1.0, positions_after)]
 
-    def _meets(
+    def _after_arrival_at_barrier(
         self, positions: Sequence[Position], processor: int, units: Sequence[int]
     ) -> Happening:
         """Release the processors at a barrier when all are there, the last to arrive first; its
@@ -1502,23 +1584,27 @@ class _States:
         """
         (_, number, *_), remaining = positions[processor]
         node = self._nodes[number]
-        waiting = self._waiting(positions, node.name, "barrier")
+        waiting = self._waiting_places(positions, node.name, "barrier")
         parties = node.parties or self._parties[node.name]
         if len(waiting) + 1 < parties:
             return (
                 (),
                 units,
-                _moved(positions, processor, [(1.0, (("barrier", number), remaining))]),
+                _with_moved_processor(
+                    positions, processor, [(1.0, (("barrier", number), remaining))]
+                ),
             )
         woken = [positions[place] for place in waiting]
         if not self._numbers[self._resources[node.name].cost].any():
-            after = [
+            positions_after = [
                 (("go", number, 0), remaining) if place == processor else position
                 for place, position in enumerate(positions)
                 if place not in waiting
             ]
-            after += [(("go", position[1], 0), behind) for position, behind in woken]
-            return (), units, [(1.0, after)]
+            positions_after += [
+                (("go", position[1], 0), remaining_behind) for position, remaining_behind in woken
+            ]
+            return (), units, [(1.0, positions_after)]
         if self.breakers:
             raise NoAnswerError(
                 "markov-chain takes no circuit breaker beside a barrier with a cost, such as"
@@ -1534,15 +1620,25 @@ class _States:
         return (
             (),
             units,
-            [(1.0, [(("cost", position[1]), behind) for position, behind in members])],
+            [
+                (
+                    1.0,
+                    [
+                        (("cost", position[1]), remaining_behind)
+                        for position, remaining_behind in members
+                    ],
+                )
+            ],
         )
 
-    def _changed(self, units: Sequence[int], counter: str, by: int) -> list[int]:
+    def _with_changed_counter(self, units: Sequence[int], counter: str, by: int) -> list[int]:
         return [
             unit + by * (name == counter) for unit, name in zip(units, self._counters, strict=True)
         ]
 
-    def _waiting(self, positions: Sequence[Position], name: str, word: str = "") -> list[int]:
+    def _waiting_places(
+        self, positions: Sequence[Position], name: str, word: str = ""
+    ) -> list[int]:
         """List the places of the processors that wait for something, in the order of arrival."""
         words = (word,) if word else ("line", "wait", "halt")
         named_by = {"line": "resource", "halt": "resource", "wait": "counter", "barrier": "name"}
@@ -1553,7 +1649,7 @@ class _States:
             and getattr(self._nodes[position[1]], named_by[position[0]]) == name
         ]
 
-    def _serving(self, positions: Sequence[Position], name: str) -> int:
+    def _number_served(self, positions: Sequence[Position], name: str) -> int:
         """Count the processors in service at a station, those whose service takes no time too."""
         return sum(
             self._nodes[position[1]].resource == name
@@ -1561,50 +1657,53 @@ class _States:
             if position[0] == "serve" or (position[0] == "later" and position[2] == "leave")
         )
 
-    def _fits(self, positions: Sequence[Position], node: Any) -> bool:
+    def _is_free_for(self, positions: Sequence[Position], node: Any) -> bool:
         """Return whether a lock or a permit is free for the mode of a hold."""
         name = node.resource
         held = [
-            lock for customer in positions for lock in self._held(customer) if lock.resource == name
+            lock
+            for customer in positions
+            for lock in self._resources_held(customer)
+            if lock.resource == name
         ]
         if node.mode == act.WRITE or any(lock.mode == act.WRITE for lock in held):
             return not held
         capacity: int = self._resources[name].capacity
-        return sum(map(self._permits, [*held, node])) <= capacity
+        return sum(map(self._permit_count, [*held, node])) <= capacity
 
-    def _permits(self, node: act.Hold) -> int:
+    def _permit_count(self, node: act.Hold) -> int:
         """Return how many permits a hold takes."""
         return 1 if node.permits is None else round(float(self._numbers[node.permits].real[0]))
 
-    def _before(self, positions: Sequence[Position], node: Any) -> bool:
+    def _has_predecessor(self, positions: Sequence[Position], node: Any) -> bool:
         """Return whether a processor waits that goes before a new request of a hold."""
-        line = self._waiting(positions, node.resource)
+        line = self._waiting_places(positions, node.resource)
         resource = self._resources[node.resource]
         if not isinstance(resource, ReaderWriterLock):
             return bool(line)
         ranks = (resource.rank(self._nodes[positions[place][0][1]].mode) for place in line)
         return any(rank <= resource.rank(node.mode) for rank in ranks)
 
-    def _held(self, position: Position) -> list[Any]:
+    def _resources_held(self, position: Position) -> list[Any]:
         """List what a processor holds; one that waits for a condition of a monitor has left it."""
         if position not in self._holds_at:
             (word, number_of_step, *_), remaining = position
             holds = [self._nodes[number] for kind, number, _ in remaining if kind == "held"]
-            left = word == "wait" and self.model.monitor_of(self._nodes[number_of_step].counter)
-            self._holds_at[position] = holds[:-1] if left else holds
+            has_left = word == "wait" and self.model.monitor_of(self._nodes[number_of_step].counter)
+            self._holds_at[position] = holds[:-1] if has_left else holds
         return self._holds_at[position]
 
-    def _begun(self, kind: int) -> Outcomes:
+    def _first_outcomes(self, kind: int) -> Outcomes:
         """Begin the cycle, or all rounds, of a kind of processor."""
         end = ("cycle", kind, 0)
         number = self._bodies[kind]
         return (
-            self._repeated(self.rounds, (end,), number)
+            self._outcomes_of_repeat(self.rounds, (end,), number)
             if self.rounds
-            else self._advanced((end, ("do", number, 0)))
+            else self._outcomes_of_continuing((end, ("do", number, 0)))
         )
 
-    def _repeated(self, count: Expr, remaining: Position, number: int) -> Outcomes:
+    def _outcomes_of_repeat(self, count: Expr, remaining: Position, number: int) -> Outcomes:
         """Execute an activity a number of times; the fraction of the number is the probability of
         one more.
         """
@@ -1620,10 +1719,10 @@ class _States:
         return [
             (p * q, outcome)
             for p, times in counts
-            for q, outcome in self._advanced((*remaining, ("again", number, times)))
+            for q, outcome in self._outcomes_of_continuing((*remaining, ("again", number, times)))
         ]
 
-    def _perhaps(self, number: int, remaining: Position) -> Outcomes:
+    def _outcomes_of_geometric_repeat(self, number: int, remaining: Position) -> Outcomes:
         """Begin another round of a geometric number of rounds, with the same probability each
         time, or go on behind them.
         """
@@ -1632,39 +1731,46 @@ class _States:
         once_more = (*remaining, ("perhaps", number, 0), self._do(node.body))
         # A geometric number of mean m has one more round with probability m / (1 + m), after any
         # round.
-        rounds = self._advanced(once_more) if mean.any() else []
-        repetitions = [(mean / (1 + mean) * p, after) for p, after in rounds]
-        return repetitions + [(p / (1 + mean), after) for p, after in self._advanced(remaining)]
+        rounds = self._outcomes_of_continuing(once_more) if mean.any() else []
+        repetitions = [(mean / (1 + mean) * p, outcome_after) for p, outcome_after in rounds]
+        return repetitions + [
+            (p / (1 + mean), outcome_after)
+            for p, outcome_after in self._outcomes_of_continuing(remaining)
+        ]
 
-    def _advanced(self, remaining: Position) -> Outcomes:
-        """Continue up to what takes time or depends on other processors."""
+    def _outcomes_of_continuing(self, remaining: Position) -> Outcomes:
+        """Return the positions from which an activity continues: at the next step that takes time
+        or depends on other processors.
+        """
         (word, number, times), remaining = remaining[-1], remaining[:-1]
         if word == "again" and times:
-            return self._advanced((*remaining, (word, number, times - 1), ("do", number, 0)))
+            return self._outcomes_of_continuing(
+                (*remaining, (word, number, times - 1), ("do", number, 0))
+            )
         if word == "attempt":
             return [(1.0, (("record", number, PASSED), (*remaining, (word, number, times))))]
         if word == "again":
-            return self._advanced(remaining)
+            return self._outcomes_of_continuing(remaining)
         if word == "perhaps":
-            return self._perhaps(number, remaining)
+            return self._outcomes_of_geometric_repeat(number, remaining)
         if word == "held":
             return [(1.0, (("release", number), remaining))]
         if word == "cycle":
             return [(1.0, ((word, number), remaining))]
         match self._nodes[number]:
             case act.Step(resource=None):
-                return self._timed("delay", number, remaining)
+                return self._begin_step("delay", number, remaining)
             case act.Then(bodies):
-                return self._advanced((*remaining, *map(self._do, reversed(bodies))))
+                return self._outcomes_of_continuing((*remaining, *map(self._do, reversed(bodies))))
             case act.Attempt():
-                return self._tried(remaining, number, 0)
+                return self._begin_try(remaining, number, 0)
             case act.Repeat(spread=act.GEOMETRIC):
-                return self._perhaps(number, remaining)
+                return self._outcomes_of_geometric_repeat(number, remaining)
             case act.Repeat(count, body):
-                return self._repeated(count, remaining, self._do(body)[1])
+                return self._outcomes_of_repeat(count, remaining, self._do(body)[1])
             case act.Choice(options):
                 odds = [
-                    (self._numbers[p], self._advanced((*remaining, self._do(body))))
+                    (self._numbers[p], self._outcomes_of_continuing((*remaining, self._do(body))))
                     for p, body in options
                 ]
                 return [(p * q, outcome) for p, onward in odds if p.any() for q, outcome in onward]
@@ -1676,7 +1782,7 @@ class _States:
     def _do(self, activity: Activity) -> tuple[str, int, int]:
         return "do", self._number[id(activity)], 0
 
-    def _timed(self, word: str, number: int, remaining: Position) -> Outcomes:
+    def _begin_step(self, word: str, number: int, remaining: Position) -> Outcomes:
         """Begin a step in each phase that may be the first; a step without time ends at this
         instant.
         """
@@ -1735,12 +1841,12 @@ class _States:
         )
         yield from (
             (kind, lock.resource, None)
-            for lock in self._held(position)
-            for kind in ("present", "busy", *["further"] * (self._permits(lock) - 1))
+            for lock in self._resources_held(position)
+            for kind in ("present", "busy", *["further"] * (self._permit_count(lock) - 1))
         )
 
 
-def _outside(kind: int) -> Position:
+def _position_outside(kind: int) -> Position:
     """Return the position of a customer of a stream that has not arrived, or has left."""
     return ("outside", kind, 0), ()
 
@@ -1773,7 +1879,9 @@ def _after_outcome(breaker: Breaker, state: int, has_failed: bool) -> int:
     return OPEN if outcomes.bit_count() >= breaker.failures else forgotten
 
 
-def _moved(positions: Sequence[Position], processor: int, options: Outcomes) -> Outcomes:
+def _with_moved_processor(
+    positions: Sequence[Position], processor: int, options: Outcomes
+) -> Outcomes:
     """Move one processor to another position and to the end of the list, as the last to arrive."""
     return [
         (p, [*positions[:processor], *positions[processor + 1 :], new_position])
@@ -1781,7 +1889,7 @@ def _moved(positions: Sequence[Position], processor: int, options: Outcomes) -> 
     ]
 
 
-def _first(positions: Sequence[Position], words: Collection[str]) -> int | None:
+def _first_processor(positions: Sequence[Position], words: Collection[str]) -> int | None:
     """Return the first processor whose position has one of some words; None without any."""
     for processor, (position, _) in enumerate(positions):
         if position[0] in words:
@@ -1789,7 +1897,9 @@ def _first(positions: Sequence[Position], words: Collection[str]) -> int | None:
     return None
 
 
-def _in_place(positions: Sequence[Position], processor: int, options: Outcomes) -> Outcomes:
+def _with_replaced_position(
+    positions: Sequence[Position], processor: int, options: Outcomes
+) -> Outcomes:
     """Move one processor to another position, and keep the order of the list."""
     return [
         (p, [*positions[:processor], new_position, *positions[processor + 1 :]])

@@ -125,12 +125,12 @@ class TrendedCase:
     def still(self) -> tuple[str, ...]:
         """The classes of cost in the case for which the trend has no rate."""
         model = self.case.built.model
-        used = model.technologies if isinstance(model, Model) else []
-        moved = set(self.trend.rates)
-        if used and PROCESSORS in moved:
+        technologies_used = model.technologies if isinstance(model, Model) else []
+        classes_with_rate = set(self.trend.rates)
+        if technologies_used and PROCESSORS in classes_with_rate:
             technology = self.case.inputs.checked.technology
-            moved |= {*technology.fully, *technology.partly}
-        return tuple(name for name in used if name not in moved)
+            classes_with_rate |= {*technology.fully, *technology.partly}
+        return tuple(name for name in technologies_used if name not in classes_with_rate)
 
     @property
     def priced(self) -> tuple[str, ...]:
@@ -147,9 +147,9 @@ class TrendedCase:
         """The rates that no value of the case depends on."""
         model = self.case.built.model
         # Compiling the model would load the libraries of arrays as its file is checked.
-        known = isinstance(model, Model | QueueingNetwork)
-        used = model.parameters if known else self.case.form.parameters
-        read = {value.rate for value in self.followed if value.path in used}
+        has_parameters = isinstance(model, Model | QueueingNetwork)
+        parameters_used = model.parameters if has_parameters else self.case.form.parameters
+        read = {value.rate for value in self.followed if value.path in parameters_used}
         return tuple(name for name in self.trend.rates if name not in read)
 
 
@@ -171,11 +171,11 @@ def trend_called(
     }
     short = name.rpartition("/")[2].removesuffix(".yaml").removesuffix(".yml")
     if as_of is not None and spec.rates is not None:
-        why = (
+        message = (
             f"trend {short} has rates without points, so nothing tells what was known in"
             f" {as_of:g}; name one of series"
         )
-        raise study.refusal(("project", "as_of"), why)
+        raise study.refusal(("project", "as_of"), message)
     return Trended(short, spec, shared_settings, as_of)
 
 
@@ -185,7 +185,7 @@ def trended_case(
     base_year: float,
     place: Place,
     study: StudyContext,
-    known: Collection[str] = (),
+    names_known: Collection[str] = (),
 ) -> TrendedCase:
     """Build a case that follows a trend, starting from the case's own technology.
 
@@ -195,7 +195,7 @@ def trended_case(
     trended, base_year : what it goes along, and the year that its values are of
     place : where the base year stands
     study : the study
-    known : series of further trends of the question, whose names parameters may state
+    names_known : series of further trends of the question, whose names parameters may state
 
     Raises
     ------
@@ -205,29 +205,34 @@ def trended_case(
     settings = study.cases[case]
     library = study.library
     inputs = resolve(settings, library)
-    stated = {
-        f"{PARAMETERS}{name}": given
-        for name, given in getattr(inputs.checked, "parameters", {}).items()
-        if isinstance(given, Given) and given.technology
+    stated_followers = {
+        f"{PARAMETERS}{name}": stated_quantity
+        for name, stated_quantity in getattr(inputs.checked, "parameters", {}).items()
+        if isinstance(stated_quantity, Given) and stated_quantity.technology
     }
     has_classes = inputs.kind in ("program", "activity")
-    if not has_classes and not stated:
-        why = (
+    if not has_classes and not stated_followers:
+        message = (
             f"{case} has no classes of cost, so no trend changes it; project a program or an"
             " activity, or write in a parameter the technology that it follows"
         )
-        raise study.refusal(place, why)
-    series = list(dict.fromkeys([*trended.spec.series, *known]))
-    for path, given in stated.items():
-        _check_stated(path, given, series, inputs.tree)
-    names = {given.technology for given in stated.values()} - {*TECHNOLOGIES, PROCESSORS}
+        raise study.refusal(place, message)
+    series = list(dict.fromkeys([*trended.spec.series, *names_known]))
+    for path, stated_quantity in stated_followers.items():
+        _check_stated(path, stated_quantity, series, inputs.tree)
+    names = {stated_quantity.technology for stated_quantity in stated_followers.values()} - {
+        *TECHNOLOGIES,
+        PROCESSORS,
+    }
     kind = at(inputs.tree, [*_PROCESSORS, "kind"])
     kind_in_words = str(kind.value) if isinstance(kind, Scalar) else CORE
     # In the order of the trend's file: draws and tables follow it.
     series_named = [name for name in trended.spec.series if name in names]
     trend = trended.trend(kind_in_words, series_named)
     classes = [name for name in trend.rates if name not in names] if has_classes else []
-    trend = trend.of({*classes, *(given.technology for given in stated.values())})
+    trend = trend.of(
+        {*classes, *(stated_quantity.technology for stated_quantity in stated_followers.values())}
+    )
     added = {path: node for path, node in trended.laid.items() if at(inputs.tree, path) is None}
     added |= {
         path: _ONE for name in classes if at(inputs.tree, path := f"{TECHNOLOGY}.{name}") is None
@@ -239,24 +244,26 @@ def trended_case(
         for path in [f"{TECHNOLOGY}.{name}"]
     ]
     followed += [
-        Followed(path, given.value, given.technology, _rises(given, trend))
-        for path, given in stated.items()
-        if given.technology in trend.rates
+        Followed(
+            path, stated_quantity.value, stated_quantity.technology, _rises(stated_quantity, trend)
+        )
+        for path, stated_quantity in stated_followers.items()
+        if stated_quantity.technology in trend.rates
     ]
     if not followed:
-        why = f"{case}: no parameter follows what {trend.name} has a rate of"
+        message = f"{case}: no parameter follows what {trend.name} has a rate of"
         if trended.as_of is not None:
-            why = (
+            message = (
                 f"{case}: with what was known in {trended.as_of:g}, {trend.name} has no rate of a"
                 f" class that it follows; a series needs {FEWEST_POINTS} points over"
                 f" {SHORTEST_SPAN:g} years"
             )
-        raise study.refusal(place, why)
+        raise study.refusal(place, message)
     _check_followed(followed, trend, built)
     unfollowed = tuple(
-        (path, given.technology)
-        for path, given in stated.items()
-        if given.technology not in trend.rates
+        (path, stated_quantity.technology)
+        for path, stated_quantity in stated_followers.items()
+        if stated_quantity.technology not in trend.rates
     )
     track = TrendedCase(
         built, trend, base_year, tuple(followed), not has_classes or kind is not None, unfollowed
@@ -265,31 +272,33 @@ def trended_case(
     return track
 
 
-def _check_stated(path: str, given: Given, series: Collection[str], tree: Node) -> None:
+def _check_stated(path: str, stated_quantity: Given, series: Collection[str], tree: Node) -> None:
     """Raise if what a parameter states to follow is no series and no class of cost, or if a class
     does not tell whether the parameter rises.
     """
-    name = given.technology
+    name = stated_quantity.technology
     mark = value_mark(tree, f"{path}.technology")
-    known = [*series, PROCESSORS, *TECHNOLOGIES, FOLLOWS_NOTHING]
-    if name not in known:
-        why = f"no trend here has a series {name!r}, and no class of cost is called so"
-        raise mark.error(f"{why}{did_you_mean(name, known)}", f"{path}.technology")
-    if name not in series and name != PROCESSORS and given.dimension == COUNT:
-        why = (
+    known_names = [*series, PROCESSORS, *TECHNOLOGIES, FOLLOWS_NOTHING]
+    if name not in known_names:
+        message = f"no trend here has a series {name!r}, and no class of cost is called so"
+        raise mark.error(f"{message}{did_you_mean(name, known_names)}", f"{path}.technology")
+    if name not in series and name != PROCESSORS and stated_quantity.dimension == COUNT:
+        message = (
             f"{name} is a class of cost, whose times fall and rates rise; a plain number is"
             " neither: name the series that it follows"
         )
-        raise mark.error(why, f"{path}.technology")
+        raise mark.error(message, f"{path}.technology")
 
 
-def _rises(given: Given, trend: Trend) -> bool:
+def _rises(stated_quantity: Given, trend: Trend) -> bool:
     """Return whether a parameter is multiplied by the gain of its rate: as the values of its
     series, or as a rate that gets faster.
     """
-    rate = trend.rates[given.technology]
-    if given.technology in (PROCESSORS, *TECHNOLOGIES) or not isinstance(rate, SeriesRate):
-        return given.dimension not in (TIME, TIME_PER_BYTE)
+    rate = trend.rates[stated_quantity.technology]
+    if stated_quantity.technology in (PROCESSORS, *TECHNOLOGIES) or not isinstance(
+        rate, SeriesRate
+    ):
+        return stated_quantity.dimension not in (TIME, TIME_PER_BYTE)
     return not rate.fit.series.less_is_better
 
 
@@ -303,29 +312,29 @@ def _check_followed(followed: Sequence[Followed], trend: Trend, built: Evaluator
             continue
         mark = value_mark(built.inputs.tree, value.path)
         if value.path not in built.form.parameters and not built.built.can_vary([value.path]):
-            why = (
+            message = (
                 "a projection does not change it: it shapes the structure of the model, or nothing"
                 " is computed from it; leave technology out"
             )
-            raise mark.error(why, value.path)
+            raise mark.error(message, value.path)
         key = trend.keys[value.rate]
         for step in model.steps if isinstance(model, Model) else ():
             names = {parameter.name for parameter in parameters(step.time)}
             if value.path in names and trend.keys.get(step.technology) == key:
-                why = (
+                message = (
                     f"step {step.name} follows {step.technology} already, so that its time would"
                     " change twice; leave technology out of the parameter, or write another one in"
                     " the step"
                 )
-                raise mark.error(why, value.path)
+                raise mark.error(message, value.path)
 
 
 def _check_base_year(track: TrendedCase, place: Place, study: StudyContext) -> None:
     """Raise if a rate that the case depends on tells nothing of its base year."""
     for name in track.trend.rates:
-        why = untold(track.trend, name, track.base_year)
-        if why and name not in track.unmoved:
-            raise study.refusal(place, why)
+        message = untold(track.trend, name, track.base_year)
+        if message and name not in track.unmoved:
+            raise study.refusal(place, message)
 
 
 def ended(track: TrendedCase) -> dict[str, float]:
@@ -374,7 +383,10 @@ def doubts(
     plural = {"guess": "guesses"}
     ends = [f"{spelt(what)} {year(last)}" for what, last in ended(track).items()]
     return (
-        *(f"{plural.get(doubt, doubt)}: {', '.join(listed)}" for doubt, listed in names.items()),
+        *(
+            f"{plural.get(doubt, doubt)}: {', '.join(names_of_doubt)}"
+            for doubt, names_of_doubt in names.items()
+        ),
         *([f"data end before the base year: {', '.join(ends)}"] if ends else []),
     )
 
@@ -395,14 +407,14 @@ def year_of(case: str, given: float | None, place: Place, study: StudyContext) -
     """
     if given is not None:
         return given
-    own = told_year(case, study)
-    if own is not None:
-        return own
+    machine_year = told_year(case, study)
+    if machine_year is not None:
+        return machine_year
     tree = resolve(study.cases[case], study.library).tree
     title = at(tree, ["machine", "title"])
     machine = f"its machine ({title.text})" if isinstance(title, Scalar) else "its machine"
-    why = f"{case}: {machine} does not tell its year; write base_year, or year in the machine"
-    raise study.refusal(place, why)
+    message = f"{case}: {machine} does not tell its year; write base_year, or year in the machine"
+    raise study.refusal(place, message)
 
 
 def year(value: float | None) -> str:

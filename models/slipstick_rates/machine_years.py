@@ -59,36 +59,44 @@ def machine_of_a_year(tree: Table, library: SpecFiles) -> Table:
     """
     for key, entry in tree.entries.items():
         if key not in KEYS:
-            why = f"unknown key; a machine in a year has {', '.join(KEYS[1:])}"
-            raise entry.key_mark.error(why, ["machine", key])
+            message = f"unknown key; a machine in a year has {', '.join(KEYS[1:])}"
+            raise entry.key_mark.error(message, ["machine", key])
     for key in ("base", "year", "trend"):
         if key not in tree.entries:
-            why = f"a machine in a year needs {key} beside the others of base, year and trend"
-            raise tree.mark.error(why, ["machine", key])
+            message = f"a machine in a year needs {key} beside the others of base, year and trend"
+            raise tree.mark.error(message, ["machine", key])
     from slipstick_rates.trend import data_span, doubt_of, untold
 
     base = _base(tree.entries["base"].node, library)
     start, end = _years(tree, base)
     trend = _trend(tree.entries["trend"].node, base, library)
-    changed: Node = base
+    changed_machine: Node = base
     for path, class_name, gained in _gains(base, trend, start, end):
         rate = trend.rates[class_name]
-        if why := untold(trend, class_name, start):
-            raise tree.entries["base"].node.mark.error(why, "machine.base")
+        if message := untold(trend, class_name, start):
+            raise tree.entries["base"].node.mark.error(message, "machine.base")
         source = f"that of {start:g}, taken to {end:g} along {trend.name}"
         doubt = doubt_of(rate, min(start, end), max(start, end))
         last = data_span(rate)[1]
         source += f" {DOUBTFUL} ({doubt})" if doubt else ""
         source += f"; data end in {last:g}, and the rate is carried on" if start > last else ""
-        changed = replace(changed, path, _scaled(_found(base, path), gained, source, doubt))
+        changed_machine = replace(
+            changed_machine,
+            path,
+            _scaled_quantity(_node_at_path(base, path), gained, source, doubt),
+        )
     title = at(base, ["title"])
     words = title.text if isinstance(title, Scalar) else "a machine"
-    own = at(tree, ["title"])
-    text = own.text if isinstance(own, Scalar) else f"{words}, taken to {end:g} along {trend.name}"
-    assert isinstance(changed, Table)
+    own_title = at(tree, ["title"])
+    text = (
+        own_title.text
+        if isinstance(own_title, Scalar)
+        else f"{words}, taken to {end:g} along {trend.name}"
+    )
+    assert isinstance(changed_machine, Table)
     mark = tree.mark
     entries = {
-        **changed.entries,
+        **changed_machine.entries,
         "title": Entry(mark, Scalar(text, text, mark, quoted=True)),
         "year": Entry(mark, tree.entries["year"].node),
     }
@@ -106,8 +114,10 @@ def _base(node: Node, library: SpecFiles) -> Table:
             "machine.base",
         )
     if is_shared_memory(base):
-        why = "a machine with shared memory has no classes of cost, so no trend takes it to a year"
-        raise node.mark.error(why, "machine.base")
+        message = (
+            "a machine with shared memory has no classes of cost, so no trend takes it to a year"
+        )
+        raise node.mark.error(message, "machine.base")
     return base
 
 
@@ -116,8 +126,10 @@ def _years(tree: Table, base: Table) -> tuple[float, float]:
     year_node = tree.entries["year"].node
     node = at(base, ["year"])
     if not isinstance(node, Scalar) or not isinstance(node.value, int | float):
-        why = "this machine does not tell its year, so no trend can start there; write year in it"
-        raise tree.entries["base"].node.mark.error(why, "machine.base")
+        message = (
+            "this machine does not tell its year, so no trend can start there; write year in it"
+        )
+        raise tree.entries["base"].node.mark.error(message, "machine.base")
     ok = isinstance(year_node, Scalar) and isinstance(year_node.value, int | float)
     if not (ok and isinstance(year_node, Scalar) and 1900 <= float(year_node.value or 0) <= 2200):
         raise year_node.mark.error(
@@ -137,11 +149,11 @@ def _trend(node: Node, base: Table, library: SpecFiles) -> Trend:
     spec = validate(TrendSpec, file)
     name = PurePath(node.value).name.removesuffix(".yaml").removesuffix(".yml")
     if spec.benefit is not None:
-        why = (
+        message = (
             f"along {name} software has only a part of the gain of processors, by what each step"
             " is; project the case instead"
         )
-        raise node.mark.error(why, "machine.trend")
+        raise node.mark.error(message, "machine.trend")
     kind_node = at(base, ["processors", "kind"])
     kind = str(kind_node.value) if isinstance(kind_node, Scalar) else CORE
     return library.once(("trend", id(file), kind), lambda: trend_of(spec, name, kind), (file, base))
@@ -163,12 +175,12 @@ def _gains(base: Table, trend: Trend, start: float, end: float) -> Iterator[tupl
 
 def _paths(base: Table) -> Iterator[tuple[str, str]]:
     """Yield the path and the class of cost of each quantity that the machine has."""
-    named: Mapping[str, str] = {
+    class_by_path: Mapping[str, str] = {
         **_QUANTITIES,
         **{f"network.{path}": class_name for path, class_name in _NETWORK.items()},
         **{f"node.network.{path}": class_name for path, class_name in _NETWORK.items()},
     }
-    for path, class_name in named.items():
+    for path, class_name in class_by_path.items():
         if at(base, path) is not None or path == _SPEED:
             yield path, class_name
     for network in ("network", "node.network"):
@@ -187,12 +199,12 @@ def _paths(base: Table) -> Iterator[tuple[str, str]]:
                     yield path, class_name
 
 
-def _found(base: Table, path: str) -> Node:
+def _node_at_path(base: Table, path: str) -> Node:
     node = at(base, path)
     return Scalar(1, "1", base.mark, quoted=False) if node is None else node
 
 
-def _scaled(node: Node, gained: float, source: str, doubt: str) -> Node:
+def _scaled_quantity(node: Node, gained: float, source: str, doubt: str) -> Node:
     """Return a quantity of the machine in another year: a rate is multiplied by the gain, a time is
     divided by it. It is assumed where the machine's own is, or its rate is in doubt.
     """
@@ -200,10 +212,10 @@ def _scaled(node: Node, gained: float, source: str, doubt: str) -> Node:
     assert isinstance(inner, Scalar)
     value, dimension = parse(str(inner.value))
     falls = dimension in (TIME, TIME_PER_BYTE)
-    changed = value / gained if falls else value * gained
+    scaled_value = value / gained if falls else value * gained
     unit = "" if str(dimension) == "1" else f" {dimension}"
     mark = node.mark if isinstance(node, Scalar) else inner.mark
-    own = at(node, ["assumed"]) if isinstance(node, Table) else None
-    assumed = bool(doubt) or (isinstance(own, Scalar) and own.value is True)
-    quantity = {"value": f"{number_text(changed)}{unit}", "source": source}
+    own_assumption = at(node, ["assumed"]) if isinstance(node, Table) else None
+    assumed = bool(doubt) or (isinstance(own_assumption, Scalar) and own_assumption.value is True)
+    quantity = {"value": f"{number_text(scaled_value)}{unit}", "source": source}
     return from_plain({**quantity, "assumed": True} if assumed else quantity, mark)

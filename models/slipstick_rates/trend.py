@@ -168,11 +168,11 @@ class SeriesDraws:
         The device of another year is another device; that of the base year is itself.
         """
         columns = _columns(self.years, years)
-        (own,) = _columns(self.years, np.array([base]))
+        (base_index,) = _columns(self.years, np.array([base]))
         is_other_year = np.asarray(years) != base
         level_then = self._device(self.levels[:, columns] + self.later[:, None] * is_other_year)
         level_now = self._device(
-            self.levels[:, own, None] + self.devices[:, own, None] * is_other_year
+            self.levels[:, base_index, None] + self.devices[:, base_index, None] * is_other_year
         )
         return np.asarray(np.exp(level_then - level_now))
 
@@ -285,8 +285,8 @@ class Trend:
                 common_part = RateModel().common
                 # Both parts are standard normal, so that the sum is too, and two rates have the
                 # correlation `common`.
-                own = sqrt(1 - common_part) * normals[:, :count]
-                normals[:, :count] = own + sqrt(common_part) * shared[:, :count]
+                own_part = sqrt(1 - common_part) * normals[:, :count]
+                normals[:, :count] = own_part + sqrt(common_part) * shared[:, :count]
             draws_by_key[key] = rate.drawn(years, normals)
         return {name: draws_by_key[self.keys[name]] for name in uncertain}
 

@@ -45,9 +45,9 @@ def track_name(track: ProjectedCase, projection: Projection, words: Words) -> st
     or both.
     """
     cases = {each_track.case for each_track in projection.tracks}
-    several = len(projection.titles) > 1
-    names = [words.case(track.case)] if len(cases) > 1 or not several else []
-    names += [projection.titles[track.trend]] if several else []
+    are_several = len(projection.titles) > 1
+    names = [words.case(track.case)] if len(cases) > 1 or not are_several else []
+    names += [projection.titles[track.trend]] if are_several else []
     return ", ".join(names)
 
 
@@ -79,14 +79,14 @@ def heads(projection: Projection, words: Words) -> dict[str, list[str]]:
         for history in track.conditions
         if history.worded
     ]
-    ahead = projection.factors is None
+    is_over_years = projection.factors is None
     return {
-        "worded": _together(worded) if ahead else [],
+        "worded": _together(worded) if is_over_years else [],
         "values": [
             *_ends_head(projection, words),
             *(_track_head(track, projection, words) for track in tracks[:2]),
         ],
-        "shares": _together(_shares(projection, words)) if ahead else [],
+        "shares": _together(_shares(projection, words)) if is_over_years else [],
         "conditions": histories,
     }
 
@@ -122,14 +122,14 @@ def _ends_head(projection: Projection, words: Words) -> Iterator[str]:
     """
     tracks = projection.tracks
     shares = [name for name in tracks[0].values[:2] if name.partition("[")[0] in SHARES]
-    known = shares and all(
+    have_shares = shares and all(
         shares[0] in track.sweep.columns and not track.sweep.failed for track in tracks
     )
-    if len(tracks) <= _FEW_TRACKS or not known:
+    if len(tracks) <= _FEW_TRACKS or not have_shares:
         return
     name = shares[0]
-    ranked = sorted(tracks, key=lambda track: float(track.sweep.columns[name][-1]))
-    columns = [track.sweep.columns[name] for track in ranked]
+    tracks_by_last = sorted(tracks, key=lambda track: float(track.sweep.columns[name][-1]))
+    columns = [track.sweep.columns[name] for track in tracks_by_last]
     if not all(isfinite(column[place]) for column in columns for place in (0, -1)):
         return
     counts = {
@@ -141,7 +141,8 @@ def _ends_head(projection: Projection, words: Words) -> Iterator[str]:
     one_way = next((verb for verb, number in counts.items() if number == len(tracks)), "")
     moves = f"{one_way} in all" if one_way else f"{joined(ways)} of"
     least, most = (
-        _last_and_first_value(track, name, projection, words) for track in (ranked[0], ranked[-1])
+        _last_and_first_value(track, name, projection, words)
+        for track in (tracks_by_last[0], tracks_by_last[-1])
     )
     last = year(float(projection.years[-1]))
     yield (
@@ -211,8 +212,8 @@ def _track_head(track: ProjectedCase, projection: Projection, words: Words) -> s
     lead = _lead(track, projection, words)
     changes = []
     years = track.sweep.points[YEAR]
-    answered = [index for index in range(len(years)) if index not in track.sweep.failed]
-    ends = (answered[0], answered[-1]) if answered else (0, -1)
+    rows_answered = [index for index in range(len(years)) if index not in track.sweep.failed]
+    ends = (rows_answered[0], rows_answered[-1]) if rows_answered else (0, -1)
     for name in track.values[:2]:
         first, unit, _ = value_at(track.sweep, name, ends[0])
         last, _, (low, high) = value_at(track.sweep, name, ends[1])
@@ -229,8 +230,8 @@ def _track_head(track: ProjectedCase, projection: Projection, words: Words) -> s
         return f"{lead}{track.span} there is no answer"
     span = f"from {year(float(years[ends[0]]))} to {year(float(years[ends[1]]))}"
     failed = [year(float(years[index])) for index in track.sweep.failed]
-    missing = f"; no answer in {joined(failed)}" if failed else ""
-    return f"{lead}{span} {joined(changes)}{missing}"
+    unanswered_in_words = f"; no answer in {joined(failed)}" if failed else ""
+    return f"{lead}{span} {joined(changes)}{unanswered_in_words}"
 
 
 def _value_clauses(track: ProjectedCase, words: Words) -> Iterator[str]:
@@ -271,16 +272,20 @@ def _years_clause(history: ConditionHistory, track: ProjectedCase) -> str:
         f"{'' if first == last else f' to {year(last)}'}"
         for first, last in history.undecided
     ]
-    missing = _unanswered_words(history, track)
+    unanswered_in_words = _unanswered_words(history, track)
     if history.crossings or undecided:
-        return f"{', '.join([*map(_change_clause, history.crossings), *undecided])}{missing}"
+        changes_in_words = ", ".join([*map(_change_clause, history.crossings), *undecided])
+        return f"{changes_in_words}{unanswered_in_words}"
     if history.holds_first is None:
         return f"has no answer {track.span}"
     often = ""
     if history.holds_last is not None and 0.001 < history.holds_last < 0.999:
         often = f" (at the end in {percent(history.holds_last)} of the draws)"
-    where = "wherever there is an answer" if missing else "throughout"
-    return f"{where if history.holds_first else 'in no year'} {track.span}{often}{missing}"
+    everywhere_in_words = "wherever there is an answer" if unanswered_in_words else "throughout"
+    return (
+        f"{everywhere_in_words if history.holds_first else 'in no year'}"
+        f" {track.span}{often}{unanswered_in_words}"
+    )
 
 
 def _change_clause(change: Change) -> str:
@@ -312,12 +317,12 @@ def _dominant_words(track: ProjectedCase) -> str:
     """
     if not track.dominant:
         return ""
-    first, *later = track.dominant
-    if not later:
-        missing = " with an answer" if track.sweep.failed else ""
-        return f"{takes(first.name)} the most time in all years{missing}"
-    further = "".join(f", {_largest_from(dominant)}" for dominant in later)
-    return f"{takes(first.name)} the most time until {year(later[0].first)}{further}"
+    first, *later_classes = track.dominant
+    if not later_classes:
+        answered_in_words = " with an answer" if track.sweep.failed else ""
+        return f"{takes(first.name)} the most time in all years{answered_in_words}"
+    further = "".join(f", {_largest_from(dominant)}" for dominant in later_classes)
+    return f"{takes(first.name)} the most time until {year(later_classes[0].first)}{further}"
 
 
 def _largest_from(dominant: DominantClass) -> str:
@@ -373,10 +378,10 @@ def _idle_rates_sentences(projection: Projection, words: Words) -> Iterator[str]
     for track in projection.tracks:
         if track.sweep.idle:
             cases.setdefault((track.trend, track.sweep.idle), []).append(track.case)
-    for (trend, names), listed in cases.items():
+    for (trend, names), case_titles in cases.items():
         every = {track.case for track in projection.tracks}
-        of_these = f"of {joined([words.case(case) for case in listed])} "
-        of_cases = of_these if len(listed) < len(every) else ""
+        of_these = f"of {joined([words.case(case) for case in case_titles])} "
+        of_cases = of_these if len(case_titles) < len(every) else ""
         classes = joined([class_words(name) for name in names])
         changes = "these rates of" if len(names) > 1 else "the rate of"
         yield (
@@ -450,14 +455,18 @@ def warnings(projection: Projection) -> Iterator[str]:
             # What ends before the base year has a sentence of its own.
             for span in (span for span in rate.beyond if span[0] <= rate.end):
                 spans.setdefault(span, []).append(spelt(rate.name))
-        outside = "; ".join(
+        periods_in_words = "; ".join(
             f"{', '.join(names)} for {year(start)} to {year(end)}"
             for (start, end), names in spans.items()
         )
-        used = f"used beyond the years of their data: {outside}" if outside else ""
+        use_in_words = (
+            f"used beyond the years of their data: {periods_in_words}" if periods_in_words else ""
+        )
         within = not any(rate.beyond for rate in rates)
-        used = used or ("none is used beyond the years of its data" if within else "")
-        yield f"{lead}{'; '.join(filter(None, (verdict, used)))}"
+        use_in_words = use_in_words or (
+            "none is used beyond the years of its data" if within else ""
+        )
+        yield f"{lead}{'; '.join(filter(None, (verdict, use_in_words)))}"
 
 
 def ends_of_data(projection: Projection) -> Iterator[str]:
