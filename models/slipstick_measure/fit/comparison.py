@@ -169,10 +169,12 @@ class FitComparison:
         """The families with considerable evidence that describe the rows; if none describes them,
         all with such evidence.
         """
-        near = [candidate for candidate in self.candidates if candidate.behind < WEIGHED]
-        return tuple(candidate for candidate in near if not candidate.misfit(self.noise)) or tuple(
-            near
-        )
+        candidates_with_evidence = [
+            candidate for candidate in self.candidates if candidate.behind < WEIGHED
+        ]
+        return tuple(
+            candidate for candidate in candidates_with_evidence if not candidate.misfit(self.noise)
+        ) or tuple(candidates_with_evidence)
 
     @property
     def misfit(self) -> str:
@@ -187,13 +189,13 @@ class FitComparison:
         tests = [test for test in tests if np.isfinite(test.criterion)]
         if not tests:
             return ""
-        behind = np.array([test.criterion for test in tests])
-        weight = np.exp(-(behind - behind.min()) / 2)
+        criteria = np.array([test.criterion for test in tests])
+        weight = np.exp(-(criteria - criteria.min()) / 2)
         weight /= weight.sum()
-        apart = np.array([test.apart for test in tests])
-        mean = float(weight @ apart)
+        distances = np.array([test.apart for test in tests])
+        mean = float(weight @ distances)
         variance = float(weight @ np.square([test.spread for test in tests]))
-        variance += float(weight @ (apart - mean) ** 2)
+        variance += float(weight @ (distances - mean) ** 2)
         form = np.sqrt(max(0.0, mean**2 - variance))
         if form <= max(WRONG, MOST_REPETITIONS * self.noise):
             return ""
@@ -272,15 +274,17 @@ class FitComparison:
         if p <= self.most or self.refusal(p):
             return self.refusal(p)
         step = p / self.most
-        far = [test for rival in self.rivals if (test := rival.test(step))]
-        least, largest = (100 * pick(test.missed for test in far) for pick in (min, max))
-        between = f"{least:.1f} %" if largest - least < 0.05 else f"{least:.1f} to {largest:.1f} %"
+        tests_at_step = [test for rival in self.rivals if (test := rival.test(step))]
+        least, largest = (100 * pick(test.missed for test in tests_at_step) for pick in (min, max))
+        range_in_words = (
+            f"{least:.1f} %" if largest - least < 0.05 else f"{least:.1f} to {largest:.1f} %"
+        )
         return (
             f"the prediction for {p:g} processors is extrapolated to {step:.3g} times the largest"
             f" measured number, {self.most:g}. Models fitted to the runs on up to"
-            f" {self.most / far[0].step:g} processors are {between} off at {self.most:g}; the"
-            f" interval allows for that{self._allowance}, but not for losses that first appear"
-            f" above {self.most:g}"
+            f" {self.most / tests_at_step[0].step:g} processors are {range_in_words} off at"
+            f" {self.most:g}; the interval allows for that{self._allowance}, but not for losses"
+            f" that first appear above {self.most:g}"
         )
 
     @property
@@ -310,21 +314,23 @@ class FitComparison:
         from scipy.optimize import brentq
         from scipy.special import ndtri, stdtr, stdtrit
 
-        chosen = self.likely
-        forms = [candidate.form_error(p / self.most) for candidate in chosen]
+        likely_candidates = self.likely
+        forms = [candidate.form_error(p / self.most) for candidate in likely_candidates]
         worst = max((form for form in forms if form is not None), default=0.0)
         tail = (1 + level) / 2
         wider = float(stdtrit(2, tail) / ndtri(tail))
-        weight = np.exp([-candidate.behind / 2 for candidate in chosen])
-        centre = np.log([float(candidate.fitted.predict([p])[0]) for candidate in chosen])
-        own = [_log_error(candidate.fitted, p) for candidate in chosen]
-        beyond = A_DOUBLING * max(0.0, float(np.log2(p / self.most)))
-        spread = np.hypot(own, [wider * (worst if form is None else form) for form in forms])
-        bends = [UNSEEN_BEND * self._bend(candidate, p) for candidate in chosen]
+        weight = np.exp([-candidate.behind / 2 for candidate in likely_candidates])
+        centre = np.log(
+            [float(candidate.fitted.predict([p])[0]) for candidate in likely_candidates]
+        )
+        log_errors = [_log_error(candidate.fitted, p) for candidate in likely_candidates]
+        extrapolation_error = A_DOUBLING * max(0.0, float(np.log2(p / self.most)))
+        spread = np.hypot(log_errors, [wider * (worst if form is None else form) for form in forms])
+        bends = [UNSEEN_BEND * self._bend(candidate, p) for candidate in likely_candidates]
         # The errors are taken as independent, so their squares add up; 1e-12 keeps the division by
         # a spread of 0 defined.
-        spread = np.hypot(np.hypot(spread, beyond), bends) + 1e-12
-        freedom = np.array([candidate.fitted.freedom for candidate in chosen])
+        spread = np.hypot(np.hypot(spread, extrapolation_error), bends) + 1e-12
+        freedom = np.array([candidate.fitted.freedom for candidate in likely_candidates])
         if not np.isfinite(spread).all():
             return 0.0, float("inf")
 
@@ -372,10 +378,12 @@ class FitComparison:
         if self.chosen or p <= self.most or len(timings.processors) < 2:
             return 0.0
         numbers = timings.processors[-2:]
-        before, last = (np.log(timings.time[timings.p == number]).mean() for number in numbers)
-        direction = (last - before) / np.log(numbers[1] / numbers[0])
-        ahead, at_last = np.log(candidate.fitted.predict([p, numbers[1]]))
-        return abs(float(ahead - at_last - direction * np.log(p / numbers[1])))
+        log_time_before, last = (
+            np.log(timings.time[timings.p == number]).mean() for number in numbers
+        )
+        direction = (last - log_time_before) / np.log(numbers[1] / numbers[0])
+        log_prediction, at_last = np.log(candidate.fitted.predict([p, numbers[1]]))
+        return abs(float(log_prediction - at_last - direction * np.log(p / numbers[1])))
 
     def predictions(
         self, numbers: Sequence[float], level: float
@@ -502,19 +510,19 @@ def compare(
     ]
     fits: list[tuple[Family, FittedFormula]] = []
     failed: dict[str, str] = {}
-    missing: list[int] = []
+    missing_steps: list[int] = []
     for family in chosen_families:
         try:
             fits.append((family, _fit_or_none(fit(family, timings))))
         except _TooFewError as error:
-            missing.append(error.more)
+            missing_steps.append(error.more)
             failed[family.name] = str(error)
         except NoAnswerError as error:
             failed[family.name] = str(error)
-    if not fits and missing:
+    if not fits and missing_steps:
         raise NoAnswerError(
             f"no model can be fitted: {len(timings)} measured times are too few; add"
-            f" {min(missing)} or more, best on other numbers of {timings.member}s"
+            f" {min(missing_steps)} or more, best on other numbers of {timings.member}s"
         )
     if not fits:
         reasons = "; ".join(dict.fromkeys(failed.values()))
@@ -523,8 +531,13 @@ def compare(
     least = fits[0][1].aicc
     return FitComparison(
         tuple(
-            Candidate(family, fitted, fitted.aicc - least, _tests(family, fitted, steps))
-            for family, fitted in fits
+            Candidate(
+                family,
+                fitted_formula,
+                fitted_formula.aicc - least,
+                _tests(family, fitted_formula, steps),
+            )
+            for family, fitted_formula in fits
         ),
         failed,
         MeasuredRows(timings, EFFICIENT).noise,
@@ -532,63 +545,71 @@ def compare(
     )
 
 
-def _fit_or_none(fitted: FittedFormula) -> FittedFormula:
+def _fit_or_none(fitted_formula: FittedFormula) -> FittedFormula:
     """Return a fit, or nothing if it has too few observations for the corrected Akaike criterion.
 
     The criterion needs at least two more observations than parameters, the scatter included.
     """
-    if np.isfinite(fitted.aicc):
-        return fitted
-    count = len(fitted.timings)
-    raise _TooFewError(count, fitted)
+    if np.isfinite(fitted_formula.aicc):
+        return fitted_formula
+    count = len(fitted_formula.timings)
+    raise _TooFewError(count, fitted_formula)
 
 
 class _TooFewError(NoAnswerError):
     """A family has too few observations to be judged by."""
 
-    def __init__(self, count: int, fitted: FittedFormula) -> None:
-        parameters = len(fitted.theta)
-        self.more = parameters + fitted.formula.chosen_exponents + 3 - count
+    def __init__(self, count: int, fitted_formula: FittedFormula) -> None:
+        parameters = len(fitted_formula.theta)
+        self.more = parameters + fitted_formula.formula.chosen_exponents + 3 - count
         super().__init__(
             f"{count} observations are too few to judge {parameters} parameters by: add"
             f" {self.more} or more"
         )
 
 
-def _tests(family: Family, fitted: FittedFormula, steps: Sequence[float]) -> tuple[HeldOut, ...]:
+def _tests(
+    family: Family, fitted_formula: FittedFormula, steps: Sequence[float]
+) -> tuple[HeldOut, ...]:
     """Test a family at several steps, each by a fit to the smaller part of the data."""
-    timings = fitted.timings
+    timings = fitted_formula.timings
     most = float(timings.p.max())
     limits = {
-        float(inside.max())
+        float(inner_processors.max())
         for step in steps
-        if len(inside := timings.p[timings.p <= most / step * (1 + 1e-9)])
+        if len(inner_processors := timings.p[timings.p <= most / step * (1 + 1e-9)])
     }
-    tests = (_left_out(family, fitted, most, limit) for limit in sorted(limits, reverse=True))
+    tests = (
+        _left_out(family, fitted_formula, most, limit) for limit in sorted(limits, reverse=True)
+    )
     return tuple(test for test in tests if test)
 
 
-def _left_out(family: Family, fitted: FittedFormula, most: float, limit: float) -> HeldOut | None:
+def _left_out(
+    family: Family, fitted_formula: FittedFormula, most: float, limit: float
+) -> HeldOut | None:
     """Fit the family to runs on few processors and compare its prediction with the largest runs;
     None if such a fit is impossible.
     """
-    timings = fitted.timings
-    inside = timings.select(timings.p <= limit)
+    timings = fitted_formula.timings
+    inner_timings = timings.select(timings.p <= limit)
     largest = timings.select(timings.p == most)
-    if len(inside.processors) <= len(fitted.theta):
+    if len(inner_timings.processors) <= len(fitted_formula.theta):
         return None
     try:
-        again = fit(family, inside)
+        inner_fit = fit(family, inner_timings)
     except NoAnswerError:
         return None
-    if again.freedom < 1:
+    if inner_fit.freedom < 1:
         return None
-    off = np.log(again.formula.time(again.theta, largest) / largest.time)
-    explained = _log_error(again, most) ** 2 + fitted.scatter**2 / len(off)
-    apart = float(off.mean())
-    form = float(np.sqrt(max(0.0, apart**2 - explained)))
+    off = np.log(inner_fit.formula.time(inner_fit.theta, largest) / largest.time)
+    explained = _log_error(inner_fit, most) ** 2 + fitted_formula.scatter**2 / len(off)
+    mean_difference = float(off.mean())
+    form = float(np.sqrt(max(0.0, mean_difference**2 - explained)))
     missed = float(np.sqrt(np.mean(np.expm1(off) ** 2)))
-    return HeldOut(most / limit, missed, form, again.aicc, apart, float(np.sqrt(explained)))
+    return HeldOut(
+        most / limit, missed, form, inner_fit.aicc, mean_difference, float(np.sqrt(explained))
+    )
 
 
 def _log_error(fitted: FittedFormula, p: float) -> float:
@@ -630,15 +651,15 @@ class IntervalSettings:
     @property
     def text(self) -> str:
         """The meaning of the ends of intervals, in words."""
-        how = (
+        method_in_words = (
             "the profile of the fit"
             if self.by == "profile"
             else f"{self.draws} fits to resampled timings"
         )
         return (
-            f"low and high enclose {100 * self.level:.0f} %: of parameters by {how}, if the formula"
-            " is right; of times by all models, each by the weight of its evidence and by what it"
-            " misses of the largest runs when fitted without them"
+            f"low and high enclose {100 * self.level:.0f} %: of parameters by {method_in_words}, if"
+            " the formula is right; of times by all models, each by the weight of its evidence and"
+            " by what it misses of the largest runs when fitted without them"
         )
 
 
@@ -683,16 +704,16 @@ def fits(
         for processors in p
         if processors not in bounded and (words := comparison.warning(processors))
     )
-    between = comparison.predictions(p, intervals.level)
+    predictions = comparison.predictions(p, intervals.level)
     warnings += tuple(
         words for processors in p if (words := comparison.too_wide(processors, intervals.level))
     )
     rows = MeasuredRows(timings, efficiency)
     answers = [
-        _answer(candidate, intervals, rows, between, comparison.reach)
+        _answer(candidate, intervals, rows, predictions, comparison.reach)
         for candidate in comparison.candidates
     ]
-    answers += [Answer(name, "fit", failed=why) for name, why in comparison.failed.items()]
+    answers += [Answer(name, "fit", failed=reason) for name, reason in comparison.failed.items()]
     curves = (
         _curves(comparison, min(max([2 * most, *p]), comparison.reach), intervals.level)
         if drawn
@@ -700,12 +721,12 @@ def fits(
     )
     size = float(timings.n.max()) if timings.has_sizes else None
     data = timings.select(timings.n == timings.n.max())
-    shown = data.p.tolist(), data.time.tolist()
+    measured_points = data.p.tolist(), data.time.tolist()
     return Fitting(
         tuple(answers),
         comparison.verdict(p),
         warnings,
-        *shown,
+        *measured_points,
         curves,
         size=size,
         efficiency=efficiency,
@@ -725,61 +746,68 @@ def _curves(comparison: FitComparison, last: float, level: float) -> tuple[Curve
         np.unique(np.round(np.geomspace(1, last, count))).tolist()
         for count in (POINTS, SURE_POINTS)
     )
-    between = comparison.predictions(points, level)
-    low, high = ([ends[side] for ends in between.values()] for side in (0, 1))
+    predictions = comparison.predictions(points, level)
+    low, high = ([ends[side] for ends in predictions.values()] for side in (0, 1))
     curves = [
         Curve(candidate.name, p, candidate.fitted.predict(p).tolist(), [], [], [])
         for candidate in comparison.candidates
     ]
-    return replace(curves[0], at=list(between), low=low, high=high), *curves[1:]
+    return replace(curves[0], at=list(predictions), low=low, high=high), *curves[1:]
 
 
 def _answer(
     candidate: Candidate,
     intervals: IntervalSettings,
     rows: MeasuredRows,
-    between: Mapping[float, tuple[float, float]],
+    predictions: Mapping[float, tuple[float, float]],
     reach: float,
 ) -> Answer:
     """Return the answer of a fit; it has intervals only if the data do not exclude the family."""
-    fitted = candidate.fitted
+    fitted_formula = candidate.fitted
     family = candidate.family
     sure = None
-    notes = [f"{family.title}: {fitted.formula.text} ({family.source})"]
+    notes = [f"{family.title}: {fitted_formula.formula.text} ({family.source})"]
     if candidate.behind < APART:
         try:
-            sure = intervals.of(fitted)
+            sure = intervals.of(fitted_formula)
             notes.append(intervals.text)
         except NoAnswerError as error:
             notes.append(str(error))
     ends = sure.parameters(intervals.level) if sure else {}
     values = {}
-    for parameter in fitted.formula.parameters:
+    for parameter in fitted_formula.formula.parameters:
         low, high = (ends[parameter.name].low, ends[parameter.name].high) if sure else (None, None)
-        values[parameter.name] = Value(fitted.parameters[parameter.name], parameter.unit, low, high)
-    for p, (low, high) in between.items():
-        (time,) = fitted.predict([p]).tolist()
+        values[parameter.name] = Value(
+            fitted_formula.parameters[parameter.name], parameter.unit, low, high
+        )
+    for p, (low, high) in predictions.items():
+        (time,) = fitted_formula.predict([p]).tolist()
         values[f"time[{p:g}]"] = Value(
             time, "s", *((min(low, time), max(high, time)) if sure else ())
         )
-    values |= {"behind": Value(candidate.behind, "1"), "scatter": Value(fitted.scatter, "1")}
+    values |= {
+        "behind": Value(candidate.behind, "1"),
+        "scatter": Value(fitted_formula.scatter, "1"),
+    }
     if candidate.missed is not None:
         values["missed"] = Value(candidate.missed, "1")
     efficiency = rows.efficiency
-    extrapolation = Extrapolation(fitted, reach=reach)
+    extrapolation = Extrapolation(fitted_formula, reach=reach)
     values |= _limits(extrapolation, rows)
-    values |= _efficiencies(extrapolation, values, between)
+    values |= _efficiencies(extrapolation, values, predictions)
     if extrapolation.time[0] <= 0:
         notes.append("it has no work for one processor, so no speed-up over it")
-    if fitted.timings.has_sizes:
+    if fitted_formula.timings.has_sizes:
         values |= {
-            f"size_needed[{p:g}]": _size_needed(fitted, p, efficiency, sure, intervals.level)
-            for p in between
+            f"size_needed[{p:g}]": _size_needed(
+                fitted_formula, p, efficiency, sure, intervals.level
+            )
+            for p in predictions
         }
-    farthest = max(between, default=float(fitted.timings.p.max()))
+    farthest = max(predictions, default=float(fitted_formula.timings.p.max()))
     values |= {
-        f"processors_lost[{cause}]": Value(lost, "1")
-        for cause, lost in fitted.lost(farthest).items()
+        f"processors_lost[{cause}]": Value(lost_processors, "1")
+        for cause, lost_processors in fitted_formula.lost(farthest).items()
     }
     return Answer(
         family.name,
@@ -811,17 +839,21 @@ def _efficiencies(
 
 
 def _size_needed(
-    fitted: FittedFormula, p: float, efficiency: float, sure: FitIntervals | None, level: float
+    fitted_formula: FittedFormula,
+    p: float,
+    efficiency: float,
+    sure: FitIntervals | None,
+    level: float,
 ) -> Value:
     """Return the size that `p` processors need for an efficiency; the upper end is None where even
     the largest sizes may not be enough.
     """
-    size = size_needed(fitted, p, efficiency)
-    if size is None or sure is None or size <= fitted.timings.n.min():
+    size = size_needed(fitted_formula, p, efficiency)
+    if size is None or sure is None or size <= fitted_formula.timings.n.min():
         return Value(size, "1")
-    between = sure.of_positive(partial(sizes_needed, fitted, p, efficiency), level)
-    open_ended = between.high >= LARGEST * fitted.timings.n.max() * (1 - ROUNDING)
-    return Value(size, "1", between.low, None if open_ended else between.high)
+    size_interval = sure.of_positive(partial(sizes_needed, fitted_formula, p, efficiency), level)
+    open_ended = size_interval.high >= LARGEST * fitted_formula.timings.n.max() * (1 - ROUNDING)
+    return Value(size, "1", size_interval.low, None if open_ended else size_interval.high)
 
 
 def _limits(extrapolation: Extrapolation, rows: MeasuredRows) -> dict[str, Value]:

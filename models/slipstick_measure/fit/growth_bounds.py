@@ -132,13 +132,13 @@ def growth_bounds(timings: Timings, noise: float) -> GrowthBounds | None:
         return None
     if len(numbers) < LEAST_NUMBERS:
         return None
-    before, last = numbers[-2:].tolist()
+    number_before, last = numbers[-2:].tolist()
     logs = [
         float(np.log(number / timings.time[timings.p == number]).mean())
-        for number in (before, last)
+        for number in (number_before, last)
     ]
     slower, faster = np.exp(logs).tolist()
-    return GrowthBounds(before, last, slower, faster, noise or ASSUMED_NOISE)
+    return GrowthBounds(number_before, last, slower, faster, noise or ASSUMED_NOISE)
 
 
 @dataclass(frozen=True, slots=True)
