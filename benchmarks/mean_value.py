@@ -37,7 +37,7 @@ from zlib import crc32
 import numpy as np
 
 from slipstick.errors import NoAnswerError
-from slipstick.expression.nodes import TIME, Number, Parameter
+from slipstick.expression.nodes import RATE, TIME, Number, Parameter
 from slipstick.limits import limited
 from slipstick.model.activity import (
     MODES,
@@ -307,6 +307,35 @@ class _Draw:
         rate = float(self.random.uniform(0.3, 0.85)) / max(works, default=1.0)
         return open_model(cycle, round(rate, 6), resources=self.resources)
 
+    def streams(self) -> Model:
+        """Draw two or three streams that use the busiest station for 0.3 to 0.85 of the time."""
+        names = [self.station() for _ in range(self.whole(1, 3))]
+        cycles = {
+            f"stream-{number}": then(
+                *(self.visit(str(self.random.choice(names))) for _ in range(self.whole(1, 3)))
+            )
+            for number in range(self.whole(2, 3))
+        }
+        parts = {name: float(self.random.uniform(0.2, 1.0)) for name in cycles}
+        rare = grouped_model(
+            {name: (_arrivals(name, 1e-6 * parts[name]), cycles[name]) for name in cycles},
+            resources=self.resources,
+        )
+        values = MeanValue(rare).points({}).answer(0).values
+        works = [
+            each.value / 1e-6
+            for name, each in values.items()
+            if name.startswith("utilization") and each.value
+        ]
+        rate = float(self.random.uniform(0.3, 0.85)) / max(works, default=1.0)
+        return grouped_model(
+            {
+                name: (_arrivals(name, round(rate * parts[name], 6)), cycles[name])
+                for name in cycles
+            },
+            resources=self.resources,
+        )
+
     def groups(self) -> Model:
         """Draw two groups that share a station."""
         self.resources["shared"] = Station(1, str(self.random.choice(["fcfs", "ps"])))
@@ -318,6 +347,10 @@ class _Draw:
                 body >> self.visit(self.station()) if self.chance(0.5) else body,
             )
         return grouped_model(members, resources=self.resources)
+
+
+def _arrivals(name: str, rate: float) -> Parameter:
+    return Parameter(f"arrivals.{name}", RATE, rate)
 
 
 CONSTRUCTS: dict[str, Callable[[_Draw], Model]] = {
@@ -337,6 +370,7 @@ CONSTRUCTS: dict[str, Callable[[_Draw], Model]] = {
     "phases": _Draw.phases,
     "arrivals at stations": lambda draw: draw.arrivals(draw.stations, draw.choices),
     "arrivals at locks and forks": lambda draw: draw.arrivals(draw.inner_stations, draw.forks),
+    "streams at stations": _Draw.streams,
     "groups": _Draw.groups,
     "all together": lambda draw: draw.closed(draw.mixed),
 }

@@ -1,7 +1,7 @@
 """Hold every pair of constructs against simulation: in a row, one inside the other, and each with
 every kind of arrivals; the first of them also at the value at which it changes nothing.
 
-    python benchmarks/pairs.py [--seed 7] [--events 20000] [--short]
+    python benchmarks/pairs.py [--seed 7] [--events 20000] [--short] [--part 2 --parts 8]
 """
 
 from __future__ import annotations
@@ -25,10 +25,13 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=7)
     parser.add_argument("--events", type=int, default=20_000)
     parser.add_argument("--short", action="store_true", help="every fiftieth pair")
+    parser.add_argument("--parts", type=int, default=1, help="of which one is run")
+    parser.add_argument("--part", type=int, default=1, help="which one, from 1")
     options = parser.parse_args()
     settings = Simulation(seed=options.seed, events=options.events)
     count = refused = wrong = 0
-    for pair in islice(pairs(), 0, None, 50 if options.short else 1):
+    step = 50 if options.short else options.parts
+    for pair in islice(pairs(), options.part - 1, None, step):
         count += 1
         try:
             listed = problems(pair, settings)

@@ -61,6 +61,7 @@ from slipstick.vocabulary import (
     ROUTES_BY_STATE,
     SECOND_PHASES,
     SEVERAL_PERMITS,
+    SEVERAL_STREAMS,
     SIMULATION,
     STREAMS,
     TRACES,
@@ -336,6 +337,22 @@ def _alone(name: str, use: Use) -> Iterator[Pair]:
         return grouped_model(groups, resources=use.resources(WITH))
 
     yield Pair(f"stream beside {name}", frozenset({STREAMS, use.construct}), beside, True)
+
+    def together(form: str) -> Model:
+        first = use.around(_SERVED, WITH)
+        if form == WITHOUT:
+            return open_model(first, _arrivals("rate", 0.2), resources=use.resources(WITH))
+        place = "disk" if form == WITH else "elsewhere"
+        second = service(place, 0.5, name="enter", scv=1.0)
+        groups: dict[str, Any] = {
+            "first": (_arrivals("rate", 0.2), first),
+            "second": (_arrivals("further-rate", 0.3), second),
+        }
+        return grouped_model(groups, resources=use.resources(WITH))
+
+    yield Pair(
+        f"two streams with {name}", frozenset({SEVERAL_STREAMS, use.construct}), together, True
+    )
 
 
 def problems(pair: Pair, settings: Simulation) -> list[str]:

@@ -349,6 +349,7 @@ PLACEMENTS = {
 
 GEOMETRIC_COUNT = "geometric counts"
 STREAMS = "streams beside processors"
+SEVERAL_STREAMS = "several streams"
 RENEWALS = "arrivals of another spread"
 BATCHES = "batches"
 BURSTS = "bursts"
@@ -372,7 +373,8 @@ REPLIES = "replies inside a hold"
 
 CONSTRUCTS = {
     GEOMETRIC_COUNT: "a repetition whose number of rounds is geometric",
-    STREAMS: "a group of arriving customers in a model that has other groups",
+    STREAMS: "a group of arriving customers beside groups of processors",
+    SEVERAL_STREAMS: "several groups of arriving customers, and no processors",
     RENEWALS: "times between arrivals with an scv other than 1",
     BATCHES: "customers that arrive several at a time",
     BURSTS: "arrivals with another rate during bursts",
@@ -472,7 +474,7 @@ KNOWN: Mapping[str, frozenset[str]] = {
     CLOSED_FORM: frozenset({GEOMETRIC_COUNT, RANKS, INTERRUPTIONS, UNLIMITED, WEIGHTS}),
     BOUNDS: frozenset(CONSTRUCTS)
     - {ATTEMPTS, FULL_QUEUES, CUT_SERVICES, BREAKERS, ROUTES_BY_STATE, REGIONS, REPLIES},
-    MEAN_VALUE: frozenset({GEOMETRIC_COUNT, UNLIMITED}),
+    MEAN_VALUE: frozenset({GEOMETRIC_COUNT, UNLIMITED, SEVERAL_STREAMS}),
     MARKOV_CHAIN: frozenset(
         {
             *(GEOMETRIC_COUNT, SECOND_PHASES, RANKS, ATTEMPTS, FULL_QUEUES),

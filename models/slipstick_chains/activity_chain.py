@@ -85,6 +85,7 @@ from slipstick.vocabulary import (
     RANK,
     RATES,
     REVERSE,
+    SEVERAL_STREAMS,
     SHORTEST,
     SIMULATION,
     STREAMS,
@@ -248,7 +249,7 @@ class ActivityChain(ActivityForm):
 class ChainFromStart(ActivityChain):
     """An activity whose chain is followed from its start, so that streams may come to it."""
 
-    also_known = frozenset({STREAMS})
+    also_known = frozenset({STREAMS, SEVERAL_STREAMS})
 
 
 class _Unfit(NamedTuple):

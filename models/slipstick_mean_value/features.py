@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from slipstick.expression.nodes import Expr
 from slipstick.late import Array
-from slipstick.model.system import Model, OpenPopulation, Station
+from slipstick.model.system import Model, Station
 from slipstick.structure.visits import (
     Places,
     Queue,
@@ -199,25 +199,28 @@ def _departing_stations(
     scv_by_station: Mapping[str, float],
     value_by_expr: Mapping[Expr, Array],
 ) -> tuple[str, ...]:
-    """Name the busy stations of an open stream, where several are busy and the services of one are
+    """Name the busy stations of open streams, where several are busy and the services of one are
     far from exponential.
     """
-    if not isinstance(model.population, OpenPopulation):
+    if not model.population.open:
         return ()
-    rate = float(value_by_expr[model.population.rate].flat[0].real)
-    visit_ratios = trees[0].visit_ratios(value_by_expr)
+    flow_by_visit = {
+        visit_index: value_by_expr[rate] * ratio
+        for (rate, _), tree in zip(model.population.streams, trees, strict=True)
+        for visit_index, ratio in tree.visit_ratios(value_by_expr).items()
+    }
     busy_queues = []
     for queue in queues:
         station = model.resources[queue.name]
         assert isinstance(station, Station)
         work = sum(
             float(
-                (visit_ratios[visit.index] * mean_service(visit.step, value_by_expr)).flat[0].real
+                (flow_by_visit[visit.index] * mean_service(visit.step, value_by_expr)).flat[0].real
             )
             for visit in queue.visits
             if visit.step is not None
         )
-        if rate * work / queue.servers > SATURATING and not DISCIPLINES[station.discipline].delay:
+        if work / queue.servers > SATURATING and not DISCIPLINES[station.discipline].delay:
             busy_queues.append(queue)
     has_unlike_services = any(
         not queue.sharing and abs(scv_by_station[queue.name] - 1) > UNLIKE_ONE

@@ -40,6 +40,7 @@ from slipstick.model.system import (
     PhasedPopulation,
     ReaderWriterLock,
     Station,
+    StreamsPopulation,
     SuperstepPopulation,
     is_processor,
     no_population,
@@ -65,7 +66,11 @@ from slipstick_mean_value.closed import (
 )
 from slipstick_mean_value.features import Features, features
 from slipstick_mean_value.open import solve_open
-from slipstick_mean_value.product_form import has_product_form, product_form_points
+from slipstick_mean_value.product_form import (
+    arrivals_stay_at_random,
+    has_product_form,
+    product_form_points,
+)
 from slipstick_mean_value.programs import solve_phases, solve_supersteps
 from slipstick_mean_value.shared_locks import MOST_IN_CHAIN, uncovered_by_chain
 
@@ -175,7 +180,7 @@ def _solver(model: Model) -> Callable[[Model, Numbers, bool], ActivityTable]:
     match model.population:
         case ClosedPopulation():
             return solve_closed
-        case OpenPopulation():
+        case OpenPopulation() | StreamsPopulation():
             return solve_open
         case PhasedPopulation():
             return solve_phases
@@ -239,7 +244,7 @@ def _stations_by_property(model: Model, nodes: Sequence[Activity]) -> dict[str, 
     }
     has_maxima = any(is_parallel(node) or node.use == MET for node in nodes)
     # Of an open stream the probability that all servers are busy is exact.
-    is_stream = isinstance(model.population, OpenPopulation)
+    is_stream = model.population.open
     unlike_stations = [
         station_name
         for station_name, (_, discipline) in stations.items()
@@ -581,7 +586,7 @@ def unpromised(model: Model) -> list[str]:
         return []
     names_by_property = _names_by_property(model)
     scvs = [step.scv for step in model.steps]
-    is_stream = isinstance(model.population, OpenPopulation)
+    is_stream = model.population.open
     greatest_scv = max(scvs, default=0.0)
     # In the order of `_CASES_WITHOUT_PROMISE`, whose last five are the measured features.
     cases_apply = (
@@ -687,7 +692,7 @@ def exact_points(model: Model, values: Values) -> Flags:
     """
     in_product_form: Flags | bool = exact_everywhere(model)
     # Values may make services equal that are different by structure.
-    if not in_product_form and isinstance(model.population, ClosedPopulation):
+    if not in_product_form and isinstance(model.population, ClosedPopulation | StreamsPopulation):
         expressions = model.expressions()
         expr_columns = np.broadcast_arrays(*Tape(expressions).run(values))
         value_by_expr = dict(zip(expressions, map(np.atleast_1d, expr_columns), strict=True))
@@ -695,16 +700,19 @@ def exact_points(model: Model, values: Values) -> Flags:
         in_product_form = product_form_points(
             model, recursion.trees, recursion.queues, value_by_expr
         )
-    return np.asarray(in_product_form & Variation(model).is_random(values))
+    exact = np.asarray(in_product_form & Variation(model).is_random(values))
+    return exact | _follows_pollaczek_and_khinchine(model)
 
 
 def exact_everywhere(model: Model) -> bool:
     """Return whether mean value is exact for a model at any values where something is random: in
-    product form, or for one maximum of exponential delays.
+    product form, for streams to single servers, or for one maximum of exponential delays.
     """
     population = model.population
     if population.finite:
         return False
+    if _follows_pollaczek_and_khinchine(model):
+        return True
     recursion = Recursion(model, population.bodies)
     if has_product_form(model, recursion.trees, recursion.queues):
         # Without a queue the times add up; in one it depends on what is random.
@@ -716,6 +724,13 @@ def exact_everywhere(model: Model) -> bool:
             # The maximum of N exponential delays is the mean times 1 + 1/2 + ... + 1/N.
             return True
     return False
+
+
+def _follows_pollaczek_and_khinchine(model: Model) -> bool:
+    if not model.population.open:
+        return False
+    recursion = Recursion(model, model.bodies)
+    return arrivals_stay_at_random(model, recursion.trees, recursion.queues)
 
 
 def _compile_mean_value(

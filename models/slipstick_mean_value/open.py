@@ -1,4 +1,6 @@
-"""Open populations: customers that arrive at random, go through the activity once and leave."""
+"""Open populations: customers of one or several streams that arrive at random, go through their
+activity once and leave.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,7 @@ from slipstick.errors import NoAnswerError
 from slipstick.late import np
 from slipstick.method.activity_table import ActivityTable, reasons_out_of_range
 from slipstick.model.steps import MET, steps
-from slipstick.model.system import Model, OpenPopulation
+from slipstick.model.system import Model, OpenPopulation, StreamsPopulation
 from slipstick.queueing.residual_wait import erlang_c, residual_time
 from slipstick.random_times import (
     Array,
@@ -19,7 +21,7 @@ from slipstick.random_times import (
     nonzero,
 )
 from slipstick.structure.contention import saturated_text
-from slipstick.structure.visits import PROCESSORS, Numbers, Places, Queue
+from slipstick.structure.visits import PROCESSORS, Numbers, Places, Queue, VisitTree
 from slipstick_mean_value.arrivals import ArrivalState, competing_fraction
 from slipstick_mean_value.closed import (
     CycleState,
@@ -39,11 +41,11 @@ WAITS_INCLUDED = (
 
 
 def solve_open(model: Model, value_by_expr: Numbers, with_account: bool) -> ActivityTable:
-    r"""Solve a stream of customers at all points.
+    r"""Solve one or several streams of customers at all points.
 
     Arrivals are taken as Poisson at every queue and see the time averages, so the waits at a queue
-    of c servers solve linear equations over its visits, with U_j = lambda v_j S_j the mean number
-    in service at visit j::
+    of c servers solve linear equations over its visits, those of all streams, with U_j = lambda v_j
+    S_j the mean number in service at visit j::
 
         W_i = [P(all busy) / U sum_j U_j S_j (1 + scv_j) / 2 + sum_j U_j W_j] / c
 
@@ -61,7 +63,7 @@ def solve_open(model: Model, value_by_expr: Numbers, with_account: bool) -> Acti
 
     Parameters
     ----------
-    model : with an `OpenPopulation`
+    model : with an `OpenPopulation` or a `StreamsPopulation`
     value_by_expr : every number of the model [points]
     with_account : also find the account and the use of each queue
 
@@ -69,33 +71,35 @@ def solve_open(model: Model, value_by_expr: Numbers, with_account: bool) -> Acti
     ------
     NoAnswerError : the model has barriers, processors or spin locks, or takes locks in a circle
     """
-    assert isinstance(model.population, OpenPopulation)
     recursion = Recursion(model, model.bodies)
     _refuse_unsolvable(model, recursion)
     queues_inner_first = _inner_first(recursion)
-    arrival_rate = value_by_expr[model.population.rate]
+    rate_by_stream = _arrival_rates(model, value_by_expr)
     table = ActivityTable(
-        np.array(arrival_rate),
-        {**_without_arrivals(model, arrival_rate), **reasons_out_of_range(model, value_by_expr)},
+        np.array(rate_by_stream[0]),
+        {**_without_arrivals(model, rate_by_stream), **reasons_out_of_range(model, value_by_expr)},
     )
     point_indexes = table.answerable
     while len(point_indexes):
         values_at_points = at_points(value_by_expr, point_indexes)
-        rate_at_points = arrival_rate[point_indexes]
-        cycle_or_reasons = _cycle_in_order(
-            recursion, queues_inner_first, values_at_points, rate_at_points
+        streams = [
+            (tree, rate[point_indexes])
+            for tree, rate in zip(recursion.trees, rate_by_stream, strict=True)
+        ]
+        cycles_or_reasons = _cycles_in_order(
+            recursion, queues_inner_first, values_at_points, streams
         )
-        if isinstance(cycle_or_reasons, CycleState):
-            state = PopulationState(1, (cycle_or_reasons,), ArrivalState(math.inf))
+        if isinstance(cycles_or_reasons, tuple):
+            state = PopulationState(1, cycles_or_reasons, ArrivalState(math.inf))
             solved_population = SolvedPopulation(
                 state, values_at_points, point_indexes, np.arange(len(point_indexes))
             )
             mean_numbers = MeanNumbers()
-            mean_numbers.add(
-                recursion.tree.visit_ratios(values_at_points),
-                rate_at_points,
-                cycle_or_reasons.visit_times,
-            )
+            for (tree, rate), cycle in zip(streams, cycles_or_reasons, strict=True):
+                mean_numbers.add(tree.visit_ratios(values_at_points), rate, cycle.visit_times)
+            for group, cycle in zip(model.population.groups, cycles_or_reasons, strict=False):
+                group_times = table.groups.setdefault(group.name, table.unknown())
+                group_times[point_indexes] = cycle.time.mean
             booked_times, use_by_queue = (
                 (recursion.account(solved_population), mean_numbers.uses(recursion.queues, 1))
                 if with_account
@@ -104,38 +108,58 @@ def solve_open(model: Model, value_by_expr: Numbers, with_account: bool) -> Acti
             table.put(
                 solved_population.points,
                 solved_population.rows,
-                cycle_or_reasons.time.mean,
+                state.first.time.mean,
                 booked=booked_times,
                 uses=use_by_queue,
-                spans=cycle_or_reasons.visit_times.spans,
+                spans=state.first.visit_times.spans,
             )
             break
         # The other points are solved without those that are saturated.
         table.reason_by_point.update(
-            {int(point_indexes[position]): reason for position, reason in cycle_or_reasons.items()}
+            {int(point_indexes[position]): reason for position, reason in cycles_or_reasons.items()}
         )
-        point_indexes = np.delete(point_indexes, list(cycle_or_reasons))
+        point_indexes = np.delete(point_indexes, list(cycles_or_reasons))
     return table
 
 
-def _cycle_in_order(
+def _arrival_rates(model: Model, value_by_expr: Numbers) -> list[Array]:
+    """Return the rate of each stream [1/s] [points]."""
+    if isinstance(model.population, OpenPopulation):
+        return [value_by_expr[model.population.rate]]
+    assert isinstance(model.population, StreamsPopulation)
+    return [
+        value_by_expr[group.arrivals]
+        for group in model.population.groups
+        if group.arrivals is not None
+    ]
+
+
+_Stream = tuple[VisitTree, Array]
+"""The tree of visits of the customers of a stream, and their rate [1/s] [points]."""
+
+
+def _cycles_in_order(
     recursion: Recursion,
     queues_inner_first: Sequence[Queue],
     value_by_expr: Numbers,
-    arrival_rate: Array,
-) -> CycleState | dict[int, str]:
-    """Return the times of one customer, solving each queue after those that it depends on; or, by
-    point, the reason why a queue is saturated.
+    streams: Sequence[_Stream],
+) -> tuple[CycleState, ...] | dict[int, str]:
+    """Return the times of a customer of each stream, solving each queue after those that it depends
+    on; or, by point, the reason why a queue is saturated.
     """
-    visit_ratios = recursion.tree.visit_ratios(value_by_expr)
-    places = Places().add(recursion.tree.root, value_by_expr)
-    bare_traversal = Traversal(recursion.model, value_by_expr, 1, {})
+    visit_ratios: dict[int, Array] = {}
+    flow_by_visit: dict[int, Array] = {}
+    places = Places()
+    for tree, arrival_rate in streams:
+        ratios = tree.visit_ratios(value_by_expr)
+        visit_ratios |= ratios
+        flow_by_visit |= {visit: arrival_rate * ratio for visit, ratio in ratios.items()}
+        places.add(tree.root, value_by_expr)
     reason_by_point = dict[int, str]()
     wait_by_visit = dict[int, RandomTime]()
-    bare_traversal.time(recursion.tree.root)
+    bare_traversal, _ = _traversed(recursion, value_by_expr, {})
     for queue in queues_inner_first:
-        traversal = Traversal(recursion.model, value_by_expr, 1, wait_by_visit)
-        traversal.time(recursion.tree.root)
+        traversal, _ = _traversed(recursion, value_by_expr, wait_by_visit)
         service_by_visit, bare_service_by_visit = (
             {
                 visit.index: traversal_or_bare.visit_times.services[visit.index]
@@ -143,13 +167,14 @@ def _cycle_in_order(
             }
             for traversal_or_bare in (traversal, bare_traversal)
         )
+        arrival_rate = _rate_at_queue(queue, streams)
         # A queue that its services alone saturate has no steady state. Where only the approximate
         # waits under a lock saturate it, it may have one, and the reason says so.
         reasons_without_waits = _saturation_reasons(
-            recursion.model, queue, visit_ratios, bare_service_by_visit, arrival_rate
+            recursion.model, queue, flow_by_visit, bare_service_by_visit, arrival_rate
         )
         for point_index, reason in _saturation_reasons(
-            recursion.model, queue, visit_ratios, service_by_visit, arrival_rate
+            recursion.model, queue, flow_by_visit, service_by_visit, arrival_rate
         ).items():
             reason_by_point.setdefault(
                 point_index, reasons_without_waits.get(point_index, f"{reason} ({WAITS_INCLUDED})")
@@ -159,33 +184,44 @@ def _cycle_in_order(
                 _waits_at_queue(
                     queue,
                     visit_ratios,
+                    flow_by_visit,
                     service_by_visit,
-                    arrival_rate,
                     places,
                     traversal.visit_times.branch_waits,
                 )
             )
+    traversal, times = _traversed(recursion, value_by_expr, wait_by_visit)
+    return reason_by_point or tuple(CycleState(1, time, traversal.visit_times) for time in times)
+
+
+def _traversed(
+    recursion: Recursion, value_by_expr: Numbers, wait_by_visit: Mapping[int, RandomTime]
+) -> tuple[Traversal, list[RandomTime]]:
+    """Return the times of all visits at given waits, and the time of a customer of each stream."""
     traversal = Traversal(recursion.model, value_by_expr, 1, wait_by_visit)
-    return reason_by_point or CycleState(
-        1, traversal.time(recursion.tree.root), traversal.visit_times
+    return traversal, [traversal.time(tree.root) for tree in recursion.trees]
+
+
+def _rate_at_queue(queue: Queue, streams: Sequence[_Stream]) -> Array:
+    """Return the rate at which customers arrive that visit a queue [1/s] [points]."""
+    return added(
+        rate for tree, rate in streams if any(visit.queue == queue.name for visit in tree.visits)
     )
 
 
 def _saturation_reasons(
     model: Model,
     queue: Queue,
-    visit_ratios: Mapping[int, Array],
+    flow_by_visit: Mapping[int, Array],
     service_by_visit: Mapping[int, RandomTime],
     arrival_rate: Array,
 ) -> dict[int, str]:
     """Return, by point, why a queue is saturated: more work arrives than its servers can do."""
-    work_of_customer = added(
-        visit_ratios[visit_index] * service.mean
+    work_asked = added(
+        flow_by_visit[visit_index] * service.mean
         for visit_index, service in service_by_visit.items()
     )
-    load = np.broadcast_to(
-        (arrival_rate * work_of_customer / queue.servers).real, arrival_rate.shape
-    )
+    load = np.broadcast_to((work_asked / queue.servers).real, arrival_rate.shape)
     return {
         int(point_index): saturated_text(
             model, queue.name, float(arrival_rate[point_index].real), float(load[point_index])
@@ -197,8 +233,8 @@ def _saturation_reasons(
 def _waits_at_queue(
     queue: Queue,
     visit_ratios: Mapping[int, Array],
+    flow_by_visit: Mapping[int, Array],
     service_by_visit: Mapping[int, RandomTime],
-    arrival_rate: Array,
     places: Places,
     sibling_waits: Mapping[int, Array],
 ) -> dict[int, RandomTime]:
@@ -208,14 +244,14 @@ def _waits_at_queue(
     ----------
     queue : the queue
     visit_ratios : visits of one customer, by visit [1]
+    flow_by_visit : visits in a second [1/s]
     service_by_visit : service at each visit
-    arrival_rate : of the arrivals [1/s]
     places : which visits follow each other at once
     sibling_waits : wait at a visit for other branches of the same customer's fork [s]
     """
     visits = queue.visits
     busy_by_visit = {
-        visit.index: arrival_rate * visit_ratios[visit.index] * service_by_visit[visit.index].mean
+        visit.index: flow_by_visit[visit.index] * service_by_visit[visit.index].mean
         for visit in visits
     }
     busy_servers = added(busy_by_visit.values())
@@ -225,7 +261,7 @@ def _waits_at_queue(
         stretch = probability_all_busy / (queue.servers - busy_servers)
         return _limited_waits(
             queue,
-            visit_ratios,
+            flow_by_visit,
             service_by_visit,
             {
                 visit.index: _stretched_wait(service_by_visit[visit.index], stretch)
@@ -284,10 +320,7 @@ def _waits_at_queue(
     if visits_in_row := in_a_row(queue, places):
         flow_by_place = (
             visits_in_row.by_place(
-                {
-                    visit_index: arrival_rate * visit_ratios[visit_index]
-                    for visit_index in visits_in_row.visits
-                }
+                {visit_index: flow_by_visit[visit_index] for visit_index in visits_in_row.visits}
             )
             * visits_in_row.parts
         )
@@ -303,12 +336,12 @@ def _waits_at_queue(
                 flow_by_place, service_by_place, visits_in_row.by_place(residual_by_visit)
             ),
         )
-    return _limited_waits(queue, visit_ratios, service_by_visit, wait_by_visit)
+    return _limited_waits(queue, flow_by_visit, service_by_visit, wait_by_visit)
 
 
 def _limited_waits(
     queue: Queue,
-    visit_ratios: Mapping[int, Array],
+    flow_by_visit: Mapping[int, Array],
     service_by_visit: Mapping[int, RandomTime],
     wait_by_visit: dict[int, RandomTime],
 ) -> dict[int, RandomTime]:
@@ -320,11 +353,11 @@ def _limited_waits(
     """
     for visit in (visit for visit in queue.visits if visit.exclusive):
         met_work = [
-            visit_ratios[met_visit.index] * service_by_visit[met_visit.index].mean
+            flow_by_visit[met_visit.index] * service_by_visit[met_visit.index].mean
             for met_visit in queue.visits
             if visit.can_meet(met_visit)
         ]
-        longest_wait = added(met_work) / queue.servers / nonzero(visit_ratios[visit.index])
+        longest_wait = added(met_work) / queue.servers / nonzero(flow_by_visit[visit.index])
         wait = wait_by_visit[visit.index]
         wait_by_visit[visit.index] = wait.scaled(
             np.where(wait.mean.real > longest_wait.real, longest_wait / nonzero(wait.mean), 1.0)
@@ -343,14 +376,15 @@ def _stretched_wait(service: RandomTime, stretch: Array) -> RandomTime:
     return RandomTime(mean, service.variance * (stretch * stretch + 2 * stretch) + mean * mean)
 
 
-def _without_arrivals(model: Model, arrival_rate: Array) -> dict[int, str]:
-    has_no_rate = ~((arrival_rate.real > 0) & np.isfinite(arrival_rate.real))
+def _without_arrivals(model: Model, rate_by_stream: Sequence[Array]) -> dict[int, str]:
+    names = model.population.group_names or [model.name]
     return {
         int(point_index): (
-            f"customers of {model.name} arrive {arrival_rate[point_index].real:g} times a second;"
+            f"customers of {name} arrive {rate[point_index].real:g} times a second;"
             " mean-value needs a rate above 0"
         )
-        for point_index in np.flatnonzero(has_no_rate)
+        for name, rate in zip(names, rate_by_stream, strict=True)
+        for point_index in np.flatnonzero(~((rate.real > 0) & np.isfinite(rate.real)))
     }
 
 
@@ -359,7 +393,8 @@ def _refuse_unsolvable(model: Model, recursion: Recursion) -> None:
     barrier_name = next(
         (
             barrier_candidate
-            for node in steps(recursion.activities[0])
+            for activity in recursion.activities
+            for node in steps(activity)
             if node.use == MET
             for barrier_candidate in node.uses
         ),
@@ -391,7 +426,8 @@ def _inner_first(recursion: Recursion) -> list[Queue]:
     inner_locks = {
         lock_name: {
             visit.queue
-            for visit in recursion.tree.visits
+            for tree in recursion.trees
+            for visit in tree.visits
             if lock_name in visit.held and visit.queue in locks
         }
         for lock_name in locks

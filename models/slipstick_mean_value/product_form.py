@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from slipstick.expression.columns import Flags
 from slipstick.expression.nodes import Expr
 from slipstick.late import np
+from slipstick.model.activity import Choice, Then
 from slipstick.model.steps import BY_STATE, NOTHING, SERVED, Activity, is_parallel, steps
 from slipstick.model.system import INFINITE, Model, Station
 from slipstick.random_times import Array, added
@@ -86,6 +87,39 @@ def product_form_points(
             # leave product form with the first step.
             in_product_form &= value_by_expr[first_time].imag == value_by_expr[equal_time].imag
     return in_product_form
+
+
+def arrivals_stay_at_random(
+    model: Model, trees: Sequence[VisitTree], queues: Sequence[Queue]
+) -> bool:
+    """Return whether all stations get Poisson arrivals and the formula of Pollaczek and Khinchine
+    holds at each: customers of streams visit one station at most, which has one server, shared or
+    not, or a server for everyone.
+
+    A stream that is split at random, or delayed by independent times, stays Poisson. The mean wait
+    is that of the order of arrival in any order that looks at no service time.
+
+    Source: Kleinrock, Queueing Systems I, Wiley 1975, chapter 5; Mirasol, Operations Research
+    11(5), 1963, 785-786 (delays).
+    """
+    if not model.population.open or any(_most_visits(tree.root) > 1 for tree in trees):
+        return False
+    stations = [model.resources.get(queue.name) for queue in queues]
+    return all(isinstance(station, Station) for station in stations) and all(
+        queue.servers == 1 or queue.servers >= INFINITE for queue in queues
+    )
+
+
+def _most_visits(node: Activity) -> int:
+    """Return how often a customer visits stations in an activity at most; 2 where it may be more
+    than once, or the activity has other parts than steps, choices and sequences.
+    """
+    if isinstance(node, VisitedStep):
+        return int(node.visit is not None)
+    visits = [_most_visits(child) for child in node.children]
+    if isinstance(node, Choice):
+        return max(visits, default=0)
+    return min(sum(visits), 2) if isinstance(node, Then) else 2
 
 
 def _is_plain(node: Activity) -> bool:

@@ -169,7 +169,9 @@ class ActivityForm(CompiledModel):
         table = self.table(value_by_expr, with_account=True)
         is_exact = self.exact(values, table)
         processors_by_group = {
-            group.name: group.processors for group in self.model.population.groups if group.name
+            group.name: group.processors if group.arrivals is None else group.arrivals
+            for group in self.model.population.groups
+            if group.name
         }
         unanswered_times = np.full(
             len(table.time), np.nan

@@ -960,7 +960,8 @@ def activity_solution(
     time : of a cycle, or of the whole program [s, points]
     population : processors, or arrivals a second [points]
     booked : seconds of one processor by label
-    groups : time of a cycle and number of processors of each group that has a name
+    groups : time of a cycle and number of processors, or arrivals a second, of each group that has
+        a name
     think_times : see `think_times`
     single_values : values that compare with one processor alone
     uses : utilization, mean number waiting or in service, and wait of a visit, of each resource [1,
@@ -984,8 +985,14 @@ def activity_solution(
             }
         for group_name, (group_time, processors_of_group) in groups.items():
             values[f"time[{group_name}]"] = np.broadcast_to(group_time, np.shape(time))
-            group_throughput = np.where(
-                processors_of_group > 0, CYCLE_RATE.equation(processors_of_group, group_time), 0.0
+            group_throughput = (
+                processors_of_group
+                if model.population.open
+                else np.where(
+                    processors_of_group > 0,
+                    CYCLE_RATE.equation(processors_of_group, group_time),
+                    0.0,
+                )
             )
             values[f"throughput[{group_name}]"] = np.broadcast_to(group_throughput, np.shape(time))
         for group_name, think_time in think_times.items():

@@ -112,6 +112,7 @@ from slipstick.vocabulary import (
     RATES,
     READER_WRITER_ORDERS,
     RENEWALS,
+    SEVERAL_STREAMS,
     STATION_DISCIPLINES,
     STREAMS,
     TASK_ORDERS,
@@ -1259,6 +1260,11 @@ class StreamsPopulation(PopulationKind):
                     f"group {group.name} does not arrive; a population of processors and arrivals"
                     " is a ClosedPopulation"
                 )
+
+    @property
+    def constructs(self) -> frozenset[str]:
+        of_groups = frozenset[str]().union(*(group.constructs for group in self.groups))
+        return of_groups - {STREAMS} | {SEVERAL_STREAMS}
 
     @property
     def counts(self) -> tuple[Expr, ...]:

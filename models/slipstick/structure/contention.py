@@ -290,7 +290,14 @@ class Variation:
         self.possible = NEVER not in variations
         self._variation_count = len(variations)
         self._tape = Tape(
-            [*variations, *(group.processors for group in groups if variation_of_groups)]
+            [
+                *variations,
+                *(
+                    group.processors if group.arrivals is None else group.arrivals
+                    for group in groups
+                    if variation_of_groups
+                ),
+            ]
         )
 
     def is_random(self, values: Values) -> Flags:
@@ -355,7 +362,10 @@ def _requests_at_once(model: Model, resource_names: Sequence[str]) -> dict[str, 
         return dict.fromkeys(resource_names, processors_present)
     counts_by_node: dict[int, dict[str, Expr]] = {}
     requests_by_body = [most_at_once(body, requested, counts_by_node) for body in model.bodies]
-    group_sizes = [group.processors for group in model.population.groups]
+    group_sizes = [
+        group.processors if group.arrivals is None else processors_present
+        for group in model.population.groups
+    ]
 
     def requests_at(resource_name: str) -> Expr:
         """Return an upper bound on the requests at one resource at one moment [1]."""
