@@ -27,10 +27,21 @@ from slipstick.method.names import moment, until
 from slipstick.method.networks.arrays import NetworkLayout, NetworkPoints
 from slipstick.method.networks.markov import BEFORE_STEADY_STATE, chain_at, solve_by_class
 from slipstick.method.networks.solvers import unsolvable
-from slipstick.model.network import QueueingNetwork
+from slipstick.model.lowering import lowered
+from slipstick.model.network import OpenClass, QueueingNetwork
 from slipstick.model.system import Model
 from slipstick.queueing.markov.chain import MarkovChain, mean_times
-from slipstick.vocabulary import KNOWN_OF_NETWORKS, MARKOV_CHAIN, STREAMS, refuse_unknown
+from slipstick.vocabulary import (
+    BATCHES,
+    BURSTS,
+    KNOWN_OF_NETWORKS,
+    MARKOV_CHAIN,
+    PROFILES,
+    RENEWALS,
+    STREAMS,
+    TRACES,
+    refuse_unknown,
+)
 from slipstick_chains.activity_chain import ChainFromStart, chain_from_start, phases_given
 from slipstick_chains.uniformization import transient as of_chain
 
@@ -76,14 +87,15 @@ def transient(
         change. The default for an activity is a number beyond which no value changes by more than
         1e-6
     limit : maximum number of states
-    backlog : number of customers of each stream of an activity that arrive together at time 0
+    backlog : number of customers of each stream, or each open class, that arrive together at time
+        0. A network with a backlog is solved as an activity
 
     Returns
     -------
     dict : an array for each name, with a number for each time. The names are
         ``queue_length[class,station]``, ``queue_length[station]`` and ``probability[station,n]``,
         as in answers. For an activity the resource takes the place of the station, and there are no
-        classes
+        classes; nor are there for a network with a backlog
 
     Raises
     ------
@@ -101,10 +113,10 @@ def transient(
     >>> transient(door, [0.0, 0.5, 50.0])["queue_length[door]"].round(4)
     array([0.    , 0.3161, 0.5   ])
     """
+    model = _followed_model(model, backlog)
     if isinstance(model, Model):
         chains = _activity_chains(model, values, most, limit, backlog)
         return _settled_columns(_columns_of_activity(*chain, times) for chain in chains)
-    _refuse_backlog(model, backlog)
     compiled, arrays = _arrays(model, values)
     space, chain = chain_at(arrays, _truncation(arrays, most, limit), limit)
     chances = of_chain(chain, times)
@@ -185,6 +197,7 @@ def time_until(
     >>> round(time_until(open_model(service("door", 1.0, scv=1.0), 0.5), "door", 0, backlog=5), 4)
     10.0
     """
+    model = _followed_model(model, backlog)
     if isinstance(model, Model):
         _check_station(model.resources, station)
         chains = _activity_chains(model, values, most, limit, backlog, present + 1)
@@ -192,7 +205,6 @@ def time_until(
             {"time": np.array([_passage(chain, numbers.get(station), station, present)])}
             for chain, numbers in chains
         )["time"].item()
-    _refuse_backlog(model, backlog)
     chain, lengths = _lengths(model, station, present, values, most, limit)
     return _passage(chain, lengths, station, present)
 
@@ -213,13 +225,46 @@ def _check_station(names: Collection[str], station: str) -> None:
         raise UnknownNameError("station", station, list(names))
 
 
-def _refuse_backlog(model: QueueingNetwork, backlog: int) -> None:
-    """Raise if a backlog is asked for where a network starts empty."""
-    if backlog:
-        raise ModelError(
-            f"a network starts without a backlog; write {model.name} as an activity, as"
-            " slipstick.model.lowering.lowered does"
+_WAYS_OUT: Mapping[str, str] = {
+    BATCHES: "give a backlog, or ask for values of the long run",
+    BURSTS: "the chain of a network follows bursts, from a start without a backlog",
+    PROFILES: "simulate a profile whose last part has rate 0, so that each period is one peak from"
+    " an empty system",
+    RENEWALS: "leave their scv out",
+    TRACES: "ask for values of the long run, by simulation",
+}
+"""By a pattern of arrivals, what to do about it; no other method has values before the long run."""
+
+
+def _refuse_patterns(model: QueueingNetwork | Model) -> None:
+    """Raise if customers of an activity do not arrive as Poisson, or those of a network by a
+    pattern that its chain does not follow.
+    """
+    if isinstance(model, Model):
+        patterns = model.population.constructs & _WAYS_OUT.keys()
+    else:
+        classes = [
+            members for members in model.members_by_chain.values() if isinstance(members, OpenClass)
+        ]
+        has_capacity = any(station.capacity is not None for station in model.stations.values())
+        has_pattern = {
+            PROFILES: any(members.profile for members in classes),
+            TRACES: any(members.trace for members in classes),
+            BATCHES: has_capacity and any(members.batch > 1 for members in classes),
+        }
+        patterns = frozenset(name for name, is_there in has_pattern.items() if is_there)
+    for pattern in sorted(patterns):
+        raise NoAnswerError(
+            f"values before the long run follow Poisson streams; {model.name} has {pattern}:"
+            f" {_WAYS_OUT[pattern]}"
         )
+
+
+def _followed_model(model: QueueingNetwork | Model, backlog: int) -> QueueingNetwork | Model:
+    """Return the model whose chain is followed: a network with a backlog as an activity."""
+    followed = lowered(model) if backlog and isinstance(model, QueueingNetwork) else model
+    _refuse_patterns(followed)
+    return followed
 
 
 def _lengths(

@@ -377,15 +377,20 @@ def _stretched_wait(service: RandomTime, stretch: Array) -> RandomTime:
 
 
 def _without_arrivals(model: Model, rate_by_stream: Sequence[Array]) -> dict[int, str]:
-    names = model.population.group_names or [model.name]
-    return {
-        int(point_index): (
-            f"customers of {name} arrive {rate[point_index].real:g} times a second;"
-            " mean-value needs a rate above 0"
-        )
-        for name, rate in zip(names, rate_by_stream, strict=True)
-        for point_index in np.flatnonzero(~((rate.real > 0) & np.isfinite(rate.real)))
-    }
+    """Return, by point, why there is no answer where no customers of the first stream arrive, or a
+    rate is no number; further streams may be without customers.
+    """
+    names = model.population.group_names
+    reason_by_point: dict[int, str] = {}
+    for index, rate in enumerate(rate_by_stream):
+        is_enough = rate.real >= 0 if index else rate.real > 0
+        for point_index in np.flatnonzero(~(is_enough & np.isfinite(rate.real))):
+            reason_by_point[int(point_index)] = (
+                f"customers of {names[index] if names else model.name} arrive"
+                f" {rate[point_index].real:g} times a second; mean-value needs a rate above 0"
+                + (", or a group of which some arrive written first" if names else "")
+            )
+    return reason_by_point
 
 
 def _refuse_unsolvable(model: Model, recursion: Recursion) -> None:

@@ -54,6 +54,8 @@ WORDS_OF_THE_FIELD = (
     *("hyperexponential", "Coxian", "LogP", "alpha-beta", "BSP", "weak scaling", "Karp-Flatt"),
     *("scaled speedup", "Brent", "false sharing", "NUMA", "TTFT", "all-reduce", "load balancer"),
     *("thread pool", "timeout", "retry", "LQN", "Petri net", "Markov chain", "Monte Carlo"),
+    *("rate limiter", "token bucket", "jitter", "load shedding", "overflow", "unequal servers"),
+    *("capacity of the system", "rush hour", "ageing", "waiting longer", "E/M/1", "hedged"),
     *("AIC", "MTBF", "Moore", "headroom", "autoscaling", "SLO", "tail latency", "backpressure"),
 )
 

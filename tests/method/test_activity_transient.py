@@ -32,6 +32,7 @@ from slipstick import (
 from slipstick.cli.main import main
 from slipstick.errors import ModelError, NoAnswerError, UnknownNameError
 from slipstick.expression.nodes import RATE
+from slipstick.model.network import QueueingNetwork
 from slipstick.model.system import ArrivalPattern
 
 AWAY = delay(4.0, name="away", scv=1.0, think=True)
@@ -163,6 +164,30 @@ def test_a_backlog_is_gone_after_the_time_of_busy_periods(backlog: int) -> None:
     assert few["queue_length[disk]"] == pytest.approx([backlog])
 
 
+def arriving(**pattern: Any) -> QueueingNetwork:
+    return network({"a": open_class(0.5, **pattern)}, {"disk": at_disk("a", capacity=4)})
+
+
+def test_a_network_with_a_backlog_drains_like_births_and_deaths() -> None:
+    """With n present, at most 4, customers arrive at rate 0.5 and leave at rate min(n, 2)."""
+    full = network({"a": open_class(0.5)}, {"disk": at_disk("a", servers=2, capacity=4)})
+    left = np.zeros((4, 4))
+    for row, present in enumerate(range(1, 5)):
+        departures, arrivals = min(present, 2), 0.5 if present < 4 else 0.0
+        left[row, row] = departures + arrivals
+        if row:
+            left[row, row - 1] = -departures
+        if present < 4:
+            left[row, row + 1] = -arrivals
+    drained = np.linalg.solve(left, np.ones(4))
+    assert time_until(full, "disk", 0, backlog=4) == pytest.approx(drained[3], rel=1e-9)
+    assert time_until(full, "disk", 0, backlog=2) == pytest.approx(drained[1], rel=1e-9)
+    found = transient(full, [0.0, 200.0], backlog=4)["queue_length[disk]"]
+    weights = [1.0, 0.5, 0.125, 0.03125, 0.0078125]
+    mean = sum(n * weight for n, weight in enumerate(weights)) / sum(weights)
+    assert found == pytest.approx([4.0, mean], rel=1e-6)
+
+
 def test_values_before_the_long_run_that_have_no_rule_are_refused_by_name() -> None:
     bursts = open_model(
         service("disk", 1.0, scv=1.0),
@@ -171,19 +196,42 @@ def test_values_before_the_long_run_that_have_no_rule_are_refused_by_name() -> N
     )
     single = open_model(service("disk", 1.0, scv=1.0), STREAM)
     no_profile = (
-        "markov-chain has no rule for profiles of arrivals (arrivals whose rate follows a profile"
-        " over the day, again and again); simulation has"
+        "values before the long run follow Poisson streams; model has profiles of arrivals: simulate"
+        " a profile whose last part has rate 0, so that each period is one peak from an empty system"
     )
-    no_backlog = (
-        "a network starts without a backlog; write network as an activity, as"
-        " slipstick.model.lowering.lowered does"
+    no_bursts = (
+        "values before the long run follow Poisson streams; network has bursts: the chain of a"
+        " network follows bursts, from a start without a backlog"
     )
+    no_batches = (
+        "values before the long run follow Poisson streams; network has batches: give a backlog, or"
+        " ask for values of the long run"
+    )
+    no_trace = (
+        "values before the long run follow Poisson streams; network has traces of arrivals: ask for"
+        " values of the long run, by simulation"
+    )
+    no_spread = (
+        "values before the long run follow Poisson streams; model has arrivals of another spread:"
+        " leave their scv out"
+    )
+    regular = open_model(service("disk", 1.0, scv=1.0), STREAM, pattern=ArrivalPattern(0.0))
+    closed = "no streams come to network, so leave out the backlog"
     no_streams = "no streams come to model, so leave out the backlog"
     too_many = "a backlog of 4 is more than most, 3; raise most"
     refusals: list[tuple[Callable[[], object], str]] = [
         (lambda: transient(bursts, [1.0]), no_profile),
         (lambda: transient(WORKERS, [1.0], backlog=2), no_streams),
-        (lambda: transient(USERS, [1.0], backlog=2), no_backlog),
+        (lambda: transient(USERS, [1.0], backlog=2), closed),
+        (
+            lambda: time_until(
+                arriving(burst_arrivals=2.0, burst_time=1.0, quiet_time=4.0), "disk", 0, backlog=3
+            ),
+            no_bursts,
+        ),
+        (lambda: time_until(arriving(batch=2), "disk", 2), no_batches),
+        (lambda: transient(arriving(trace=[1.0, 3.0]), [1.0]), no_trace),
+        (lambda: transient(regular, [1.0]), no_spread),
         (lambda: transient(single, [1.0], most=3, backlog=4), too_many),
     ]
     for refused, message in refusals:

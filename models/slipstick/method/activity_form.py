@@ -60,7 +60,9 @@ class ActivityForm(CompiledModel):
     also_known: ClassVar[frozenset[str]] = frozenset()
 
     def __init__(self, model: Model) -> None:
-        refuse_unknown(model.constructs, self.method, KNOWN[self.method] | self.also_known)
+        known = KNOWN[self.method] | self.also_known
+        has_stream = bool(model.population.streams)
+        refuse_unknown(model.constructs, self.method, known, has_stream=has_stream)
         self.model = model
         self._expressions = model.expressions()
         self.tape = Tape(self._expressions)

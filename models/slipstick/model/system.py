@@ -1578,6 +1578,8 @@ class Model:
 
     def __post_init__(self) -> None:
         check_model_name(self.name)
+        for reserved_name in filter(is_processor, self.resources):
+            raise ModelError(reserved_for_processors(reserved_name))
         for lock_name, resource in self.resources.items():
             if isinstance(resource, HeldResource) and resource.word is not None:
                 # Accesses to the word queue at its station as steps do.
@@ -2174,6 +2176,14 @@ class Labels:
 def is_processor(resource: str) -> bool:
     """Return whether a resource name stands for a member of the population."""
     return resource in PROCESSORS or (resource.startswith("processor[") and resource.endswith("]"))
+
+
+def reserved_for_processors(name: str) -> str:
+    """Return the message on a resource that has the name of a processor."""
+    return (
+        f"{name} is the name of a processor in steps, not of a resource; give the resource another"
+        f" name, such as {name.partition('[')[0]}_desk"
+    )
 
 
 def need_model(value: object, user: str) -> Model:

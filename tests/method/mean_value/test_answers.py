@@ -123,7 +123,11 @@ def test_each_approximation_is_named() -> None:
 
 
 @pytest.mark.parametrize(
-    "populated", [lambda cycle: closed_model(cycle, 8), lambda cycle: open_model(cycle, 0.4)]
+    "populated",
+    [
+        lambda cycle: closed_model(cycle, 8),
+        lambda cycle: open_model(cycle >> service("disk", 1.0), 0.4),
+    ],
 )
 def test_constant_times_promise_no_error_and_say_what_was_measured(
     populated: Callable[[Activity], Model],

@@ -137,7 +137,18 @@ def test_streams_saturate_a_station_together() -> None:
 
 def test_a_stream_that_does_not_come_is_named() -> None:
     with pytest.raises(NoAnswerError) as raised:
-        solve(shop(), {"buyers-rate": 0.0}, method="mean-value")
+        solve(shop(), {"readers-rate": 0.0}, method="mean-value")
     assert str(raised.value) == (
-        "customers of buyers arrive 0 times a second; mean-value needs a rate above 0"
+        "customers of readers arrive 0 times a second; mean-value needs a rate above 0, or a group"
+        " of which some arrive written first"
     )
+    # A further stream may have no customers, and its times are those that one would find.
+    answer = solve(shop(), {"buyers-rate": 0.0})
+    alone = open_model(
+        service("web", 0.01, name="read", scv=1.0) >> service("db", 0.005, name="look"),
+        rate("readers", 60.0),
+        resources={"web": Station(2), "db": Station(1, "ps")},
+    )
+    assert answer["time[readers]"] == pytest.approx(solve(alone)["time"], rel=1e-12)
+    assert answer["throughput[buyers]"] == 0.0
+    assert (answer["time[buyers]"] or 0.0) > 0.33

@@ -77,8 +77,9 @@ def test_several_streams_need_no_processors(tmp_path: Path) -> None:
     reread = load(str(again))
     assert isinstance(reread, Model)
     assert dump(reread) == dump(model)
-    answer = solve(model)
-    assert answer.method == "simulation"
+    exact = solve(model)
+    assert (exact.method, exact.exact) == ("mean-value", True)
+    answer = solve(model, method="simulation")
     # Pollaczek and Khinchine: the residual service of both streams over the share of idle time.
     wait = (20 * 2 * 0.01**2 + 4 * 3 * 0.03**2) / 2 / (1 - 20 * 0.01 - 4 * 0.03)
     for stream, service_time, rate in (("readers", 0.01, 20.0), ("buyers", 0.03, 4.0)):
@@ -86,6 +87,7 @@ def test_several_streams_need_no_processors(tmp_path: Path) -> None:
             (f"response_time[{stream}]", wait + service_time),
             (f"throughput[{stream}]", rate),
         ):
+            assert exact[name] == pytest.approx(expected, rel=1e-9)
             value = answer.values[name]
             assert value.value is not None
             assert value.low is not None
@@ -113,9 +115,15 @@ def test_streams_are_built_in_python() -> None:
         "calls",
         "calls / 2",
     ]
-    assert solve(model)["throughput[letters]"] == pytest.approx(1.0, rel=0.1)
-    with pytest.raises(NoAnswerError) as caught:
+    assert solve(model)["throughput[letters]"] == 1.0
+    with pytest.raises(NoAnswerError) as unanswered:
         solve(model, set={"calls": 0.0})
+    assert str(unanswered.value) == (
+        "customers of calls arrive 0 times a second; mean-value needs a rate above 0, or a group of"
+        " which some arrive written first"
+    )
+    with pytest.raises(NoAnswerError) as caught:
+        solve(model, set={"calls": 0.0}, method="simulation")
     assert str(caught.value).startswith(
         "no customers of calls arrive, whose account the answer would hold; write a group of which"
         " some arrive first"

@@ -1657,6 +1657,10 @@ class ActivitySpec(ModelFileSpec):
     )
 
     def check_rules(self) -> None:
+        for reserved_name in filter(system.is_processor, self.resources):
+            raise broken_rule(
+                system.reserved_for_processors(reserved_name), "resources", reserved_name
+            )
         population = self.population
         population_forms: list[object] = [self.phases, self.groups]
         population_forms += (
