@@ -189,12 +189,14 @@ class ChooseResult(QuestionResult):
         ]
         if not comparable_choices:
             return None
-        objective = first.objective
         objective = (
-            words.value(objective) if re.fullmatch(ONE_VALUE, objective) else spelt(objective)
+            words.value(first.objective)
+            if re.fullmatch(ONE_VALUE, first.objective)
+            else spelt(first.objective)
         )
         unit = f" ({first.currency})" if first.currency else ""
-        head = ["", *map(words.quantity, first.units), f"{objective}{unit}"]
+        head = ["", *map(words.quantity, first.units)]
+        head += [] if first.objective in first.units else [f"{objective}{unit}"]
         head += [words.condition(text) for text in first.conditions]
         return head, [_decided_row(choice, words) for choice in comparable_choices]
 
@@ -734,7 +736,7 @@ def _first_head(choice: ChosenPoints, words: Words, lead: str, case: str) -> str
     values_in_words = f"; then {joined(values)}" if values else ""
     colon = ":" if len(choice.units) == 1 and not point[:1].isdigit() else ","
     return (
-        f"{lead} {point}{colon} {_least_words(choice, words)}{values_in_words}"
+        f"{lead} {point}{_least_words(choice, words, colon)}{values_in_words}"
         f"{_rival_head(choice, words)}"
     )
 
@@ -744,7 +746,7 @@ def _further_head(choice: ChosenPoints, words: Words, case: str) -> str:
     if not choice.found:
         return _without_choice(choice, words, case)
     point = _point_words(choice, choice.found[0], words, False)
-    return f"{case}: {point}, {_least_words(choice, words)}{_rival_head(choice, words)}"
+    return f"{case}: {point}{_least_words(choice, words, ',')}{_rival_head(choice, words)}"
 
 
 def _without_choice(choice: ChosenPoints, words: Words, case: str) -> str:
@@ -752,15 +754,19 @@ def _without_choice(choice: ChosenPoints, words: Words, case: str) -> str:
     return f"{case}: {reason}" if case else reason
 
 
-def _least_words(choice: ChosenPoints, words: Words) -> str:
-    """Return the objective with its least value."""
+def _least_words(choice: ChosenPoints, words: Words, mark: str) -> str:
+    """Return the objective with its least value, behind a mark; nothing where it is a quantity that
+    was chosen, whose value has been told.
+    """
+    if choice.objective in choice.units:
+        return ""
     objective = "the least value,"  # a formula has no name of its own
     if re.fullmatch(ONE_VALUE, choice.objective):
         objective = words.value(choice.objective)
     amount = _number(choice.found[0], OBJECTIVE)
     if choice.currency and amount.isdigit():
         amount = f"{int(amount):,}"
-    return f"{objective} {amount} {choice.currency}".rstrip()
+    return f"{mark} {objective} {amount} {choice.currency}".rstrip()
 
 
 def _is_cost(objective: str) -> bool:
@@ -834,7 +840,9 @@ def _decided_row(choice: ChosenPoints, words: Words) -> list[str]:
         for number, text in enumerate(choice.conditions, start=1)
         for value in [best.values[f"value[{number}]"]]
     ]
-    return [words.case(choice.case), *point, _number(best, OBJECTIVE), *values]
+    # An objective that is chosen itself stands in its own column.
+    objective = [] if choice.objective in choice.units else [_number(best, OBJECTIVE)]
+    return [words.case(choice.case), *point, *objective, *values]
 
 
 def _sentences(choice: ChosenPoints) -> Iterator[str]:

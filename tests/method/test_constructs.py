@@ -895,6 +895,20 @@ IS = Station(1, "is")
                 " servers in the place of rates"
             ),
         ),
+        *(
+            (
+                lambda discipline=discipline: closed_model(
+                    attempt(served(), timeout=1.0, limits="visit"),
+                    resources={"disk": Station(1, discipline)},
+                ),
+                (
+                    "an attempt needs a queue: a station that is not shared and interrupts no"
+                    " service, a fifo lock, or permits; disk is a station of the discipline"
+                    f" {discipline}; the discipline {calmer}, which interrupts none, has a queue"
+                ),
+            )
+            for discipline, calmer in (("priority-preemptive", "priority"), ("lcfs-pr", "lcfs"))
+        ),
         (
             lambda: closed_model(attempt(served(), timeout=1.0), resources={"disk": IS}),
             "disk is a station of the discipline is",

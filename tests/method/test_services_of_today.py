@@ -122,3 +122,19 @@ def test_a_resource_with_the_name_of_a_processor_is_refused(tmp_path: Path, name
         f"resources.{name}: {name} is the name of a processor in steps, not of a resource; give the"
         f" resource another name, such as {name}_desk"
     )
+
+
+def test_a_network_names_where_circuit_breakers_and_retries_are(tmp_path: Path) -> None:
+    file = tmp_path / "guarded.yaml"
+    file.write_text(
+        "queueing-network: 1\nclasses: {requests: {arrivals: 10 /s}}\n"
+        "stations: {api: {service: {requests: 50 ms}, breaker: 5, retries: 3}}\n"
+    )
+    with pytest.raises(SpecError) as raised:
+        load(file)
+    message = (
+        "unknown key; networks have no circuit breakers, retries and services that are given up;"
+        " write an activity, whose step attempt has them"
+    )
+    assert f"stations.api.breaker: {message}" in str(raised.value)
+    assert f"stations.api.retries: {message}" in str(raised.value)

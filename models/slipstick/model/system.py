@@ -1819,10 +1819,13 @@ class Model:
         """Raise if an attempt visits a resource whose queue cannot be abandoned."""
         resource = self.resources.get(node.resource)
         has_queue = shares = False
+        calmer = ""
         resource_in_words = "a processor" if resource is None else resource.noun
         if isinstance(resource, Station):
             discipline = DISCIPLINES[resource.discipline]
             shares = discipline.shared
+            if discipline.preemptive:
+                calmer = "priority" if discipline.ranked else "lcfs"
             # Where none waits, a service may still take too long.
             has_queue = discipline.queued and not discipline.preemptive
             has_queue |= (discipline.delay or shares) and node.cuts
@@ -1836,8 +1839,8 @@ class Model:
             raise ModelError(
                 "an attempt needs a queue: a station that is not shared and interrupts no service,"
                 f" a fifo lock, or permits; {node.resource} is {resource_in_words}"
-                + f"; limits: {VISIT} gives up services there, too"
-                * (shares and not node.cuts)
+                + f"; limits: {VISIT} gives up services there, too" * (shares and not node.cuts)
+                + f"; the discipline {calmer}, which interrupts none, has a queue" * bool(calmer)
             )
         if node.queue is not None and shares:
             raise ModelError(

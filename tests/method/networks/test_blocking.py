@@ -225,7 +225,16 @@ REFUSED = [
         ring("repeat", discipline="ps"),
         (
             "a simulation has no rule for first, where customers are blocked: it holds up servers in"
-            " the order of arrival or of ranks without rates, and infinite servers"
+            " the order of arrival or of ranks without rates, and infinite servers; write discipline:"
+            " fcfs at first"
+        ),
+    ),
+    (
+        ring("after-service", discipline="random"),
+        (
+            "a simulation has no rule for first, where customers are blocked: it holds up servers in"
+            " the order of arrival or of ranks without rates, and infinite servers; write discipline:"
+            " fcfs at first"
         ),
     ),
     (

@@ -342,3 +342,29 @@ choose:
     held, failed = choice.contradicted
     assert (held["slack[1]"] or 0.0) >= 0.0 > (failed["slack[1]"] or 0.0)
     assert any("the assumption is wrong here" in each for each in result.sentences())
+
+
+def test_an_objective_that_is_chosen_itself_is_told_once(folder: Path) -> None:
+    Path("one.yaml").write_text(
+        "queueing-network: 1\nclasses: {jobs: {arrivals: 8 /s}}\n"
+        "stations: {web: {servers: 10, service: {jobs: 1 s}}}\n"
+    )
+    Path("study.yaml").write_text(
+        "study: 1\nbase: {model: one.yaml}\nchoose:\n"
+        "  vary: {stations.web.servers: {from: 9, to: 20, step: 1}}\n"
+        "  minimize: stations.web.servers\n  where: 'response_time[jobs] <= 1.1 s'\n"
+    )
+    result = result_of(run(prepare("study.yaml")), ChooseResult)
+    (found,) = result.choices
+    servers = found.found[0].point["stations.web.servers"]
+    value = found.found[0].values["value[1]"].value
+    assert value is not None
+    head = result.headline(Words())[0]
+    assert head.startswith(
+        f"The best is {servers:g} web servers; then the response time of jobs is"
+    )
+    decision = result.decision(Words())
+    assert decision is not None
+    titles, rows = decision
+    assert titles == ["", "web servers", "response time of jobs is at most 1.1 s"]
+    assert [len(row) for row in rows] == [3]

@@ -182,10 +182,11 @@ class BlockedNetwork(FlatNetwork):
             discipline = DISCIPLINES[station.discipline]
             in_order = discipline.order in (ARRIVAL, RANK) and not discipline.preemptive
             if not discipline.delay and (not in_order or station.rates):
+                way_out = "leave rates out" if in_order else "write discipline: fcfs"
                 raise ModelError(
                     f"a simulation has no rule for {place[1]}, where customers are blocked: it"
                     " holds up servers in the order of arrival or of ranks without rates, and"
-                    " infinite servers"
+                    f" infinite servers; {way_out} at {place[1]}"
                 )
             stops_service = any(
                 self._blocks(place, move)
