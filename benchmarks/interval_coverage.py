@@ -18,8 +18,11 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 
+import numpy as np
+
+from slipstick.profiles import Profile, period_of
 from slipstick.sim.plan.builder import Builder
-from slipstick.sim.plan.distributions import ServiceTime
+from slipstick.sim.plan.distributions import ProfiledTimes, ServiceTime
 from slipstick.sim.plan.plan import Plan
 from slipstick.sim.run import PLAIN_EVENTS, simulate
 from slipstick.sim.settings import Simulation
@@ -59,6 +62,48 @@ def program() -> tuple[Plan, float]:
     return builder.plan(), 1.0
 
 
+def over_a_day(pieces: Profile) -> tuple[Plan, float]:
+    """One exponential server of rate 1 whose arrivals follow a profile: the mean time over a
+    period, from the chances of each number present, which repeat with the period.
+
+    Each piece is followed in trapezoidal steps, short beside a service; the number present is cut
+    where no chance is left.
+    """
+    period, customers = period_of(pieces), sum(lasts * rate for lasts, rate in pieces)
+    builder = Builder()
+    builder.station("cpu")
+    builder.serve("cpu", ServiceTime("exponential", 1.0))
+    times = ProfiledTimes(pieces, period / customers)
+    builder.add_open_group("jobs", times, first_instruction=0)
+    most = int(customers + 12 * math.sqrt(customers)) + 60
+    number = np.arange(most + 1.0)
+    steps = []
+    for lasts, rate in pieces:
+        flows = np.diag(np.full(most, rate), -1) + np.diag(np.ones(most), 1)
+        flows -= np.diag(flows.sum(axis=0))
+        count = max(1, round(lasts / STEP))
+        half = lasts / count / 2 * flows
+        steps.append((np.linalg.solve(np.eye(most + 1) - half, np.eye(most + 1) + half), count))
+    whole = np.eye(most + 1)
+    for step, count in steps:
+        whole = np.linalg.matrix_power(step, count) @ whole
+    equations = whole - np.eye(most + 1)
+    equations[0] = 1.0
+    chances = np.linalg.solve(equations, np.eye(most + 1)[0])
+    present_time = 0.0
+    for (step, count), (lasts, _) in zip(steps, pieces, strict=True):
+        for _ in range(count):
+            later = step @ chances
+            present_time += lasts / count * float(number @ (chances + later)) / 2
+            chances = later
+    return builder.plan(), present_time / customers
+
+
+STEP = 0.05
+"""Steps in which the chances over a day are followed, in mean services [1]: steps of twice or half
+the length give the same means to six digits."""
+
+
 MODELS: dict[str, Callable[[], tuple[Plan, float]]] = {
     "M/M/1, utilization 0.5": lambda: open_station(0.5),
     "closed network, N = 10": closed_network,
@@ -66,6 +111,9 @@ MODELS: dict[str, Callable[[], tuple[Plan, float]]] = {
     "M/G/1, scv 4, utilization 0.9": lambda: open_station(0.9, 4.0),
     "closed network, N = 24": lambda: closed_network(24, 20.0),
     "program, scv 4": program,
+    "day of 18, peak below 1": lambda: over_a_day(((20.0, 0.3), (20.0, 0.6))),
+    "day of 54, peak beyond 1": lambda: over_a_day(((60.0, 0.3), (30.0, 1.2))),
+    "day of 270, peak beyond 1": lambda: over_a_day(((300.0, 0.3), (150.0, 1.2))),
 }
 
 

@@ -134,7 +134,7 @@ def _arrival_rates(model: Model, value_by_expr: Numbers) -> list[Array]:
     ]
 
 
-_Stream = tuple[VisitTree, Array]
+_TreeAndRate = tuple[VisitTree, Array]
 """The tree of visits of the customers of a stream, and their rate [1/s] [points]."""
 
 
@@ -142,7 +142,7 @@ def _cycles_in_order(
     recursion: Recursion,
     queues_inner_first: Sequence[Queue],
     value_by_expr: Numbers,
-    streams: Sequence[_Stream],
+    streams: Sequence[_TreeAndRate],
 ) -> tuple[CycleState, ...] | dict[int, str]:
     """Return the times of a customer of each stream, solving each queue after those that it depends
     on; or, by point, the reason why a queue is saturated.
@@ -202,7 +202,7 @@ def _traversed(
     return traversal, [traversal.time(tree.root) for tree in recursion.trees]
 
 
-def _rate_at_queue(queue: Queue, streams: Sequence[_Stream]) -> Array:
+def _rate_at_queue(queue: Queue, streams: Sequence[_TreeAndRate]) -> Array:
     """Return the rate at which customers arrive that visit a queue [1/s] [points]."""
     return added(
         rate for tree, rate in streams if any(visit.queue == queue.name for visit in tree.visits)
