@@ -62,6 +62,11 @@ LOSSES: Mapping[str, Mapping[str, Loss]] = {
         "lock-order": Loss(
             ANSWER, "readers and writers pass a lock in the order of arrival, none goes first"
         ),
+        "decisions": Loss(
+            ANSWER, "callers wait for each reply and call once, without timeouts and retries"
+        ),
+        "submodels": Loss(ANSWER, "models within the model are not there"),
+        "unknown-fields": Loss(ANSWER, "fields that the reader does not know are not there"),
         "aborts": Loss(ANSWER, "a task that turns requests away lets them wait, as any other"),
         "bursts": Loss(ANSWER, "a source of bursts is taken as customers with exponential times"),
         "solver-settings": Loss(EQUAL, "settings and results of the solver"),

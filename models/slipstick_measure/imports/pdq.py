@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 
 from slipstick.errors import short
 from slipstick_measure.imports.imported import ImportedSpec
-from slipstick_measure.imports.losses import Ledger
+from slipstick_measure.imports.losses import EQUAL, Ledger
 from slipstick_measure.imports.program_text import CalledFunction, ProgramText, bare_program
 from slipstick_measure.imports.tool import ToolModel
 from slipstick_measure.readers.elements import XmlElement
@@ -30,6 +30,16 @@ ARGUMENTS = {
     "SetVisits": 4,
 }
 """Calls that make a model, and how many arguments each has."""
+READ = "read"
+FUNCTIONS = {
+    **dict.fromkeys((*ARGUMENTS, "Init", "Solve", "SetTUnit"), READ),
+    **dict.fromkeys(("SetWUnit", "SetComment", "SetDebug", "GetComment", "Report"), EQUAL),
+    **dict.fromkeys(("GetResponse", "GetThruput", "GetThruMax", "GetLoadOpt"), EQUAL),
+    **dict.fromkeys(("GetUtilization", "GetQueueLength", "GetResidenceTime"), EQUAL),
+    **dict.fromkeys(("GetNodesCount", "GetStreamsCount"), EQUAL),
+}
+"""What becomes of each function of PDQ: read, or equal. Others that create or set are refused."""
+OTHER_NAMES = {"CreateWorkloadOpen": "CreateOpen", "CreateWorkloadClosed": "CreateClosed"}
 QUEUES = {"FCFS": "fcfs", "PSHR": "ps", "LCFS": "lcfs-pr"}
 NODES = ("CEN", "MSO", "MSC")
 _TIME_UNIT = re.compile(r"[Ss]etTUnit\s*\(\s*[\"'](\w+)[\"']\s*\)")
@@ -50,6 +60,11 @@ _UNITS = {
     "use": "us",
 }
 """Units of time by the first letters of what programs call them."""
+_WRITES = re.compile(
+    r"(?:\bgetnode\s*+\([^()]*+\)|\bnode\s*+\[[^\[\]]*+\])\s*+(?:->|\.)\s*+"
+    r"(?:devtype|sched|servers|visits|service|demand)\b\s*+(?:\[[^\[\]]*+\])?\s*+=(?!=)"
+)
+"""An assignment to the tables of PDQ itself, which programs in C may do."""
 _MAKES = re.compile(r"(?:\bPDQ_|\b)(?:[Ii]nit|[Cc]reate\w+|[Ss]et(?:Demand|Visits)\w*)\s*+\(")
 _CONSTANTS = (*QUEUES, *NODES, "MSQ", "ISRV", "DLY", "TERM", "BATCH", "TRANS")
 
@@ -89,10 +104,28 @@ class _Pdq:
 
     def spec(self) -> ImportedSpec:
         """Return the network."""
+<<<<<<< HEAD
         line_of_solution = 0
         for call in self.program.calls():
             name = call.name
             line_of_solution = call.line if name == "Solve" else line_of_solution
+=======
+        solved = 0
+        program = bare_program(self.reading.text)
+        if write := _WRITES.search(program):
+            why = "sets a table of PDQ itself, which is not read; call SetDemand or SetVisits"
+            line = program.count("\n", 0, write.start()) + 1
+            self.reading.refuse(line, " ".join(write[0].split()), why)
+        for call in self.program.calls():
+            name = OTHER_NAMES.get(call.name.removesuffix("_p"), call.name.removesuffix("_p"))
+            call = call._replace(name=name)
+            if name == "Init":
+                self.classes.clear()
+                self.stations.clear()
+            if name == "SetTUnit" and self.reading.hints.unit is None:
+                self._check_unit(call)
+            solved = call.line if name == "Solve" else solved
+>>>>>>> e427d30e (Say of each field of layered models and PDQ programs whether it is read, refused or equal, and walk the table in tests; read medians, and refuse cut rows of POP tables)
             if name in ARGUMENTS and not call.sure:
                 self.refuse(
                     call,
@@ -100,18 +133,29 @@ class _Pdq:
                     " --set NAME=NUMBER",
                 )
             if name in ARGUMENTS and len(call.texts) == ARGUMENTS[name]:
+<<<<<<< HEAD
                 self._execute_call(call)
             elif name in ARGUMENTS or name.startswith("Create"):
+=======
+                self._take(call)
+            elif name in ARGUMENTS or (
+                name not in FUNCTIONS and name.startswith(("Create", "SetDemand", "SetVisits"))
+            ):
+>>>>>>> e427d30e (Say of each field of layered models and PDQ programs whether it is read, refused or equal, and walk the table in tests; read medians, and refuse cut rows of POP tables)
                 count = ARGUMENTS.get(name)
                 needed = f"it has {count} arguments; here are {len(call.texts)}"
                 self.refuse(call, needed if count else "a network has nothing like it")
-        stations = {name: station for name, station in self.stations.items() if "demand" in station}
+        stations = {
+            name: station for name, station in self.stations.items() if station.get("demand")
+        }
         for name, station in stations.items():
             if len(station["demand"]) > 1 and station["discipline"] == "fcfs":
                 station["discipline"] = "ps"
                 self.ledger.declare("discipline", self.lines[name], name)
         title = f"PDQ model {self.reading.name}"
         imported = self.model.spec(title, self.classes, stations)
+        for note in self.reading.notes:
+            imported.say(f"line {note.line}: {note.message}")
         unit = _TIME_UNIT.search(self.reading.text)
         if unit and self.reading.hints.unit is None:
             imported.say(f"the program calls its unit of time {short(unit[1])}, which is not known")
@@ -132,7 +176,16 @@ class _Pdq:
             )
         return self.ledger.close(imported)
 
+<<<<<<< HEAD
     def _line_of_further_call(self, line_of_solution: int) -> int:
+=======
+    def _check_unit(self, call: CalledFunction) -> None:
+        """Refuse a unit of time that is not written in quotes."""
+        if not _TIME_UNIT.search(self.reading.text):
+            self.refuse(call, f"{', '.join(call.texts)} is no unit in quotes; give --unit s")
+
+    def _further(self, solved: int) -> int:
+>>>>>>> e427d30e (Say of each field of layered models and PDQ programs whether it is read, refused or equal, and walk the table in tests; read medians, and refuse cut rows of POP tables)
         """Return the line of the first call after the solution that makes or changes a model; 0 if
         there is none.
         """
@@ -165,6 +218,13 @@ class _Pdq:
             self.refuse(call, message)
         return self.model.name(XmlElement(call.name, {"name": value}, call.line))
 
+    def _new(self, call: CalledFunction, place: int) -> str:
+        """Return the name of what a call creates; refuse one that is created already."""
+        name = self._name(call, place)
+        if name in (self.stations if "Node" in call.name or "Multi" in call.name else self.classes):
+            self.refuse(call, f"{short(name)} is created twice; rename one")
+        return name
+
     def _number(self, call: CalledFunction, place: int, least: float = 0.0) -> float:
         value = call.given[place]
         text = call.texts[place]
@@ -185,12 +245,23 @@ class _Pdq:
         element = XmlElement(call.name, {}, call.line)
         if call.name == "CreateOpen":
             rate = self._number(call, 1)
-            self.classes[self._name(call, 0)] = {"arrivals": self.model.rate(element, rate)}
+            self.classes[self._new(call, 0)] = {"arrivals": self.model.rate(element, rate)}
         elif call.name == "CreateClosed":
+<<<<<<< HEAD
             customer_class: dict[str, Any] = {"population": self._whole_number(call, 2)}
             if think := self._number(call, 3):
+=======
+            customer_class: dict[str, Any] = {"population": self._whole(call, 2)}
+            think = self._number(call, 3)
+            if call.given[1] == "TRANS":
+                self.refuse(call, "TRANS is a stream, which CreateOpen makes; write TERM or BATCH")
+            if call.given[1] == "BATCH" and think:
+                why = f"jobs of a BATCH do not think, so {think:g} is left out, as PDQ does"
+                self.reading.odd(call.line, call.name, why)
+            elif think:
+>>>>>>> e427d30e (Say of each field of layered models and PDQ programs whether it is read, refused or equal, and walk the table in tests; read medians, and refuse cut rows of POP tables)
                 customer_class["think_time"] = self.model.time(element, think)
-            self.classes[self._name(call, 0)] = customer_class
+            self.classes[self._new(call, 0)] = customer_class
         elif call.name.endswith("Node") or "Multiserver" in call.name:
             self._node(call, 1 if "Multi" in call.name else 0)
         else:
@@ -203,8 +274,13 @@ class _Pdq:
         return round(value)
 
     def _node(self, call: CalledFunction, first: int) -> None:
+<<<<<<< HEAD
         servers = self._whole_number(call, 0, 1.0) if first else 1
         name = self._name(call, first)
+=======
+        servers = self._whole(call, 0, 1.0) if first else 1
+        name = self._new(call, first)
+>>>>>>> e427d30e (Say of each field of layered models and PDQ programs whether it is read, refused or equal, and walk the table in tests; read medians, and refuse cut rows of POP tables)
         kind = call.given[first + 1]
         queue = call.given[first + 2]
         if isinstance(kind, float):  # version 6 of MSQ gives the servers as the kind of node
@@ -229,7 +305,7 @@ class _Pdq:
             if word not in declared:
                 self.refuse(call, f"{short(word)} is used before it is created")
         factors = [self._number(call, place) for place in range(2, len(call.texts))]
-        demand = math.prod(factors)
-        if demand:
-            demands = self.stations[station].setdefault("demand", {})
+        demands = self.stations[station].setdefault("demand", {})
+        demands.pop(customer, None)
+        if demand := math.prod(factors):
             demands[customer] = self.model.time(element, demand)

@@ -100,7 +100,7 @@ _RESULT = re.compile(
     r"(?=(?:PDQ_|[Pp]dq(?:::|\.))?(?:Create|Set|Init|Solve))"
 )
 _CALLED = re.compile(
-    r"(?:PDQ_|\w++(?:::|\.|->))?(?P<name>(?:[A-Z]|create|set|init|solve)[A-Za-z]*+)"
+    r"(?:PDQ_|\w++(?:::|\.|->))?(?P<name>(?:[A-Z]|create|set|init|solve)[A-Za-z]*+(?:_p\b)?)"
     r"\s*+\((?P<given>.*)\)$",
     re.DOTALL,
 )
@@ -310,7 +310,8 @@ class ProgramText:
         if match := _CALLED.match(_RESULT.sub("", text)):
             texts = _split_arguments(match["given"])
             name = match["name"][0].upper() + match["name"][1:]
-            yield CalledFunction(name, [self.value(text) for text in texts], texts, statement.line)
+            given = [self.value(text.removeprefix("&")) for text in texts]  # pointers of C, too
+            yield CalledFunction(name, given, texts, statement.line)
             self._stopped |= name == self.stops
         elif match := _INTO.match(text):
             self._write(match)

@@ -252,11 +252,16 @@ def _found(pattern: str, text: str) -> re.Match[str] | None:
     return re.search(pattern, text, re.MULTILINE)
 
 
+_TIME_PART = re.compile(r"(?<![0-9.])([0-9]+(?:\.[0-9]*)?|\.[0-9]+)\s*([a-zµμ]+)")
+
+
 def _time(text: str) -> float | None:
-    """Parse a time with its unit, such as 3.79ms; None for other texts."""
-    match = re.fullmatch(r"([0-9.]+)\s*([a-zµ]+)", text.strip())
-    unit = time_of_unit(match[2])[0] if match else ""
-    return float(match[1]) * _SECONDS[unit] if match and unit in _SECONDS else None
+    """Parse a time with its units [s], such as 3.79ms or 1m2.5s; None for other texts."""
+    parts = _TIME_PART.findall(text)
+    units = [time_of_unit(unit)[0] for _, unit in parts]
+    if not parts or _TIME_PART.sub("", text).strip() or not {*units} <= {*_SECONDS}:
+        return None
+    return sum(float(part[0]) * _SECONDS[unit] for part, unit in zip(parts, units, strict=True))
 
 
 def _number(match: re.Match[str] | None, factor: float = 1.0) -> float | None:
@@ -441,15 +446,22 @@ _MARKED = "[ \\t\u2713\u2717]*+"
 """What stands before a metric of k6: blanks, and the mark of its threshold."""
 
 
+def _k6_share(name: str) -> float | None:
+    """Return the share of requests of a statistic of k6, such as p(95) or med; None for others."""
+    match = re.fullmatch(r"p\(([0-9.]+)\)", name)
+    share = 0.5 if name == "med" else float(match[1]) / 100 if match else 0.0
+    return share if 0 < share < 1 else None
+
+
 def _read_k6(reading: Reading) -> LoadRow:
     text = reading.text
     line = _found(rf"^{_MARKED}http_req_duration\.*:\s+(.*)$", text)
     words = [word.partition("=") for word in line[1].split()] if line else []
     statistics = {name: value for name, _, value in words if name and value}
     quantiles = {
-        float(match[1]) / 100: time
+        share: time
         for name, value in statistics.items()
-        if (match := re.fullmatch(r"p\(([0-9.]+)\)", name)) and (time := _time(value)) is not None
+        if (share := _k6_share(name)) and (time := _time(value)) is not None
     }
     most = _time(statistics.get("max", ""))
     if most and (cut := [share for share, time in quantiles.items() if time > most]):
@@ -503,9 +515,7 @@ def _read_k6_json(reading: Reading) -> LoadRow:
     duration = values("http_req_duration")
     rate = values("http_reqs")
     quantiles = {
-        float(match[1]) / 100: float(value) / 1e3
-        for name, value in duration.items()
-        if (match := re.fullmatch(r"p\(([0-9.]+)\)", name))
+        share: float(value) / 1e3 for name, value in duration.items() if (share := _k6_share(name))
     }
     users = values("vus_max").get("max", values("vus_max").get("value"))
     present = values("vus")
@@ -548,7 +558,10 @@ def _read_locust_text(reading: Reading) -> LoadRow:
     command = _found(r"\blocust +.*(?:-c|-u|--users)[ =]*([0-9]+)", text)
     shares = _LOCUST_SHARES.search(text, total.end())
     times = _LOCUST_TIMES.search(text, shares.end()) if shares else None
+    heading = text[: total.start()].rpartition("# reqs")[2]
     quantiles = {}
+    if re.match(r"[^\n]*\bAvg\s+Min\s+Max\b[ |]+Med", heading) and len(numbers) > 4:
+        quantiles[0.5] = numbers[3] / 1e3
     if shares and times:
         for share, time in zip(shares["shares"].split(), times["times"].split(), strict=False):
             quantiles[float(share.rstrip("%")) / 100] = float(time) / 1e3
@@ -561,17 +574,6 @@ def _read_locust_text(reading: Reading) -> LoadRow:
     )
 
 
-_GO_TIME = re.compile(r"(?<![0-9.])([0-9.]+)(h|ms|m|s|µs|us|ns)")
-
-
-def _go_time(text: str) -> float | None:
-    """Parse a time as programs of Go print it, such as 1m2.5s [s]; None for other texts."""
-    parts = _GO_TIME.findall(text)
-    if not parts or "".join(map("".join, parts)) != text.strip():
-        return None
-    return sum(float(number) * _SECONDS[time_of_unit(unit)[0]] for number, unit in parts)
-
-
 def _read_vegeta(reading: Reading) -> LoadRow:
     """Read a report of vegeta, which sends at a rate; its throughput is that of successes."""
     text = reading.text
@@ -582,13 +584,13 @@ def _read_vegeta(reading: Reading) -> LoadRow:
     quantiles = {
         float(name) / 100: time
         for name, value in values.items()
-        if name.replace(".", "").isdigit() and (time := _go_time(value)) is not None
+        if name.replace(".", "").isdigit() and (time := _time(value)) is not None
     }
     return LoadRow(
         1,
         rate=float(rates[1]) if rates else None,
         throughput=float(rates[2] or rates[1]) if rates else None,
-        response=_go_time(values.get("mean", "")),
+        response=_time(values.get("mean", "")),
         quantiles=quantiles,
     )
 
@@ -820,6 +822,18 @@ _AGGREGATE = re.compile("\ufeff?(?:Label,# Samples,Average,|sampler_label,aggreg
 """What begins a table of JMeter's aggregate report, with its headings or with their names."""
 
 
+_TOTAL_SHARE = re.compile(
+    r"(?:aggregate_report_)?(?:([0-9.]+)%(?:[ _][Ll]ine)?|[Mm]edian(?: [Rr]esponse [Tt]ime)?)"
+)
+
+
+def _total_share(name: str) -> float | None:
+    """Return the share of requests of a column of percentiles or medians; None for others."""
+    match = _TOTAL_SHARE.fullmatch(name)
+    share = float(match[1] or 50) / 100 if match else 0.0
+    return share if 0 < share < 1 else None
+
+
 def _read_totals(reading: Reading) -> LoadRow:
     """Read the row that covers all requests of Locust's or JMeter's table; a lone row does.
 
@@ -852,11 +866,9 @@ def _read_totals(reading: Reading) -> LoadRow:
     means = ("Average Response Time", "Average response time", "Average", "average")
     mean = next((row[name] for name in means if row.get(name)), "")
     quantiles = {
-        float(match[1]) / 100: float(cell) / 1e3
+        share: float(cell) / 1e3
         for name, cell in row.items()
-        if (match := re.fullmatch(r"(?:aggregate_report_)?([0-9.]+)%(?:[ _][Ll]ine)?", name))
-        and re.fullmatch(r"[0-9.]+", cell)
-        and 0 < float(match[1]) < 100
+        if (share := _total_share(name)) and re.fullmatch(r"[0-9.]+", cell)
     }
     unit = rate_unit(re.sub(r"^[0-9.]+\s*", "", rate)) if "/" in rate else None
     number = _found(r"^([0-9.]+)", rate)

@@ -32,6 +32,8 @@ NAMES = {
 
 PERCENT_ABOVE = 2.0  # no efficiency is 200%, and a parallel efficiency of 2% is not worth a table
 _PROCESSES = re.compile(r"\s*([0-9]+)\s*([\[(].*)?")
+_CUT_TIME = re.compile(r"#+\s*Runtime\s*\([^)]*", re.IGNORECASE)
+_CUT = "this row is cut; complete it, or take the line out"
 _LABEL = re.compile(r"(?P<name>[^\[(]*+)(?:[\[(](?P<unit>[^\])]*+)[\])])?\s*+")
 
 
@@ -93,6 +95,8 @@ def _read_pop(reading: Reading) -> Measurements:
     if reading.problems:
         reading.finished()
     for cell in cells:
+        if cell.metric != "p" and not cell.text.strip():
+            reading.odd(cell.line, cell.metric, "a run has no value here, so it is left out")
         if cell.run not in where or not cell.text.strip():
             continue
         if cell.metric in EFFICIENCIES:
@@ -120,7 +124,9 @@ def _rows(reading: Reading) -> list[tuple[int, list[str]]]:
             reading.refuse(
                 line, "", f"this is not a line of a table of metrics: {error}; check the quotes"
             )
-        if not text.lstrip().startswith("#"):
+        if _CUT_TIME.fullmatch(text.strip()):
+            reading.wrong(line, row[0], _CUT)
+        elif not text.lstrip().startswith("#"):
             table_rows.append((line, row))
         elif row and _label(row[0])[0] == "time":
             table_rows.append((line, [row[0] if "(" in row[0] else f"{row[0]} (us)", *row[1:]]))
@@ -165,10 +171,13 @@ def _cells(reading: Reading, rows: Sequence[Sequence[tuple[int, str]]]) -> list[
     lines: dict[str, int] = {}
     width = 0
     left_out: list[tuple[int, str]] = []
+    last = max((cells[0][0] for cells in rows if cells), default=0)
     for (line, label), *texts in rows:
         metric, unit = _label(label)
         if not metric:
             left_out.append((line, label.strip(" -")))
+            if line == last and len(texts) < width:
+                reading.wrong(line, label.strip(), _CUT)
             continue
         if metric in lines:
             reading.wrong(line, label.strip(), f"is in line {lines[metric]} already")

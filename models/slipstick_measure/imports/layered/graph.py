@@ -89,6 +89,21 @@ def inside(step: Step) -> Iterator[Step]:
             yield from inside(substep)
 
 
+def replies(steps: Sequence) -> float:
+    """Return the mean number of replies of steps."""
+    total = 0.0
+    for step in steps:
+        if isinstance(step, Reply):
+            total += 1
+        elif isinstance(step, Both):
+            total += sum(map(replies, step.branches))
+        elif isinstance(step, Either):
+            total += sum(share.value * replies(body) for share, body in step.options)
+        elif isinstance(step, Rounds):
+            total += sum(count.value * replies(body) for count, body in step.bodies)
+    return total
+
+
 def _parts(step: Step) -> tuple[Sequence, ...]:
     if isinstance(step, Both):
         return step.branches

@@ -30,7 +30,10 @@ def written_out(network: LayeredNetwork) -> LayeredNetwork:
     SpecError : copies that do not fit
     """
     elements: list[Processor | Task] = [*network.processors.values(), *network.tasks.values()]
-    if all(element.replicas == 1 for element in elements):
+    fans = [fan for task in network.tasks.values() for fan in (task.fan_in, task.fan_out)]
+    if all(element.replicas == 1 for element in elements) and not any(
+        count != 1 for fan in fans for count in fan.values()
+    ):
         return network
     for element in elements:
         if not 1 <= element.replicas <= MOST_COPIES:

@@ -12,7 +12,9 @@ from math import inf
 from typing import NamedTuple, NoReturn
 
 from slipstick.errors import short
+from slipstick_measure.imports.layered.fields import TEXT_FIELDS
 from slipstick_measure.imports.layered.model import (
+    CONVERGENCE,
     Call,
     LayeredEntry,
     LayeredNetwork,
@@ -177,7 +179,11 @@ class _TextReader:
             "U": lambda: self._section({"g": self._share}),
             "T": lambda: self._section({"t": self._task, "I": self._fan, "O": self._fan}),
             "E": lambda: self._section(
-                {**dict.fromkeys("aAcfFHMpRPsUVWXyzZ", self._entry), "i": self._fan, "o": self._fan}
+                {
+                    **dict.fromkeys(TEXT_FIELDS["E"], self._entry),
+                    "i": self._fan,
+                    "o": self._fan,
+                }
             ),
             "A": self._activities,
             "R": self._skip_results,
@@ -346,7 +352,11 @@ class _TextReader:
         elif letter == "a":
             entry.arrivals = self.amount("a rate of arrivals")
         elif letter == "A":
-            entry.start = self.name("an activity").text
+            start = self.name("an activity").text
+            if entry.start:
+                why = f"{short(entry.name)} begins with two activities; take one out"
+                self.reading.refuse(token.line, "A", why)
+            entry.start = start
         elif letter == "p":
             entry.priority = self.whole("a priority")
         elif letter == "H":
@@ -372,8 +382,14 @@ class _TextReader:
         return amounts
 
     def _histogram(self) -> None:
-        while self.next.kind in ("number", "infinity") or self.next.text == ":":
+        """Skip a range of times, first : last, with the number and the spacing of its bins."""
+        while self.next.kind in ("number", "infinity"):
             self.at += 1
+        if not self.sign(":"):
+            self.refuse(":")
+        while self.next.kind in ("number", "infinity"):
+            self.at += 1
+        self.at += self.next.text in ("log", "linear", "sqrt")
 
     def _set_values(
         self, work: Work, letter: str, target: str, amount: ModelAmount, line: int
@@ -396,7 +412,7 @@ class _TextReader:
         task = self.network.tasks.get(token.text)
         if task is None:
             self.reading.refuse(token.line, "A", f"there is no task {short(token.text)}")
-        while self.next.kind == "name" and self.next.text in tuple("scfHMyzZ"):
+        while self.next.kind == "name" and self.next.text in TEXT_FIELDS["A"]:
             letter = self.take("a row", "name")
             activity = self.name("an activity")
             work = task.activities.setdefault(activity.text, Work(activity.text, activity.line))
@@ -489,5 +505,4 @@ class _TextReader:
         self.take("-1", "end")
 
     def _convergence(self) -> None:
-        why = "a model that changes its own parameters until they settle (section C) has no spec"
-        self.reading.refuse(self.next.line, "C", f"{why}; solve it there, and import the result")
+        self.reading.refuse(self.next.line, "C", CONVERGENCE)

@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass, field
 from math import inf, isfinite
 
-from slipstick.errors import FormulaError, ModelError, SpecError, did_you_mean, short
+from slipstick.errors import FormulaError, ModelError, SpecError, short
 from slipstick.expression.formula import read_expression
 from slipstick.expression.nodes import Expr, Number, Parameter, parameters
 from slipstick.expression.tape import Tape
@@ -132,11 +132,16 @@ class Variables:
             self.formulas[name] = repr(self.values[name])
             self.lines[name] = line
             return
+<<<<<<< HEAD
         suggestion = did_you_mean(name, list(self.values)) if self.values else ""
         message = (
             f"{short(variable)} has no value in the file; give it one with --set {name}=NUMBER"
         )
         self.reading.wrong(line, "parameter", f"{message}{suggestion}")
+=======
+        why = f"{short(variable)} has no value in the file; give it one with --set {name}=NUMBER"
+        self.reading.wrong(line, "parameter", why)
+>>>>>>> e427d30e (Say of each field of layered models and PDQ programs whether it is read, refused or equal, and walk the table in tests; read medians, and refuse cut rows of POP tables)
         self.values[name] = 1.0
 
 

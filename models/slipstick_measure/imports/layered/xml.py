@@ -9,7 +9,9 @@ import re
 from math import inf
 
 from slipstick.errors import short
+from slipstick_measure.imports.layered.fields import declare_fields
 from slipstick_measure.imports.layered.model import (
+    CONVERGENCE,
     LOCK_KINDS,
     MOST_PHASES,
     ONE,
@@ -37,10 +39,11 @@ from slipstick_measure.readers.elements import XmlElement, parsed
 from slipstick_measure.readers.reading import Reading
 
 _PROCESSOR_KINDS = (*("fcfs", "ps", "inf", "rand", "hol", "pp", "pri", "cfs", "ps-hol", "ps-pp"),)
+CALL_ORDERS = ("STOCHASTIC", "DETERMINISTIC")
 MOST_LOOPS = 20
 """Loops around a solution that are read."""
 
-_COMMENT = re.compile(r"(?s)/\*.*?\*/|(?m:(?:#|//).*$)")
+_COMMENT = re.compile(r"(?s:/\*.*?\*/)|(?m:(?:#|//).*$)")
 _COMPUTED = re.compile(r"(?:array_create|\[)?[\s\w.$+*/(),:-]+\]?")
 """A number, a formula or a list of numbers."""
 
@@ -131,7 +134,10 @@ class _XmlReader:
 
     def file(self) -> None:
         """Read variables, processors, groups, tasks and entries."""
-        for element in self.root.every("lqx", "spex-parameters", "spex-parameter"):
+        declare_fields(self.root, self.ledger)
+        for element in self.root.every("convergence-collection", "spex-convergence"):
+            self.reading.refuse(element.line, element.tag, CONVERGENCE)
+        for element in self.root.every("lqx", "spex-parameters", "spex-parameter", "parameters"):
             self._assignments(element)
         for processor in self.root.every("processor"):
             self._processor(processor)
@@ -310,8 +316,6 @@ class _XmlReader:
             task.fan_in[fan.get("source")] = self.whole(fan, "value", 1)
         for fan in element.every("fan-out"):
             task.fan_out[fan.get("dest")] = self.whole(fan, "value", 1)
-        for child in element.every("service"):
-            self.reading.refuse(child.line, "service", "a task with services is not read")
         for child in element.children:
             if child.tag == "entry":
                 self._entry(child, task)
@@ -348,13 +352,17 @@ class _XmlReader:
                     entry.phases[phase] = self._work(child)
 
     def _work(self, element: XmlElement) -> Work:
+        order = element.get("call-order").upper() or CALL_ORDERS[0]
+        if order not in CALL_ORDERS:
+            why = f"there is no call order {short(order)}; there are {', '.join(CALL_ORDERS)}"
+            self.reading.refuse(element.line, "activity", why)
         work = Work(
             element.get("name") or "step",
             element.line,
             self.amount(element, "host-demand-mean", ZERO),
             self.amount(element, "host-demand-cvsq", ONE).value,
             self.amount(element, "think-time", ZERO),
-            element.get("call-order").upper() == "DETERMINISTIC",
+            order == CALL_ORDERS[1],
         )
         for call in element.every("synch-call", "asynch-call"):
             count = self.amount(call, "calls-mean", ONE)
