@@ -13,6 +13,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+import slipstick
 from slipstick.errors import SpecError
 from slipstick_measure.imports.formats import import_spec
 from slipstick_measure.imports.layered.fields import (
@@ -22,7 +23,7 @@ from slipstick_measure.imports.layered.fields import (
     XML_ELEMENTS,
     XML_FIELDS,
 )
-from slipstick_measure.imports.losses import EQUAL
+from slipstick_measure.imports.losses import EQUAL, LOSSES, loss_names
 from slipstick_measure.imports.pdq import FUNCTIONS
 from slipstick_measure.measurements import Hints
 
@@ -574,3 +575,15 @@ int main(void) {
     assert spec["stations"]["cpu"]["demand"]["work"]["value"] == "0.1 s"
     direct = text.replace("PDQ_Solve", "getnode(0)->demand[0] = 3.0;\n  PDQ_Solve")
     assert "sets a table of PDQ itself, which is not read" in str(_of_program(direct))
+
+
+def test_the_page_lists_the_losses_of_each_format() -> None:
+    pages = Path(slipstick.__file__).parent / "documentation"
+    page = (pages / "imports.md").read_text("utf-8")
+    listed = {
+        format.strip(): losses.split(", ")
+        for formats, losses in re.findall(r"(?m)^\| ([a-z, -]+) \| ([a-z, -]+) \|$", page)
+        for format in formats.split(",")
+    }
+    for format in LOSSES:
+        assert listed.get(format, []) == loss_names(format), format
