@@ -104,18 +104,8 @@ class _Pdq:
 
     def spec(self) -> ImportedSpec:
         """Return the network."""
-<<<<<<< HEAD
         line_of_solution = 0
-        for call in self.program.calls():
-            name = call.name
-            line_of_solution = call.line if name == "Solve" else line_of_solution
-=======
-        solved = 0
-        program = bare_program(self.reading.text)
-        if write := _WRITES.search(program):
-            why = "sets a table of PDQ itself, which is not read; call SetDemand or SetVisits"
-            line = program.count("\n", 0, write.start()) + 1
-            self.reading.refuse(line, " ".join(write[0].split()), why)
+        self._refuse_written_tables()
         for call in self.program.calls():
             name = OTHER_NAMES.get(call.name.removesuffix("_p"), call.name.removesuffix("_p"))
             call = call._replace(name=name)
@@ -124,8 +114,7 @@ class _Pdq:
                 self.stations.clear()
             if name == "SetTUnit" and self.reading.hints.unit is None:
                 self._check_unit(call)
-            solved = call.line if name == "Solve" else solved
->>>>>>> e427d30e (Say of each field of layered models and PDQ programs whether it is read, refused or equal, and walk the table in tests; read medians, and refuse cut rows of POP tables)
+            line_of_solution = call.line if name == "Solve" else line_of_solution
             if name in ARGUMENTS and not call.sure:
                 self.refuse(
                     call,
@@ -133,15 +122,10 @@ class _Pdq:
                     " --set NAME=NUMBER",
                 )
             if name in ARGUMENTS and len(call.texts) == ARGUMENTS[name]:
-<<<<<<< HEAD
                 self._execute_call(call)
-            elif name in ARGUMENTS or name.startswith("Create"):
-=======
-                self._take(call)
             elif name in ARGUMENTS or (
                 name not in FUNCTIONS and name.startswith(("Create", "SetDemand", "SetVisits"))
             ):
->>>>>>> e427d30e (Say of each field of layered models and PDQ programs whether it is read, refused or equal, and walk the table in tests; read medians, and refuse cut rows of POP tables)
                 count = ARGUMENTS.get(name)
                 needed = f"it has {count} arguments; here are {len(call.texts)}"
                 self.refuse(call, needed if count else "a network has nothing like it")
@@ -176,16 +160,20 @@ class _Pdq:
             )
         return self.ledger.close(imported)
 
-<<<<<<< HEAD
-    def _line_of_further_call(self, line_of_solution: int) -> int:
-=======
+    def _refuse_written_tables(self) -> None:
+        """Refuse a program that writes into the tables of PDQ itself."""
+        program = bare_program(self.reading.text)
+        if write := _WRITES.search(program):
+            message = "sets a table of PDQ itself, which is not read; call SetDemand or SetVisits"
+            line = program.count("\n", 0, write.start()) + 1
+            self.reading.refuse(line, " ".join(write[0].split()), message)
+
     def _check_unit(self, call: CalledFunction) -> None:
         """Refuse a unit of time that is not written in quotes."""
         if not _TIME_UNIT.search(self.reading.text):
             self.refuse(call, f"{', '.join(call.texts)} is no unit in quotes; give --unit s")
 
-    def _further(self, solved: int) -> int:
->>>>>>> e427d30e (Say of each field of layered models and PDQ programs whether it is read, refused or equal, and walk the table in tests; read medians, and refuse cut rows of POP tables)
+    def _line_of_further_call(self, line_of_solution: int) -> int:
         """Return the line of the first call after the solution that makes or changes a model; 0 if
         there is none.
         """
@@ -247,19 +235,14 @@ class _Pdq:
             rate = self._number(call, 1)
             self.classes[self._new(call, 0)] = {"arrivals": self.model.rate(element, rate)}
         elif call.name == "CreateClosed":
-<<<<<<< HEAD
             customer_class: dict[str, Any] = {"population": self._whole_number(call, 2)}
-            if think := self._number(call, 3):
-=======
-            customer_class: dict[str, Any] = {"population": self._whole(call, 2)}
             think = self._number(call, 3)
             if call.given[1] == "TRANS":
                 self.refuse(call, "TRANS is a stream, which CreateOpen makes; write TERM or BATCH")
             if call.given[1] == "BATCH" and think:
-                why = f"jobs of a BATCH do not think, so {think:g} is left out, as PDQ does"
-                self.reading.odd(call.line, call.name, why)
+                message = f"jobs of a BATCH do not think, so {think:g} is left out, as PDQ does"
+                self.reading.odd(call.line, call.name, message)
             elif think:
->>>>>>> e427d30e (Say of each field of layered models and PDQ programs whether it is read, refused or equal, and walk the table in tests; read medians, and refuse cut rows of POP tables)
                 customer_class["think_time"] = self.model.time(element, think)
             self.classes[self._new(call, 0)] = customer_class
         elif call.name.endswith("Node") or "Multiserver" in call.name:
@@ -274,13 +257,8 @@ class _Pdq:
         return round(value)
 
     def _node(self, call: CalledFunction, first: int) -> None:
-<<<<<<< HEAD
         servers = self._whole_number(call, 0, 1.0) if first else 1
-        name = self._name(call, first)
-=======
-        servers = self._whole(call, 0, 1.0) if first else 1
         name = self._new(call, first)
->>>>>>> e427d30e (Say of each field of layered models and PDQ programs whether it is read, refused or equal, and walk the table in tests; read medians, and refuse cut rows of POP tables)
         kind = call.given[first + 1]
         queue = call.given[first + 2]
         if isinstance(kind, float):  # version 6 of MSQ gives the servers as the kind of node

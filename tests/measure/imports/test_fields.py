@@ -410,7 +410,7 @@ def test_a_row_of_text_that_is_not_known_is_refused(row: str) -> None:
         (": a -> b", ": b -> a", "'a' begins an entry and stands after others"),
         (": a -> b", ": a", "'b' of 'server' come after no others and begin no entry"),
         ("f u 0 -1", "f u 1 -1", "'u_1' calls 'e' 1.5 times, though its calls are deterministic"),
-        ("s k 0.1 -1", "", "'k' is called and has no work; write its service time, 0 for none"),
+        ("s k 0.1 -1", "", "'k' is called and has no work; write its service time"),
         (": a -> b", ": a -> b; a -> b", "'a' stands before others in two precedences"),
     ],
 )

@@ -315,40 +315,30 @@ class Lowering:
             self.network.refuse(entry.line, "entry", message)
         self._open.append(name)
         task = self.network.task_of(name)
-<<<<<<< HEAD
+        self._check_replies(entry)
         items = self._operation(entry, task) if entry.kind else self._items_by_thread(entry, task)
         items = [*items, *self._items_of_forwarding(entry)]
-=======
-        self._check_replies(entry)
-        items = self._operation(entry, task) if entry.kind else self._threaded(entry, task)
-        items = [*items, *self._forwards(entry)]
->>>>>>> e427d30e (Say of each field of layered models and PDQ programs whether it is read, refused or equal, and walk the table in tests; read medians, and refuse cut rows of POP tables)
         self._open.pop()
         self._calls[name] = items
         return items
 
-<<<<<<< HEAD
-    def _items_by_thread(self, entry: LayeredEntry, task: Task) -> Items:
-=======
     def _check_replies(self, entry: LayeredEntry) -> None:
         """Refuse an entry whose activities do not reply just once, and note one without a reply;
         phases reply after the first.
         """
         mean = replies(self._program(entry)) if entry.start and self._callers(entry) else 1.0
+        name = short(entry.name)
         if not mean:
-            why = (
-                f"no activity replies to {short(entry.name)}, so its callers wait for the last one"
-            )
-            self.network.reading.odd(entry.line, "entry", why)
+            message = f"no activity replies to {name}, so its callers wait for the last one"
+            self.network.reading.odd(entry.line, "entry", message)
         elif abs(mean - 1) > SURE:
-            why = (
-                f"callers of {short(entry.name)} wait for a reply, and its activities give"
-                f" {mean:g} on average; let one activity of each path reply"
+            message = (
+                f"callers of {name} wait for a reply, and its activities give {mean:g} on average;"
+                " let one activity of each path reply"
             )
-            self.network.refuse(entry.line, "entry", why)
+            self.network.refuse(entry.line, "entry", message)
 
-    def _threaded(self, entry: LayeredEntry, task: Task) -> Items:
->>>>>>> e427d30e (Say of each field of layered models and PDQ programs whether it is read, refused or equal, and walk the table in tests; read medians, and refuse cut rows of POP tables)
+    def _items_by_thread(self, entry: LayeredEntry, task: Task) -> Items:
         """Return the items of an entry up to its reply, executed by a thread of its task."""
         steps = self._program(entry)
         if not self._has_counted_threads(task):
@@ -431,10 +421,9 @@ class Lowering:
         for place, step in enumerate(steps):
             remaining_steps = steps[place + 1 :]
             if isinstance(step, Reply):
-<<<<<<< HEAD
                 items_after = self._items_with_release(entry, task, _plain(remaining_steps), finish)
                 return items + self._items_to_wake(entry, task, items_after, finish)
-            replies = any(isinstance(substep, Reply) for substep in inside(step))
+            may_reply = any(isinstance(substep, Reply) for substep in inside(step))
             if isinstance(step, Both) and step.quorum:
                 items_of_start, waits = self._quorum(step, task)
                 return (
@@ -442,16 +431,7 @@ class Lowering:
                     + items_of_start
                     + self._items_to_reply(entry, task, remaining_steps, [*waits, *finish])
                 )
-            if isinstance(step, Either) and replies:
-=======
-                after = self._finished(entry, task, _plain(rest), finish)
-                return items + self._woken(entry, task, after, finish)
-            may_reply = any(isinstance(substep, Reply) for substep in inside(step))
-            if isinstance(step, Both) and step.quorum:
-                begun, waits = self._quorum(step, task)
-                return items + begun + self._cut(entry, task, rest, [*waits, *finish])
             if isinstance(step, Either) and may_reply:
->>>>>>> e427d30e (Say of each field of layered models and PDQ programs whether it is read, refused or equal, and walk the table in tests; read medians, and refuse cut rows of POP tables)
                 options = [
                     {
                         "p": self._share(p),
@@ -460,13 +440,8 @@ class Lowering:
                     for p, body in step.options
                 ]
                 return [*items, {"choose": _remainder(options)}]
-<<<<<<< HEAD
-            if replies:
-                return items + self._by_server(entry, task, (step, *remaining_steps), finish)
-=======
             if may_reply:
-                return items + self._by_server(entry, task, (step, *rest), finish)
->>>>>>> e427d30e (Say of each field of layered models and PDQ programs whether it is read, refused or equal, and walk the table in tests; read medians, and refuse cut rows of POP tables)
+                return items + self._by_server(entry, task, (step, *remaining_steps), finish)
             items += self._items((step,), task)
         return items + finish
 

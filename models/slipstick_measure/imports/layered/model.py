@@ -235,8 +235,8 @@ class LayeredNetwork:
             if entry.name in called and not (
                 entry.phases or entry.start or entry.kind or entry.forwards
             ):
-                why = f"{short(entry.name)} is called and has no work; write its service time, 0 for none"
-                wrong(called[entry.name], "call", why)
+                message = f"{short(entry.name)} is called and has no work; write its service time"
+                wrong(called[entry.name], "call", message)
             for target, _, line in entry.forwards:
                 self._check_target(target, line)
             total = sum(share.value for _, share, _ in entry.forwards)
@@ -245,23 +245,18 @@ class LayeredNetwork:
                 wrong(entry.line, "forwarding", message)
             task = self.task_of(entry.name)
             if task.is_reference and entry.arrivals.value:
-<<<<<<< HEAD
                 message = (
                     f"{short(task.name)} is a reference task and has open arrivals; take one out"
                 )
                 wrong(entry.line, "entry", message)
-=======
-                why = f"{short(task.name)} is a reference task and has open arrivals; take one out"
-                wrong(entry.line, "entry", why)
             if task.is_reference and entry.forwards:
-                why = (
+                message = (
                     f"{short(task.name)} is a reference task, whose requests end; call in its place"
                 )
-                wrong(entry.line, "forwarding", why)
+                wrong(entry.line, "forwarding", message)
             if entry.phases and entry.start:
-                why = f"{short(entry.name)} has phases and activities; take one of the two out"
-                wrong(entry.line, "entry", why)
->>>>>>> e427d30e (Say of each field of layered models and PDQ programs whether it is read, refused or equal, and walk the table in tests; read medians, and refuse cut rows of POP tables)
+                message = f"{short(entry.name)} has phases and activities; take one of the two out"
+                wrong(entry.line, "entry", message)
             self._check_replies(entry, task)
             operations = {"semaphore": SEMAPHORE_KINDS, "rwlock": LOCK_KINDS}.get(task.kind, ("",))
             if entry.kind not in operations:
@@ -277,24 +272,24 @@ class LayeredNetwork:
         """Refuse what a task cannot have, as its solver does."""
         wrong, name = self.reading.wrong, short(task.name)
         if task.is_reference and len(task.entries) > 1:
-            why = (
+            message = (
                 f"{name} is a reference task of {len(task.entries)} entries, between which no rule"
                 " divides its customers; write a reference task for each entry"
             )
-            wrong(task.line, "task", why)
+            wrong(task.line, "task", message)
         if not task.is_reference and (task.think.value or task.think.formula):
-            why = (
+            message = (
                 f"{name} is no reference task, so it cannot think; give the think time to an entry"
             )
-            wrong(task.line, "task", why)
+            wrong(task.line, "task", message)
         if task.group:
             share = self.shares.get(task.group)
             if share is None or share.processor != task.processor:
                 where = f"processor {short(task.processor)} has no group {short(task.group)}"
                 wrong(task.line, "task", where)
             elif self.processors[task.processor].kind != "cfs":
-                why = f"{short(task.group)} is a group of a processor without fair shares (cfs)"
-                wrong(share.line, "group", why)
+                message = f"{short(task.group)} is a group of a processor without fair shares (cfs)"
+                wrong(share.line, "group", message)
         starts = [self.entries[name].start for name in task.entries if self.entries[name].start]
         befores = [name for precedence in task.precedences for name in precedence.before]
         afters = [
@@ -305,27 +300,28 @@ class LayeredNetwork:
         ]
         for side, names in (("before", befores), ("after", afters)):
             for activity in sorted({name for name in names if names.count(name) > 1}):
-                why = f"{short(activity)} stands {side} others in two precedences; join them"
-                wrong(task.line, "precedence", why)
+                message = f"{short(activity)} stands {side} others in two precedences; join them"
+                wrong(task.line, "precedence", message)
         for activity in sorted({*starts} & {*afters}):
-            why = (
+            message = (
                 f"{short(activity)} begins an entry and stands after others; rename one of the two"
             )
-            wrong(task.line, "precedence", why)
+            wrong(task.line, "precedence", message)
         unreached = sorted({*task.activities} - self._reached(task, starts))
         if unreached and {*befores, *afters} <= {*task.activities}:
-            why = f"{', '.join(map(short, unreached))} of {name} come after no others and begin no entry"
-            wrong(task.activities[unreached[0]].line, "activity", f"{why}; take them out")
+            named = ", ".join(map(short, unreached))
+            message = f"{named} of {name} come after no others and begin no entry"
+            wrong(task.activities[unreached[0]].line, "activity", f"{message}; take them out")
         for work in self.works(task):
             for call in work.calls:
                 if work.whole_calls and call.count.value % 1 and not call.count.formula:
-                    why = (
+                    message = (
                         f"{short(work.name)} calls {short(call.target)} {call.count.value:g} times"
                     )
                     wrong(
                         call.line,
                         "call",
-                        f"{why}, though its calls are deterministic: whole numbers",
+                        f"{message}, though its calls are deterministic: whole numbers",
                     )
 
     def _reached(self, task: Task, starts: Iterable[str]) -> set[str]:

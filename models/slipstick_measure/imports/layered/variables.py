@@ -132,16 +132,10 @@ class Variables:
             self.formulas[name] = repr(self.values[name])
             self.lines[name] = line
             return
-<<<<<<< HEAD
-        suggestion = did_you_mean(name, list(self.values)) if self.values else ""
         message = (
             f"{short(variable)} has no value in the file; give it one with --set {name}=NUMBER"
         )
-        self.reading.wrong(line, "parameter", f"{message}{suggestion}")
-=======
-        why = f"{short(variable)} has no value in the file; give it one with --set {name}=NUMBER"
-        self.reading.wrong(line, "parameter", why)
->>>>>>> e427d30e (Say of each field of layered models and PDQ programs whether it is read, refused or equal, and walk the table in tests; read medians, and refuse cut rows of POP tables)
+        self.reading.wrong(line, "parameter", message)
         self.values[name] = 1.0
 
 
