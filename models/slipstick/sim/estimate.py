@@ -19,6 +19,7 @@ from typing import Protocol
 
 from slipstick.late import Array, NDArray, np
 from slipstick.sim.deadlock import Wait
+from slipstick.sim.heavy_traffic import least_relative_half_widths
 from slipstick.sim.plan.plan import Plan
 from slipstick.sim.settings import Simulation
 
@@ -567,7 +568,37 @@ class Result(ReplicationResult):
             # Replications of a program are independent; successive batches of one run are not.
             in_one_run=not self.plan.once,
         )
+        estimate = self._as_wide_as_heavy_traffic(estimate, numerator)
         return self._with_trusted_interval(estimate)
+
+    def _as_wide_as_heavy_traffic(self, estimate: Estimate, numerator: Array) -> Estimate:
+        """Return an estimate whose interval is not narrower than the waits of open customers allow
+        that it contains, see `slipstick.sim.heavy_traffic`.
+
+        A time of cycles contains the waits at all stations, here by their part of the time of all
+        customers; a sum over those present at a station contains the wait there.
+        """
+        layout = self.layout
+        column_sums = self.batches.sum(axis=0)
+        half_widths = least_relative_half_widths(
+            self.plan, layout, column_sums, self.settings.level
+        )
+        is_time = bool(numerator[layout.cycle_time].any())
+        total = float(column_sums[layout.cycle_time].sum() if is_time else column_sums @ numerator)
+        if not half_widths or estimate.low is None or not total:
+            return estimate
+        waiting_times = column_sums[layout.area] - column_sums[layout.use]
+        parts_of_waiting = (
+            waiting_times if is_time else waiting_times * numerator[layout.area]
+        ) / total
+        least_half_width = math.hypot(
+            *(
+                half_width * float(parts_of_waiting[station_index])
+                for station_index, half_width in half_widths.items()
+            )
+        )
+        relative_half_width = max(estimate.half_width / abs(estimate.mean), least_half_width)
+        return _with_error_by_square(estimate.mean, relative_half_width)
 
     def _with_trusted_interval(self, estimate: Estimate) -> Estimate:
         """Return an estimate without an interval that cannot be trusted; of width 0 where nothing
@@ -635,6 +666,25 @@ class Result(ReplicationResult):
         dropped_cycles = 0 if self.pooled else dropped_of(self, self.layout, group_index)
         estimate = self.quantiles[group_index].estimate(p, dropped_cycles, self.settings.level)
         return self._with_trusted_interval(estimate)
+
+
+def _with_error_by_square(mean: float, relative_half_width: float) -> Estimate:
+    """Return an interval of all true values T that the mean is not too far from, where the
+    error of a mean grows as T^2:
+
+        |mean - T| <= h T^2 / mean
+
+    with the relative half-width h at the mean. So it is in a queue near saturation, whose mean is
+    proportional to 1 / (1 - u) and whose variance to 1 / (1 - u)^4: a mean that is low by chance
+    has an interval that is too narrow, too. From h = 1/4 on there is no upper end.
+    """
+    if relative_half_width >= 0.25:
+        return Estimate(mean)
+    if not relative_half_width:
+        return Estimate(mean, mean, mean)
+    low_factor = (math.sqrt(1 + 4 * relative_half_width) - 1) / (2 * relative_half_width)
+    high_factor = (1 - math.sqrt(1 - 4 * relative_half_width)) / (2 * relative_half_width)
+    return Estimate(mean, mean * low_factor, mean * high_factor)
 
 
 def weights_of_time(plan: Plan, sums: Array, group_index: int) -> Array:
