@@ -35,6 +35,7 @@ ROOT = Path(__file__).parent.parent
 STUDIES = sorted(path.stem for path in (ROOT / "specs" / "studies").glob("*.yaml"))
 SLOW = (
     "agreement",
+    "batch-interval",
     "collectives",
     "dvsm-applications",
     "dvsm-technology",
@@ -59,6 +60,7 @@ LONG = (
     "dvsm-operations",
     "gpus-for-users",
     "layered-service",
+    "log-delay",
     "my-trace",
     "queue-drain",
     "retry-storm",
