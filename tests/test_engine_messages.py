@@ -661,7 +661,8 @@ PROGRAM = [
     ),
     bad(
         lambda: MachineOperations(FE, "sum", "busy").compute(TWO_BYTES[1]),
-        "sum needs machine.processors.flops, which this machine does not give",
+        "sum needs machine.processors.flops, which this machine does not give; add it, as in"
+        " machine: {extends: NAME, processors: {flops: ...}}",
     ),
     bad(
         lambda: DIFFS.on(FE, part=3), "dvsm/diff-request has no input 'part'; did you mean 'parts'?"

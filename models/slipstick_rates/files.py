@@ -205,6 +205,13 @@ class SeriesSpec(Spec):
     processors: Annotated[list[ProcessorKind], Distinct] = Field(
         [], description="kinds of processors that it is for; all by default"
     )
+    assumed_for: Annotated[list[ProcessorKind], Distinct] = Field(
+        [],
+        description=(
+            "further kinds of processors that are taken to have its rate: a guess wherever it is"
+            " used"
+        ),
+    )
     unit: Note = Field("", description="unit of points that are plain numbers")
     less_is_better: bool | None = Field(
         None, description="as of latencies; by default where the points are times"
@@ -281,7 +288,8 @@ class TrendSpec(Described):
                     f" got {len(fitted_years)}; leave out of, or add points"
                 )
                 raise broken_rule(message, "series", name, "points")
-            for place in [(of, kind) for of in series.of for kind in series.processors or ("",)]:
+            kinds: list[str] = [*series.processors, *series.assumed_for] or [""]
+            for place in [(of, kind) for of in series.of for kind in kinds]:
                 if place in driven:
                     of, kind = place
                     message = (
@@ -355,10 +363,13 @@ def trend_of(
         )
         if not series.usable:
             continue
-        rate = SeriesRate(fitted(series))
+        fit = fitted(series)
         classes = [class_name for class_name, driver in driven.items() if driver == series_name]
-        classes += [series_name] if series_name in followed else []
-        rates.update(dict.fromkeys(classes, rate))
+        assumed = kind in spec.series[series_name].assumed_for
+        rates.update(dict.fromkeys(classes, SeriesRate(fit, assumed)))
+        if series_name in followed:
+            rates[series_name] = SeriesRate(fit)
+            classes.append(series_name)
         keys.update(dict.fromkeys(classes, f"series {series_name}"))
     return Trend(name, spec.title or name, rates, keys, kind if spec.series else "")
 
@@ -370,7 +381,8 @@ def driving_series(spec: TrendSpec, kind: str) -> dict[str, str]:
     driven: dict[str, str] = {}
     for name, series in spec.series.items():
         for class_name in series.of:
-            if kind in series.processors or (not series.processors and class_name not in driven):
+            kinds = [*series.processors, *series.assumed_for]
+            if kind in kinds or (not kinds and class_name not in driven):
                 driven[class_name] = name
     return driven
 

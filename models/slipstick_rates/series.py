@@ -48,8 +48,8 @@ class RateModel:
     common : correlation of the changes of two series
     """
 
-    damping: float = 0.06
-    walk: float = 0.0375
+    damping: float = 0.08
+    walk: float = 0.04
     start: float = 0.2
     scatter: float = 0.12
     scatter_spread: float = 0.3

@@ -190,9 +190,11 @@ class SeriesRate:
     Parameters
     ----------
     fit : the series and its level
+    assumed : it is taken for a kind of processors that the points are not of, by a guess
     """
 
     fit: FittedSeries
+    assumed: bool = False
     uncertain: ClassVar[bool] = True
 
     def numbers(self, years: Array) -> int:
@@ -402,7 +404,7 @@ def doubt_of(rate: Rate, first_year: float, last_year: float) -> str:
     neither is.
     """
     if isinstance(rate, SeriesRate):
-        return "weak series" if rate.fit.series.weak else ""
+        return "guess" if rate.assumed else "weak series" if rate.fit.series.weak else ""
     periods = used_periods(rate, first_year, last_year)
     return "guess" if any(period.assumed for period in periods) else ""
 

@@ -7,6 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from slipstick.late import np
+from slipstick.model.uncertainty import random_stream
 from slipstick.report.formatting import (
     NOTHING,
     escape,
@@ -117,11 +118,12 @@ def back_test_text(series: Sequence[PointSeries], *, choose: bool, markdown: boo
     blocks = [
         _verdict(tests),
         table(_HEAD, [*map(_start_row, tests), _pooled_row(tests)], range(1, 6)),
+        _resampled_words(tests),
         table(_HORIZON_HEAD, list(_horizon_rows(tests)), range(1, 4)),
         table(_MISS_HEAD, list(_misses(tests)), [2]),
     ]
     if choose:
-        blocks.insert(2, _cross_check_rows(series, table))
+        blocks.insert(3, _cross_check_rows(series, table))
     return "\n\n".join([*blocks, method_words()]) + "\n"
 
 
@@ -166,6 +168,51 @@ def _verdict(tests: Sequence[BackTest]) -> str:
         f"{percent(float(np.mean([prediction.held for prediction in points])))} of {len(points)}"
         f" later points lie within the bands of 90 %; {percent(float(share_over))} are below what"
         " was predicted."
+    )
+
+
+def resampled(
+    tests: Sequence[BackTest], part: float = 0.9
+) -> tuple[tuple[float, float], tuple[float, float]]:
+    """Return between which shares of held points, and which widths at ten years, back-tests lie if
+    other series of the same kind had been measured: series are drawn anew with all their points
+    (a bootstrap by groups), because the points of a series miss together.
+
+    Parameters
+    ----------
+    tests : of the same series from several starts
+    part : of the draws that lie inside
+    """
+    held: dict[str, list[bool]] = {}
+    widths: dict[str, list[float]] = {}
+    for test in tests:
+        for prediction in test.predictions:
+            held.setdefault(prediction.series, []).append(prediction.held)
+        names = dict.fromkeys(prediction.series for prediction in test.predictions)
+        for name, width in zip(names, test.widths, strict=True):
+            widths.setdefault(name, []).append(width)
+    rng = random_stream(0, "resampled series")
+    drawn = [
+        [list(held)[index] for index in rng.integers(len(held), size=len(held))] for _ in _DRAWS
+    ]
+    shares = [np.mean([holds for name in names for holds in held[name]]) for names in drawn]
+    medians = [np.median([width for name in names for width in widths[name]]) for names in drawn]
+    ends = ((1 - part) / 2, (1 + part) / 2)
+    share_ends, width_ends = (np.quantile(values, ends) for values in (shares, medians))
+    return (
+        (float(share_ends[0]), float(share_ends[1])),
+        (float(width_ends[0]), float(width_ends[1])),
+    )
+
+
+_DRAWS = range(1000)
+
+
+def _resampled_words(tests: Sequence[BackTest]) -> str:
+    (low, high), (narrow, wide) = resampled(tests)
+    return (
+        f"Had other series of this kind been measured: {percent(low, 2)} to {percent(high, 2)}"
+        f" and a width of {narrow:.1f} to {wide:.1f} (series drawn anew, 90 % of the draws)."
     )
 
 
@@ -259,7 +306,7 @@ def _cross_check_rows(series: Sequence[PointSeries], table: Callable[..., str]) 
         )
     rows.append(["", "", "", *_pooled_row(tests)])
     head = ("chosen on", "damping", "walk", "judged as of", *_HEAD[1:])
-    return table(head, rows, range(1, 9))
+    return f"{table(head, rows, range(1, 9))}\n\n{_resampled_words(tests)}"
 
 
 def back_test_document(series: Sequence[PointSeries]) -> list[dict[str, Any]]:

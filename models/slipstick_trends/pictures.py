@@ -28,6 +28,11 @@ if TYPE_CHECKING:
 
 _LETTERS = 17.0  # of the smallest size in an inch
 _SMALLEST = 0.02  # a class that never takes more of the time is not drawn
+_GREYS = ("#888888", "#555555")
+_COLOURED = [index for index, stroke in enumerate(STROKES) if stroke[0] not in _GREYS]
+"""Strokes whose shade differs from that of black."""
+
+_CAME = "#cc79a7"
 
 
 def values_figure(projection: Projection, spec: ProjectionPictureSpec, words: Words) -> Figure:
@@ -92,18 +97,29 @@ def _lines(
             "color": colour,
             "marker": marker,
             "linestyle": dashes,
-            "markevery": 5,
+            "markevery": _every(len(sweep)),
         }
         across = sweep.points[YEAR] if projection.factors is None else projection.factors
         axes.plot(across, sweep.columns[name] / factor, label=label, **look)
         if f"low[{name}]" in sweep.columns:
             low, high = (end / factor for end in sweep.ends(name))
             axes.fill_between(across, low, high, color=colour, alpha=0.18, linewidth=0)
+    came = {(arrival.year, arrival.came) for arrival in projection.arrivals if arrival.name == name}
+    if came:
+        xs, ys = zip(*sorted(came), strict=True)
+        look = {"marker": "*", "markersize": 11, "color": _CAME, "linestyle": "none"}
+        axes.plot(xs, np.array(ys) / factor, label="machines that came", zorder=3, **look)
+        values_shown = np.append(values_shown, ys)
     axes.set_ylabel(axis_title(words.value(name) if "[" in name else name, unit))
     if spec.log == "y":
         logarithmic(axes.yaxis, values_shown / factor)
     elif np.min(values_shown, initial=0.0, where=np.isfinite(values_shown)) >= 0:
         axes.set_ylim(0, 1.03 * axes.get_ylim()[1])
+
+
+def _every(points: int) -> int:
+    """Return that every so many points of a line have a marker: about six of them have."""
+    return max(1, points // 6)
 
 
 def shares_figure(projection: Projection, spec: SharesPictureSpec, words: Words) -> Figure:
@@ -115,7 +131,7 @@ def shares_figure(projection: Projection, spec: SharesPictureSpec, words: Words)
     if unknown:
         raise UnknownNameError("projected case", unknown[0], names)
     tracks = [track for track in projection.tracks if track.case in (spec.cases or names)]
-    strokes = {name: index for index, name in enumerate(_largest(tracks))}
+    strokes = dict(zip(_largest(tracks), _COLOURED, strict=False))
     columns = min(2, len(tracks))
     rows = -(-len(tracks) // columns)
     figure = sheet(8.2, 1.0 + 2.6 * rows)
@@ -141,7 +157,7 @@ def _largest(tracks: list[ProjectedCase]) -> list[str]:
     """
     all_shares = [share for track in tracks for share in track.shares]
     worth = [share.name for share in all_shares if np.nanmax(share.part, initial=0.0) > _SMALLEST]
-    return list(dict.fromkeys(worth))[: len(STROKES)]
+    return list(dict.fromkeys(worth))
 
 
 def _draw_shares(
@@ -153,7 +169,7 @@ def _draw_shares(
             continue
         colour, marker, dashes = STROKES[strokes[share.name]]
         look: dict[str, Any] = {"color": colour, "marker": marker, "linestyle": dashes}
-        (line,) = axes.plot(years, 100 * share.part, markevery=5, **look)
+        (line,) = axes.plot(years, 100 * share.part, markevery=_every(len(years)), **look)
         axes.fill_between(
             years, 100 * share.low, 100 * share.high, color=colour, alpha=0.15, linewidth=0
         )
@@ -167,12 +183,13 @@ def rates_figure(projection: Projection, spec: RatesPictureSpec) -> Figure:
     """Draw the points of each series that moves a case, with its level and its band to the last
     year.
     """
-    fits: dict[str, FittedSeries] = {}
+    fits: dict[str, tuple[FittedSeries, str]] = {}
     series_used = {rate.of for name in projection.titles for rate in used_rates(projection, name)}
     for trend in projection.trends:
         for name, rate in trend.rates.items():
             if name in series_used and isinstance(rate, SeriesRate):
-                fits.setdefault(rate.fit.series.name, rate.fit)
+                taken = f", a guess for {trend.kind}" if rate.assumed else ""
+                fits.setdefault(rate.fit.series.name, (rate.fit, taken))
     if not fits:
         raise ModelError("no trend of this projection has series of points to draw")
     columns = min(2, len(fits))
@@ -181,8 +198,10 @@ def rates_figure(projection: Projection, spec: RatesPictureSpec) -> Figure:
     panels = figure.subplots(rows, columns, squeeze=False).ravel()
     for axes in panels[len(fits) :]:
         axes.set_visible(False)
-    for fit, axes in zip(fits.values(), panels, strict=False):
+    for (fit, taken), axes in zip(fits.values(), panels, strict=False):
         _draw_rate(axes, fit, float(projection.years[-1]))
+        weak = ", weak" if fit.series.weak else ""
+        axes.set_title(f"{fit.series.title}{weak}{taken}", fontsize=8)
     return titled(figure, spec.title)
 
 
@@ -206,10 +225,10 @@ def _draw_rate(axes: Axes, fit: FittedSeries, last: float) -> None:
     _whole_years(axes)
     logarithmic(axes.yaxis, np.array([*low, *high, *(point.value for point in series.points)]))
     axes.set_ylabel(series.unit)
-    axes.set_title(f"{series.title}{', weak' if series.weak else ''}", fontsize=8)
 
 
 def _whole_years(axes: Axes) -> None:
     from matplotlib.ticker import MaxNLocator
 
-    axes.xaxis.set_major_locator(MaxNLocator(nbins=5, integer=True))
+    # Steps of 1, 2, 5 and 10 years reach the first and the last of the usual years.
+    axes.xaxis.set_major_locator(MaxNLocator(nbins=6, integer=True, steps=[1, 2, 5, 10]))

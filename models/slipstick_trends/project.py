@@ -948,6 +948,7 @@ def _series_rate(trend: Trend, name: str, rate: SeriesRate, span: tuple[float, f
     planned = f" and {with_noun(plans, 'announced one')}" if plans else ""
     of_class = name in (PROCESSORS, *TECHNOLOGIES)
     label = f"{trend.kind}: " if trend.kind and of_class else ""
+    taken = f", taken for {trend.kind}" if rate.assumed else ""
     limit = f", limit {series.limit:g} {series.unit}" if series.limit is not None else ""
     limit += ", which the band reaches" if rate.fit.reached(span[1]) else ""
     return UsedRate(
@@ -960,8 +961,8 @@ def _series_rate(trend: Trend, name: str, rate: SeriesRate, span: tuple[float, f
         low,
         high,
         f"{series.title}, {series.name}{weak}{planned}, {year(first.year)} to"
-        f" {year(last.year)}{limit}",
-        assumed=False,
+        f" {year(last.year)}{limit}{taken}",
+        assumed=rate.assumed,
         measured=True,
         weak=series.weak,
         title=series.title,

@@ -4,8 +4,9 @@ doubtful.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from math import isfinite
+from math import isclose, isfinite
 
 from slipstick.report.formatting import (
     capital,
@@ -37,7 +38,9 @@ from slipstick_trends.projection import (
     UsedRate,
 )
 
+_SAME = 1e-9  # relative difference of values that rounding leaves
 _MOST_HEADS = 4
+_MOST_ENDED = 2  # rates whose data end early that are told one by one
 
 
 def track_name(track: ProjectedCase, projection: Projection, words: Words) -> str:
@@ -132,12 +135,8 @@ def _ends_head(projection: Projection, words: Words) -> Iterator[str]:
     columns = [track.sweep.columns[name] for track in tracks_by_last]
     if not all(isfinite(column[place]) for column in columns for place in (0, -1)):
         return
-    counts = {
-        "falls": sum(bool(column[-1] < column[0]) for column in columns),
-        "rises": sum(bool(column[-1] > column[0]) for column in columns),
-        "stays": sum(bool(column[-1] == column[0]) for column in columns),
-    }
-    ways = [f"{verb} in {number}" for verb, number in counts.items() if number]
+    counts = Counter(_way(float(column[0]), float(column[-1])) for column in columns)
+    ways = [f"{verb} in {counts[verb]}" for verb in ("falls", "rises", "stays") if counts[verb]]
     one_way = next((verb for verb, number in counts.items() if number == len(tracks)), "")
     moves = f"{one_way} in all" if one_way else f"{joined(ways)} of"
     least, most = (
@@ -145,10 +144,19 @@ def _ends_head(projection: Projection, words: Words) -> Iterator[str]:
         for track in (tracks_by_last[0], tracks_by_last[-1])
     )
     last = year(float(projection.years[-1]))
+    if least.partition(" for ")[0] == most.partition(" for ")[0]:
+        return  # the sentence on the first case tells it
     yield (
         f"by {last} {words.value(name)} {moves} {len(tracks)} cases: the lowest is {least}, the"
         f" highest {most}"
     )
+
+
+def _way(first: float, last: float) -> str:
+    """Return which way a value goes, as a verb; a difference of rounding is none."""
+    if isclose(first, last, rel_tol=_SAME):
+        return "stays"
+    return "falls" if last < first else "rises"
 
 
 def _last_and_first_value(
@@ -203,7 +211,8 @@ def beside_head(projection: Projection, words: Words) -> list[str]:
         for track in projection.tracks
     }
     doubts = [*map(capital, still(projection))]
-    texts = [text for text in outcomes(projection, words) if text not in head]
+    known = head.casefold()
+    texts = [text for text in outcomes(projection, words) if text.casefold() not in known]
     return [text for text in texts if text not in values and text not in doubts]
 
 
@@ -221,7 +230,7 @@ def _track_head(track: ProjectedCase, projection: Projection, words: Words) -> s
             continue
         sure = not low <= first <= high
         verb = "goes" if not sure else "falls" if last < first else "rises"
-        if first == last:
+        if isclose(first, last, rel_tol=_SAME):
             changes.append(f"{words.value(name)} stays {value_amount(name, first, unit)}")
             continue
         amounts = [value_amount(name, *value_at(track.sweep, name, place)) for place in ends]
@@ -476,14 +485,19 @@ def ends_of_data(projection: Projection) -> Iterator[str]:
         if track.ended:
             ends.setdefault(track.base_year, {}).update(track.ended)
     for base, last_years in ends.items():
-        listed = ", ".join(
+        listed = [
             f"{uncapitalized(class_words(what))} ({year(last)})"
-            for what, last in last_years.items()
-        )
-        yield (
-            f"data end before the base year {year(base)}: {listed}; from there on the last rates"
-            " are carried on, and their bands grow"
-        )
+            for what, last in sorted(last_years.items(), key=lambda item: item[1])
+        ]
+        before = f"before the base year {year(base)}"
+        first = min(last_years, key=lambda what: last_years[what])
+        which = f"data end {before}: {joined(listed)}"
+        if len(listed) > _MOST_ENDED:
+            which = (
+                f"the data of {len(listed)} rates end {before}, the first in"
+                f" {year(last_years[first])} ({uncapitalized(class_words(first))})"
+            )
+        yield f"{which}; from there on the last rates are carried on, and their bands grow"
 
 
 def _series_words(trend: str, lead: str, projection: Projection) -> Iterator[str]:
@@ -491,7 +505,9 @@ def _series_words(trend: str, lead: str, projection: Projection) -> Iterator[str
     are.
     """
     weak = marks(projection, [trend])
-    verdict = "every rate is fitted to measured points; none is a guess"
+    guessed = any(rate.assumed for rate in used_rates(projection, trend))
+    verdict = "every rate is fitted to measured points"
+    verdict += ", some of another kind of processors" if guessed else "; none is a guess"
     yield f"{lead}{verdict}" + (f"; {weak[0].lower()}{weak[1:]}" if weak else "")
     tracks = [track for track in projection.tracks if track.trend == trend]
     untold = [projection.words.case(track.case) for track in tracks if not track.kind_told]

@@ -297,6 +297,10 @@ def test_a_model_file_may_have_any_name(
     [
         ("study: 1\nbase: {model: lock-and-bus}\nsweep: {}\n", "sweep: unknown key; write vary"),
         (
+            "activity: 1\nmachine: linux-cluster\ncycle: [{message: 1 kB, times: 6}]\n",
+            "times: unknown key; what happens several times is {repeat: 6, body: [...]}",
+        ),
+        (
             "study: 1\nbase: {model: language-model-step, parameters: {width: 4096}}\n",
             (
                 "parameters: this replaces all parameters of the model, and 44 of them are not among these,"

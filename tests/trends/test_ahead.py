@@ -32,7 +32,7 @@ from slipstick_trends.ahead import (
 )
 from slipstick_trends.project import ProjectResult
 from slipstick_trends.projection import Projection
-from slipstick_trends.specs import RatesPictureSpec, SharesPictureSpec
+from slipstick_trends.specs import ProjectionPictureSpec, RatesPictureSpec, SharesPictureSpec
 from tests.questions import result_of
 from tests.study.small_program import found, in_folder
 
@@ -85,7 +85,9 @@ def gains(kind: str, start: float, end: float) -> dict[str, float]:
     return {name: float(rate.gain(start, np.array([end]))[0, 0]) for name, rate in rates.items()}
 
 
-@pytest.mark.parametrize("kind", ["gpu-bf16", "gpu-fp8", "gpu-fp64", "socket", "core"])
+@pytest.mark.parametrize(
+    "kind", ["gpu-bf16", "gpu-fp16", "gpu-fp8", "gpu-fp4", "gpu-fp64", "socket", "core"]
+)
 def test_each_step_follows_the_series_of_its_class(folder: Path, kind: str) -> None:
     write(kind)
     answer = ", ".join(f"'technology[{name}]'" for name in CLASSES)
@@ -436,8 +438,10 @@ def test_a_step_of_today_starts_after_the_points_and_says_so(folder: Path) -> No
     result = result_of(found(text, base="{model: model.yaml}"), ProjectResult)
     (track,) = result.projection.tracks
     assert dict(track.ended)["Peak of a GPU in bf16 or fp16, dense"] == 2025
-    assert "data end before the base year 2026: " in result.doubt()
-    assert "peak of a GPU in bf16 or fp16, dense (2025)" in result.doubt()
+    assert result.doubt().endswith(
+        "rates end before the base year 2026, the first in 2021 (one thread, best of the year); from"
+        " there on the last rates are carried on, and their bands grow"
+    )
     with pytest.raises(SpecError) as caught:
         projection(text.replace("years: [2026", "base_year: 2035, years: [2035"))
     assert str(caught.value).endswith(
@@ -463,3 +467,42 @@ def test_a_machine_of_a_year_by_a_guess_is_marked_in_the_head_and_starts_where_r
     with pytest.raises(SpecError) as caught:
         found("answer: [time]", base=base)
     assert "trend milestones knows rates of processors for 1985 to 2024 only" in str(caught.value)
+
+
+@pytest.mark.parametrize("kind", ["gpu-tf32", "gpu-int8", "gpu-fp4"])
+def test_a_format_without_points_follows_another_by_a_guess_that_is_marked(
+    folder: Path, kind: str
+) -> None:
+    write(kind)
+    picture = "pictures: [{kind: rates, name: rates, title: Rates}]\n"
+    results = found(f"answer: [time]\n{PROJECT}{picture}", base="{model: model.yaml}")
+    result = result_of(results, ProjectResult)
+    by_class = {rate.of: rate for rate in result.projection.rates}
+    assert by_class["application"].assumed
+    assert by_class["application"].source.endswith(f"taken for {kind}")
+    assert not by_class["memory"].assumed
+    assert "every rate is fitted to measured points, some of another kind of processors" in (
+        result.doubt()
+    )
+    assert "guesses: computation" in result.doubt()
+    assert "Guesses: computation" in question_section(result)
+    figure = result.draw(RatesPictureSpec(kind="rates", name="rates", title="Rates"), {})
+    titles = [axes.get_title() for axes in figure.axes]
+    assert f"Peak of a GPU in bf16 or fp16, dense, a guess for {kind}" in titles
+    assert "Memory bandwidth of a GPU" in titles
+
+
+def test_a_machine_that_came_is_drawn_beside_the_lines(folder: Path) -> None:
+    Path("later.yaml").write_text(Path("machine.yaml").read_text().replace("2020", "2024"))
+    text = "cases: {came: {machine: later.yaml}}\nanswer: [time]\n" + PROJECT.replace(
+        "samples: 0", "samples: 16, cases: [base]"
+    )
+    result = result_of(found(text, base="{model: model.yaml}"), ProjectResult)
+    (came,) = {row.came for row in result.projection.arrivals if row.name == "time"}
+    spec = ProjectionPictureSpec(kind="projection", name="x", title="x", y=["time"])
+    (axes,) = result.draw(spec, {}).axes
+    (stars,) = [line for line in axes.lines if line.get_label() == "machines that came"]
+    assert np.asarray(stars.get_xdata()).tolist() == [2024]
+    line = axes.lines[0]
+    scale = result.projection.tracks[0].sweep.columns["time"][0] / np.asarray(line.get_ydata())[0]
+    assert np.asarray(stars.get_ydata()) == pytest.approx([came / scale])

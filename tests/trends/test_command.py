@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from slipstick.cli.main import main
 from slipstick_rates.files import points_in
 from slipstick_rates.series import STARTS, WIDEST, RateModel, back_test, chosen
-from slipstick_trends.fit_tables import HORIZONS, back_test_text
+from slipstick_trends.fit_tables import HORIZONS, back_test_text, resampled
 from tests.model.test_series import shipped_series
 
 ROWS = "".join(f"{2000 + 2 * n},{1.3 ** (2 * n):.4g},GB/s,device {n}\n" for n in range(9))
@@ -165,3 +166,23 @@ def test_an_empty_table_of_points_is_called_empty(
         "",
         "error: nothing.csv:1:1: is empty; its first line names the columns\n",
     )
+
+
+def test_other_series_would_have_given_other_shares() -> None:
+    tests = [back_test(shipped_series(), start) for start in STARTS]
+    (low, high), (narrow, wide) = resampled(tests)
+    points = [each for test in tests for each in test.predictions]
+    held = np.array([each.held for each in points])
+    assert low < held.mean() < high
+    # Points of a series miss together: the share varies by more than that of independent points.
+    alone = np.sqrt(held.mean() * (1 - held.mean()) / len(held))
+    assert high - low > 1.5 * 2 * 1.645 * alone
+    widths = [width for test in tests for width in test.widths]
+    assert narrow <= np.median(widths) <= wide
+    # By a second road: the variance of a mean of groups, by what each adds to it (linearised).
+    names = sorted({each.series for each in points})
+    sums = [
+        sum(each.held - held.mean() for each in points if each.series == name) for name in names
+    ]
+    deviation = np.sqrt(np.square(sums).sum()) / len(points)
+    assert (high - low) / (2 * 1.645) == pytest.approx(deviation, rel=0.15)

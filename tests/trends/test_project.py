@@ -475,7 +475,7 @@ def test_a_year_after_the_data_starts_at_the_case_and_its_band_grows_from_the_da
         .doubt()
         .endswith(
             "; these rates are guesses: processors 2010 to 2020; data end before the base year 2026:"
-            " processors (2020), network adapters (2020); from there on the last rates are carried on,"
+            " processors (2020) and network adapters (2020); from there on the last rates are carried on,"
             " and their bands grow"
         )
     )
@@ -488,3 +488,57 @@ def test_a_rate_that_changes_nothing_neither_refuses_a_year_nor_is_told_as_a_dou
     Path("trend.yaml").write_text(early)
     text = "answer: [time]\nproject: {trends: [trend.yaml], base_year: 2019, years: [2019, 2020]}\n"
     assert "wire" not in result_of(found(text), ProjectResult).doubt()
+
+
+def test_two_changes_of_a_rate_within_a_quarter_of_a_year_are_seen(folder: Path) -> None:
+    there, back = (
+        "{from: 2010.05, to: 2010.15, factor: 20}",
+        "{from: 2010.15, to: 2010.25, factor: 0.05}",
+    )
+    periods = f"{{from: 2000, to: 2010.05, factor: 1}}, {there}, {back}, {{from: 2010.25, to: 2030, factor: 1}}"
+    Path("trend.yaml").write_text(f"trend: 1\nsource: made up\nrates:\n  processors: [{periods}]\n")
+    text = """\
+answer: [time]
+project:
+  trends: [trend.yaml]
+  base_year: 2005
+  years: [2005, 2025]
+  watch: ["technology[memory] > 1.05 * technology[application]"]
+"""
+    result = result_of(
+        found(text, base="{model: model.yaml, parameters.memory: 5 ms}"), ProjectResult
+    )
+    (track,) = result.projection.tracks
+    # 6 ms fall to 5 ms / 1.05 and 5 ms, and rise again, by a factor of 20 a year.
+    to_condition, to_largest = (math.log(6 * ratio / 5) / math.log(20) for ratio in (1.05, 1))
+    (history,) = track.conditions
+    assert [each.starts for each in history.crossings] == [True, False]
+    assert [each.value for each in history.crossings] == pytest.approx(
+        [2010.05 + to_condition, 2010.25 - to_condition], abs=1e-6
+    )
+    assert [each.name for each in track.dominant] == ["application", "memory", "application"]
+    assert [each.first for each in track.dominant] == pytest.approx(
+        [2005, 2010.05 + to_largest, 2010.25 - to_largest], abs=1e-6
+    )
+    assert result.headline(Words({}))[0] == "from 2005 to 2025 time stays 11.8 ms"
+
+
+def test_of_many_rates_whose_data_end_early_the_first_is_told(folder: Path) -> None:
+    text = TREND + "  memory:\n    - {from: 2000, to: 2015, factor: 1.05}\n"
+    Path("trend.yaml").write_text(text)
+    asked = (
+        "answer: [time]\nproject: {trends: [trend.yaml], base_year: 2026, years: [2026, 2036]}\n"
+    )
+    doubt = result_of(found(asked), ProjectResult).doubt()
+    assert doubt.endswith(
+        "the data of 3 rates end before the base year 2026, the first in 2015 (memory traffic);"
+        " from there on the last rates are carried on, and their bands grow"
+    )
+
+
+def test_cases_with_one_share_are_not_called_lowest_and_highest(folder: Path) -> None:
+    cases = "cases: {again: {}, too: {}}\n"
+    result = result_of(
+        found(cases + PROJECT.replace("[time, efficiency", "[efficiency")), ProjectResult
+    )
+    assert not any("lowest" in text for text in result.headline(Words({})))

@@ -658,7 +658,12 @@ class MachineOperations:
 
     def _require_given(self, value: Expr | None, path: str) -> Expr:
         if value is None:
-            raise ModelError(f"{self.name} needs {path}, which this machine does not give")
+            *keys, last = path.removeprefix("machine.").split(".")
+            written = f"{{{': {'.join([*keys, last])}: ...{'}' * (len(keys) + 1)}"
+            raise ModelError(
+                f"{self.name} needs {path}, which this machine does not give; add it, as in"
+                f" machine: {{extends: NAME, {written[1:]}"
+            )
         return value
 
 

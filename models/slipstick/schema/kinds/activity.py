@@ -890,6 +890,9 @@ class OperationSpec(ItemSpec):
 
     node = activities.Then
     title: ClassVar[str]
+    hints: ClassVar[Mapping[str, str]] = dict.fromkeys(
+        ("times", "count", "repeat"), "what happens several times is {repeat: 6, body: [...]}"
+    )
 
     def build(self, reader: ActivityReader, loc: Loc) -> Activity:
         from slipstick.program.operations import MachineOperations  # few activities have any

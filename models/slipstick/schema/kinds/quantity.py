@@ -658,7 +658,18 @@ class ModelFileSpec(Described):
         return {**getattr(self.machine, "left_out", {}), **self.left_out}
 
 
-ProcessorKind = Literal["core", "socket", "gpu-fp64", "gpu-fp32", "gpu-bf16", "gpu-fp8"]
+ProcessorKind = Literal[
+    "core",
+    "socket",
+    "gpu-fp64",
+    "gpu-fp32",
+    "gpu-tf32",
+    "gpu-bf16",
+    "gpu-fp16",
+    "gpu-fp8",
+    "gpu-int8",
+    "gpu-fp4",
+]
 """What a processor of a machine is, for trends: a core, all cores of a socket, or a GPU whose rate
 is that of a format of numbers.
 """
