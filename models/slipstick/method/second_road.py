@@ -26,6 +26,7 @@ from slipstick.model.activity import Ask, BarrierWait, Fork, Pipeline, Repeat
 from slipstick.model.network import QueueingNetwork
 from slipstick.model.steps import ASKED, each_once, is_parallel
 from slipstick.model.system import Model
+from slipstick.results.words import NO_WORDS
 from slipstick.sim.plan.plan import Plan
 from slipstick.sim.settings import Simulation
 from slipstick.vocabulary import (
@@ -386,9 +387,12 @@ def _verdict_of(
             mean=estimate.mean,
             half_width=half_width,
         )
+    # Of several groups and resources the reader must know which is meant.
+    whose = f" for {NO_WORDS.value(value_name)}" if "[" in value_name else ""
+    written_unit = f" {unit}" * (unit != "1")
     return Verdict(
         UNDECIDED,
-        f"a short simulation says {estimate.mean:.4g} +- {half_width:.2g} s",
+        f"a short simulation says {estimate.mean:.4g} +- {half_width:.2g}{written_unit}{whose}",
         value=value_name,
         mean=estimate.mean,
         half_width=half_width,

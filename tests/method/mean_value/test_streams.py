@@ -152,3 +152,17 @@ def test_a_stream_that_does_not_come_is_named() -> None:
     assert answer["time[readers]"] == pytest.approx(solve(alone)["time"], rel=1e-12)
     assert answer["throughput[buyers]"] == 0.0
     assert (answer["time[buyers]"] or 0.0) > 0.33
+
+
+def test_a_check_that_is_undecided_names_the_stream() -> None:
+    """The times of the streams differ by twenty times, so that a number alone misleads."""
+    unlike = service("db", 0.005, name="look", scv=1.0)
+    buyers = delay(0.3, name="pay", scv=1.0) >> service("db", 0.01, name="write", scv=1.0)
+    model = grouped_model(
+        {"readers": (rate("readers", 20.0), unlike), "buyers": (rate("buyers", 4.0), buyers)},
+        resources={"db": Station(2)},
+    )
+    check = solve(model).check
+    assert check is not None
+    assert check.word == "undecided"
+    assert check.reason.endswith(" s for response time of buyers")
