@@ -231,8 +231,8 @@ def measured(
             f"all runs have {count}; how the program scales cannot be told from one number of them"
         )
         notes.append(run.problem(message, ""))
-    found = (answers, tuple(dict.fromkeys(notes)), runs.title, runs.source)
-    return Measured(*found, statistic, runs.rate, runs.member)
+    answers_and_notes = (answers, tuple(dict.fromkeys(notes)), runs.title, runs.source)
+    return Measured(*answers_and_notes, statistic, runs.rate, runs.member)
 
 
 DRIFT = 0.2

@@ -184,7 +184,11 @@ class CompareResult(QuestionResult):
         figure = sheet(2.0 + (5.2 if len(units) == 1 else 2.8 * len(units)), 3.6)
         drawn_lines = {}
         for axes, unit in zip(figure.subplots(1, len(units), squeeze=False)[0], units, strict=True):
-            drawn_points = {label: each for (which, label), each in points.items() if which == unit}
+            drawn_points = {
+                label: point_pairs
+                for (which, label), point_pairs in points.items()
+                if which == unit
+            }
             numbers = np.concatenate(
                 [np.zeros(0), *(points.ravel() for points in drawn_points.values())]
             )

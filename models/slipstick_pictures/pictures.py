@@ -188,7 +188,7 @@ def _with_parts(figure: Figure, axes: Axes, spec: BarsSpec) -> Figure:
 
 
 def _areas(results: Results, spec: BarsSpec, bars: _Bars) -> Figure:
-    """Draw the parts as areas over a number that the cases set."""
+    """Draw the parts of the bars as areas over a setting of the cases that is a number."""
     places = np.array([float(results.settings[case][spec.along]) for case in spec.cases])
     ordered = np.argsort(places, kind="stable")
     figure = sheet(6.8, 4.4)

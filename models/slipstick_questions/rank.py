@@ -920,8 +920,8 @@ def _saved_table(rankings: Sequence[Ranking], words: Words) -> Decision | None:
 
 
 def _is_load(path: str) -> bool:
-    """Return whether a quantity is how many there are to serve: fewer of them are no
-    improvement.
+    """Return whether a quantity counts what is served, such as customers, processors or arrivals:
+    fewer of them are no improvement.
     """
     first, _, path_inside = path.partition(".")
     return first == "population" or path_inside.endswith(

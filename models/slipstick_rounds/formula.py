@@ -907,8 +907,8 @@ def _first_phases_open(
     weights[:, :, 0] *= (1 - idle)[:, None, None, None]
     count = len(times)
     all_times = np.hstack([times.reshape(count, -1), times_alone])
-    each = np.broadcast_to(free[:, None] / work.shape[1], work.shape)
-    all_weights = np.hstack([weights.reshape(count, -1), each])
+    weight_of_each = np.broadcast_to(free[:, None] / work.shape[1], work.shape)
+    all_weights = np.hstack([weights.reshape(count, -1), weight_of_each])
     means = (all_times * all_weights).sum(axis=1)
     quantiles = _quantiles(all_times, all_weights)
     number_behind = (1 - free) * left_behind + free * rounds.rate[:, 0] * times_alone.mean(axis=1)

@@ -226,7 +226,11 @@ class BatchServerForm(CompiledModel):
         """
         parameters = self.model.parameters
         own_values = {name: parameter.value for name, parameter in parameters.items()}
-        timeless = {name for name, each in parameters.items() if not each.dimension.time_power}
+        timeless = {
+            name
+            for name, own_parameter in parameters.items()
+            if not own_parameter.dimension.time_power
+        }
         customers = self.model.customers
         if not isinstance(customers, OpenCustomers):
             counts = [customers.population, *([customers.visits] if customers.visits else [])]

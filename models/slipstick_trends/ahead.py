@@ -297,8 +297,8 @@ def crossings_beside(
 
 
 def crossing_words(low: float | None, high: float | None, part: float | None) -> str:
-    """Return the band of a crossing in brackets, with the part of the draws in which it lies within
-    the years.
+    """Return in brackets the band of years in which the draws cross, and the part of the draws that
+    cross at all.
     """
     span = (
         "" if low is None else f"{year(low)} {'or later' if high is None else f'to {year(high)}'}"

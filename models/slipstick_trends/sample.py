@@ -260,8 +260,10 @@ def _problems(
         suggestion = did_you_mean(
             path_as_written, sorted(built.built.free & built.built.parameters.keys())
         )
-        why = f"no answer of {built.case} depends continuously on {path_as_written}{suggestion}"
-        yield study.problem(place, why, key=True)
+        problem_text = (
+            f"no answer of {built.case} depends continuously on {path_as_written}{suggestion}"
+        )
+        yield study.problem(place, problem_text, key=True)
         return
     dimension = built.built.parameters[path].dimension
     if spec.dimension != dimension:

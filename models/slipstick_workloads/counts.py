@@ -427,8 +427,8 @@ class CountsSpec(Described):
 
     @staticmethod
     def recorded(path: Path, **parameters: float) -> dict[str, Any]:
-        """Return the counts of a record of page faults, as the keys of a file; see
-        `slipstick_workloads.record.recorded_counts`.
+        """Count the operations of a record of page faults, and return the counts as the keys of a
+        file; see `slipstick_workloads.record.recorded_counts`.
         """
         from slipstick_workloads.record import recorded_counts
 

@@ -82,7 +82,8 @@ def recorded_counts(
     events = _events(path, changed)
     processors = list(dict.fromkeys(event.processor for event in events))
     events_by_processor = {
-        name: [each for each in events if each.processor == name] for name in processors
+        name: [recorded_event for recorded_event in events if recorded_event.processor == name]
+        for name in processors
     }
     pages = _page_numbers(events, page)
     locks = _locks(events)

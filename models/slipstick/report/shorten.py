@@ -223,8 +223,8 @@ class _ShortenedSection:
 
 
 def _decisive_rows(block: str, most_lines: int) -> str:
-    """Shorten a block: keep of a table both ends of each run of rows with the same first cell, or
-    the first and last rows; of a list the first lines.
+    """Shorten a block to its decisive lines. A table keeps the ends of each run of rows with the
+    same first cell, or its first and last rows; a list keeps its first lines.
     """
     lines = block.split("\n")
     title_line_count = 2 if block.startswith("|") else 0

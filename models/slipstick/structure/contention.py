@@ -407,8 +407,8 @@ class Saturation:
 
     A station is busy for the service that is asked of it. A lock or a number of permits is held for
     what is done while it is held, waits at other resources left out, so a model that is not
-    saturated here may be saturated all the same. So may one whose streams have parts that are
-    executed by the state of the system: these parts are left out.
+    saturated here may be saturated all the same. So may one whose streams have parts whose number
+    of executions depends on the state of the system: these parts are left out.
 
     Parameters
     ----------

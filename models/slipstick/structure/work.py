@@ -63,7 +63,7 @@ def total_work(
     activity : what is done
     times_of_node : the times that one execution of a node adds, without the nodes inside it
     work_by_node : sums of parts that trees share, by identity
-    least : whether parts that are executed by the state of the system are left out, for a lower
+    least : whether parts whose number of executions depends on the state are left out, for a lower
         bound
     """
     work_by_node = {} if work_by_node is None else work_by_node
@@ -105,7 +105,7 @@ def _scaled_work(factor: Expr, work_by_name: Mapping[str, Expr]) -> dict[str, Ex
 def demands(activity: Activity, model: Model, *, least: bool = False) -> dict[str, Expr]:
     """Return the service time that one pass demands of each resource, added up over all branches;
     accesses to a lock's word count at the station that holds the word [s]. With `least` it is a
-    lower bound: parts that are executed by the state of the system are left out.
+    lower bound: parts whose number of executions depends on the state of the system are left out.
     """
 
     def demands_of(node: Activity) -> dict[str, Expr]:
@@ -124,8 +124,8 @@ def demands(activity: Activity, model: Model, *, least: bool = False) -> dict[st
 
 def held_times(activity: Activity, model: Model, *, least: bool = False) -> dict[str, Expr]:
     """Return a lower bound on how long one pass holds each lock [s]. A writer holds all the places
-    that readers could hold. With `least` parts that are executed by the state of the system are
-    left out.
+    that readers could hold. With `least` parts whose number of executions depends on the state of
+    the system are left out.
     """
 
     def held_by_node(node: Activity) -> dict[str, Expr]:
@@ -153,8 +153,8 @@ def _held_time(node: Activity, lock_name: str, model: Model, least: bool) -> Exp
 
 
 def _least_time(node: Activity, model: Model) -> Expr:
-    """Return a lower bound on the time of the children of a node, without those that are executed
-    by the state of the system [s].
+    """Return a lower bound on the time of the children of a node; children whose number of
+    executions depends on the state of the system count 0 [s].
     """
     if is_parallel(node):  # the sum of branches is no lower bound
         return zero(TIME)

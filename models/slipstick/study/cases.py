@@ -790,7 +790,9 @@ def _picture_problems(study: StudyContext, sweep_names: Sequence[str]) -> Iterat
 
 
 def _not_along(study: StudyContext, place: Place, picture: BarsSpec) -> Iterator[Problem]:
-    """Yield each case of a picture that sets no number along which its areas are drawn."""
+    """Yield a problem for each case that does not set a number for the horizontal axis of a picture
+    of areas.
+    """
     for index, case in enumerate(picture.cases):
         node = study.cases.get(case, {}).get(picture.along)
         if case in study.cases and (node is None or numbers_of([node]) is None):

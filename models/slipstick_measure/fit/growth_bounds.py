@@ -195,14 +195,14 @@ class LossGrowth:
     def _most(self, logs: Array, p: float) -> float:
         """Return the logarithm of the largest processor seconds."""
         first, before, last = np.log(self.numbers).tolist()
-        earlier = float(logs[1] - logs[0]) / (before - first)
-        later = max(1e-300, float(logs[2] - logs[1]) / (last - before))
-        apart = (last - first) / 2
+        earlier_slope = float(logs[1] - logs[0]) / (before - first)
+        later_slope = max(1e-300, float(logs[2] - logs[1]) / (last - before))
+        half_distance = (last - first) / 2
         steepness = STEEPEST
-        if earlier > later * math.exp(-STEEPEST * apart):
-            steepness = max(0.0, math.log(later / earlier) / apart)
+        if earlier_slope > later_slope * math.exp(-STEEPEST * half_distance):
+            steepness = max(0.0, math.log(later_slope / earlier_slope) / half_distance)
         path = np.linspace(last, math.log(p), 65)
-        elasticities = later * np.exp(steepness * (path - (before + last) / 2))
+        elasticities = later_slope * np.exp(steepness * (path - (before + last) / 2))
         growth = np.trapezoid(np.clip(elasticities, 1.0, LARGEST_ELASTICITY), path)
         return float(logs[2] + growth)
 

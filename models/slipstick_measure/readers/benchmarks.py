@@ -56,8 +56,8 @@ def place_of(
             role = ""
         if role and counted_by.setdefault(role, name) != name:
             what = "processors" if role == "p" else "the size"
-            why = f"{counted_by[role]} and {name} both name {what}; say which: --column {role}="
-            reading.refuse(line, "", f"{why}{name}")
+            message = f"{counted_by[role]} and {name} both name {what}; say which: --column {role}="
+            reading.refuse(line, "", f"{message}{name}")
         if role == "p":
             p = reading.processors(line, name, str(value))
             if p is None:
@@ -107,16 +107,16 @@ def _read_commands(reading: Reading, rows: Sequence[Mapping[str, Any]]) -> Measu
         line = line_of(row) or 1
         region = _without(str(row.get("command", ""))[:200], row) if len(commands) > 1 else ""
         parameters = row.get("parameters") or _counts(str(row.get("command", "")))
-        where = place_of(reading, line, parameters, region)
+        coordinates = place_of(reading, line, parameters, region)
         times = row.get("times") or [row.get("mean", "")]
         for number, time in enumerate(times, 1):
             line_of_time = getattr(time, "line", line)
-            if where is not None:
-                repeated = where._replace(repetition=number if len(times) > 1 else None)
+            if coordinates is not None:
+                repeated = coordinates._replace(repetition=number if len(times) > 1 else None)
                 reading.add(line_of_time, repeated, "time", str(time), "s")
     if any(_counts(str(row.get("command", ""))) for row in rows if not row.get("parameters")):
-        why = "the number of processors is that after the only name in it that counts some"
-        reading.odd(1, "command", why)
+        message = "the number of processors is that after the only name in it that counts some"
+        reading.odd(1, "command", message)
     return reading.finished()
 
 
@@ -156,8 +156,8 @@ def _read_hyperfine_text(reading: Reading) -> Measurements:
     command = ""
     unit = 1.0
     for line, text in enumerate(reading.lines, 1):
-        if begun := _COMMAND.fullmatch(text):
-            command = begun["command"]
+        if begin_match := _COMMAND.fullmatch(text):
+            command = begin_match["command"]
         elif heading := _MARKDOWN_HEAD.fullmatch(text):
             unit = _SECONDS[heading["unit"]]
         elif time := _TIME.fullmatch(text):
@@ -235,8 +235,8 @@ _VERSION = re.compile(r"v?(?!0\.0\b)([0-9]{1,4})\.([0-9]{1,4})\b")
 def _read_google(reading: Reading) -> Measurements:
     document = parse_json(reading, reading.text)
     context = document.get("context") if isinstance(document, dict) else None
-    named = _VERSION.match(str((context or {}).get("library_version", "")))
-    wall = (int(named[1]), int(named[2])) >= _WALL_TIME if named else None
+    version_match = _VERSION.match(str((context or {}).get("library_version", "")))
+    wall = (int(version_match[1]), int(version_match[2])) >= _WALL_TIME if version_match else None
     return _read_functions(reading, _texts(reading, "benchmarks"), wall)
 
 
@@ -252,8 +252,8 @@ def _read_functions(
     """
     failed = [row for row in rows if row.get("error_occurred") in (True, "true")]
     for row in failed:
-        why = f"{str(row.get('name'))[:80]} failed, and is left out: {row.get('error_message')}"
-        reading.odd(line_of(row) or 1, "", why[:200])
+        message = f"{str(row.get('name'))[:80]} failed, and is left out: {row.get('error_message')}"
+        reading.odd(line_of(row) or 1, "", message[:200])
     rows = list(_single_rows(reading, [row for row in rows if row not in failed]))
     names = {_base(row) for row in rows}
     counter = next(
@@ -261,8 +261,8 @@ def _read_functions(
     )
     if counter and any(_by_processor_time(row) for row in rows):
         counter = ""
-        why = "rates count the processor time of all threads, so the times are read"
-        reading.odd(1, "process_time", why)
+        message = "rates count the processor time of all threads, so the times are read"
+        reading.odd(1, "process_time", message)
     repetitions: dict[Coordinates, int] = {}
     multiplied = False
     # Threads that the function starts itself are an argument; the library then counts one.
@@ -331,8 +331,8 @@ def _single_rows(
     ]
     if means:
         whose = f" of {len(means)} of {len(means) + len(names)} functions" if single else ""
-        why = f"only aggregates{whose} are written, of which the means are read"
-        reading.odd(1, "", why)
+        message = f"only aggregates{whose} are written, of which the means are read"
+        reading.odd(1, "", message)
     yield from single
     yield from means
 
@@ -358,11 +358,11 @@ def _is_google_text(reading: Reading) -> bool:
 def _read_google_text(reading: Reading) -> Measurements:
     """Read Google Benchmark's CSV or printed output; prefixes of bytes are powers of 1,024."""
     rows = list[dict[str, Any]]()
-    if begun := _GOOGLE_CSV.search(reading.text):
-        for _, cells in csv_rows(reading, reading.text[begun.start() :]):
+    if begin_match := _GOOGLE_CSV.search(reading.text):
+        for _, cells in csv_rows(reading, reading.text[begin_match.start() :]):
             rows.append({key: value for key, value in cells.items() if key and value})
     _check_one_machine(reading)
-    for line, text in enumerate([] if begun else reading.lines, 1):
+    for line, text in enumerate([] if begin_match else reading.lines, 1):
         if (match := _GOOGLE_ROW.fullmatch(text.strip())) is None:
             continue
         time = JsonNumber(match["time"])
@@ -407,11 +407,11 @@ def _check_one_machine(reading: Reading) -> None:
     for name, lines in runs.items():
         if len(lines) > 1:
             (first, _), (second, at) = list(lines.items())[:2]
-            why = (
+            message = (
                 f"is in runs of different machines, {first[:60]!r} and {second[:60]!r}; keep those"
                 " of one"
             )
-            reading.refuse(at, name[:80], why)
+            reading.refuse(at, name[:80], message)
 
 
 def _all_have(rows: Sequence[Mapping[str, Any]], counter: str) -> bool:
@@ -450,11 +450,11 @@ def _read_pytest(reading: Reading) -> Measurements:
         line = line_of(row) or 1
         stats: Mapping[str, Any] = row["stats"] if isinstance(row.get("stats"), dict) else {}
         region = _function(row)[:200] if len(names) > 1 else ""
-        where = place_of(reading, line, row.get("params") or {}, region)
+        coordinates = place_of(reading, line, row.get("params") or {}, region)
         times = stats.get("data") or [stats.get("median", stats.get("mean", ""))]
         for number, time in enumerate(times, 1):
-            if where is not None:
-                repeated = where._replace(repetition=number if len(times) > 1 else None)
+            if coordinates is not None:
+                repeated = coordinates._replace(repetition=number if len(times) > 1 else None)
                 reading.add(getattr(time, "line", line), repeated, "time", str(time), "s")
     return reading.finished()
 

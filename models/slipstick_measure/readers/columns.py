@@ -225,46 +225,46 @@ def _take_programs(roles: Roles, columns: Sequence[TableColumn], region_told: bo
     """
     if "p" not in roles.place or roles.refusals:
         return
-    used = {*roles.place.values(), *roles.values}
+    used_columns = {*roles.place.values(), *roles.values}
     free = [
         column
         for column in columns
-        if column.index not in used
+        if column.index not in used_columns
         and column.kind in _APART
         and column.words not in names.OCCASIONS
     ]
     runs = _runs([columns[roles.place[ours]] for ours in _RUN if ours in roles.place])
     if unclear := next((column for column in free if _is_unclear(column, runs)), None):
-        why = (
+        message = (
             "its empty cells may repeat the word above or stand for none; write a word in every row"
         )
-        roles.refusals.append((unclear.text, why))
+        roles.refusals.append((unclear.text, message))
         return
     words = [column for column in free if not column.known and column.recurs(runs)]
     # The first column that leaves no repetitions goes before others.
     words.sort(key=lambda column: len({*_with(runs, column)}) < len(runs))
-    chosen: list[TableColumn] = []
+    program_columns: list[TableColumn] = []
     for column in words:
         if len({*_with(runs, column)}) > len({*runs}):
-            chosen.append(column)
+            program_columns.append(column)
             runs = _with(runs, column)
-    if chosen and "region" not in roles.place:
-        roles.programs = [column.index for column in chosen]
+    if program_columns and "region" not in roles.place:
+        roles.programs = [column.index for column in program_columns]
         roles.place["region"] = roles.programs[0]
-    elif chosen and not region_told:
-        why = "its words tell rows of one region apart; keep rows of each in a file of its own"
-        roles.refusals.append((chosen[0].text, why))
+    elif program_columns and not region_told:
+        message = "its words tell rows of one region apart; keep rows of each in a file of its own"
+        roles.refusals.append((program_columns[0].text, message))
         return
     for column in free:
         tells_apart = len({*_with(runs, column)}) > len({*runs})
         if column.known and (_is_setting(column, runs) or (column.kind == "load" and tells_apart)):
             size = "" if "n" in roles.place else ", n=NAME"
-            why = (
+            message = (
                 "its numbers tell rows of the same processors apart: are they variants, sizes or"
                 f" repetitions? say --column region=NAME{size} or repetition=NAME, or take the"
                 " column out of the file"
             )
-            roles.refusals.append((column.text, why))
+            roles.refusals.append((column.text, message))
             return
 
 
@@ -377,19 +377,22 @@ def _take_places(
         sizes = [column for column in free if column.kind in ("n", "n of one")]
         varied = [column for column in sizes if not column.is_constant] or sizes[:1]
         exact = [column for column in varied if column.words in ("n", "size", "problem size")]
-        chosen = exact[:1] or varied
-        if len(chosen) > 1 and _multiples(chosen):
-            chosen = chosen[:1]
-        if len(chosen) > 1:
-            listed = " or ".join(column.text for column in chosen)
+        chosen_columns = exact[:1] or varied
+        if len(chosen_columns) > 1 and _multiples(chosen_columns):
+            chosen_columns = chosen_columns[:1]
+        if len(chosen_columns) > 1:
+            names_in_words = " or ".join(column.text for column in chosen_columns)
             roles.refusals.append(
-                (chosen[1].text, f"which column is the size, {listed}? say --column n=NAME")
+                (
+                    chosen_columns[1].text,
+                    f"which column is the size, {names_in_words}? say --column n=NAME",
+                )
             )
-        elif chosen:
-            roles.place["n"] = chosen[0].index
-            if chosen[0].kind == "n of one":
-                roles.of_one.add(chosen[0].index)
-                roles.weak = True if chosen[0].is_constant else roles.weak
+        elif chosen_columns:
+            roles.place["n"] = chosen_columns[0].index
+            if chosen_columns[0].kind == "n of one":
+                roles.of_one.add(chosen_columns[0].index)
+                roles.weak = True if chosen_columns[0].is_constant else roles.weak
         free = [column for column in free if column not in sizes]
     return free
 
@@ -397,68 +400,80 @@ def _take_places(
 def _take_processors(
     roles: Roles, free: list[TableColumn], columns: Sequence[TableColumn]
 ) -> list[TableColumn]:
-    counted = [column for column in free if column.kind == "p"]
+    counting_columns = [column for column in free if column.kind == "p"]
     if "p" not in roles.place:
-        chosen = _processors(roles, counted, free)
-        if chosen is not None:
-            roles.place["p"] = chosen.index
-            counted = [column for column in counted if column is not chosen]
-            free = [column for column in free if column is not chosen]
+        chosen_column = _processors(roles, counting_columns, free)
+        if chosen_column is not None:
+            roles.place["p"] = chosen_column.index
+            counting_columns = [
+                column for column in counting_columns if column is not chosen_column
+            ]
+            free = [column for column in free if column is not chosen_column]
     elif not roles.refusals:
-        _check_told_processors(roles, columns, counted)
-    own = [column for column in counted if column.words in ("processor", *COLUMNS["processor"])]
-    if own and "p" in roles.place and "processor" not in roles.place:
-        roles.place["processor"] = own[0].index
-    return [column for column in free if column not in counted]
+        _check_told_processors(roles, columns, counting_columns)
+    columns_of_one = [
+        column
+        for column in counting_columns
+        if column.words in ("processor", *COLUMNS["processor"])
+    ]
+    if columns_of_one and "p" in roles.place and "processor" not in roles.place:
+        roles.place["processor"] = columns_of_one[0].index
+    return [column for column in free if column not in counting_columns]
 
 
 def _check_told_processors(
-    roles: Roles, columns: Sequence[TableColumn], counted: Sequence[TableColumn]
+    roles: Roles, columns: Sequence[TableColumn], counting_columns: Sequence[TableColumn]
 ) -> None:
     """Refuse processors that the user named if another column counts more of them in some row: they
     are not all.
     """
-    chosen = next(column for column in columns if column.index == roles.place["p"])
+    chosen_column = next(column for column in columns if column.index == roles.place["p"])
     larger = next(
         (
             column
-            for column in counted
-            if any(b > a for a, b in zip(chosen.numbers, column.numbers, strict=True) if a and b)
-            and not _multiples([chosen, column])
+            for column in counting_columns
+            if any(
+                b > a for a, b in zip(chosen_column.numbers, column.numbers, strict=True) if a and b
+            )
+            and not _multiples([chosen_column, column])
         ),
         None,
     )
     if larger is not None:
-        why = (
-            f"counts more than {chosen.text} in some rows, so {chosen.text} is not all processors;"
-            f" say --column p={chosen.text}*{larger.text} if they multiply"
+        message = (
+            f"counts more than {chosen_column.text} in some rows, so {chosen_column.text} is not"
+            f" all processors; say --column p={chosen_column.text}*{larger.text} if they multiply"
         )
-        roles.refusals.append((larger.text, why))
+        roles.refusals.append((larger.text, message))
 
 
 def _processors(
-    roles: Roles, counted: Sequence[TableColumn], free: Sequence[TableColumn]
+    roles: Roles, counting_columns: Sequence[TableColumn], free: Sequence[TableColumn]
 ) -> TableColumn | None:
     """Choose the column of processors; of several proportional ones, the one with the largest
     numbers.
     """
-    if exact := next((column for column in counted if column.words == "p"), None):
+    if exact := next((column for column in counting_columns if column.words == "p"), None):
         return exact
-    several = [
-        column for column in counted if column.words not in ("processor", *COLUMNS["processor"])
+    columns_of_several = [
+        column
+        for column in counting_columns
+        if column.words not in ("processor", *COLUMNS["processor"])
     ]
-    several = several or list(counted)
-    varied = [column for column in several if not column.is_constant] or several[:1]
+    columns_of_several = columns_of_several or list(counting_columns)
+    varied = [
+        column for column in columns_of_several if not column.is_constant
+    ] or columns_of_several[:1]
     if len(varied) > 1:
         largest = max(varied, key=lambda column: sum(column.known))
         if not _multiples(varied) and not _is_product(largest, varied):
-            listed = " or ".join(column.text for column in varied)
+            names_in_words = " or ".join(column.text for column in varied)
             product = "*".join(column.text for column in varied)
-            why = (
-                f"which column counts the processors, {listed}? say --column p=NAME, or"
+            message = (
+                f"which column counts the processors, {names_in_words}? say --column p=NAME, or"
                 f" p={product} if they multiply"
             )
-            roles.refusals.append((varied[1].text, why))
+            roles.refusals.append((varied[1].text, message))
         varied = [largest]
         roles.guessed["p"] = largest
     if varied:
@@ -559,14 +574,14 @@ def _take_times(
         plain = [column for column in time_columns if column.words == "time"]
         time_columns = total_times[:1] or plain[:1] or middle[:1] or time_columns
     if len(time_columns) > 1:
-        listed = " or ".join(column.text for column in time_columns)
-        why = f"which column is the elapsed time, {listed}? say --column time=NAME"
-        roles.refusals.append((time_columns[1].text, why))
+        names_in_words = " or ".join(column.text for column in time_columns)
+        message = f"which column is the elapsed time, {names_in_words}? say --column time=NAME"
+        roles.refusals.append((time_columns[1].text, message))
         return
     roles.values[time_columns[0].index] = ("time", "")
-    inside = [column for column in part_columns if column is not time_columns[0]]
+    inner_columns = [column for column in part_columns if column is not time_columns[0]]
     roles.values |= {
-        column.index: ("time", column.text.partition("[")[0].strip()) for column in inside
+        column.index: ("time", column.text.partition("[")[0].strip()) for column in inner_columns
     }
     if time_columns[0].kind == "part":
         roles.guessed["time"] = time_columns[0]
@@ -575,9 +590,9 @@ def _take_times(
 def _take_rate(roles: Roles, rates: Sequence[TableColumn]) -> None:
     varied = [column for column in rates if not column.is_constant] or list(rates[:1])
     if len(varied) > 1 and not _multiples(varied):
-        listed = " or ".join(column.text for column in varied)
-        why = f"which column is the throughput, {listed}? say --column throughput=NAME"
-        roles.refusals.append((varied[1].text, why))
+        names_in_words = " or ".join(column.text for column in varied)
+        message = f"which column is the throughput, {names_in_words}? say --column throughput=NAME"
+        roles.refusals.append((varied[1].text, message))
         return
     roles.values[varied[0].index] = ("throughput", "")
 

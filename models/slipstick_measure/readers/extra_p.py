@@ -54,17 +54,19 @@ def _roles(reading: Reading, line: int, names: Sequence[str]) -> dict[str, int]:
                 "the only parameter is taken as the processors; say else with --column n=NAME",
             )
     if "p" not in places and reading.hints.processors is None:
-        listed = ", ".join(names)
+        names_in_words = ", ".join(names)
         reading.refuse(
             line,
             "",
-            f"which parameter is the processors? there are {listed}; name it with --column p=NAME,"
-            " or, if none is, say their number for all runs with --processors",
+            f"which parameter is the processors? there are {names_in_words}; name it with --column"
+            " p=NAME, or, if none is, say their number for all runs with --processors",
         )
     for position, name in enumerate(names):
         if position not in places.values():
-            why = "is neither the processors nor the size; if it varies, it is part of the region"
-            reading.odd(line, name, f"this parameter {why}")
+            message = (
+                "is neither the processors nor the size; if it varies, it is part of the region"
+            )
+            reading.odd(line, name, f"this parameter {message}")
     return places
 
 
@@ -176,12 +178,12 @@ def _finished(reading: Reading) -> Measurements:
     ]
     names = list(dict.fromkeys(run.metric for run in reading.runs))
     if names and not reading.problems and not set(names) & METRICS.keys():
-        listed = ", ".join(names[:8])
+        names_in_words = ", ".join(names[:8])
         reading.refuse(
             reading.runs[0].line,
             "METRIC",
-            f"no metric is called time; there are {listed}. If one of them is an elapsed time, say"
-            f" --column time={names[0]} --unit s",
+            f"no metric is called time; there are {names_in_words}. If one of them is an elapsed"
+            f" time, say --column time={names[0]} --unit s",
         )
     return reading.finished()
 

@@ -30,8 +30,8 @@ def read_fio(reading: Reading) -> Sequence[LoadRow]:
     jobs = document.get("jobs", [])
     for job in jobs:
         if job.get("error"):
-            why = f"{short(str(job.get('jobname', '')))} ended with error {job['error']}"
-            reading.odd(1, "error", f"{why}, and its requests until then are read")
+            message = f"{short(str(job.get('jobname', '')))} ended with error {job['error']}"
+            reading.odd(1, "error", f"{message}, and its requests until then are read")
     if jobs and not options and not any("job options" in job for job in jobs):
         return _read_fio_2(reading, jobs)
     return [
@@ -47,13 +47,13 @@ def _read_fio_2(reading: Reading, jobs: Sequence[Mapping[str, Any]]) -> Sequence
     groups: dict[object, list[tuple[Mapping[str, Any], Mapping[str, Any]]]] = {}
     told = _is_told(reading, {job.get("groupid") for job in jobs})
     for job in jobs:
-        one = float((job.get("iodepth_level") or {}).get("1", 0.0)) >= _ALWAYS
-        if not one and not told:
-            why = (
+        share_at_one = float((job.get("iodepth_level") or {}).get("1", 0.0)) >= _ALWAYS
+        if not share_at_one and not told:
+            message = (
                 f"{job.get('jobname', '')}: this version of fio does not write how many requests"
                 " were in flight (iodepth); keep one job and say --processors N, or give its text"
             )
-            reading.refuse(1, "iodepth", why)
+            reading.refuse(1, "iodepth", message)
         groups.setdefault(job.get("groupid"), []).append((job, {}))
     return [_fio_row(reading, group) for group in groups.values()]
 
@@ -145,11 +145,11 @@ def _copies(
     longest = max(float((job.get(way) or {}).get("runtime", 0)) for way in ("read", "write"))
     running = float(job.get("job_runtime", 0)) / longest if longest else 0.0
     if running > copies + 0.5:
-        why = (
+        message = (
             f"{short(str(job.get('jobname', '')))} is reported together with others: by their"
             f" running times {running:.0f} jobs ran, which are taken to be like the first"
         )
-        reading.odd(1, "numjobs", why)
+        reading.odd(1, "numjobs", message)
         return float(round(running))
     return copies
 
@@ -160,8 +160,8 @@ def _depth(reading: Reading, job: Mapping[str, Any], options: Mapping[str, Any])
     """
     depth = float(options.get("iodepth", 1))
     if depth > 1 and float((job.get("iodepth_level") or {}).get("1", 0.0)) >= _ALWAYS:
-        why = f"{depth:g} requests in flight were asked for, and never more than one was"
-        reading.odd(1, "iodepth", why)
+        message = f"{depth:g} requests in flight were asked for, and never more than one was"
+        reading.odd(1, "iodepth", message)
         return 1.0
     return depth
 
@@ -196,8 +196,8 @@ def _latency(statistics: Mapping[str, Any], *names: str) -> tuple[Mapping[str, A
     """
     for name in names:
         for key, unit in ((f"{name}_ns", 1e-9), (name, 1e-6)):
-            if found := statistics.get(key):
-                return found, unit
+            if latency_statistics := statistics.get(key):
+                return latency_statistics, unit
     return {}, 1.0
 
 
@@ -242,13 +242,13 @@ def read_fio_text(reading: Reading) -> Sequence[LoadRow]:
             requests := _REQUESTS.search(text, settings.end())
         ):
             depths[settings["name"]] = requests["depth"]
-        elif begun := _TEXT_JOB.search(text):
+        elif begin_match := _TEXT_JOB.search(text):
             job = {}
             way = {}
-            options = {"numjobs": begun["jobs"]}
-            if begun["name"] in depths:
-                options["iodepth"] = depths[begun["name"]]
-            groups.setdefault(begun["group"], []).append((job, options))
+            options = {"numjobs": begin_match["jobs"]}
+            if begin_match["name"] in depths:
+                options["iodepth"] = depths[begin_match["name"]]
+            groups.setdefault(begin_match["group"], []).append((job, options))
         elif way_match := _WAY.search(text):
             way = job[way_match["way"]] = {
                 "iops": float(way_match["iops"]) * _PREFIXES[way_match["k"]]
@@ -285,6 +285,8 @@ def read_fio_text(reading: Reading) -> Sequence[LoadRow]:
         if name != "iodepth_level"
     ]
     if any("mean" in way.get("clat_ns", {}) and "lat_ns" not in way for way in ways):
-        why = "the latency (lat) is missing: that of the completion alone (clat) is taken for it"
-        reading.odd(1, "clat", why)
+        message = (
+            "the latency (lat) is missing: that of the completion alone (clat) is taken for it"
+        )
+        reading.odd(1, "clat", message)
     return [_fio_row(reading, jobs) for jobs in groups.values()]

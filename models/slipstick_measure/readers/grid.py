@@ -94,8 +94,8 @@ def grid_of(reading: Reading, most: int | None = None) -> CellGrid:
     """Find the table in a file. Its heading is the first line, or the comment before it if that
     line has only numbers.
 
-    Of a text with tables in Markdown the first one that names processors is taken; `outside` are
-    the lines that are no part of it. To judge it, `most` lines suffice.
+    Of a text with tables in Markdown the first one that names processors is taken; `lines_outside`
+    are the lines that are no part of it. To judge it, `most` lines suffice.
 
     Raises
     ------
@@ -107,8 +107,10 @@ def grid_of(reading: Reading, most: int | None = None) -> CellGrid:
         if text.strip()
     ]
     table_lines = _drawn_table(lines)
-    used = [(number, text) for number, text in lines if not table_lines or number in table_lines]
-    plain = [(number, text) for number, text in used if not is_rule(text)]
+    table_lines_used = [
+        (number, text) for number, text in lines if not table_lines or number in table_lines
+    ]
+    plain = [(number, text) for number, text in table_lines_used if not is_rule(text)]
     content = [(number, text) for number, text in plain if not text.lstrip().startswith("#")]
     if table_lines and plain and plain[0][1].lstrip().startswith("#"):
         content = [plain[0], *content]
@@ -118,9 +120,9 @@ def grid_of(reading: Reading, most: int | None = None) -> CellGrid:
     first, text = content[0]
     delimiter = _delimiter(text)
     cells = text.split() if delimiter == " " else text.split(delimiter)
-    above = reading.lines[first - 2].lstrip() if first > 1 else ""
-    if above.startswith("#") and all(NUMBER.fullmatch(bare_cell(cell)) for cell in cells):
-        content = [(first - 1, re.sub(r"^\s*#\s?", "", above)), *content]
+    line_above = reading.lines[first - 2].lstrip() if first > 1 else ""
+    if line_above.startswith("#") and all(NUMBER.fullmatch(bare_cell(cell)) for cell in cells):
+        content = [(first - 1, re.sub(r"^\s*#\s?", "", line_above)), *content]
     rule = next(
         (text for number, text in lines if number > first and _WIDTHS.fullmatch(text)), None
     )
@@ -129,10 +131,12 @@ def grid_of(reading: Reading, most: int | None = None) -> CellGrid:
         rows = [(number, [text[column].strip() for column in columns]) for number, text in content]
     else:
         rows = _rows(reading, content, delimiter)
-    outside = [number for number, _ in lines if table_lines and number not in table_lines]
-    outside += [at for at, text in enumerate(reading.lines[:most], 1) if LATEX_TABLE in text][1:]
+    lines_outside = [number for number, _ in lines if table_lines and number not in table_lines]
+    lines_outside += [at for at, text in enumerate(reading.lines[:most], 1) if LATEX_TABLE in text][
+        1:
+    ]
     if not rows:
-        return CellGrid(first, [], [], delimiter, outside)
+        return CellGrid(first, [], [], delimiter, lines_outside)
     if (count := len(rows[0][1])) > MOST_COLUMNS:
         words = f"{count:,} columns; a table has at most {MOST_COLUMNS:,}: split it"
         reading.refuse(rows[0][0], "", words)
@@ -141,8 +145,10 @@ def grid_of(reading: Reading, most: int | None = None) -> CellGrid:
             words = f"a cell of {len(longest):,} characters; a table has at most {LONGEST_CELL:,}"
             reading.refuse(line, "", words)
     (line, heading), *body = rows
-    named, kept = _with_units(heading, body) if body else (heading, body)
-    return _with_run_in_row(reading, _turned(CellGrid(line, named, kept, delimiter, outside)))
+    heading_with_units, body_kept = _with_units(heading, body) if body else (heading, body)
+    return _with_run_in_row(
+        reading, _turned(CellGrid(line, heading_with_units, body_kept, delimiter, lines_outside))
+    )
 
 
 def _plain_lines(lines: Sequence[str]) -> list[tuple[int, str]]:
@@ -157,14 +163,14 @@ def _plain_lines(lines: Sequence[str]) -> list[tuple[int, str]]:
     if not _pairs(next((text for text in texts if text.strip()), "")):
         return list(enumerate(texts, 1))
     pairs = [_pairs(text) for text in texts]
-    named = [[name for name, _ in row] for row in pairs if row]
-    alike = len(named) > 1 and all(row == named[0] for row in named)
-    if alike and all(row or not text.strip() for row, text in zip(pairs, texts, strict=True)):
+    names_by_row = [[name for name, _ in row] for row in pairs if row]
+    are_alike = len(names_by_row) > 1 and all(row == names_by_row[0] for row in names_by_row)
+    if are_alike and all(row or not text.strip() for row, text in zip(pairs, texts, strict=True)):
         first = next(number for number, row in enumerate(pairs, 1) if row)
-        drawn = [
+        drawn_lines = [
             (number, " | ".join(value for _, value in row)) for number, row in enumerate(pairs, 1)
         ]
-        return [(first, " | ".join(named[0])), *drawn]
+        return [(first, " | ".join(names_by_row[0])), *drawn_lines]
     return list(enumerate(texts, 1))
 
 
@@ -256,27 +262,27 @@ def _with_run_in_row(reading: Reading, grid: CellGrid) -> CellGrid:
     SpecError : headings that are numbers alone, which may count processors, sizes or repetitions
     """
     first, *others = [plain_words(text) for text in grid.heading]
-    own = next((words for words in (SIZES, PROCESSORS) if first in words), None)
+    own_words = next((words for words in (SIZES, PROCESSORS) if first in words), None)
     numbers = all(
         len(row) == len(grid.heading)
         and (is_missing(cell) or NUMBER.fullmatch(bare_cell(cell).replace(",", "")))
         for _, row in grid.rows
         for cell in row
     )
-    if own is None or len(others) < 2 or not grid.rows or not numbers:
+    if own_words is None or len(others) < 2 or not grid.rows or not numbers:
         return grid
     if not reading.hints.columns and all(re.fullmatch("[0-9]+", text) for text in others):
-        why = (
+        message = (
             f"{', '.join(others[:8])}: what do these columns count? write p={others[0]} for"
             f" processors, n={others[0]} for sizes, or run {others[0]} for repetitions"
         )
-        reading.refuse(grid.line, "", why)
+        reading.refuse(grid.line, "", message)
     counts = [_COUNT.fullmatch(text.strip()) for text in grid.heading[1:]]
     crossed = {plain_words(count["name"] or count["noun"]) for count in counts if count}
     if len(crossed) != 1 or not all(counts):
         return grid
     (counted,) = crossed
-    if counted not in (PROCESSORS if own is SIZES else SIZES):
+    if counted not in (PROCESSORS if own_words is SIZES else SIZES):
         return grid
     rows = [
         (line, [size, count["count"] or count["of"], cell])

@@ -104,13 +104,15 @@ def read_jtl(reading: Reading) -> list[LoadRow]:
     if transactions:
         reading.odd(1, "", f"{transactions} samples of transactions are left out")
     if parts:
-        why = f"{len(parts)} samples are parts of others, as of a request that was redirected, and"
-        reading.odd(min(parts), "label", f"{why} are left out")
+        message = (
+            f"{len(parts)} samples are parts of others, as of a request that was redirected, and"
+        )
+        reading.odd(min(parts), "label", f"{message} are left out")
     if not samples:
         counts = f"{failed} samples failed, and {transactions} are sums of a transaction"
         reading.refuse(line, "", f"no request succeeded, so there is no load: {counts}")
-    found = sorted(_with_users(reading, samples), key=lambda sample: sample.start)
-    rows_found = _rows(found, _pauses(reading, found))
+    samples_in_order = sorted(_with_users(reading, samples), key=lambda sample: sample.start)
+    rows_found = _rows(samples_in_order, _pauses(reading, samples_in_order))
     if failed <= FEW_FAILED * (failed + len(samples)):
         return rows_found
     return [replace(row, unsteady=f"{failed} requests failed") for row in rows_found]
@@ -135,8 +137,8 @@ def _parts(rows: Sequence[tuple[int, Mapping[str, str]]]) -> set[int]:
         spans.sort()
     parts = set[int]()
     for line, thread, label, start, end in timed:
-        named = _PART.fullmatch(label)
-        spans = intervals.get((thread, named["whole"]), []) if named else []
+        part_match = _PART.fullmatch(label)
+        spans = intervals.get((thread, part_match["whole"]), []) if part_match else []
         index = bisect_right(spans, (start, inf)) - 1
         if index >= 0 and end <= spans[index][1] + _CLOCK_STEP:
             parts.add(line)
@@ -213,14 +215,16 @@ def _with_users(reading: Reading, samples: Sequence[_Sample]) -> Iterator[_Sampl
         return
     count = reading.hints.processors or len({sample.thread for sample in samples} - {""})
     if not count:
-        why = "the samples do not say how many threads were active (allThreads); say --processors N"
-        reading.refuse(1, "", why)
+        message = (
+            "the samples do not say how many threads were active (allThreads); say --processors N"
+        )
+        reading.refuse(1, "", message)
     if reading.hints.processors is None:
-        why = (
+        message = (
             f"the samples do not say how many threads were active (allThreads), so the {count} that"
             " have a name in them are taken; say --processors N if there were others"
         )
-        reading.odd(1, "threadName", why)
+        reading.odd(1, "threadName", message)
     for sample in samples:
         yield sample._replace(users=float(count))
 
@@ -236,10 +240,10 @@ def _pauses(reading: Reading, samples: Sequence[_Sample]) -> set[int]:
     pauses = {index: gap for index, gap in enumerate(gaps) if gap > least}
     if pauses:
         seconds = max(pauses.values()) / 1e3
-        why = (
+        message = (
             f"{len(pauses) + 1} runs are in it, up to {seconds:g} s apart; the pauses are left out"
         )
-        reading.odd(1, "timeStamp", why)
+        reading.odd(1, "timeStamp", message)
     return set(pauses)
 
 
@@ -353,17 +357,18 @@ def read_statistics(reading: Reading) -> LoadRow:
     """
     document = parse_json(reading, reading.text)
     if _TOTAL not in document and len(document) > 1:
-        listed = ", ".join(map(short, list(document)[:4]))
-        why = (
-            f"there is no {_TOTAL}, and rows of several requests ({listed}) make no load; keep one"
+        names_in_words = ", ".join(map(short, list(document)[:4]))
+        message = (
+            f"there is no {_TOTAL}, and rows of several requests ({names_in_words}) make no"
+            " load; keep one"
         )
-        reading.refuse(1, "", why)
+        reading.refuse(1, "", message)
     row = document.get(_TOTAL) or next(iter(document.values()))
     if float(row.get("errorCount", 0)):
-        why = (
+        message = (
             f"{row['errorCount']} requests failed, and are counted in the throughput and the times"
         )
-        reading.odd(1, "errorCount", why)
+        reading.odd(1, "errorCount", message)
     return LoadRow(
         1,
         throughput=float(row["throughput"]),
@@ -388,13 +393,16 @@ def read_summary(reading: Reading) -> LoadRow:
     counts = list(dict.fromkeys(int(line["active"]) for line in lines if line["active"]))
     active = max(counts, default=0)
     if len(running := [count for count in counts if count]) > 1:
-        listed = ", ".join(map(str, running))
-        why = f"active threads changed ({listed}); throughput and mean time are of all together"
-        reading.odd(1, "", why)
+        names_in_words = ", ".join(map(str, running))
+        message = (
+            f"active threads changed ({names_in_words}); throughput and mean time are of all"
+            " together"
+        )
+        reading.odd(1, "", message)
         unsteady = f"active threads changed in the run, up to {active}"
     if int(total_lines[-1]["failed"]):
-        why = f"{total_lines[-1]['failed']} requests failed, and are counted in the throughput"
-        reading.odd(1, "", why)
+        message = f"{total_lines[-1]['failed']} requests failed, and are counted in the throughput"
+        reading.odd(1, "", message)
     return LoadRow(
         1,
         users=float(active) if active else None,

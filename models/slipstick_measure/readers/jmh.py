@@ -92,11 +92,11 @@ def _read_text(reading: Reading) -> Measurements:
 
 def _csv_rows(reading: Reading) -> Iterator[_JmhResult]:
     """Yield the results in the CSV of JMH."""
-    for line, named in csv_rows(reading, reading.text):
-        folded = {name.casefold(): value for name, value in named.items()}
+    for line, cell_by_name in csv_rows(reading, reading.text):
+        folded = {name.casefold(): value for name, value in cell_by_name.items()}
         parameters = {
             match["of_csv"]: value
-            for name, value in named.items()
+            for name, value in cell_by_name.items()
             if (match := _PARAMETER.fullmatch(name)) and match["of_csv"] and value
         }
         score, unit = folded.get("score", ""), folded.get("unit", "")
@@ -173,8 +173,8 @@ def _table_row(
         for of_run in every
     }:
         if len(told) > 1:
-            why = "ran with several numbers of threads, which its table does not tell apart"
-            reading.refuse(line, name, f"{why}; let JMH write JSON: -rf json -rff FILE")
+            message = "ran with several numbers of threads, which its table does not tell apart"
+            reading.refuse(line, name, f"{message}; let JMH write JSON: -rf json -rff FILE")
         count = told.pop()
     return _JmhResult(name, mode, parameters, count, [score.replace(",", ".")], cells[-1], line)
 
@@ -187,51 +187,56 @@ def _measured(reading: Reading, rows: Sequence[_JmhResult], parts: int) -> Measu
     parts : results of parts of a benchmark, of its percentiles and of profilers, which are told
     """
     if parts:
-        why = f"{parts} results of parts, percentiles and profilers are left out"
-        reading.odd(1, "benchmark", why)
+        message = f"{parts} results of parts, percentiles and profilers are left out"
+        reading.odd(1, "benchmark", message)
     best = {
         name: min((row.mode for row in rows if row.benchmark == name), key=_rank)
         for name in dict.fromkeys(row.benchmark for row in rows)
     }
-    taken = [row for row in rows if row.mode == best[row.benchmark]]
-    if len(taken) < len(rows):
-        why = f"{len(rows) - len(taken)} results in other modes of the same benchmarks are left out"
-        reading.odd(1, "mode", why)
-    several = any(row.threads not in ("", "1") for row in taken)
+    rows_taken = [row for row in rows if row.mode == best[row.benchmark]]
+    if len(rows_taken) < len(rows):
+        message = (
+            f"{len(rows) - len(rows_taken)} results in other modes of the same benchmarks are"
+            " left out"
+        )
+        reading.odd(1, "mode", message)
+    have_several_threads = any(row.threads not in ("", "1") for row in rows_taken)
     repetitions: dict[Any, int] = {}
-    for row in taken:
+    for row in rows_taken:
         parameters = dict(row.parameters)
         # Threads that the benchmark starts itself are a parameter; JMH then counts one.
-        by_jmh = bool(row.threads) and (several or not any(map(_counts, parameters)))
+        by_jmh = bool(row.threads) and (have_several_threads or not any(map(_counts, parameters)))
         if by_jmh and _THREADS_NAME in parameters:
-            why = (
+            message = (
                 "the parameter threads and JMH both count threads; keep the runs of one of the two"
             )
-            reading.refuse(row.line, _THREADS_NAME, why)
+            reading.refuse(row.line, _THREADS_NAME, message)
         if by_jmh:
             parameters[_THREADS_NAME] = row.threads
         hints = reading.hints
         if not any(map(_counts, parameters)) and hints.processors is None and not hints.columns:
-            why = (
+            message = (
                 "the table does not say how many threads ran; say --processors N, or let JMH write"
             )
-            reading.refuse(row.line, "", f"{why} JSON: -rf json -rff FILE")
+            reading.refuse(row.line, "", f"{message} JSON: -rf json -rff FILE")
         region = _without_package(row.benchmark, best)[:200] if len(best) > 1 else ""
-        where = place_of(reading, row.line, parameters, region)
-        if where is None:
+        coordinates = place_of(reading, row.line, parameters, region)
+        if coordinates is None:
             continue
         for score in row.scores:
             if str(score).startswith(_MAGNITUDE):
-                why = f"{row.benchmark[:80]} is left out: only its order of magnitude is printed"
-                reading.odd(row.line, "score", f"{why}; print a smaller unit: -tu ns")
+                message = (
+                    f"{row.benchmark[:80]} is left out: only its order of magnitude is printed"
+                )
+                reading.odd(row.line, "score", f"{message}; print a smaller unit: -tu ns")
                 continue
-            number = repetitions[where] = repetitions.get(where, 0) + 1
-            repeated = where._replace(repetition=number)
+            number = repetitions[coordinates] = repetitions.get(coordinates, 0) + 1
+            repeated = coordinates._replace(repetition=number)
             line = score.line if isinstance(score, JsonNumber) else row.line
             if row.mode == "thrpt":
                 reading.add(line, repeated, "throughput", str(score), row.unit)
             else:
-                metric = "cycle" if several and by_jmh else "time"
+                metric = "cycle" if have_several_threads and by_jmh else "time"
                 reading.add(line, repeated, metric, str(score), row.unit.removesuffix("/op"))
     return reading.finished()
 

@@ -116,11 +116,11 @@ def _read_row(
 ) -> None:
     words = reading.lines[line - 1].split()
     if len(words) != len(columns):
-        why = (
+        message = (
             f"{short(' '.join(words))} has {len(words)} values, the heading before it"
             f" {len(columns)} columns"
         )
-        reading.wrong(line, name, why)
+        reading.wrong(line, name, message)
         return
     p = 2 if BETWEEN_TWO.fullmatch(name) else processes
     if p is None:

@@ -55,14 +55,14 @@ def _read_perf_lock(reading: Reading) -> Measurements:
             "",
             "this is perf lock report; print perf lock contention instead, which says what waited",
         )
-    where = Coordinates(hints.processors, hints.size)
-    reading.add(1, where, "time", repr(hints.time), "s")
+    coordinates = Coordinates(hints.processors, hints.size)
+    reading.add(1, coordinates, "time", repr(hints.time), "s")
     inside = False
     for line, text in enumerate(reading.lines, 1):
         if _HEADER.match(text):
             inside = True
         elif inside and text.strip() and not text.startswith(("=", "#")):
-            _read_waits(reading, line, where, text)
+            _read_waits(reading, line, coordinates, text)
     if not inside:
         reading.refuse(
             1,
@@ -182,7 +182,7 @@ def _read_perf_stat(reading: Reading) -> Measurements:
             "",
             "perf stat does not say how many processors the run had; name them with --processors",
         )
-    where = Coordinates(reading.hints.processors, reading.hints.size)
+    coordinates = Coordinates(reading.hints.processors, reading.hints.size)
     counted = event_counts(reading)
     for event_count in counted:
         if event_count.event == "cpu-clock":
@@ -195,20 +195,20 @@ def _read_perf_stat(reading: Reading) -> Measurements:
             unit = UNITS.get(event_count.unit, event_count.unit) or "1"
             reading.add(
                 event_count.line,
-                where,
+                coordinates,
                 _EVENTS.get(event_count.event, event_count.event),
                 event_count.value,
                 unit,
             )
     if all(event_count.event != "duration_time" for event_count in counted):
-        _add_elapsed(reading, where, counted)
+        _add_elapsed(reading, coordinates, counted)
     return reading.finished()
 
 
-def _add_elapsed(reading: Reading, where: Coordinates, counted: list[EventCount]) -> None:
+def _add_elapsed(reading: Reading, coordinates: Coordinates, counted: list[EventCount]) -> None:
     """Add the elapsed time, which is not among perf's counts."""
     if reading.hints.time is not None:
-        reading.add(1, where, "time", repr(reading.hints.time), "s")
+        reading.add(1, coordinates, "time", repr(reading.hints.time), "s")
         return
     for event_count in counted:
         if (
@@ -221,7 +221,7 @@ def _add_elapsed(reading: Reading, where: Coordinates, counted: list[EventCount]
             if used:
                 reading.add(
                     event_count.line,
-                    where,
+                    coordinates,
                     "time",
                     repr(busy / used),
                     UNITS.get(event_count.unit, event_count.unit),

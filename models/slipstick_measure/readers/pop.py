@@ -73,7 +73,7 @@ def _read_pop(reading: Reading) -> Measurements:
         cells = _cells(reading, [[(line, text) for text in row] for line, row in rows])
     else:
         cells = _cells(reading, _turned(reading, rows))
-    where = _places(reading, cells)
+    coordinates = _places(reading, cells)
     shares = [
         (cell, value)
         for cell in cells
@@ -97,16 +97,18 @@ def _read_pop(reading: Reading) -> Measurements:
     for cell in cells:
         if cell.metric != "p" and not cell.text.strip():
             reading.odd(cell.line, cell.metric, "a run has no value here, so it is left out")
-        if cell.run not in where or not cell.text.strip():
+        if cell.run not in coordinates or not cell.text.strip():
             continue
         if cell.metric in EFFICIENCIES:
-            reading.add(cell.line, where[cell.run], cell.metric, cell.text, "%" if percent else "1")
+            reading.add(
+                cell.line, coordinates[cell.run], cell.metric, cell.text, "%" if percent else "1"
+            )
         elif cell.metric == "time" and cell.unit is None and reading.hints.unit is None:
             reading.odd(
                 cell.line, "time", "run times without a unit are left out; tell it with --unit"
             )
         elif cell.metric == "time":
-            reading.add(cell.line, where[cell.run], "time", cell.text, cell.unit)
+            reading.add(cell.line, coordinates[cell.run], "time", cell.text, cell.unit)
     return reading.finished()
 
 
@@ -191,8 +193,8 @@ def _cells(reading: Reading, rows: Sequence[Sequence[tuple[int, str]]]) -> list[
             MetricCell(line_number, run, metric, unit, text)
             for run, (line_number, text) in enumerate(texts)
         ]
-    if named := [label for _, label in left_out if label]:
-        reading.odd(left_out[0][0], "", f"not needed and left out: {', '.join(named)}")
+    if labels_left_out := [label for _, label in left_out if label]:
+        reading.odd(left_out[0][0], "", f"not needed and left out: {', '.join(labels_left_out)}")
     return cells
 
 

@@ -45,10 +45,10 @@ def _records(file: str, tree: Table, run_index: int, run: RunSpec) -> Iterator[M
     n = run.size.value if run.size else None
 
     def measurement(
-        where: tuple[str | int, ...], metric: str, amount: Given, processor: int | None = None
+        coordinates: tuple[str | int, ...], metric: str, amount: Given, processor: int | None = None
     ) -> Measurement:
-        line = value_mark(tree, ("runs", run_index, *where)).line
-        region = str(where[-1]) if metric in ("wait", "events") else ""
+        line = value_mark(tree, ("runs", run_index, *coordinates)).line
+        region = str(coordinates[-1]) if metric in ("wait", "events") else ""
         unit = str(METRICS[metric].dimension)
         return Measurement(
             p,
@@ -71,15 +71,15 @@ def _records(file: str, tree: Table, run_index: int, run: RunSpec) -> Iterator[M
     accounts += [
         (("each", index), processor, index + 1) for index, processor in enumerate(run.each)
     ]
-    for where, spent_by, processor in accounts:
+    for coordinates, spent_by, processor in accounts:
         if spent_by.busy:
-            yield measurement((*where, "busy"), "busy", spent_by.busy, processor)
+            yield measurement((*coordinates, "busy"), "busy", spent_by.busy, processor)
         for key, metric, book in (
             ("waits", "wait", spent_by.waits),
             ("events", "events", spent_by.events),
         ):
             for cause, amount in book.items():
-                yield measurement((*where, key, cause), metric, amount, processor)
+                yield measurement((*coordinates, key, cause), metric, amount, processor)
 
 
 FORMATS = (FileFormat("profile", _is_profile, _read_profile),)

@@ -66,30 +66,32 @@ def _read_npb(reading: Reading) -> Measurements:
     titles = dict[str, None]()
     runs = list(_npb_runs(reading))
     coarse = any(_is_coarse(values) for *_, values in runs)
-    for name, begun, values in runs:
+    for name, begin_match, values in runs:
         title = f"{name}, class {values['class'].text}" if "class" in values else name
         titles[title] = None
         count = next((values[key] for key in _NPB_COUNTS if key in values), None)
         if count is None and reading.hints.processors is None:
-            reading.odd(begun, title, "no processes or threads are printed, so it is taken as one")
+            reading.odd(
+                begin_match, title, "no processes or threads are printed, so it is taken as one"
+            )
         p = reading.hints.processors or (
             1 if count is None else reading.processors(count.line, "processes", count.text)
         )
         key, metric, unit = _NPB_RATE if coarse else _NPB_TIME
         if p is None or key not in values:
-            reading.wrong(begun, title, f"the line '{key} =' is missing; is the output cut?")
+            reading.wrong(begin_match, title, f"the line '{key} =' is missing; is the output cut?")
             continue
-        where = Coordinates(p, reading.hints.size, title)
-        reading.add(values[key].line, where, metric, values[key].text, unit)
+        coordinates = Coordinates(p, reading.hints.size, title)
+        reading.add(values[key].line, coordinates, metric, values[key].text, unit)
         verified = values.get("verification")
         if verified is not None and verified.text.upper() != "SUCCESSFUL":
             reading.odd(verified.line, title, f"the verification is {verified.text.casefold()}")
     if coarse and runs:
-        why = (
+        message = (
             f"a time is missing, or below {_LEAST_SECONDS:g} s and printed in hundredths: rates are"
             " taken"
         )
-        reading.odd(runs[0][1], "", why)
+        reading.odd(runs[0][1], "", message)
     measurements = reading.finished()
     source = f"output of the NAS Parallel Benchmarks {reading.name}"
     return replace(measurements, title="; ".join(titles), source=source)
@@ -131,10 +133,10 @@ def _read_hpcg(reading: Reading) -> Measurements:
     counts = dict[str, int]()
     for line, text in enumerate(reading.lines, 1):
         if _HPCG_MIXED.match(text) and reading.hints.processors is None:
-            why = (
+            message = (
                 "processes of GPUs and of Grace processors differ: say --processors N for one kind"
             )
-            reading.refuse(line, "", why)
+            reading.refuse(line, "", message)
         if HPCG_ON_GPUS.match(text):
             reading.odd(line, "", "each process has a GPU, which counts as one processor")
         if grid := HPCG_GRID.fullmatch(text):
@@ -146,13 +148,13 @@ def _read_hpcg(reading: Reading) -> Measurements:
         elif rating := final or _HPCG_RATING.search(text):
             processes = counts.get("Distributed Processes", reading.hints.processors)
             if processes is None:
-                why = "the number of processes is not printed before it; say --processors N"
-                reading.refuse(line, "rating", why)
+                message = "the number of processes is not printed before it; say --processors N"
+                reading.refuse(line, "rating", message)
             on_gpus = any(HPCG_ON_GPUS.match(text) for text in reading.lines[:line])
             p = processes * (1 if on_gpus else counts.get("Threads per processes", 1))
             p = reading.hints.processors or p
-            where = Coordinates(p, reading.hints.size)
-            reading.add(line, where, "throughput", rating[1], "GFLOP/s")
+            coordinates = Coordinates(p, reading.hints.size)
+            reading.add(line, coordinates, "throughput", rating[1], "GFLOP/s")
             counts = {}
     return _with_machine(reading, "HPCG")
 
@@ -199,10 +201,10 @@ def _read_stream(reading: Reading) -> Measurements:
             reading.odd(line, "", "the run failed its own check of the results")
         elif (rate := STREAM_LINE.fullmatch(text)) and rate["kernel"] == "Triad":
             if threads is None:
-                why = "this STREAM does not say how many threads ran; say --processors N"
-                reading.refuse(line, "", why)
-            where = Coordinates(threads, reading.hints.size)
-            reading.add(line, where, "throughput", rate["rate"], unit)
+                message = "this STREAM does not say how many threads ran; say --processors N"
+                reading.refuse(line, "", message)
+            coordinates = Coordinates(threads, reading.hints.size)
+            reading.add(line, coordinates, "throughput", rate["rate"], unit)
     if reading.runs:
         reading.odd(reading.runs[0].line, "Triad", "is taken; the other kernels are left out")
     return _with_machine(reading, "STREAM")
@@ -238,8 +240,10 @@ def _read_likwid_bench(reading: Reading) -> Measurements:
     for line, text in enumerate([*reading.lines, "Test: end"], 1):
         if match := _KERNEL.fullmatch(text):
             if kernel.startswith(_PEAK) and not of_operations:
-                why = "its rate is of operations, and those of other tests of bytes: it is left out"
-                reading.odd(begun, kernel, why)
+                message = (
+                    "its rate is of operations, and those of other tests of bytes: it is left out"
+                )
+                reading.odd(begun, kernel, message)
             elif kernel:
                 region = kernel if len(set(kernels)) > 1 else ""
                 _add_kernel(reading, begun, kernel, region, threads, values)
@@ -270,16 +274,18 @@ def _add_kernel(
     size = reading.hints.size
     if size is None and "Size" in values:
         size = float(f"{float(values['Size'][1]):.1e}") or None
-    where = Coordinates(reading.hints.processors or threads, size, region)
+    coordinates = Coordinates(reading.hints.processors or threads, size, region)
     at, rate = values[key]
-    reading.add(at, where, "throughput", rate, _KERNEL_UNITS[key])
+    reading.add(at, coordinates, "throughput", rate, _KERNEL_UNITS[key])
 
 
 def _with_machine(reading: Reading, tool: str) -> Measurements:
     """Return what was read, with a note on the machine that can be made of it."""
     if reading.runs:
-        why = "slipstick import makes a machine of one run: slipstick import FILE --extends MACHINE"
-        reading.odd(reading.runs[0].line, "", why)
+        message = (
+            "slipstick import makes a machine of one run: slipstick import FILE --extends MACHINE"
+        )
+        reading.odd(reading.runs[0].line, "", message)
     source = f"output of {tool} {reading.name}"
     return replace(reading.finished(), title=tool, source=source)
 

@@ -169,19 +169,21 @@ class Reading:
             return None
         return value
 
-    def add(self, line: int, where: Coordinates, metric: str, text: str, unit: str | None) -> None:
+    def add(
+        self, line: int, coordinates: Coordinates, metric: str, text: str, unit: str | None
+    ) -> None:
         """Add a value with its unit, or with the unit given by the hints.
 
         Parameters
         ----------
         line : of the value
-        where : its coordinates
+        coordinates : its coordinates
         metric : name of the metric, in any known spelling
         text : the number as written
         unit : as written; None where the format has none
         """
         name = metric_name(metric)
-        for word in (where.region, name):
+        for word in (coordinates.region, name):
             if len(word) > LONGEST_NAME:
                 self.refuse(
                     line, "", f"{short(word)} is a name of more than {LONGEST_NAME} characters"
@@ -201,7 +203,7 @@ class Reading:
             self.wrong(line, name, f"{text.strip()} {unit or ''} is out of range in {dimension}")
             return
         value_text = f"{text.strip()} {unit or self.hints.unit or ''}".strip()
-        p, n, region, repetition, processor = where
+        p, n, region, repetition, processor = coordinates
         found_at = (repetition, self.file, line, processor, value_text)
         self.runs.append(Measurement(p, n, region, name, str(dimension), base, *found_at))
 
@@ -249,12 +251,14 @@ class Reading:
         if rate is None and (unit_text or "").strip() in ("1", ""):
             rate = RateUnit("", Fraction(1), "1")
         if rate is None or (self.rate and self.rate.unit != rate.unit):
-            why = f"{short(unit_text or '')} does not fit: {metric} is work in a time, such as GB/s"
+            message = (
+                f"{short(unit_text or '')} does not fit: {metric} is work in a time, such as GB/s"
+            )
             if rate is not None and self.rate is not None:
                 units = (unit.written and short(unit.written) for unit in (rate, self.rate))
-                why = f"{' does not fit '.join(unit or 'no unit' for unit in units)} before"
+                message = f"{' does not fit '.join(unit or 'no unit' for unit in units)} before"
             if ("unit", unit_text) not in self._told:
-                self.wrong(line, "unit", why)
+                self.wrong(line, "unit", message)
             self._told.add(("unit", unit_text))
             return None
         self.rate = self.rate or rate
@@ -373,13 +377,13 @@ def csv_rows(reading: Reading, text: str) -> Iterator[tuple[int, dict[str, str]]
             if not heading:
                 heading = cells
             elif cells and len(cells) != len(heading):
-                why = f"{len(cells)} values, where the header promises {len(heading)}"
-                reading.wrong(rows.line_num, "", why)
+                message = f"{len(cells)} values, where the header promises {len(heading)}"
+                reading.wrong(rows.line_num, "", message)
             elif cells:
                 yield rows.line_num, dict(zip(heading, cells, strict=True))
     except csv.Error as error:
-        why = f"this is not a line of a table: {error}; check the quotes"
-        reading.refuse(max(rows.line_num, 1), "", why)
+        message = f"this is not a line of a table: {error}; check the quotes"
+        reading.refuse(max(rows.line_num, 1), "", message)
 
 
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|(-?[0-9][-+0-9.eE]*|NaN|-?Infinity)', re.DOTALL)

@@ -90,8 +90,8 @@ def _is_tidy(reading: Reading) -> bool:
         return False  # prose
     columns = _columns(grid)
     chosen_headings = {theirs.strip().casefold() for theirs in reading.hints.columns.values()}
-    named = {word for column in columns for word in (column.text.casefold(), column.words)}
-    return looks_like_runs(columns) or bool(chosen_headings & named)
+    headings_named = {word for column in columns for word in (column.text.casefold(), column.words)}
+    return looks_like_runs(columns) or bool(chosen_headings & headings_named)
 
 
 def _read_tidy(reading: Reading) -> Measurements:
@@ -148,11 +148,11 @@ def _refuse_parted_names(reading: Reading, grid: CellGrid) -> None:
     """Refuse a table whose rows all have fewer cells than its heading: a name was parted."""
     counts = {len(cells) for _, cells in grid.rows}
     if len(counts) == 1 and (count := counts.pop()) < len(grid.heading) and len(grid.rows) > 1:
-        why = (
+        message = (
             f"the heading has {len(grid.heading)} names, and every row {count} values; write a"
             f" name that contains {grid.delimiter!r} in quotes"
         )
-        reading.refuse(grid.line, "", why)
+        reading.refuse(grid.line, "", message)
 
 
 def _whole_jobs(reading: Reading, grid: CellGrid) -> Iterator[tuple[int, Sequence[str]]]:
@@ -173,10 +173,10 @@ def _whole_jobs(reading: Reading, grid: CellGrid) -> Iterator[tuple[int, Sequenc
         else:
             yield line, cells
     if steps:
-        listed = ", ".join(text for _, text in steps[:4])
+        names_in_words = ", ".join(text for _, text in steps[:4])
         more = f" and {len(steps) - 4} more" if len(steps) > 4 else ""
         reading.odd(
-            steps[0][0], "", f"no whole job that was completed, so left out: {listed}{more}"
+            steps[0][0], "", f"no whole job that was completed, so left out: {names_in_words}{more}"
         )
 
 
@@ -221,15 +221,15 @@ def _refuse_roles(
     """Refuse a table if a necessary column is missing or ambiguous."""
     if not roles.values and "jobid" in {names.plain_words(column.text) for column in columns}:
         reading.refuse(grid.line, "", f"there is no elapsed time of a job; {_SACCT}")
-    for heading, why in roles.refusals:
-        reading.wrong(grid.line, heading, why)
+    for heading, message in roles.refusals:
+        reading.wrong(grid.line, heading, message)
     if "p" not in roles.place and reading.hints.processors is None:
-        why = "there is no column p, the processors; name it with --column p=NAME"
+        message = "there is no column p, the processors; name it with --column p=NAME"
         if "jobid" in {names.plain_words(column.text) for column in columns}:
-            why = f"there are no processors of a job; {_SACCT}"
+            message = f"there are no processors of a job; {_SACCT}"
         if parameter := of_a_model(columns):
-            why += f"; slipstick fit --model NAME takes columns such as {short(parameter)}"
-        reading.wrong(grid.line, "", why)
+            message += f"; slipstick fit --model NAME takes columns such as {short(parameter)}"
+        reading.wrong(grid.line, "", message)
     metrics = [metric for metric, _ in roles.values.values()]
     if not metrics and not roles.refusals:
         reading.wrong(
@@ -373,14 +373,14 @@ class _TableReading:
             return
         place = self.roles.place
         unit = bare_cell(cells[place["unit"]]) if "unit" in place else None
-        named = cells[place["metric"]].strip() if "metric" in place else ""
+        metric_in_row = cells[place["metric"]].strip() if "metric" in place else ""
         for index, (column, region) in sorted(self.roles.values.items()):
             text = cells[index]
             if is_missing(text) and (column is not None or text.strip()):
                 if text.strip():
                     self.missing.append((line, text.strip()))
                 continue
-            name = column or named or "time"
+            name = column or metric_in_row or "time"
             self._note_units(line, name, unit)
             coordinates = where._replace(region=region) if region else where
             in_header = unit or self.columns[index].unit
@@ -415,13 +415,13 @@ class _TableReading:
         if cell.get("processor") and own is None:
             return None
         region = " ".join(bare_cell(cells[index]) for index in self.roles.programs)
-        where = Coordinates(p, n, region or cell.get("region", ""), repetition, own)
-        before = self.device_at.setdefault(where[:3], device) if device else device
+        coordinates = Coordinates(p, n, region or cell.get("region", ""), repetition, own)
+        before = self.device_at.setdefault(coordinates[:3], device) if device else device
         if before != device:
-            why = f"{p} is of {device} here and of {before} before"
-            reading.wrong(line, "p", f"{why}; keep each kind of processor in a file of its own")
+            message = f"{p} is of {device} here and of {before} before"
+            reading.wrong(line, "p", f"{message}; keep each kind of processor in a file of its own")
             return None
-        return where
+        return coordinates
 
     def _note_units(self, line: int, name: str, unit: str | None) -> None:
         units = self.units.setdefault(metric_name(name), [unit]) if unit else []
@@ -434,7 +434,7 @@ class _TableReading:
     def _add(
         self,
         line: int,
-        where: Coordinates,
+        coordinates: Coordinates,
         name: str,
         text: str,
         unit: str | None,
@@ -448,7 +448,7 @@ class _TableReading:
         if clock is not None and METRICS.get(metric_name(name), METRICS["time"]) in _TIMED:
             if text.count(":") == 1:
                 self.short_clock.append((line, text.strip()))
-            reading.add(line, where, name, repr(float(clock)), "s")
+            reading.add(line, coordinates, name, repr(float(clock)), "s")
             return
         number, own, spread = split_value(text)
         self.spread += [line] if spread else []
@@ -464,7 +464,7 @@ class _TableReading:
             )
         if name == "throughput" and unit is None and own is None and column.rate is not None:
             unit = column.text
-        reading.add(line, where, name, number, own or unit)
+        reading.add(line, coordinates, name, number, own or unit)
 
     def note_rest(self) -> None:
         """Note which cells and spreads were left out, and which times can be read in two ways."""
@@ -476,9 +476,12 @@ class _TableReading:
         if self.spread:
             reading.odd(self.spread[0], "", "what stands beside a value as its spread is left out")
         if len(self.devices) > 1:
-            listed = ", ".join(self.devices)
-            why = f"the processors are not alike: {listed}; speed-ups compare them all the same"
-            reading.odd(list(self.devices.values())[1], "p", why)
+            names_in_words = ", ".join(self.devices)
+            message = (
+                f"the processors are not alike: {names_in_words}; speed-ups compare them all"
+                " the same"
+            )
+            reading.odd(list(self.devices.values())[1], "p", message)
         if self.short_clock:
             line, text = self.short_clock[0]
             reading.odd(line, "time", f"{text} is read as minutes and seconds")

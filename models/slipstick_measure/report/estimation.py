@@ -26,7 +26,9 @@ def estimation_text(estimation: Estimation) -> str:
 
 
 def estimation_blocks(estimation: Estimation, split: str = "") -> Iterator[TextBlock]:
-    """Yield what a person needs first, the errors by group, the parameters, their owners, notes."""
+    """Yield the blocks of an estimation: the main findings, the errors by group, the parameters,
+    their owners, and the notes.
+    """
     yield estimation_sentences(estimation, split)
     if estimation.groups:
         yield group_table(estimation.groups, estimation.by)

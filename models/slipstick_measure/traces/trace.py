@@ -221,12 +221,12 @@ class ProgramTrace(TraceOutline):
         traces = self.apart()
         if STREAM not in traces:
             return next(iter(traces.values())) if len(traces) == 1 else self
-        why = (
+        reason = (
             "the account is of the GPU streams; slipstick trace has that of the threads, and --only"
             " takes others"
         )
         stream_trace = traces[STREAM]
-        note = Problem(self.file, 1, 1, "", why)
+        note = Problem(self.file, 1, 1, "", reason)
         return replace(stream_trace, notes=(*self.notes, note))
 
     def _part_from(self, first: float) -> Self:

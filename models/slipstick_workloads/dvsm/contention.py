@@ -79,8 +79,8 @@ def _wait_until_free(name: str, processor: str) -> Activity:
 
 
 def _fault(machine: Machine, inputs: InputValues, mark: str) -> Activity:
-    """Build one fault; the mark names the steps of the other processors that differ from those
-    of the one under study.
+    """Build one fault. `mark` ends the names of the steps that differ between the processor under
+    study, where it is empty, and the others.
     """
     scv = number(inputs, "variation") ** 2
     costs = OperationCosts(machine, inputs)

@@ -309,8 +309,8 @@ class LayeredNetwork:
             wrong(task.line, "precedence", message)
         unreached = sorted({*task.activities} - self._reached(task, starts))
         if unreached and {*befores, *afters} <= {*task.activities}:
-            named = ", ".join(map(short, unreached))
-            message = f"{named} of {name} come after no others and begin no entry"
+            entries_in_words = ", ".join(map(short, unreached))
+            message = f"{entries_in_words} of {name} come after no others and begin no entry"
             wrong(task.activities[unreached[0]].line, "activity", f"{message}; take them out")
         for work in self.works(task):
             for call in work.calls:

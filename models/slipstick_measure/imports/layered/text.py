@@ -354,8 +354,8 @@ class _TextReader:
         elif letter == "A":
             start = self.name("an activity").text
             if entry.start:
-                why = f"{short(entry.name)} begins with two activities; take one out"
-                self.reading.refuse(token.line, "A", why)
+                message = f"{short(entry.name)} begins with two activities; take one out"
+                self.reading.refuse(token.line, "A", message)
             entry.start = start
         elif letter == "p":
             entry.priority = self.whole("a priority")

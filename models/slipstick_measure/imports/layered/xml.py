@@ -354,8 +354,8 @@ class _XmlReader:
     def _work(self, element: XmlElement) -> Work:
         order = element.get("call-order").upper() or CALL_ORDERS[0]
         if order not in CALL_ORDERS:
-            why = f"there is no call order {short(order)}; there are {', '.join(CALL_ORDERS)}"
-            self.reading.refuse(element.line, "activity", why)
+            message = f"there is no call order {short(order)}; there are {', '.join(CALL_ORDERS)}"
+            self.reading.refuse(element.line, "activity", message)
         work = Work(
             element.get("name") or "step",
             element.line,
