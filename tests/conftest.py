@@ -10,6 +10,8 @@ import sys
 from collections.abc import Callable
 from fcntl import LOCK_EX, LOCK_SH, flock
 from functools import partial
+from itertools import compress
+from operator import not_
 from pathlib import Path
 from pkgutil import resolve_name
 from subprocess import DEVNULL, Popen
@@ -29,7 +31,7 @@ from hypothesis import settings
 
 from slipstick.report.formatting import WIDTH
 from slipstick_compiled.kernel import CompiledKernel
-from tests.examples import examples
+from tests.examples import examples, tried_cases
 
 settings.register_profile("house", deadline=None, derandomize=True, max_examples=examples(100))
 settings.load_profile("house")
@@ -105,6 +107,13 @@ def pytest_sessionstart(session: pytest.Session) -> None:
             return run(self, events)
 
         CompiledKernel.run = run_when_compiled  # type: ignore[method-assign]
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out the cases of long tests that `make thorough` tries."""
+    tried = tried_cases(item.nodeid for item in items)
+    config.hook.pytest_deselected(items=list(compress(items, map(not_, tried))))
+    items[:] = compress(items, tried)
 
 
 def pytest_collection_finish() -> None:

@@ -21,13 +21,14 @@ from slipstick.model.system import Model, Permits, Station
 from slipstick.report.formatting import quantity
 from slipstick.results.sweep import joined_columns
 from slipstick.schema.inputs import BuiltModel
-from slipstick.vocabulary import DISCIPLINES
+from slipstick.vocabulary import DISCIPLINES, MARKOV_CHAIN
 from slipstick_pages.model import Slider
 
 __all__ = ["AnswerGrid", "GridForm", "structure_counts"]
 
 _NODES = (13, 25)
-_TRIED = 100
+_TRIED, _TRIED_NUMBERS = 100, 10
+"""Points between the nodes at which a grid is tried, and whole numbers among those of a chain."""
 _CLOSE = 3e-3
 """More nodes are taken where interpolation between fewer is further off."""
 _MOST_HALVINGS = 20
@@ -212,6 +213,11 @@ class AnswerGrid:
         interpolation is compared with answers.
         """
         uniform_numbers = np.random.default_rng(0).random((_TRIED, len(sliders))).T
+        if self.answer.method == MARKOV_CHAIN:
+            # Each number of processors, servers or permits has a chain of its own to explore.
+            whole = [slider.whole for slider in sliders]
+            indexes = np.arange(_TRIED) % _TRIED_NUMBERS
+            uniform_numbers[whole] = uniform_numbers[whole][:, indexes]
         places = [
             slider.low * (slider.high / slider.low) ** part
             for slider, part in zip(sliders, uniform_numbers, strict=True)

@@ -19,6 +19,7 @@ import numpy as np
 import pytest
 import quickjs
 
+from slipstick import solve
 from slipstick.answer import Answer, Value
 from slipstick.cli.main import main
 from slipstick.errors import ModelError, NoAnswerError, UnknownNameError
@@ -43,7 +44,9 @@ from slipstick.expression.operators import OPERATORS
 from slipstick.expression.special import raised
 from slipstick.expression.tape import Tape
 from slipstick.method.closed_form import ClosedForm
-from slipstick.model.system import Model
+from slipstick.method.methods import form_of
+from slipstick.model.activity import delay, service
+from slipstick.model.system import Model, closed_model
 from slipstick.report.formatting import RATE_UNITS, readable_quantity
 from slipstick.report.html import MOST_PAGE_BYTES, report_page
 from slipstick.schema.inputs import build, resolve
@@ -51,7 +54,8 @@ from slipstick.schema.library import Library, names
 from slipstick.schema.text import read_value
 from slipstick.units import rungs, show
 from slipstick_pages import model as live
-from slipstick_pages.model import RUNS, LiveModel, live_page, page_section
+from slipstick_pages.grid import AnswerGrid, GridForm
+from slipstick_pages.model import RUNS, LiveModel, Slider, live_page, page_section
 from slipstick_pages.solve import live_model
 
 SCRIPT = (Path(live.__file__).parent / "live.js").read_text()
@@ -704,3 +708,16 @@ def test_a_page_has_the_intervals_of_a_fit(
     assert (
         "there is no fitted 'serving-vlm'; did you mean 'serving-vllm'?" in capsys.readouterr().err
     )
+
+
+def test_a_chain_is_tried_at_few_numbers_of_processors() -> None:
+    """A chain was explored for each of 43 numbers: the page of 20 processors took 12 s."""
+    model = closed_model(delay(9.0, scv=1.0) >> service("bus", 1.0, scv=1.0), processors=20)
+    sliders = [Slider("x", 9.0, 2.0, 40.0, "s", False), Slider("n", 20.0, 1.0, 80.0, "1", True)]
+    for method, fewest, most in (("markov-chain", 6, 10), ("mean-value", 30, 80)):
+        form = GridForm(form_of(model, {}, method), {}, lambda _: None)
+        grid = AnswerGrid(form, solve(model, method=method), "time", ["time"], costly=False)
+        times, numbers = grid._test_points(sliders)
+        assert len(times) == len(set(times)) == len(numbers) == 100
+        assert fewest <= len(set(numbers)) <= most
+        assert set(numbers) <= set(range(1, 81))

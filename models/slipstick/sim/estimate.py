@@ -471,16 +471,12 @@ def _counts_and_sums(
     all sections by bin [bins].
     """
     bin_count = max(len(counts) for counts, _ in sections)
-    counts, sums_by_section = (
-        np.array(
-            [
-                np.pad(section[part_index], (0, bin_count - len(section[part_index])))
-                for section in sections
-            ]
-        )
-        for part_index in (0, 1)
-    )
-    return counts, sums_by_section.sum(axis=0)
+    counts = np.zeros((len(sections), bin_count), dtype=np.int64)
+    sums_by_bin = np.zeros(bin_count)
+    for row, (section_counts, section_sums) in zip(counts, sections, strict=True):
+        row[: len(section_counts)] = section_counts
+        sums_by_bin[: len(section_sums)] += section_sums
+    return counts, sums_by_bin
 
 
 def _bin_mean(cumulative_counts: NDArray[np.int64], sums_by_bin: Array, p: float) -> float:
