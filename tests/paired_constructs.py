@@ -386,7 +386,7 @@ def _of_method(model: Model, method: str, simulated: Answer, settings: Simulatio
     try:
         answer = solve(model, method=method, simulation=settings)
     except NoAnswerError as error:
-        if unknown and f"{method} has no rule for" not in str(error):
+        if unknown and f"{method} cannot solve" not in str(error):
             yield f"{method} refuses by no name: {error}"
         return
     if unknown:

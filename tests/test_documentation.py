@@ -182,6 +182,6 @@ def test_the_glossary_is_printed_and_searched(capsys: pytest.CaptureFixture[str]
     assert main(["glossary"]) == 0
     assert capsys.readouterr().out == TEXTS["glossary.md"]
     assert main(["glossary", "RESIDENCE"]) == 0
-    assert capsys.readouterr().out.startswith("residence time: time at a station")
+    assert capsys.readouterr().out.startswith("residence time: waiting and service at a station")
     assert main(["glossary", "residense time"]) == 2
     assert "did you mean 'residence time'?" in capsys.readouterr().err

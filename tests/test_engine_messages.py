@@ -426,7 +426,7 @@ SYSTEMS = [
     bad(lambda: Barrier("centre"), "there is no barrier 'centre'; did you mean 'central'?"),
     bad(
         lambda: Model("m", closed_model(service("bus", 1.0)).population, {"bos": Station()}),
-        "bus needs a station called 'bus', which is not there; did you mean 'bos'?",
+        "bus needs a station called 'bus', which does not exist; did you mean 'bos'?",
     ),
     bad(
         lambda: closed_model(service("bus", 1.0), resources={"bus": Lock()}),
@@ -842,7 +842,7 @@ PATTERNS = [
             2,
             resources={"guard": Breaker(3, OPEN)},
         ),
-        "attempt needs a circuit breaker called 'gaurd', which is not there; did you mean 'guard'?",
+        "attempt needs a circuit breaker called 'gaurd', which does not exist; did you mean 'guard'?",
     ),
     bad(
         lambda: closed_model(
@@ -879,7 +879,7 @@ PATTERNS = [
     ),
     bad(
         lambda: ArrivalPattern(arrivals_scv=2.0, trace=(1.0, 2.0)),
-        "arrivals follow one pattern: arrivals of another spread or traces of arrivals, not both",
+        "arrivals follow one pattern: arrivals that are not Poisson or recorded arrivals, not both",
     ),
     bad(
         lambda: ArrivalPattern(profile=((1.0, 2.0), (0.0, 1.0))),
@@ -918,10 +918,6 @@ PATTERNS = [
             resources={"desk": Station(discipline="ps")},
         ),
         "an attempt needs a queue: a station that is not shared and interrupts no service, a fifo lock, or permits; desk is a station of the discipline ps; limits: visit gives up services there, too",
-    ),
-    bad(
-        lambda: closed_model(service("own", 1.0), 2, resources={"own": Station()}),
-        "own is the name of a processor in steps, not of a resource; give the resource another name, such as own_desk",
     ),
     bad(
         lambda: closed_model(repeat(2, reply("door")), 2),

@@ -321,45 +321,41 @@ class Answer(ShownAsTables):
     steps : the same time, split by step [s]
     once : time of one execution of each step [s]
     useful : components that count as useful work
-    share : elasticity of each value T with respect to each parameter theta, k theta / T dT/dtheta,
-        by value and path. k is the power of time in the unit of the parameter: 1 for a time, -1 for
-        a rate. If the value is a rate, k has the opposite sign. A positive share means that a
-        faster part improves the value. The shares of a time or of a rate add up to 1. If the value
-        is a plain number, such as a cost, k is 1 for every parameter. k is also 1 for a parameter
-        of a server that works in rounds, if its unit has no time; the sum does not include such
-        shares
+    share : elasticity of each value with respect to each parameter, by value and path: the relative
+        change of the value for a small relative change of the parameter. The sign is such that a
+        positive share means that a faster part improves the value. The shares of a time or of a
+        rate add up to 1
     gradient : derivative of each value with respect to each parameter, by value and path, in base
         units
-    exact : whether the values are those that the model implies, except for rounding errors
-    bound : the value that lies outside of its bounds, and by how much; empty if none does
-    error : the error class, if the approximate method states no typical error for the model; else
-        empty
+    exact : whether the method solves the model exactly, except for rounding errors
+    bound : the value that lies outside its bounds, and by how much; empty if there is none
+    error : reason why the approximate method states no typical error for this model; else empty
     failed : the reason why there is no answer, or None
     other_method : name of another method that has an answer where this method has none; else empty
     notes : sentences on what the method neglected or assumed
     limits : the slowest stage of each pipeline, which limits its rate
-    point : coordinates on the axes of a study
-    given : values that were set in addition to the files
+    point : the point of a sweep, as values by path
+    given : values that were set in place of those of the files
     seed : key of the random streams of a simulation; None for other methods
     converged : whether a simulation reached the requested precision; None for other methods
-    promise : typical relative error of the time, from the benchmark of the approximate method (a
-        fraction)
+    promise : typical relative error of the time, such as 0.05 for 5 %, measured by a benchmark of
+        the approximate method
     interrupted : whether the method was stopped before it was complete
-    intervals : ends of the intervals of the parts of the account, by names such as
-        ``account[lock]`` and ``step[send]``
-    check : result of the comparison of a default answer with a short simulation. None if there was
-        no comparison: the answer needs none, is simulated, or its method was chosen by name
+    intervals : lower and upper end of the confidence interval of each part of the account, by names
+        such as ``account[lock]`` and ``step[send]``
+    check : result of the comparison with a short simulation. None if there was no comparison,
+        because the answer is exact or simulated, or because its method was chosen by name
     left_out : features that were lost when the model was imported, by name, each with its effect;
         such an answer is never exact
-    described : descriptions of the quantities by path, as far as the specs contain them
+    described : the meaning of each quantity by path, from the files
     asked : for each value that was requested by name, whether it was computed, needs another method
         or is not defined
     groups : names of the groups, if there are several; ``time`` and ``throughput`` then need the
         name of a group
     subject : the model that was solved, from which the equations are written; None if the answer
         does not keep it
-    draws : if settings have ranges: the draws of each setting by its path, and the values at these
-        draws by name. Answers with the same names use the same draws
+    draws : if inputs have ranges, their random draws by path, and the values at these draws by
+        name. Several answers use the same draws for the same path
     """
 
     model: str
@@ -545,18 +541,3 @@ class Answer(ShownAsTables):
             "step": self.steps,
             "once": self.once,
         }
-
-
-def exactness_words(answer: Answer) -> str:
-    """Return in words whether an answer is exact, and whether its check confirmed it.
-
-    A check that is undecided does not refute the equations that the method solves, but it does not
-    confirm the answer either, and the words say so.
-
-    >>> exactness_words(Answer("m", "mean-value", exact=True, check=Verdict(UNDECIDED)))
-    'exact by its equations, not confirmed'
-    """
-    if not answer.exact:
-        return "not exact"
-    is_unconfirmed = answer.check is not None and answer.check.word in (UNDECIDED, NOT_CHECKED)
-    return "exact by its equations, not confirmed" if is_unconfirmed else "solved exactly"

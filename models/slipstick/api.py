@@ -185,11 +185,8 @@ def load(
 
     Parameters
     ----------
-    reference : one of three forms. (1) The name or file of a model, as for `slipstick solve`
-        (``lock-and-bus``, ``dvsm/diff-request``, ``law/flow-line``, ``mine.yaml``), or the file of
-        a machine or network. (2) ``KIND/NAME`` for an entry of the catalogue: ``machine/NAME``,
-        ``network/NAME``, ``activity/NAME``, ``queueing-network/NAME``. (3) A dict with the content
-        of a file, whose first key is the kind
+    reference : name of a model, such as ``lock-and-bus`` or ``law/flow-line``; a file;
+        ``KIND/NAME``, such as ``machine/gpu-node-h100``; or a dict with the content of a file
     machine, workload, technology : the machine that a program runs on, its inputs, and the
         technology. Each is a name, a file, or a dict with the content of a file
     set : values by path, which replace those of the files: text with a unit, or numbers in base
@@ -315,21 +312,16 @@ def solve(
 
     Parameters
     ----------
-    model : a model: its name or file, as for `slipstick solve`; a dict with the content of a file;
-        or an object from `load` or from a constructor
-    set : values by path, which replace those of the model: text with a unit, or numbers in base
-        units. Arrays or lists of length n solve the model at n points; a single value applies to
-        all points. Use `sweep` for all combinations of values
+    model : name or file of a model, a dict with the content of a file, or an object
+    set : new values by path: text with a unit, or numbers in base units. Lists or arrays of n
+        values give n points; a single value applies to all points. Use `sweep` for all combinations
     machine, workload, technology : the machine that a program runs on, its inputs, and the
         technology. Each is a name, a file, or a dict with the content of a file
-    method : name of the method. The default for an activity is the closed form at the points where
-        it is exact. At other points the default is mean value analysis, or simulation if mean value
-        analysis states no typical error for the model. The default for a law is its formula. The
-        default for a network is the most exact solver that its size allows. `answer.method` and
-        `found.provenance` name the method that was used
+    method : name of the method; by default the most accurate one that is fast enough, see
+        methods.md. ``answer.method`` and ``found.provenance`` name the method that was used
     simulation : settings of a simulation: seed, precision and budget
-    limits : costs to allow in place of the limits that `slipstick limits` lists, such as
-        ``{"states": 1e6}``
+    limits : higher or lower limits of costs, such as ``{"states": 1e6}``; `slipstick limits` lists
+        the defaults
 
     Returns
     -------
@@ -387,7 +379,7 @@ def run(
     ----------
     study : the name of the study in the catalogue, its file, or a dict with the content of the
         file. A dict may have numbers in base units
-    limits : costs to allow, as for `solve`; they take precedence over those of the study
+    limits : limits of costs, as for `solve`; they take precedence over those of the study
 
     Raises
     ------
@@ -525,7 +517,7 @@ def _solve_object(
         for path, values in values_by_axis.items()
     }
     if isinstance(model, Model):
-        from slipstick.method.activity_numbers import check_values
+        from slipstick.method.activity_table import check_values
 
         check_values(model, {**fixed_values, **numbers_by_axis})
     if not numbers_by_axis and not isinstance(values_given, Axes):

@@ -218,9 +218,9 @@ BEFORE_SERVICE = "before-service"
 AFTER_SERVICE = "after-service"
 BLOCKING = {
     LOSS: "an arrival at a full station is lost",
-    REPEAT: "the customer is served once more at the station before, then sent on anew",
-    BEFORE_SERVICE: "the customer is not served at the station before until there is a place",
-    AFTER_SERVICE: "the customer is served, then holds up its server there until there is a place",
+    REPEAT: "the previous station serves the customer again, and then sends it on again",
+    BEFORE_SERVICE: "the previous station serves the customer only when there is a free place",
+    AFTER_SERVICE: "the customer occupies its server at the previous station until a place is free",
 }
 """What becomes of a customer on the way to a station that is full; an arrival from outside is
 lost in any case.
@@ -228,8 +228,8 @@ lost in any case.
 
 WAIT = "wait"
 REGION_BLOCKING = {
-    WAIT: "a customer waits before the region, in the order of arrival, and holds up no station",
-    LOSS: "a customer that comes to a full region is lost",
+    WAIT: "customers wait outside the region in the order of arrival, and block no station",
+    LOSS: "a customer that arrives at a full region is lost",
 }
 """What becomes of a customer on the way to a region that is full."""
 
@@ -278,7 +278,7 @@ BACK_OFFS = ("none", "constant", "exponential")
 """Pauses between two attempts to acquire a lock; exponential pauses double."""
 
 HOME = (
-    "processor at whose node the lock word lies; with it, a simulation counts local and remote"
+    "index of the processor whose node has the lock word; a simulation then counts local and remote"
     " accesses"
 )
 
@@ -298,10 +298,10 @@ SHORTER_OF_TWO = "shorter-of-two"
 IN_TURN = "in-turn"
 LEAST_WORK = "least-work"
 ROUTES = {
-    SHORTEST: "the one with the fewest present, in service included; of several at random",
-    SHORTER_OF_TWO: "of two at random the one with the fewer present",
-    IN_TURN: "one after the other, in the order written, for all processors together",
-    LEAST_WORK: "the station with the least work left for each server; of several at random",
+    SHORTEST: "the one with the fewest customers, including those in service; ties at random",
+    SHORTER_OF_TWO: "two are drawn at random, and the one with fewer customers is chosen",
+    IN_TURN: "round robin in the order written, for all processors together",
+    LEAST_WORK: "the station with the least remaining work per server; ties at random",
 }
 """Which of several a step takes, by what its first resource shows."""
 
@@ -348,57 +348,53 @@ PLACEMENTS = {
 
 
 GEOMETRIC_COUNT = "geometric counts"
-STREAMS = "streams beside processors"
+STREAMS = "arrivals beside other groups"
 SEVERAL_STREAMS = "several streams"
-RENEWALS = "arrivals of another spread"
+RENEWALS = "arrivals that are not Poisson"
 BATCHES = "batches"
 BURSTS = "bursts"
-TRACES = "traces of arrivals"
-PROFILES = "profiles of arrivals"
+TRACES = "recorded arrivals"
+PROFILES = "arrival profiles"
 SECOND_PHASES = "second phases"
 RANKS = "ranks"
-ATTEMPTS = "attempts with a limit"
-FULL_QUEUES = "queues that may be full"
-CUT_SERVICES = "services that are given up"
+ATTEMPTS = "attempts with a time limit"
+FULL_QUEUES = "limited queues"
+CUT_SERVICES = "interrupted services of attempts"
 BREAKERS = "circuit breakers"
-ROUTES_BY_STATE = "routes by state"
+ROUTES_BY_STATE = "routes that depend on queues"
 INTERRUPTIONS = "interrupted services"
-EARLY_JOINS = "forks that go on early"
+EARLY_JOINS = "forks that do not wait for all branches"
 SEVERAL_PERMITS = "several permits at once"
 REGIONS = "regions"
 UNLIMITED = "infinite servers"
-RATES = "rates by number present"
+RATES = "load-dependent rates"
 WEIGHTS = "weights"
-REPLIES = "replies inside a hold"
+REPLIES = "early replies"
 
 CONSTRUCTS = {
-    GEOMETRIC_COUNT: "a repetition whose number of rounds is geometric",
+    GEOMETRIC_COUNT: "repetitions with a geometric number of rounds",
     STREAMS: "a group of arriving customers beside groups of processors",
     SEVERAL_STREAMS: "several groups of arriving customers, and no processors",
     RENEWALS: "times between arrivals with an scv other than 1",
-    BATCHES: "customers that arrive several at a time",
-    BURSTS: "arrivals with another rate during bursts",
+    BATCHES: "several customers that arrive together",
+    BURSTS: "arrivals with a different rate during bursts",
     TRACES: "arrivals at given times",
-    PROFILES: "arrivals whose rate follows a profile over the day, again and again",
-    SECOND_PHASES: "work under a hold that continues while its processor goes on",
-    RANKS: "stations that serve the smaller rank first",
-    ATTEMPTS: "visits that are abandoned after a time in the queue, and tried again",
-    FULL_QUEUES: "visits that are turned away if the queue is full",
-    CUT_SERVICES: "visits that are abandoned after a time in the queue or in service",
-    BREAKERS: "visits that are refused for a time after others have failed",
-    INTERRUPTIONS: "stations at which an arrival may interrupt a service, which is resumed later",
-    SEVERAL_PERMITS: "holds that take several permits at once",
-    EARLY_JOINS: (
-        "forks that wait for some of their branches, or for none, while the others continue"
-    ),
-    UNLIMITED: "stations that serve all customers at once, so that none waits",
+    PROFILES: "arrivals whose rate follows the parts of a day",
+    SECOND_PHASES: "work that keeps a resource after its processor has continued",
+    RANKS: "stations that serve smaller ranks first",
+    ATTEMPTS: "visits that are abandoned after some time in the queue",
+    FULL_QUEUES: "visits that are turned away if too many customers wait",
+    CUT_SERVICES: "visits that are abandoned after some time in the queue or in service",
+    BREAKERS: "visits that a circuit breaker may refuse",
+    INTERRUPTIONS: "stations at which arrivals interrupt services",
+    SEVERAL_PERMITS: "holds that need several permits",
+    EARLY_JOINS: "forks that wait for some of their branches, or for none",
+    UNLIMITED: "stations at which each customer has its own server",
     RATES: "stations whose speed depends on the number of customers present",
-    WEIGHTS: "visits that take a part of a shared server in proportion to their weights",
-    ROUTES_BY_STATE: (
-        "one of several branches, chosen by the number of customers at their resources"
-    ),
-    REPLIES: "processors that go on before the body of their hold has ended",
-    REGIONS: "stations of a network that a limited number of customers are at together",
+    WEIGHTS: "shared stations whose visits have weights",
+    ROUTES_BY_STATE: "branches that are chosen by the number of customers at their resources",
+    REPLIES: "processors that leave a hold before its body has ended",
+    REGIONS: "stations with a common limit on the number of customers",
 }
 """Features of a model that not every method can solve: fields that differ from their defaults. A
 method that does not declare that it knows a construct refuses the models that have it (`KNOWN`).
@@ -520,8 +516,8 @@ def refuse_unknown(
     >>> refuse_unknown([GEOMETRIC_COUNT], "quick", ())
     Traceback (most recent call last):
         ...
-    slipstick.errors.NoAnswerError: quick has no rule for geometric counts (a repetition whose
-    number of rounds is geometric); markov-chain, simulation have
+    slipstick.errors.NoAnswerError: quick cannot solve geometric counts (repetitions with a
+    geometric number of rounds); markov-chain and simulation can
     """
     for construct in sorted(set(constructs) - set(known)):
         knowing_methods = [
@@ -530,6 +526,6 @@ def refuse_unknown(
             if construct in known_by_method[name]
         ]
         raise NoAnswerError(
-            f"{method} has no rule for {construct} ({CONSTRUCTS.get(construct, construct)});"
-            f" {', '.join(knowing_methods)} {'have' if len(knowing_methods) > 1 else 'has'}"
+            f"{method} cannot solve {construct} ({CONSTRUCTS.get(construct, construct)});"
+            f" {' and '.join(knowing_methods)} can"
         )

@@ -23,7 +23,7 @@ from slipstick.late import Array, NDArray, np
 from slipstick.limits import at_most
 from slipstick.method.activity_form import ActivityForm
 from slipstick.method.asked import NO_VALUE
-from slipstick.method.names import passage_of, transient_value_of
+from slipstick.method.names import moment, until
 from slipstick.method.networks.arrays import NetworkLayout, NetworkPoints
 from slipstick.method.networks.markov import BEFORE_STEADY_STATE, chain_at, solve_by_class
 from slipstick.method.networks.solvers import unsolvable
@@ -82,10 +82,8 @@ def transient(
         arrivals. A time whose scv is not 1 is represented by phases with the same mean and scv
     times : times after the start [s]
     values : parameters that differ from those of the model, in base units
-    most : maximum number of customers of streams in the chain, if they visit stations without a
-        capacity. The default for a network is a number beyond which the long-run values do not
-        change. The default for an activity is a number beyond which no value changes by more than
-        1e-6
+    most : maximum number of arriving customers in the chain, for stations without a capacity. By
+        default it is so large that a larger one would not change the values
     limit : maximum number of states
     backlog : number of customers of each stream, or each open class, that arrive together at time
         0. A network with a backlog is solved as an activity
@@ -163,15 +161,15 @@ def time_until(
     limit: float | None = None,
     backlog: int = 0,
 ) -> float:
-    """Return the mean time from the start until a given number of customers is first present at a
-    station [s]. For the number 0 it is the time until the station is empty.
+    """Return the mean time from the start until a station first has a given number of customers.
+
+    The unit is [s]. For the number 0 it is the time until the station is empty.
 
     Parameters
     ----------
     model, values, most, limit, backlog : see `transient`
     station : name of the station; for an activity, name of the resource
-    present : number of customers: the time ends when at least this number is present, or, for 0,
-        when none is
+    present : number of customers at which the time ends; 0 for an empty station
 
     Raises
     ------
@@ -370,9 +368,9 @@ def transient_values(
     values = {path: value for path, value in values_given.items() if path in read}
     for name in names:
         try:
-            if crossing := passage_of(name):
+            if crossing := until(name):
                 values_found[name] = time_until(model, *crossing, values)
-            elif name_and_time := transient_value_of(name):
+            elif name_and_time := moment(name):
                 steady_name, time_text = name_and_time
                 if time_text.startswith("parameters.") and time_text not in values_given:
                     raise UnknownNameError("quantity", time_text, list(values_given))
@@ -436,7 +434,7 @@ def _arrays(
     refuse_unknown(model.constructs, MARKOV_CHAIN, known_constructs, KNOWN_OF_NETWORKS)
     compiled = NetworkLayout(model)
     _check_parameters(model, values or {}, compiled)
-    arrays = compiled.network_points(compiled.columns(values or {}))
+    arrays = compiled.arrays(compiled.columns(values or {}))
     if wrong := unsolvable(arrays):
         raise NoAnswerError(wrong[0])
     return compiled, arrays

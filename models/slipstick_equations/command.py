@@ -34,7 +34,7 @@ from slipstick_equations.equations import Explanation
 def explain(
     model: str, changes: Sequence[str], latex: bool, as_json: bool, **specs: str | None
 ) -> int:
-    """Print MODEL's equations with symbols, units and sources.
+    """Print the equations of a model with symbols, units and sources.
 
     \b
     Examples:

@@ -81,9 +81,6 @@ PHASE_TIME = Law(
         iterations * iteration + barrier
     ),
     holds="iterations >= 0 and iteration >= 0 and barrier >= 0",
-    source=(
-        f"{NANDA_NI}: the phase and transition model. The time of a program is that of its"
-        " sequential parts and of all phases"
-    ),
+    source=(f"{NANDA_NI}: the phase and transition model"),
     checks=(Check((10, 2.0, 0.5), 20.5, 0.0, HAND),),
 )

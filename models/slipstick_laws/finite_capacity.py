@@ -199,8 +199,8 @@ MMCK_WAITING_TIME = Law(
     source=KLEINROCK,
     note=(
         "the time follows from the number of customers by Little's law for the customers that are"
-        " admitted; the law refuses arrivals of over a million times what the servers can serve,"
-        " where few correct digits would remain"
+        " admitted; the arrival rate may be at most a million times the capacity of the servers,"
+        " because of rounding errors"
     ),
     checks=(
         Check((3, 2, 1.0, 1.0), 0.1, 1e-15, f"{HAND}: 1/11 over 10/11"),
@@ -219,8 +219,8 @@ MMCK_THROUGHPUT = Law(
     holds=f"{_ADMISSIBLE} and arrivals * service <= 1000000 * servers",
     source=KLEINROCK,
     note=(
-        "the throughput is the arrival rate minus the rate of losses; the law refuses arrivals of"
-        " over a million times what the servers can serve, where few correct digits would remain"
+        "the throughput is the arrival rate minus the rate of losses; the arrival rate may be at"
+        " most a million times the capacity of the servers, because of rounding errors"
     ),
     checks=(
         Check((3, 2, 1.0, 1.0), 10 / 11, 1e-15, HAND),
@@ -244,8 +244,8 @@ MMCK_RESPONSE_TIME = Law(
     source=KLEINROCK,
     note=(
         "the time follows from the number of customers by Little's law for the customers that are"
-        " admitted; the law refuses arrivals of over a million times what the servers can serve,"
-        " where few correct digits would remain"
+        " admitted; the arrival rate may be at most a million times the capacity of the servers,"
+        " because of rounding errors"
     ),
     checks=(
         Check((3, 2, 1.0, 1.0), 1.1, 1e-15, f"{HAND}: 1 + 1/10"),
@@ -286,10 +286,7 @@ MMCK_NUMBER_PROBABILITY = Law(
         "poisson(arrivals * service, servers) > 0"
     ),
     source=KLEINROCK,
-    note=(
-        "the weight of the state with all servers busy must not be below the smallest"
-        " floating-point number"
-    ),
+    note=("the probability that all servers are busy must not be so small that it is rounded to 0"),
     checks=(
         Check((0, 3, 2, 1.0, 1.0), 4 / 11, 1e-15, f"{HAND}: 4, 4, 2, 1"),
         Check((2, 3, 2, 1.0, 1.0), 2 / 11, 1e-15, f"{HAND}: 4, 4, 2, 1"),

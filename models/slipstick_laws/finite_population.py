@@ -84,7 +84,7 @@ ERLANG_B_CARRIED = Law(
 
 ENGSET_TIME_CONGESTION = Law(
     name="engset-time-congestion",
-    title="Share of time with all servers busy, finite population, no queue",
+    title="Share of time in which all servers are busy, for a finite population without a queue",
     gives=Symbol("congestion", COUNT, "share of time with all servers busy", "E"),
     equation=lambda sources=_SOURCES, servers=SERVERS, think=_THINK, service=SERVICE: engset(
         service / think, servers, sources
@@ -127,8 +127,8 @@ MACHINE_REPAIRMAN_THROUGHPUT = Law(
     ),
     holds=_REPAIRED,
     source=(
-        "Scherr, An Analysis of Time-Shared Computer Systems, MIT Press 1967: the server is idle"
-        " for a share of Erlang B of think / service"
+        "Scherr, An Analysis of Time-Shared Computer Systems, MIT Press 1967: the probability"
+        " that the server is idle is Erlang B at a load of think / service"
     ),
     note=(
         "the law is exact for exponential service, and for any service under processor sharing;"
@@ -176,8 +176,8 @@ MACHINE_REPAIRMAN_NUMBER_PROBABILITY = Law(
         " and poisson(think / service, sources) > 0"
     ),
     source=(
-        "Scherr, An Analysis of Time-Shared Computer Systems, MIT Press 1967: customers that think"
-        " are distributed as Erlang's busy servers"
+        "Scherr, An Analysis of Time-Shared Computer Systems, MIT Press 1967: the number of"
+        " thinking customers has the distribution of busy servers in Erlang B"
     ),
     note=(
         "the law is exact for exponential service, and for any service under processor sharing;"

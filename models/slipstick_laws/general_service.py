@@ -132,7 +132,10 @@ MD1_NUMBER_PROBABILITY = Law(
 _LIMIT = Symbol("limit", TIME, "limit of the response time, not below the service time", "t")
 MD1_RESPONSE_TAIL = Law(
     name="md1-response-tail",
-    title="Share of customers whose response time exceeds a limit, constant service",
+    title=(
+        "Share of customers whose response time exceeds a limit, at a single server with constant"
+        " service"
+    ),
     gives=LATE,
     equation=lambda limit=_LIMIT, service=SERVICE, arrivals=ARRIVALS: md1_late(
         arrivals * service, limit / service - 1
@@ -167,7 +170,8 @@ def _belz(arrivals_scv: Any, scv: Any, load: Any) -> Any:
 GG1_KINGMAN = Law(
     name="gg1-kingman",
     title=(
-        "Waiting time at a single server with general arrivals and service, Kingman's approximation"
+        "Waiting time at a single server with general arrivals and service (Kingman's"
+        " approximation)"
     ),
     gives=WAIT,
     equation=lambda arrivals_scv=_ARRIVALS_SCV, scv=SCV, service=SERVICE, arrivals=ARRIVALS: (
@@ -207,8 +211,8 @@ GG1_BOUND = Law(
 GG1_KRAEMER_LANGENBACH_BELZ = Law(
     name="gg1-kraemer-langenbach-belz",
     title=(
-        "Waiting time at a single server with general arrivals and service, Kraemer and"
-        " Langenbach-Belz"
+        "Waiting time at a single server with general arrivals and service (approximation of"
+        " Kraemer and Langenbach-Belz)"
     ),
     gives=WAIT,
     equation=lambda arrivals_scv=_ARRIVALS_SCV, scv=SCV, service=SERVICE, arrivals=ARRIVALS: (
@@ -238,7 +242,10 @@ GG1_KRAEMER_LANGENBACH_BELZ = Law(
 
 GGC_ALLEN_CUNNEEN = Law(
     name="ggc-allen-cunneen",
-    title="Waiting time at several servers with general arrivals and service, Allen and Cunneen",
+    title=(
+        "Waiting time at several servers with general arrivals and service (approximation of Allen"
+        " and Cunneen)"
+    ),
     gives=WAIT,
     equation=lambda arrivals_scv=_ARRIVALS_SCV, scv=SCV, servers=SERVERS, service=SERVICE, arrivals=ARRIVALS: (
         all_busy(servers, arrivals * service)
@@ -269,8 +276,8 @@ GGC_ALLEN_CUNNEEN = Law(
 GGC_KRAEMER_LANGENBACH_BELZ = Law(
     name="ggc-kraemer-langenbach-belz",
     title=(
-        "Waiting time at several servers, Allen and Cunneen with the correction of Kraemer and"
-        " Langenbach-Belz"
+        "Waiting time at several servers (approximation of Allen and Cunneen, corrected by"
+        " Kraemer and Langenbach-Belz)"
     ),
     gives=WAIT,
     equation=lambda arrivals_scv=_ARRIVALS_SCV, scv=SCV, servers=SERVERS, service=SERVICE, arrivals=ARRIVALS: (
@@ -306,7 +313,7 @@ _KLEINROCK = "Kleinrock, Queueing Systems volume 2, Wiley 1976, chapter 3"
 
 RESIDUAL_WORK = Law(
     name="residual-work",
-    title="Mean residual service of one class at an arrival",
+    title="Mean residual service time of one class, as seen by an arriving customer",
     gives=Symbol(
         "residual",
         TIME,
@@ -321,8 +328,8 @@ RESIDUAL_WORK = Law(
     ),
     holds=_SINGLE,
     source=(
-        f"{_COBHAM}: half the arrival rate times the second moment of the service time. The values"
-        " of several classes add up"
+        f"{_COBHAM}: half the arrival rate times the second moment of the service time; sum this"
+        " over the classes"
     ),
     checks=(Check((1.0, 0.2, 4.0), 0.16, 1e-16, f"{HAND}: 0.8 x 0.2"),),
 )
@@ -338,7 +345,7 @@ _UP_TO = Symbol("up_to", COUNT, "load of the classes above and of this one", r"\
 
 PRIORITY_WAITING = Law(
     name="mg1-priority-waiting-time",
-    title="Waiting time of one of several classes, priority without preemption",
+    title="Waiting time of a class at a single server that serves by priority, without preemption",
     gives=WAIT,
     equation=lambda above=_ABOVE, up_to=_UP_TO, residual=_RESIDUAL: (
         residual / ((1 - above) * (1 - up_to))
@@ -347,8 +354,8 @@ PRIORITY_WAITING = Law(
     source=_COBHAM,
     words="priorities ranks premium classes",
     note=(
-        "a low class may be saturated while the classes above it are not; leave such a class out"
-        " of the loads"
+        "the law is valid even if a lower class is saturated, because it uses only the loads of"
+        " this class and of those above"
     ),
     checks=(Check((0.0, 0.5, 0.5), 1.0, 0.0, HAND), Check((0.5, 0.75, 0.5), 4.0, 0.0, HAND)),
 )
@@ -360,7 +367,7 @@ _SERVERS_ABOVE, _SERVERS_UP_TO = (
 
 MMC_PRIORITY_WAITING = Law(
     name="mmc-priority-waiting-time",
-    title="Waiting time of one of several classes at several servers, priority without preemption",
+    title="Waiting time of a class at several servers that serve by priority, without preemption",
     gives=WAIT,
     equation=lambda above=_SERVERS_ABOVE, up_to=_SERVERS_UP_TO, servers=SERVERS, service=SERVICE, arrivals=_ARRIVALS_OF_ALL: (
         PRIORITY_WAITING.equation(
@@ -383,7 +390,7 @@ MMC_PRIORITY_WAITING = Law(
 
 PREEMPTIVE_RESPONSE = Law(
     name="mg1-preemptive-response-time",
-    title="Response time of one of several classes, preemptive-resume priority",
+    title="Response time of a class at a single server with preemptive-resume priority",
     gives=RESPONSE,
     equation=lambda above=_ABOVE, up_to=_UP_TO, service=SERVICE, residual=_PREEMPTED: (
         service / (1 - above) + residual / ((1 - above) * (1 - up_to))
@@ -450,7 +457,7 @@ _TWO = (1.0, 0.5, 1.0, 1.0, 1.0, 0.25)
 
 PRIORITY_HIGH_WAITING = Law(
     name="mg1-priority-high-waiting-time",
-    title="Waiting time of the upper of two classes, priority without preemption",
+    title="Waiting time of the upper of two classes at a server with priority, without preemption",
     gives=WAIT,
     symbols=(*_HIGH, *_LOW),
     equation=_high_waits,
@@ -464,7 +471,7 @@ PRIORITY_HIGH_WAITING = Law(
 
 PRIORITY_LOW_WAITING = Law(
     name="mg1-priority-low-waiting-time",
-    title="Waiting time of the lower of two classes, priority without preemption",
+    title="Waiting time of the lower of two classes at a server with priority, without preemption",
     gives=WAIT,
     symbols=(*_HIGH, *_LOW),
     equation=_low_waits,
@@ -478,13 +485,16 @@ PRIORITY_LOW_WAITING = Law(
 
 PREEMPTIVE_LOW_RESPONSE = Law(
     name="mg1-preemptive-low-response-time",
-    title="Response time of the lower of two classes, preemptive-resume priority",
+    title="Response time of the lower of two classes at a server with preemptive-resume priority",
     gives=RESPONSE,
     symbols=(*_HIGH, *_LOW),
     equation=_low_responds,
     holds=_BELOW_ALL,
     source=_KLEINROCK,
-    note="the lower class does not affect the upper class, for which law/mg1-response-time holds",
+    note=(
+        "the lower class does not affect the upper class, whose response time is"
+        " law/mg1-response-time"
+    ),
     checks=(
         Check(_TWO, 6.0, 0.0, f"{HAND}: 1 / 0.5 + 4"),
         Check((2.0, 0.5, 1.0, 0.5, 2.0, 0.1), 8.5, 9e-14, f"{HAND}: 2 / 0.5 + 4.5"),

@@ -119,8 +119,8 @@ _FULL = (
     " below about 0.8"
 )
 _ROUND = (
-    "as on the KSR-1, a request and its reply together go once around the ring, and hold a slot"
-    " all the way"
+    "a request and its reply together go once around the ring and hold a slot all the time, as on"
+    " the KSR-1"
 )
 
 _ROTATION = Symbol("rotation", TIME, "time of a slot once around the ring", "t_r")
@@ -260,7 +260,10 @@ TWO_LEVEL_RING_LATENCY = Law(
 _PATEL = "Patel, IEEE Transactions on Computers C-30(10), 1981"
 _KRUSKAL_SNIR = "Kruskal and Snir, IEEE Transactions on Computers C-32(12), 1983"
 _PFISTER_NORTON = "Pfister and Norton, IEEE Transactions on Computers C-34(10), 1985"
-_INDEPENDENT = "requests are uniform, and independent of each other and of the previous cycle"
+_INDEPENDENT = (
+    "each request goes to a module at random, independently of other requests and of the previous"
+    " cycle"
+)
 
 _DEGREE = Symbol("degree", COUNT, "number of inputs, and of outputs, of a switch", "k")
 _STAGES = Symbol("stages", COUNT, "number of stages of switches", "n")
@@ -311,7 +314,7 @@ DROPPING_RATE = Law(
 
 DROPPING_ACCEPTANCE = Law(
     name="multistage-acceptance",
-    title="Share of requests that get through an unbuffered network",
+    title="Share of the requests that an unbuffered network delivers",
     gives=Symbol("accepted", COUNT, "probability that a request is not dropped", "P_A"),
     equation=lambda degree=_DEGREE, stages=_STAGES, rate=_RATE: (
         drop_stages(rate, degree, degree, stages) / rate
@@ -351,7 +354,7 @@ DROPPING_ASYMPTOTE = Law(
 
 RETRYING_RATE = Law(
     name="multistage-retrying-rate",
-    title="Requests on a link when dropped requests are repeated",
+    title="Rate of requests on a link if dropped requests are repeated",
     gives=Symbol(
         "offered",
         COUNT,
@@ -447,8 +450,8 @@ CIRCUIT_THROUGHPUT = Law(
     equation=_circuit_rate,
     holds=f"{_SWITCHES} and held >= 1",
     source=(
-        f"{_CACHES}: the utilization U of a processor, from 1 - U = m_0 and m_n = m t U. Circuits"
-        " take the place of block transfers here"
+        f"{_CACHES}: the utilization U of a processor, from 1 - U = m_0 and m_n = m t U, with"
+        " circuits in place of block transfers"
     ),
     note=_UNIT_REQUESTS,
     exact=False,
@@ -460,7 +463,7 @@ CIRCUIT_THROUGHPUT = Law(
 
 CIRCUIT_DELAY = Law(
     name="multistage-circuit-delay",
-    title="Time for which a request for a circuit is refused",
+    title="Time until a request for a circuit is accepted",
     gives=Symbol(
         "wait", TIME, "time from the first attempt to the attempt that gets a circuit", "W"
     ),
@@ -656,7 +659,7 @@ MEMORY_BANDWIDTH_RETRYING = Law(
 
 MEMORY_RUN = Law(
     name="memory-run",
-    title="Requests of one stream until two go to the same module",
+    title="Number of requests of one stream until two go to the same module",
     gives=Symbol("run", COUNT, "mean number of requests that are served together", "B"),
     equation=lambda modules=_MODULES: raised(modules, 0.56),
     holds="modules >= 1 and modules <= 45",

@@ -47,7 +47,7 @@ LITTLES_LAW = Law(
 
 UTILIZATION_LAW = Law(
     name="utilization-law",
-    title="Utilization law: busy part of the servers of a station",
+    title="Utilization law: fraction of the servers of a station that is busy",
     gives=_BUSY,
     equation=lambda throughput=_RATE, service=SERVICE, servers=SERVERS: (
         throughput * service / servers

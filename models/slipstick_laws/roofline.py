@@ -43,7 +43,7 @@ ROOFLINE = Law(
 
 ROOFLINE_TIME = Law(
     name="roofline-time",
-    title="Least time of operations and of the memory traffic that they cause",
+    title="Roofline: least time of a number of operations and of their memory traffic",
     gives=Symbol("time", TIME, "least time", "T"),
     equation=lambda operations=_OPERATIONS, bytes=_MOVED, bandwidth=_BANDWIDTH, peak=_PEAK: maximum(
         operations / peak, bytes / bandwidth
@@ -62,7 +62,10 @@ ROOFLINE_TIME = Law(
 
 MACHINE_BALANCE = Law(
     name="machine-balance",
-    title="Arithmetic intensity above which the processors are the limit, not the memory",
+    title=(
+        "Arithmetic intensity above which the processors, not the memory, limit the rate of"
+        " operations"
+    ),
     gives=Symbol(
         "intensity", Dimension.of("1/B"), "number of operations for each byte at the ridge", "I^*"
     ),

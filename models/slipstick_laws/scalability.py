@@ -130,7 +130,7 @@ _ALONE = Symbol("alone", TIME, "memory reference time on one processor", "ML(1)"
 _TOGETHER = Symbol("together", TIME, "memory reference time on all processors, added up", "ML(N)")
 MEMORY_LATENCY = Law(
     name="memory-latency",
-    title="Memory time that the parallel run needs in addition",
+    title="Additional memory time of the parallel run",
     gives=Symbol("memory", TIME, "memory reference latency, added up over processors", "ML"),
     equation=lambda alone=_ALONE, together=_TOGETHER: together - alone,
     holds="alone >= 0 and together >= 0",
@@ -156,7 +156,7 @@ EFFICIENCY_FROM_LATENCY = Law(
 
 OVERHEAD = Law(
     name="overhead",
-    title="Time of all processors in excess of the sequential work",
+    title="Overhead: time of all processors in excess of the sequential time",
     gives=Symbol("overhead", TIME, "total overhead", "T_o"),
     equation=lambda processors=PROCESSORS, latency=_LATENCY: processors * latency,
     holds="processors >= 1 and latency >= 0",
@@ -197,7 +197,7 @@ UNIT_SPEED = Law(
 
 ISOSPEED_SCALABILITY = Law(
     name="isospeed-scalability",
-    title="Scalability by the work that keeps the speed of a processor constant",
+    title="Isospeed scalability: ratio of the work that keeps the speed of a processor constant",
     gives=Symbol(
         "scalability",
         COUNT,
@@ -253,7 +253,7 @@ TIME_BOUND_WORK_SCALABILITY = Law(
         efficiency / more_efficiency
     ),
     holds="efficiency >= 0 and more_efficiency > 0",
-    source=f"{_PAPER} 13, with the prime placed as in equation 11",
+    source=f"{_PAPER} 13, with the prime as in equation 11",
     note=(
         "the scalability is the work of a processor divided by its work in the larger run; it"
         " equals the isospeed scalability only if the efficiency is the same"
@@ -271,6 +271,6 @@ MEMORY_BOUND_ITEMS = Law(
         processors * memory / each
     ),
     holds="processors >= 1 and memory >= 0 and each > 0",
-    source=f"{_PAPER} 14. On the KSR-1 an item is 960, which the paper prints as bytes",
+    source=f"{_PAPER} 14, with 960 bytes for an item on the KSR-1",
     checks=(Check((4, 960, 1.2e6), 5000.0, 0.0, f"{HAND}: 4.8 MB of balls"),),
 )

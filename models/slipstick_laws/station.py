@@ -167,8 +167,8 @@ MM1_WAITING_QUANTILE = Law(
     holds=f"share >= 0 and share < 1 and {_OPEN} and arrivals * service > 0",
     source=KLEINROCK,
     note=(
-        "the discipline is first come, first served; the time is 0 for the share that finds the"
-        " station empty"
+        "the discipline is first come, first served; shares below the probability of an empty"
+        " station have the time 0"
     ),
     words="p50 p90 p95 p99 percentile tail latency",
     checks=(
@@ -262,8 +262,8 @@ MMC_NUMBER_PROBABILITY = Law(
     ),
     source=_ERLANG,
     note=(
-        "the probabilities are computed from the state with all servers busy; the weight of this"
-        " state must not be below the smallest floating-point number"
+        "the probabilities are computed from the state with all servers busy; this state must not"
+        " be so improbable that its probability is rounded to 0"
     ),
     checks=(
         Check((0, 5, 1200.0, 1 / 360), 0.0318, 2e-4, _CENTER),
@@ -288,8 +288,8 @@ MMC_WAITING_QUANTILE = Law(
     holds=f"share >= 0 and share < 1 and {_SEVERAL}",
     source=_ERLANG,
     note=(
-        "the discipline is first come, first served; the time is 0 for the share that finds a free"
-        " server"
+        "the discipline is first come, first served; shares below the probability of a free"
+        " server have the time 0"
     ),
     words="p50 p90 p95 p99 percentile tail latency",
     checks=(
@@ -303,7 +303,9 @@ _WAITED = Symbol("limit", TIME, "limit of the waiting time", "t")
 
 MMC_SERVICE_LEVEL = Law(
     name="mmc-service-level",
-    title="Service level of several servers: share of the customers that wait at most a limit",
+    title=(
+        "Service level of several servers: share of the customers that wait no longer than a limit"
+    ),
     gives=Symbol("share", COUNT, "share of the customers that wait at most the limit", "p"),
     equation=lambda limit=_WAITED, servers=SERVERS, service=SERVICE, arrivals=ARRIVALS: (
         1

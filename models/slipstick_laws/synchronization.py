@@ -35,7 +35,9 @@ LOCK_LATENCY = Law(
 
 TEST_AND_SET_HANDOFF = Law(
     name="lock-test-and-set-handoff",
-    title="Time from a release to the next holder, test-and-set without back-off",
+    title=(
+        "Time from a release until the next processor holds a test-and-set lock without back-off"
+    ),
     gives=HANDOFF,
     equation=lambda spinners=SPINNERS, access=ACCESS: (spinners + 2) * access,
     holds=SPINNING,
@@ -66,7 +68,7 @@ TEST_AND_SET_LOAD = Law(
 
 TEST_AND_TEST_AND_SET_HANDOFF = Law(
     name="lock-test-and-test-and-set-handoff",
-    title="Time from a release to the next holder, test-and-test-and-set",
+    title="Time from a release until the next processor holds a test-and-test-and-set lock",
     gives=HANDOFF,
     equation=lambda spinners=SPINNERS, access=ACCESS: (spinners + 2) * access,
     holds=SPINNING,
@@ -81,7 +83,10 @@ TEST_AND_TEST_AND_SET_HANDOFF = Law(
 
 TEST_AND_TEST_AND_SET_QUIESCENCE = Law(
     name="lock-test-and-test-and-set-quiescence",
-    title="Time from a release until the traffic of spinners ends, test-and-test-and-set",
+    title=(
+        "Time from a release until the traffic of spinning processors ends, for a"
+        " test-and-test-and-set lock"
+    ),
     gives=Symbol("time", TIME, "time for which the resource is busy with spinners", "q"),
     equation=lambda spinners=SPINNERS, access=ACCESS: (
         access * (1 + 2 * spinners + spinners * (spinners - 1) / 2)
@@ -105,7 +110,9 @@ _LOCK_SOFTWARE = Symbol(
 )
 QUEUE_LOCK_HANDOFF = Law(
     name="lock-queue-handoff",
-    title="Time from a release to the next holder, queue lock (MCS or distributed array)",
+    title=(
+        "Time from a release until the next processor holds a queue lock (MCS or array of flags)"
+    ),
     gives=HANDOFF,
     equation=lambda software=_LOCK_SOFTWARE, access=ACCESS: software + 2 * access,
     holds="software >= 0 and access >= 0",
@@ -249,7 +256,10 @@ TOURNAMENT_BARRIER_MESSAGES = Law(
     gives=_SENT,
     equation=lambda processors=_PROCESSORS: 2 * processors - 2,
     holds="processors >= 1",
-    source=f"{MELLOR_CRUMMEY_SCOTT}: every loser of a round writes once and is signalled once",
+    source=(
+        f"{MELLOR_CRUMMEY_SCOTT}: in each round, every processor that drops out writes once and is"
+        " signalled once"
+    ),
     checks=(Check((8,), 14.0, 0.0, HAND),),
 )
 
@@ -290,7 +300,7 @@ _DEPARTURE = Symbol("departure", TIME, "time of the manager to send one departur
 _TRANSIT = Symbol("transit", TIME, "time of a message from one side to the other", "t_x")
 MANAGER_BARRIER = Law(
     name="barrier-manager",
-    title="Time of a barrier with a manager and messages",
+    title="Time of a barrier at which a manager receives and sends messages",
     gives=_COST,
     equation=lambda processors=_PROCESSORS, arrival=_ARRIVAL, departure=_DEPARTURE, transit=_TRANSIT: (
         (processors - 1) * (arrival + departure) + 2 * transit

@@ -9,10 +9,12 @@ from functools import cached_property
 from typing import cast
 
 from slipstick.errors import NoAnswerError
+from slipstick.expression.columns import Flags, Values
 from slipstick.expression.nodes import Number, Parameter
-from slipstick.expression.tape import Flags, Tape, Values
+from slipstick.expression.tape import Tape
 from slipstick.late import np
-from slipstick.method.activity_form import ActivityForm, ActivityTable
+from slipstick.method.activity_form import ActivityForm
+from slipstick.method.activity_table import ActivityTable
 from slipstick.method.answers import (
     CompiledModel,
     Remarks,
@@ -130,7 +132,7 @@ class MeanValue(ActivityForm):
         """The reasons why no error bound is promised for the model, as one text."""
         return "; ".join(unpromised(self.model))
 
-    def reasons_without_promise(self, table: ActivityTable, is_exact: Flags) -> dict[int, str]:
+    def errors(self, table: ActivityTable, is_exact: Flags) -> dict[int, str]:
         """Return, by point, the reason why no error bound is promised for an approximate answer;
         points with a promised bound are left out.
         """
@@ -143,7 +145,7 @@ class MeanValue(ActivityForm):
         return _solver(self.model)(self.model, value_by_expr, with_account)
 
     @property
-    def approximation_remarks(self) -> Remarks:
+    def approximate(self) -> Remarks:
         """Return the notes on an approximate answer, and the promised bound of its error."""
         return Remarks(notes=notes_of(self.model), promise=promised(self.model))
 
@@ -198,23 +200,22 @@ tests/method/mean_value/test_spin_locks.py (back-off) and tests/workloads/applic
 
 SUPERSTEP_NOTES = (
     (
-        "supersteps: a visit finds the other processors in service or waiting at their mean loads,"
-        " and each service delays it once at most"
+        "supersteps: a visit finds the other processors at their mean loads, and each service"
+        " delays it at most once"
     ),
-    "supersteps end with the slowest of their processors",
+    "a superstep ends when its slowest processor ends",
     (
-        "usual error of the time under 5 % (the programs dvsm/sor and others, at sizes that were"
+        "typical error of the time under 5 % (the programs dvsm/sor and others, at sizes that were"
         " simulated)"
     ),
 )
 SPIN_ERROR = (
-    "usual error of the time with spin locks {size} (from 2 to 64 processors, random times); larger"
-    " errors were seen near the size at which spinning fills the word's station, and for constant"
-    " times"
+    "typical error of the time with spin locks {size} (2 to 64 processors, random times); larger"
+    " errors occur for constant times, and where spinning saturates the station of the lock word"
 )
 ERROR = (
-    "usual error of the time {size} (95 of 100 generated models, scv from 0.25 to 4); shares and"
-    " waits are less sure"
+    "typical error of the time {size} (in 95 % of generated models, scv from 0.25 to 4); shares and"
+    " waits are less accurate"
 )
 
 
@@ -394,48 +395,51 @@ _NOTE_BY_PROPERTY = {
         " of (1 + scv) / 2 services"
     ),
     "out of order": (
-        "waits at {names} vary as at first come first served; they vary more, so maxima come out"
-        " too small"
+        "the variation of waits at {names} is that of first come first served; the true variation"
+        " is larger, so maxima are too small"
     ),
     "several servers": (
-        "several servers at {names}: the probability that all are busy is that of a queue whose"
-        " customers spend the rest of the cycle in a delay"
+        "several servers at {names}: the probability that all are busy assumes that customers"
+        " spend the rest of the cycle in a delay"
     ),
     "locks": (
         "each lock ({names}) is modelled as a queue; its service time is the time for which the"
-        " lock is held, waits included"
+        " lock is held, including waits"
     ),
     "shared locks": (
         "reader-writer locks {names} are solved as a Markov chain, in which the time under the lock"
         " is one service and the rest of the cycle a delay"
     ),
     "permits": (
-        "permits {names} are modelled as a queue with one server for each permit; the service time"
-        " is the time for which a permit is held, waits included; exponential services that only"
-        " holders use are solved for each number of holders (flow-equivalent server)"
+        "permits {names} are modelled as a queue with one server for each permit; the service"
+        " time is the time for which a permit is held, including waits; exponential services that"
+        " only holders use are solved for each number of holders (flow-equivalent server)"
     ),
     "spin locks": (
-        "spin locks {names}: waiting processors load the word's station, and hand-overs follow the"
-        " laws of Anderson and others"
+        "spin locks {names}: waiting processors load the station of the lock word, and the times"
+        " of hand-overs are those of Anderson's laws"
     ),
     "groups": (
-        "groups: an arriving processor finds what the population with one fewer of its group leaves"
+        "groups: an arriving processor sees the mean queues of the population with one processor"
+        " fewer in its group"
     ),
     "forks": (
         "forks: branches are independent except at shared resources, and only the mean and the"
         " variance of each are used"
     ),
-    "pipelines": "pipelines: ends of items at stages are jointly normal (Clark)",
+    "pipelines": (
+        "pipelines: the times at which items leave stages are assumed to be jointly normal (Clark)"
+    ),
     "barriers": (
-        "barriers {names}: all processors start at once, and gaps between arrivals at a queue are"
-        " exponential"
+        "barriers {names}: all processors start together, and times between arrivals at a queue"
+        " are assumed to be exponential"
     ),
-    "parties": "barriers {names}: arrivals of the parties are a steady stream",
+    "parties": "barriers {names}: the parties are assumed to arrive as a steady stream",
     "phases": (
-        "phases: iterations follow each other as in the steady state of the processors still at"
-        " work; the slowest ends each"
+        "phases: iterations are in the steady state of the processors that still work; the"
+        " slowest processor ends each phase"
     ),
-    "processors": "processors as resources are taken as alike, each used as often as the next",
+    "processors": "processors as resources are assumed to be used equally often",
 }
 """The note on each approximation, by the kind of part that it is used for."""
 
@@ -462,13 +466,11 @@ def notes_of(model: Model) -> tuple[str, ...]:
             and all(step.scv >= LEAST_SCV for step in model.steps)
         )
         way_out = (
-            "simulate, or ask for markov-chain of few processors"
-            if chain_may_answer
-            else "simulate"
+            "simulate, or use markov-chain with few processors" if chain_may_answer else "simulate"
         )
         return (
             *notes,
-            *(f"{reason}, and none is promised; {way_out}" for reason in unpromised(model)),
+            *(f"{reason}; {way_out}" for reason in unpromised(model)),
         )
     error_text = SPIN_ERROR if names_by_property["spin locks"] else ERROR
     return (*notes, error_text.format(size=f"under {usual_error:.0%}".replace("%", " %")))
@@ -486,27 +488,27 @@ MOST_VARIED = 4.0
 """Largest squared coefficient of variation of the models whose errors were measured [1]."""
 
 _CASES_WITHOUT_PROMISE = (
-    "all times are constant, so requests may fall into step: errors of up to 112 % were measured",
-    f"times of an scv above {MOST_VARIED:g}: errors of the time were not measured",
+    "all times are constant, so requests may be synchronized: errors of up to 112 % were measured",
+    f"times with an scv above {MOST_VARIED:g}: the error was not measured",
     (
         "an open stream through locks or permits: errors of up to 62 % were measured, near"
         " saturation of up to 106 %"
     ),
     (
-        "an open stream through forks: errors of up to 49 % were measured where branches share a"
+        "an open stream through forks: errors of up to 49 % were measured if branches share a"
         " station (ps)"
     ),
     (
-        "locks taken both alone and while another is held: errors of up to 11 % were measured in 95"
-        " of 100, at most 19 %"
+        "locks that are taken both alone and inside others: errors of up to 11 % (95th"
+        " percentile) and 19 % (maximum) were measured"
     ),
     (
-        "pipelines with parallel stages at times of an scv above 1: errors of up to 25 % were"
-        " measured in 95 of 100"
+        "pipelines with parallel stages and an scv above 1: errors of up to 25 % (95th"
+        " percentile) were measured"
     ),
     "a station that readers use under a reader-writer lock: errors of up to 32 % were measured",
     (
-        f"a lock that writers take first, of more than {MOST_IN_CHAIN['writer-first']} processors:"
+        f"a lock that prefers writers, with more than {MOST_IN_CHAIN['writer-first']} processors:"
         " errors of up to 23 % were measured"
     ),
     (
@@ -514,24 +516,24 @@ _CASES_WITHOUT_PROMISE = (
         " of four processors)"
     ),
     (
-        "an open stream whose unlike services follow each other at once at a station of several"
-        " servers, or out of order: errors of up to 82 % were measured"
+        "an open stream with different services in a row at a station with several servers, or"
+        " out of order: errors of up to 82 % were measured"
     ),
     (
-        "services of very unlike lengths at a station of several servers, or beside locks, permits,"
-        " forks or barriers: errors of up to 15 % were measured"
+        "services of very different lengths at a station with several servers, or beside locks,"
+        " permits, forks or barriers: errors of up to 15 % were measured"
     ),
     (
-        "a station that is used both under a lock or permits and outside, before a barrier or in"
-        " phases: errors of up to 46 % were measured"
+        "a station that is used both under a lock and outside, before a barrier or in phases:"
+        " errors of up to 46 % were measured"
     ),
     (
-        "a station that a group uses while it holds a lock or permits, and another group too:"
+        "a station that one group uses under a lock or permits, and another group uses too:"
         " errors of up to 16 % were measured"
     ),
     (
-        "an open stream through busy stations in a row whose services are not exponential: errors"
-        " of up to 21 % were measured"
+        "an open stream through busy stations in a row with services that are not exponential:"
+        " errors of up to 21 % were measured"
     ),
 )
 """What no error is promised for: the class of the error, and the models that it is of.

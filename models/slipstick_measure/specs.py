@@ -36,33 +36,31 @@ Noise = Annotated[Given, Quantity(COUNT, least=0.0, most=1.0)]
 
 
 class ProcessorSpec(Spec):
-    """What one processor spent in one run."""
+    """The times of one processor in one run."""
 
     busy: Time | None = Field(None, description="useful time, without waits")
-    waits: dict[Name, Time] = Field({}, description="time lost, by cause")
-    events: dict[Name, Count] = Field({}, description="how often each cause was timed")
+    waits: dict[Name, Time] = Field({}, description="time lost to each cause")
+    events: dict[Name, Count] = Field({}, description="number of measured events of each cause")
 
 
 class RunSpec(Spec):
-    """One run."""
+    """One run of the program."""
 
-    processors: Whole = Field(description="how many took part")
+    processors: Whole = Field(description="number of processors")
     size: Factor | None = Field(None, description="size of the problem")
-    repetition: int | None = Field(
-        None, description="number of the run among its repetitions", ge=1
-    )
+    repetition: int | None = Field(None, description="number of the repetition", ge=1)
     time: Time = Field(description="elapsed time")
     busy: Time | None = Field(
-        None, description="useful time, without waits, added up over all processors"
+        None, description="useful time without waits, summed over all processors"
     )
     waits: dict[Name, Time] = Field(
-        {}, description="time lost, by cause, added up over all processors"
+        {}, description="time lost to each cause, summed over all processors"
     )
     events: dict[Name, Count] = Field(
-        {}, description="how often each cause was timed, by all processors"
+        {}, description="number of measured events of each cause, over all processors"
     )
     each: list[ProcessorSpec] = Field(
-        [], description="the same of each processor, in the place of the sums"
+        [], description="these values for each processor, in place of the sums"
     )
 
     def check_rules(self) -> None:
@@ -102,79 +100,90 @@ class ProfileSpec(Described):
 
     profile: Literal[1] = Field(1, description="version of this format")
     timer: Time | None = Field(
-        None, description="cost of the timer itself at each event, contained in the waits"
+        None, description="time of the timer itself at each event; measured waits include it"
     )
     one_processor: Time | None = Field(
-        None, description="elapsed time on one processor, without any timing"
+        None, description="elapsed time on one processor, without any timing code"
     )
     excess: list[Name] = Field(
         [],
         description=(
-            "causes that a run on one processor has as well, so that only what exceeds it is lost"
+            "causes that also occur on one processor; only the time in excess of that is lost"
         ),
     )
     runs: list[RunSpec] = Field(description="the runs", min_length=1)
 
 
 class MeasuredSpec(QuestionSpec):
-    """Measured runs to account for."""
+    """Measured runs whose losses are accounted for."""
 
     data: Note = Field(
         description=(
-            "a profile or a table of specs/runs by name, or a file of measurements beside the study"
+            "name of a profile or table in specs/runs, or a file of measurements beside the study"
         )
     )
     timer: Time | None = Field(
-        None, description="cost of the timer at each event, contained in the waits"
+        None, description="time of the timer itself at each event; measured waits include it"
     )
-    statistic: Literal["median", "mean", "min"] = Field("median", description="of repetitions")
-    region: Note | None = Field(None, description="part of the program; the whole by default")
+    statistic: Literal["median", "mean", "min"] = Field(
+        "median", description=("statistic over the repetitions")
+    )
+    region: Note | None = Field(None, description="part of the program; by default the whole")
     processors: Processors | None = Field(
-        None, description="of a file of one run that does not say them"
+        None, description="number of processors, if a file of a single run does not have it"
     )
     time: Annotated[Given, Quantity(TIME, least=None, above=0.0)] | None = Field(
-        None, description="elapsed time of the run, likewise"
+        None, description="elapsed time, if a file of a single run does not have it"
     )
     scaling: Literal["strong", "weak"] | None = Field(
-        None, description="what grows: processors alone, or the work with them; told by the file"
+        None,
+        description=(
+            "strong: only the number of processors grows; weak: the work grows with it. By default"
+            " the file decides"
+        ),
     )
     waits: Literal["sum", "mean"] | None = Field(
-        None, description="waits in a table: summed over processors, or the mean of one processor"
+        None,
+        description=("whether waits in a table are sums over processors or means of one processor"),
     )
 
 
 class TraceSpec(QuestionSpec):
     """A trace of a program, or of a simulated run."""
 
-    data: Note = Field("", description="a trace of specs/runs by name, or a file beside the study")
+    data: Note = Field("", description="name of a trace in specs/runs, or a file beside the study")
     case: Name | None = Field(
-        None, description="the case whose simulated run is taken, in the place of a file"
+        None, description="name of a case whose simulated run is used, in place of a file"
     )
     cycles: int = Field(
-        20, description="cycles of each processor that are simulated, on average", ge=1, le=1000
+        20, description="mean number of simulated cycles of each processor", ge=1, le=1000
     )
     unit: Note | None = Field(
-        None, description="of times in a table of records whose header has none"
+        None, description="unit of the times in a table of records whose header has none"
     )
     window: Time | None = Field(
-        None, description="length of a window; a fortieth of the trace by default"
+        None, description="length of a window; by default a fortieth of the trace"
     )
     machine: Note | None = Field(
-        None, description="machine whose network the accesses go through, for contention"
+        None, description="machine with the network that the accesses cross, for contention"
     )
     nodes: bool = Field(
         False,
-        description="the module of a number belongs to the processor of that number, so that"
-        " accesses to others are remote",
+        description=(
+            "whether the module with a number belongs to the processor with this number, so that"
+            " accesses to other modules are remote"
+        ),
     )
-    useful: list[Note] = Field([], description="activities that are useful work; found by default")
+    useful: list[Note] = Field(
+        [], description=("activities that count as useful work; by default recognized by name")
+    )
     only: Note | None = Field(
-        None, description="part of the names of the processors to take; all by default"
+        None, description="text in the names of the processors to use; by default all"
     )
     first: Time | None = Field(
-        None, alias="from", description="time to begin at, counted from the first event"
+        None, alias="from", description="start time, counted from the first event"
     )
-    to: Time | None = Field(None, description="time to end at, counted likewise")
+    to: Time | None = Field(None, description="end time, counted from the first event")
 
     def named_cases(self) -> Iterator[tuple[Place, str]]:
         """Yield the case that is simulated."""
@@ -189,23 +198,25 @@ class TraceSpec(QuestionSpec):
 
 
 class MadeSpec(Spec):
-    """Timings made up from a case, to see what fits make of a truth that is known."""
+    """Simulated timings of a case. They test fits against a known truth."""
 
-    case: Name = Field(description="the truth")
+    case: Name = Field(description="name of the case with the true values")
     population: Note = Field(
-        "", description="path of the number of processors, where there are several candidates"
+        "", description="path of the number of processors, if there are several candidates"
     )
     processors: Annotated[list[Processors], Distinct] = Field(
         description="numbers of processors", min_length=1
     )
-    repetitions: int = Field(3, description="of each", ge=1, le=1000)
+    repetitions: int = Field(3, description="number of repetitions of each run", ge=1, le=1000)
     noise: Noise = Field(
         Given(0.01, COUNT, "1%"), description="standard deviation of the relative error"
     )
     seed: int = Field(1, description="key of the random stream", ge=0)
     cycles: bool = Field(
         True,
-        description="times are those of a cycle of each processor's own, else of a shared work",
+        description=(
+            "whether each processor repeats its own cycle; otherwise processors share a fixed work"
+        ),
     )
 
 
@@ -218,35 +229,41 @@ class FitSpec(QuestionSpec):
     }
 
     data: Note = Field(
-        "", description="a table of specs/runs by name, or a file of measurements beside the study"
+        "", description="name of a table in specs/runs, or a file of measurements beside the study"
     )
-    made: MadeSpec | None = Field(None, description="made-up timings instead of data")
-    region: Note | None = Field(None, description="part of the program; the whole by default")
+    made: MadeSpec | None = Field(
+        None, description=("simulated timings with a known truth, in place of data")
+    )
+    region: Note | None = Field(None, description="part of the program; by default the whole")
     of_size: Annotated[float, Field(gt=0)] | None = Field(
-        None, description="size of the problem: take the runs of this size only; all by default"
+        None, description="use only the runs of this problem size; by default all"
     )
     families: Annotated[list[Name], Distinct] = Field(
-        [], description="families to fit; all by default"
+        [], description="families of laws to fit; by default all"
     )
     free: Annotated[list[Note], Distinct] = Field(
         [],
         description=(
-            "paths of the base that are free, or path=low..high; the fitted values are laid over"
-            " the base"
+            "paths of the base to fit, or path=low..high; the fitted values replace those of the"
+            " base"
         ),
     )
     population: Note = Field(
-        "", description="path of the base that is the number of processors; found by default"
+        "", description="path of the number of processors; by default found automatically"
     )
-    size: Note = Field("", description="path of the base that is the size of the problem")
-    cycles: int | None = Field(None, description="cycles of the base in the measured work", ge=1)
-    at: Annotated[list[Processors], Distinct] = Field([], description="processors to predict for")
+    size: Note = Field("", description="path of the problem size")
+    cycles: int | None = Field(
+        None, description=("number of cycles of the base in the measured work"), ge=1
+    )
+    at: Annotated[list[Processors], Distinct] = Field(
+        [], description=("numbers of processors to predict")
+    )
     efficiency: Fraction = Field(
         Given(0.75, COUNT, "75%"),
-        description="what the most processors keep, and the size needed gives",
+        description="target efficiency, for the largest number of processors and the size needed",
     )
     intervals: Literal["profile", "bootstrap"] = Field(
-        "profile", description="how sure the fits are said to be"
+        "profile", description="method for the intervals of the fits"
     )
 
     def named_cases(self) -> Iterator[tuple[Place, str]]:
@@ -266,68 +283,75 @@ class FitSpec(QuestionSpec):
 
 
 class PeerSpec(Spec):
-    """What another model is published to err by, on the same rows or the nearest ones."""
+    """The published error of another model, on the same or similar rows."""
 
-    name: Note = Field(description="of the other model")
+    name: Note = Field(description="name of the other model")
     error: Fraction = Field(description="its error as published")
-    of: Note = Field(description="which rows that is of, and what kind of mean")
-    source: Note = Field("", description="where that is published")
+    of: Note = Field(description="rows and kind of mean to which this error refers")
+    source: Note = Field("", description="where the error is published")
 
 
 class ValidationSpec(QuestionSpec):
-    """A set of published measurements that a model is held against, group by group."""
+    """Published measurements, each group of which is predicted from the others."""
 
-    case: Name | None = Field(None, description="whose model predicts; the base by default")
+    case: Name | None = Field(
+        None, description=("name of the case with the model; by default the base")
+    )
     data: Note = Field(
-        description="a table of specs/runs by name, or a file of rows beside the study"
+        description="name of a table in specs/runs, or a file of rows beside the study"
     )
     source: Note = Field("", description="where the rows are published")
     rows: dict[Note, list[Note]] = Field(
-        {}, description="take the rows that have one of some values in a column; said in the report"
+        {}, description="use only rows with one of some values in a column; the report says so"
     )
-    paths: dict[Note, Note] = Field({}, description="which column is the value of which path")
+    paths: dict[Note, Note] = Field({}, description="path of the model for each column of inputs")
     names: dict[Note, dict[Note, dict[Note, Any]]] = Field(
-        {}, description="what each value of a column stands for: values by path"
+        {}, description="values by path for each word in a column"
     )
     measured: dict[Note, Note] = Field(
-        description="which value of the answer a column holds, with its unit: 'time [ms]'",
+        description=(
+            "value of the answer in each column of results, with its unit, such as 'time [ms]'"
+        ),
         min_length=1,
     )
     free: list[Note] = Field(
-        [], description="parameters that are not known: PATH=LOW..HIGH@OWNER, as fit --free takes"
+        [], description="unknown parameters: PATH=LOW..HIGH@OWNER, as for fit --free"
     )
     choices: list[Note] = Field(
-        [], description="parameters that are one of a few values: PATH=A|B@OWNER"
+        [], description="parameters with one of a few values: PATH=A|B@OWNER"
     )
     groups: list[Note] = Field(
-        description="columns whose combination is left out whole and predicted by the others",
+        description=(
+            "columns whose combinations form the groups; each group is left out and predicted by"
+            " the others"
+        ),
         min_length=1,
     )
     fitted_to: dict[Note, list[Note]] = Field(
         {},
         description=(
-            "fit to the rows that have one of some values in a column, and predict the others; by"
+            "fit to the rows with one of some values in a column, and predict the others; by"
             " default each group is predicted by all others"
         ),
     )
     nothing_fitted: bool = Field(
-        False, description="predict every row by the ranges of the parameters alone"
+        False, description="predict every row from the ranges of the parameters, without a fit"
     )
     noise: Fraction = Field(
-        Given(0.05, COUNT, "5%"), description="noise of the rows, where nothing is fitted"
+        Given(0.05, COUNT, "5%"), description="noise of the rows if nothing is fitted"
     )
     beyond: Note = Field(
         "",
         description=(
-            "column of numbers beyond whose fitted range predictions get less sure, by 5 % each"
-            " doubling"
+            "column of numbers; beyond the fitted range of this column, the uncertainty of"
+            " predictions grows by 5 % for each doubling"
         ),
     )
-    known: Note = Field("", description="which inputs of the rows are published")
-    unknown: Note = Field("", description="which are not")
+    known: Note = Field("", description="inputs of the rows that are published")
+    unknown: Note = Field("", description="inputs of the rows that are not published")
     peers: list[PeerSpec] = Field([], description="published errors of other models")
     most: Fraction | None = Field(
-        None, description="the median error of groups as committed; the tests refuse more"
+        None, description="committed median error of groups; the tests fail above it"
     )
 
     def named_cases(self) -> Iterator[tuple[Place, str]]:
@@ -341,23 +365,23 @@ class ValidationSpec(QuestionSpec):
 
 
 class FitsPictureSpec(Drawn):
-    """Measured times and the fits to them."""
+    """A picture of measured times and the fits to them."""
 
     question: ClassVar[str] = "fits"
     kind: Literal["fits"] = Field(
-        description="measured times, fits with their intervals, and what lies beyond the data"
+        description="measured times, fits with their intervals, and predictions beyond the data"
     )
-    fit: Name = Field(description="the fit to draw")
+    fit: Name = Field(description="name of the fit")
 
 
 class TracePictureSpec(Drawn):
-    """A view of traces."""
+    """A picture of traces."""
 
     question: ClassVar[str] = "traces"
     kind: Literal["trace"] = Field(description="a view of traces, one below the other")
-    traces: list[Name] = Field(description="the traces to draw", min_length=1, max_length=6)
+    traces: list[Name] = Field(description="names of the traces", min_length=1, max_length=6)
     view: Literal["matrix", "concurrency", "utilization", "work", "contention"] = Field(
-        description="what to draw"
+        description="view to draw"
     )
 
 
@@ -377,7 +401,8 @@ MEASURED = QuestionKey(
     Field(
         {},
         description=(
-            "measured runs to account for; compare and bars call their answers NAME-PROCESSORS"
+            "measured runs, whose losses the report accounts for. compare and bars refer to them as"
+            " NAME-PROCESSORS"
         ),
     ),
     "slipstick_measure.questions.measured:read",
@@ -385,21 +410,21 @@ MEASURED = QuestionKey(
 )
 TRACES = QuestionKey(
     dict[Name, TraceSpec],
-    Field({}, description="traces to show; compare, statements and bars call them by their names"),
+    Field({}, description="traces of programs. compare, statements and bars refer to them by name"),
     "slipstick_measure.questions.traces:read",
     (TracePictureSpec,),
     position=2,
 )
 FITS = QuestionKey(
     Annotated[dict[Name, FitSpec], AfterValidator(_one_fitted_base)],
-    Field({}, description="models to fit to measured times"),
+    Field({}, description="models that are fitted to measured times"),
     "slipstick_measure.questions.fits:read",
     (FitsPictureSpec,),
     position=3,
 )
 VALIDATION = QuestionKey(
     dict[Name, ValidationSpec],
-    Field({}, description="sets of published measurements that a model is held against"),
+    Field({}, description="published measurements with which predictions are compared"),
     "slipstick_measure.questions.validation:read",
     position=4,
 )

@@ -33,7 +33,7 @@ from slipstick.cli.main import MODEL_OPTIONS, fitted_option, references_of
     "over",
     metavar="PATH",
     multiple=True,
-    help="Input to move, before those that matter most.",
+    help="Path of an input to get a slider. [those that matter most]",
 )
 @click.option(
     "-o",
@@ -49,8 +49,7 @@ def page(
     out: Path | None,
     **specs: str | None,
 ) -> int:
-    """Write MODEL as a page for a browser, in which its closed form runs: one file, with sliders
-    for what matters.
+    """Write a page for a browser, in which the inputs of a model have sliders.
 
     \b
     Examples:

@@ -78,12 +78,12 @@ class _Report(NamedTuple):
 @click.option(
     "--before",
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    help="Earlier verdicts to show beside those of today, a CSV file.",
+    help="CSV file with earlier verdicts, for comparison.",
 )
 @click.option(
     "--together",
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    help="Sentences checked for whether they can hold together, a CSV file.",
+    help="CSV file of sentences that were checked for contradictions.",
 )
 @out_option
 def statements(
@@ -92,8 +92,10 @@ def statements(
     together: Path | None,
     out: Path | None,
 ) -> int:
-    """Lay out the statements of sources that the reports in FOLDERS checked as one page, with those
-    counted that always, sometimes and never hold over what the sources do not print.
+    """Write one page with the checked statements of all sources.
+
+    FOLDERS are reports. The page counts the statements that are true always, sometimes and never,
+    over the inputs that the sources do not print.
 
     \b
     Examples:

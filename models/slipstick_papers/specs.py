@@ -28,22 +28,20 @@ NumberOrNone = float | None
 
 
 class RowSpec(Spec):
-    """One row of a published table, beside what the program computes."""
+    """One row of a published table, beside the computed values."""
 
-    row: Note = Field(description="its label")
+    row: Note = Field(description="label of the row")
     sum: list[Column] = Field([], description="computed values to add up")
     per: Column | None = Field(
-        None, description="plain number that the sum is divided by in each case that has it"
+        None, description="plain number by which the sum is divided, in each case that has it"
     )
     plus: list[NumberOrNone] = Field([], description="measured values to add, one for each column")
     printed: list[NumberOrNone] = Field(
-        [], description="as printed, one for each column; null where nothing is"
+        [], description="printed values, one for each column; null if there is none"
     )
     against: list[Name] = Field(
         [],
-        description=(
-            "cases, one for each column, whose computed values stand in place of printed ones"
-        ),
+        description="cases, one for each column; their computed values replace printed ones",
     )
     within: Annotated[
         Annotated[list[NumberOrNone], Tag("list")] | Annotated[float, Tag("number")],
@@ -51,34 +49,39 @@ class RowSpec(Spec):
     ] = Field(
         0.5,
         description=(
-            "how far rounding can carry a cell, in the table's unit; one for all or one for each"
+            "largest difference that rounding explains, in the unit of the table; one value for all"
+            " cells or one for each"
         ),
     )
-    measured: bool = Field(False, description="the values are measurements, not predictions")
+    measured: bool = Field(
+        False, description=("whether the values are measurements, not predictions")
+    )
     exact: bool = Field(
         False,
         description=(
-            "the values are exact, such as a Markov chain's, and the answers approximate them"
+            "whether the values are exact, such as those of a Markov chain, and the answers"
+            " approximate them"
         ),
     )
     input: bool = Field(
-        False, description="the values were given to the model, so agreement says nothing"
+        False,
+        description=(
+            "whether the values are inputs of the model, so that agreement proves nothing"
+        ),
     )
     counted: bool = Field(
         True,
         description=(
-            "whether its errors enter the mean; not those of a fit, of another's estimate, or of a"
-            " quantity in another row"
+            "whether the errors of the row enter the mean; exclude fits, estimates of others, and"
+            " repeated quantities"
         ),
     )
-    slips: dict[Name, Note] = Field(
-        {}, description="by column, where the source contradicts itself"
-    )
+    slips: dict[Name, Note] = Field({}, description="contradictions in the source, by column")
     ranging: dict[Name, list[Name]] = Field(
         {},
         description=(
-            "by column, cases with other values of uncertain inputs; the interval of the cell holds"
-            " theirs"
+            "cases with other values of uncertain inputs, by column; the interval of the cell"
+            " contains their answers"
         ),
     )
 
@@ -87,12 +90,12 @@ class TableSpec(QuestionSpec):
     """A published table."""
 
     names_answers: ClassVar[bool] = True
-    title: Note = Field(description="its heading")
-    source: Note = Field("", description="where it was published")
-    text: Note = Field("", description="what the reader should know")
-    columns: list[Name] = Field(description="the cases, in order", min_length=1)
-    unit: Note = Field("us", description="unit of all its cells")
-    rows: list[RowSpec] = Field(description="in order", min_length=1)
+    title: Note = Field(description="heading of the table")
+    source: Note = Field("", description="where the table was published")
+    text: Note = Field("", description="remarks for the reader")
+    columns: list[Name] = Field(description="names of the cases, in order", min_length=1)
+    unit: Note = Field("us", description="unit of all cells")
+    rows: list[RowSpec] = Field(description="rows in order", min_length=1)
 
     def answers_of_columns(self) -> list[str]:
         """List the cases that the columns are computed from."""
@@ -147,47 +150,56 @@ _CITATION = re.compile(r"\S+ \S+( %| / (\S+ )?\S+)?")
 
 
 class WantedSpec(QuestionSpec):
-    """What must hold of computed values for a sentence, in one of its readings."""
+    """The condition on computed values that one reading of a sentence states."""
 
-    value: Column | None = Field(None, description="the value that it is about")
-    added: list[Column] = Field([], description="further values of the same answer, added to it")
-    per: Column | None = Field(None, description="value of the same answer to divide it by")
+    value: Column | None = Field(
+        None, description=("name of the value, such as efficiency or overhead_reduction")
+    )
+    added: list[Column] = Field(
+        [], description=("further values of the same answer, which are added to it")
+    )
+    per: Column | None = Field(None, description="value of the same answer by which it is divided")
     other: list[Column] = Field(
         [],
         description=(
-            "values, added up, that the answers under relative_to, above or below are asked for in"
-            " its place"
+            "values, added up, that replace it in the answers under relative_to, above or below"
         ),
     )
-    of: list[Name] = Field([], description="the answers that it is about")
+    of: list[Name] = Field([], description="cases or measured runs to which the sentence refers")
     relative_to: list[Name] = Field(
-        [], description="answers to divide by the same value of, one for each or one for all"
+        [], description="answers by which those under of are divided, one for each or one for all"
     )
-    about: AnyNumber | None = Field(None, description="the value it states, with within")
-    within: AnyNumber | None = Field(None, description="how far from about its digits reach")
-    first: AnyNumber | None = Field(None, alias="from", description="the least value it allows")
-    to: AnyNumber | None = Field(None, description="the largest value it allows")
+    about: AnyNumber | None = Field(
+        None, description=("value that the sentence states, together with within")
+    )
+    within: AnyNumber | None = Field(
+        None, description=("tolerance around the stated value, from its digits")
+    )
+    first: AnyNumber | None = Field(None, alias="from", description="smallest value allowed")
+    to: AnyNumber | None = Field(None, description="largest value allowed")
     above: list[Name] = Field(
-        [], description="answers whose values are less, one for each or for all"
+        [], description="answers whose values must be smaller, one for each or one for all"
     )
     below: list[Name] = Field(
-        [], description="answers whose values are more, one for each or for all"
+        [], description="answers whose values must be larger, one for each or one for all"
     )
     greatest: list[Name] = Field(
-        [], description="those of the answers with greater values than the rest"
+        [], description="answers under of whose values must be larger than those of all others"
     )
     smallest: list[Name] = Field(
-        [], description="those of the answers with smaller values than the rest"
+        [], description="answers under of whose values must be smaller than those of all others"
     )
     at_least: int | None = Field(
-        None, description="for how many answers it must hold; all by default", ge=1
+        None,
+        description="number of answers for which the condition must be true; by default all",
+        ge=1,
     )
     missed: Note = Field(
         "",
         description=(
-            "why it does not hold, said where it is a miss; {CASE VALUE} stands for what was"
-            " computed, {CASE VALUE %} for it in percent, {CASE VALUE / VALUE} and {CASE VALUE /"
-            " CASE VALUE} for a ratio in percent"
+            "explanation for the report if the condition is false; {CASE VALUE} inserts the"
+            " computed value, {CASE VALUE %} its percentage, {CASE VALUE / VALUE} and {CASE VALUE /"
+            " CASE VALUE} a ratio in percent"
         ),
     )
 
@@ -226,56 +238,63 @@ class StatementSpec(WantedSpec):
     """A sentence of a source that numbers can check: a range, a value, or an order of answers."""
 
     names_answers: ClassVar[bool] = True
-    says: Note = Field(description="what the source says")
-    source: Note = Field("", description="where it says so")
+    says: Note = Field(description="words of the source")
+    source: Note = Field("", description="where the sentence stands")
     value: Column = Field(
         description="the value that it is about, such as efficiency or overhead_reduction"
     )
-    of: list[Name] = Field(description="the answers that it is about", min_length=1)
+    of: list[Name] = Field(
+        description="cases or measured runs to which the sentence refers", min_length=1
+    )
     readings: dict[Note, WantedSpec] = Field(
         {},
         description=(
-            "what each of several readings wants; where they differ, the statement is undecided"
+            "different meanings of the sentence; if they lead to different verdicts, the statement"
+            " is undecided"
         ),
     )
     counted: bool = Field(
         True,
-        description=(
-            "false where the number was put in or fitted: that it comes out is no agreement"
-        ),
+        description="false if the value was put in or fitted, so that its agreement proves nothing",
     )
     apart: Note = Field(
-        "", description="why it is counted apart: its source is none of those that are reproduced"
+        "",
+        description=(
+            "reason why the statement is counted separately: its source is not one of the"
+            " reproduced ones"
+        ),
     )
     repeats: Note = Field(
-        "", description="STUDY STATEMENT: the same sentence stands there, and counts there alone"
+        "",
+        description=(
+            "STUDY STATEMENT of the same sentence in another study; the sentence is counted there"
+            " only"
+        ),
     )
     lacks: Note = Field(
         "",
         description=(
-            "the mechanism that the model is known to lack, where it never holds; braces as in"
+            "mechanism that the model is known to lack if the statement is never true; braces as in"
             " missed"
         ),
     )
     excluded: Note = Field(
         "",
         description=(
-            "what the same source says or prints that cannot hold together with it; braces as in"
-            " {NAME least} hold a figure of the table that `slipstick statements --together` reads"
+            "other sentences of the same source that contradict it; braces as in {NAME least}"
+            " insert a number of the table that `slipstick statements --together` reads"
         ),
     )
     part_of: Name | None = Field(
         None,
         description=(
-            "the statement, or a name of several, that this is a part or a reading of; they count"
+            "name of the statement of which this is a part or a reading; parts with one name count"
             " once"
         ),
     )
     reading: Note = Field(
         "",
-        description=(
-            "which reading of part_of this is, where the source can be read in several ways"
-        ),
+        description="which reading of part_of this is",
     )
 
     def named_cases(self) -> Iterator[tuple[Place, str]]:
@@ -386,31 +405,30 @@ class StatementSpec(WantedSpec):
 
 
 class UnpublishedInputSpec(Spec):
-    """An input that the source does not print: the range or the values that it may have, and why
-    these.
-    """
+    """An input that the source does not print: its possible values, and the reason for them."""
 
-    title: Note = Field(description="what it is, in a few words")
+    title: Note = Field(description="name of the input, in a few words")
     reason: Note = Field(description="why it has this range")
-    path: Path = Field(description="the value that it is")
-    first: AnyNumber | None = Field(None, alias="from", description="least value")
+    path: Path = Field(description="path of the input")
+    first: AnyNumber | None = Field(None, alias="from", description="smallest value")
     to: AnyNumber | None = Field(None, description="largest value")
     spacing: Literal["linear", "geometric"] = Field(
-        "linear", description="how draws are spread over the range"
+        "linear", description="whether draws are uniform or logarithmic over the range"
     )
-    values: list[Any] = Field([], description="in place of a range: each is as likely, in order")
+    values: list[Any] = Field([], description="equally likely values in order, in place of a range")
     instead: dict[Note, list[Any]] = Field(
         {},
         description=(
-            "by what stands at the path, what takes its place, one for each of values, which are"
-            " then only what the report calls them"
+            "files or parts that replace what stands at the path, one for each of values; values"
+            " are then only names for the report"
         ),
     )
     cases: DistinctNames = Field(
-        [], description="cases that it is an input of; by default those with such a quantity"
+        [], description="cases with this input; by default all cases that have such a quantity"
     )
     change: Name | None = Field(
-        None, description="a change of rank: the value is set where this change is made, only there"
+        None,
+        description=("name of a change of rank; the value is set only when this change is made"),
     )
 
     def check_rules(self) -> None:
@@ -449,17 +467,18 @@ class UnpublishedInputSpec(Spec):
 
 
 class UnpublishedSpec(QuestionSpec):
-    """Inputs that a source does not print, drawn at random within ranges; draws that agree with
-    what the source prints are kept, and each statement is checked in all of them.
+    """Inputs that a source does not print. They are drawn at random within ranges, draws that
+    contradict the source are dropped, and each statement is checked in the remaining draws.
     """
 
-    draws: int = Field(256, description="how many draws", ge=2, le=100_000)
-    seed: Seed = Field(0, description="key of the random streams, one for each input")
-    inputs: dict[Name, UnpublishedInputSpec] = Field(
-        description="what is not printed, by name", min_length=1
-    )
+    draws: int = Field(256, description="number of draws", ge=2, le=100_000)
+    seed: Seed = Field(0, description="key of the random streams; each input has its own stream")
+    inputs: dict[Name, UnpublishedInputSpec] = Field(description="inputs by name", min_length=1)
     agree: DistinctNames = Field(
-        [], description="statements that must hold in a draw that is kept: what the source prints"
+        [],
+        description=(
+            "statements that the source prints; draws in which one of them is false are dropped"
+        ),
     )
 
     def named_cases(self) -> Iterator[tuple[Place, str]]:
@@ -476,28 +495,32 @@ class ComparisonPictureSpec(Drawn):
     question: ClassVar[str] = "compare"
     kind: Literal["comparison"] = Field(
         description=(
-            "each computed value of compare against the published one, the line on which they are"
-            " equal between them"
+            "each computed value of compare against the published one, with the line of equality"
         )
     )
 
 
 COMPARE = QuestionKey(
     list[TableSpec],
-    Field([], description="published or measured tables to hold against"),
+    Field([], description="published or measured tables with which answers are compared"),
     "slipstick_papers.compare:read",
     (ComparisonPictureSpec,),
     position=10,
 )
 STATEMENTS = QuestionKey(
     dict[Name, StatementSpec],
-    Field({}, description="sentences of a source to check against the answers"),
+    Field({}, description="sentences of a source that are checked against the answers"),
     "slipstick_papers.statements:read",
     position=100,
 )
 UNPUBLISHED = QuestionKey(
     UnpublishedSpec | None,
-    Field(None, description="what the source does not print, and how its statements vary"),
+    Field(
+        None,
+        description=(
+            "inputs that a source does not print, and the effect of their ranges on statements"
+        ),
+    ),
     "slipstick_papers.unpublished:read",
     position=110,
 )

@@ -30,8 +30,8 @@ class AgreeResult(QuestionResult):
     title: ClassVar[str] = "Methods side by side"
     states_the_title: ClassVar[bool] = True
     reading: ClassVar[str] = (
-        "Two numbers in brackets are the ends of an interval; two numbers alone are bounds. Where"
-        " methods contradict each other by more than they promise, it is listed as a finding."
+        "Two numbers in brackets are the ends of an interval; two numbers alone are bounds."
+        " Methods that differ by more than their stated errors are listed as findings."
     )
     agreements: tuple[Agreement, ...]
 
@@ -44,11 +44,11 @@ class AgreeResult(QuestionResult):
         ]
         count = with_noun(len(self.agreements), "case")
         if not findings:
-            return [f"no method contradicts another by more than it promises, in {count}"]
+            return [f"no methods differ by more than their stated errors, in {count}"]
         return [
             (
-                f"{with_noun(len(findings), 'finding')} in {count}, where methods contradict each"
-                " other"
+                f"{with_noun(len(findings), 'finding')} in {count}, in which methods contradict"
+                " each other"
             ),
             *findings,
         ]
@@ -67,7 +67,7 @@ class AgreeResult(QuestionResult):
         return [
             (
                 f"in {len(contradicting_cases)} of {with_noun(count, 'case')} methods differ by"
-                f" more than they promise: {cases_in_words}"
+                f" more than their stated errors: {cases_in_words}"
             )
         ]
 

@@ -246,7 +246,7 @@ def _sentence_on_difference(
             True,
         )
     if answer.promise is not None:
-        promised = f"it promises about {100 * answer.promise:.2g} %"
+        promised = f"its stated error is about {100 * answer.promise:.2g} %"
         # A method that leaves something out cannot check the promise of another.
         is_kept = abs(difference) <= answer.promise or not (reference.exact or reference.converged)
         return f"{answer.method} is {_percent(difference)} {reference.method}; {promised}", is_kept

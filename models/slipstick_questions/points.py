@@ -34,8 +34,8 @@ MOST_POINTS = 1e12
 
 @click.command()
 @click.argument("study", shell_complete=complete("study"))
-@click.option("--sweep", "name", help="The sweep, by its name. [the only one]")
-@click.option("--case", help="The only case whose points are written. [all of the sweep]")
+@click.option("--sweep", "name", help="Name of the sweep. [the only one]")
+@click.option("--case", help="Case to write. [all of the sweep]")
 @click.option(
     "-o",
     "--out",
@@ -44,11 +44,11 @@ MOST_POINTS = 1e12
     help="Parquet file to write.",
 )
 def points(study: str, name: str | None, case: str | None, out: Path) -> int:
-    """Write the points of a sweep of STUDY to a Parquet file, block by block.
+    """Write the points of a large sweep to a Parquet file.
 
-    Memory does not grow with their number: a sweep may have more points than a report can hold.
-    Columns are the axes, the values that the study asks for, the method, whether it is exact, and
-    the reason of a missing answer; of several cases, the case.
+    The sweep may have more points than a report or the memory can hold. The columns are the case,
+    the axes, the values that the study asks for, the method, whether it is exact, and the reason
+    for a missing answer.
 
     \b
     Examples:

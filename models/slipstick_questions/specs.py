@@ -25,14 +25,14 @@ from slipstick.schema.kinds.study import (
 class ChangeSpec(Spec):
     """A possible change: new values for some quantities, or factors on their present values."""
 
-    values: Settings = Field({}, alias="set", description="values by path")
+    values: Settings = Field({}, alias="set", description="new values by path")
     times: dict[Path, Factor] = Field(
         {},
         description=(
-            "factors by path, on whatever there is; a class of cost has 1 if nothing is said"
+            "factors by path, on the present values; a class of cost has the present factor 1"
         ),
     )
-    cost: Cost | None = Field(None, description="what it costs, in the unit of the budget")
+    cost: Cost | None = Field(None, description="cost of the change, in the unit of the budget")
 
     def check_rules(self) -> None:
         if not (self.values or self.times):
@@ -40,24 +40,25 @@ class ChangeSpec(Spec):
 
 
 class RankSpec(QuestionSpec):
-    """What would help most."""
+    """Which change of a quantity helps most."""
 
-    cases: DistinctNames = Field(["base"], description="the cases to rank for", min_length=1)
+    cases: DistinctNames = Field(["base"], description="names of the cases", min_length=1)
     change: Fraction = Field(
-        Given(0.5, COUNT, "50%"), description="how much less of each quantity, such as 50%"
+        Given(0.5, COUNT, "50%"), description="improvement of each quantity, such as 50%"
     )
     of: DistinctNotes = Field(
-        [], description="paths to rank; all that matter by default, none beside changes"
+        [], description="paths to rank; by default all that matter, or none if there are changes"
     )
-    most: int = Field(12, description="how many to show", ge=1, le=1000)
-    under: DistinctNotes = Field(
-        [], description="technologies to rank under as well, beside the case as it is"
-    )
+    most: int = Field(12, description="number of quantities in the report", ge=1, le=1000)
+    under: DistinctNotes = Field([], description="technologies for which the ranking is repeated")
     changes: dict[Name, ChangeSpec] = Field(
-        {}, description="changes by name: what each does to the overhead"
+        {}, description="changes by name; the report shows the effect of each on the overhead"
     )
     budget: Cost | None = Field(
-        None, description="what a pair of changes may cost together; with it, each pair is tried"
+        None,
+        description=(
+            "limit on the cost of two changes together; with it, the report tries each pair"
+        ),
     )
 
     def check_rules(self) -> None:
@@ -73,9 +74,7 @@ class RankSpec(QuestionSpec):
 
 
 class SeekSpec(QuestionSpec):
-    """Where a condition on answers starts or stops holding along one parameter, or along a
-    trend.
-    """
+    """The value of a parameter, or the year, at which a condition becomes true or false."""
 
     title: Note = Field(
         "",
@@ -85,34 +84,34 @@ class SeekSpec(QuestionSpec):
         ),
     )
     of: Path = Field(description="path of the parameter, or year")
-    first: Any = Field(alias="from", description="where to begin, with its unit")
-    to: Any = Field(description="where to end, with its unit")
+    first: Any = Field(alias="from", description="start of the search, with its unit")
+    to: Any = Field(description="end of the search, with its unit")
     where: Note = Field(
         description=(
-            "the condition, such as efficiency >= 0.6; own.efficiency is the case's,"
-            " base.efficiency the base's"
+            "the condition, such as efficiency >= 0.6; own.efficiency is that of the case,"
+            " base.efficiency that of the base"
         )
     )
     step: Any = Field(
-        None, description="look at single values only, so far apart; for what must be whole"
+        None, description="distance of the values to try, for quantities that must be whole"
     )
     points: int | None = Field(
         None,
         description=(
-            "how many places to look at before closing in; by default 129, or 17 where each is"
+            "number of values to try before the search narrows; by default 129, or 17 if each is"
             " simulated"
         ),
         ge=2,
         le=100_000,
     )
     spacing: Literal["linear", "geometric"] = Field(
-        "linear", description="how the places are spread"
+        "linear", description="whether these values have equal differences or equal ratios"
     )
-    trend: Note = Field("", description="the trend that the years go along")
+    trend: Note = Field("", description="trend for a search over years")
     base_year: Year | None = Field(
-        None, description="year that the values of the cases are of; by default of their machines"
+        None, description="year of the values of the cases; by default the year of their machines"
     )
-    cases: DistinctNames = Field(["base"], description="the cases to look at", min_length=1)
+    cases: DistinctNames = Field(["base"], description="names of the cases", min_length=1)
 
     def check_rules(self) -> None:
         is_along_years = self.of == YEAR
@@ -123,66 +122,68 @@ class SeekSpec(QuestionSpec):
 
 
 class SearchPictureSpec(Drawn):
-    """Both sides of a condition against the quantity that the study searches for."""
+    """A picture of both sides of a condition, against the quantity that seek varies."""
 
     question: ClassVar[str] = "seek"
     kind: Literal["search"] = Field(
         description=(
-            "the value that a condition of seek limits, against the quantity searched for, a line"
-            " for each case, with the limit"
+            "the limited value against the varied quantity, with a line for each case and the limit"
         )
     )
-    condition: Name = Field(description="the condition to draw, one that seek names")
+    condition: Name = Field(description="name of the condition, one that seek lists")
 
 
 class ChooseQuestionSpec(QuestionSpec):
-    """The values of several quantities, such as servers, that meet conditions at the least of an
-    objective.
-    """
+    """The values of some quantities, such as servers, that meet conditions at the lowest cost."""
 
     vary: dict[Path, AxisValues] = Field(
         description=(
-            "values by path, each a list or a range; * is any one key, as in stations.*.servers"
+            "candidate values by path: a list or a range. * stands for any key, as in"
+            " stations.*.servers"
         ),
         min_length=1,
     )
-    minimize: Note = Field(
-        description="a value or formula of values and of what is varied; cost, if costs are given"
-    )
+    minimize: Note = Field(description="value or formula to minimize; by default the cost")
     where: Note = Field(description="conditions joined by and, such as response_time[jobs] <= 2 s")
     cost: dict[Path, float] = Field(
-        {}, description="what one of each costs, by path; * is any one key; cost is their sum"
+        {},
+        description=(
+            "cost of one unit of each quantity, by path; * stands for any key. The sum over all is"
+            " the cost"
+        ),
     )
-    currency: Note = Field(
-        "", description="the currency of what is minimized, such as dollars, for the report"
-    )
+    currency: Note = Field("", description="currency of the cost, such as dollars, for the report")
     monotone: bool = Field(
         False,
         description=(
-            "more of any of them never breaks a condition that holds, so that fewer points are"
+            "whether a larger quantity never breaks a condition that is met; fewer points are then"
             " solved"
         ),
     )
-    runners_up: int = Field(3, description="how many further points to show", ge=0, le=100)
-    cases: DistinctNames = Field(["base"], description="the cases to choose for", min_length=1)
+    runners_up: int = Field(
+        3, description="number of next best choices in the report", ge=0, le=100
+    )
+    cases: DistinctNames = Field(["base"], description="names of the cases", min_length=1)
     cases_are_choices: bool = Field(
-        False, description="the cases are chosen among too, such as machines: the best comes first"
+        False,
+        description=(
+            "whether the cases, such as machines, are alternatives too; the report then begins with"
+            " the best"
+        ),
     )
 
 
 class AgreeSpec(QuestionSpec):
-    """Which methods to hold against each other."""
+    """The methods whose answers are compared."""
 
-    methods: DistinctNames = Field(description="the methods, in order", min_length=2)
-    cases: DistinctNames = Field(
-        [], description="the cases to solve by all of them; all by default"
-    )
+    methods: DistinctNames = Field(description="names of the methods, in order", min_length=2)
+    cases: DistinctNames = Field([], description="names of the cases; by default all")
 
 
 class BottleneckSpec(QuestionSpec):
-    """Which resource limits the throughput, and where along an axis another one does."""
+    """Which resource limits the throughput, and where along an axis this changes."""
 
-    cases: DistinctNames = Field(["base"], description="the cases to look at", min_length=1)
+    cases: DistinctNames = Field(["base"], description="names of the cases", min_length=1)
     along: dict[Path, AxisValues] = Field(
         description="values of one path, such as the number of processors",
         min_length=1,
@@ -191,39 +192,41 @@ class BottleneckSpec(QuestionSpec):
 
 
 class ChangesSpec(Drawn):
-    """What each change of a ranking does."""
+    """A picture of the effect of each change of a ranking."""
 
     question: ClassVar[str] = "rank"
     kind: Literal["changes"] = Field(
-        description="what each change of rank does to the overhead, a bar for each case"
+        description="effect of each change of rank on the overhead, with a bar for each case"
     )
-    under: Note = Field("", description="the technology to draw it under; none by default")
-    cases: DistinctNames = Field([], description="cases to draw; all of rank by default")
+    under: Note = Field(
+        "", description=("technology for which the picture is drawn; none by default")
+    )
+    cases: DistinctNames = Field([], description="names of the cases; by default all cases of rank")
 
 
 AGREE = QuestionKey(
     AgreeSpec | None,
-    Field(None, description="methods to put side by side"),
+    Field(None, description="methods whose answers are compared with each other"),
     "slipstick_questions.agree:read",
     position=20,
 )
 RANK = QuestionKey(
     RankSpec | None,
-    Field(None, description="what would help most"),
+    Field(None, description="which change of a parameter helps most"),
     "slipstick_questions.rank:read",
     (ChangesSpec,),
     position=30,
 )
 SEEK = QuestionKey(
     dict[Name, SeekSpec],
-    Field({}, description="where conditions start or stop holding"),
+    Field({}, description="values at which conditions become true or false"),
     "slipstick_questions.seek:read",
     (SearchPictureSpec,),
     position=50,
 )
 CHOOSE = QuestionKey(
     ChooseQuestionSpec | None,
-    Field(None, description="values that meet conditions at least cost"),
+    Field(None, description="values that meet conditions at the lowest cost"),
     "slipstick_questions.choose:read",
     position=60,
 )

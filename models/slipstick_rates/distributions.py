@@ -19,8 +19,8 @@ Spread = Annotated[Given, Quantity(COUNT)]
 class Uncertain(Spec):
     """Base of the specs of distributions: their common fields, and the checks that all share."""
 
-    source: Note = Field("", description="where it comes from; a key of sources, or text")
-    assumed: bool = Field(False, description="it is a guess")
+    source: Note = Field("", description="source of the value: a key of sources, or a text")
+    assumed: bool = Field(False, description="whether it is a guess")
 
     def check_rules(self) -> None:
         quantities_given = quantities(self)
@@ -50,11 +50,11 @@ def quantities(spec: Uncertain) -> dict[tuple[str | int, ...], Given]:
 
 
 class NormalSpec(Uncertain):
-    """Normal: values around a mean."""
+    """A normal distribution."""
 
     distribution: Literal["normal"] = Field(description="normal")
     mean: AnyValue = Field(description="mean")
-    deviation: AnyValue = Field(description="standard deviation, in the same unit")
+    deviation: AnyValue = Field(description="standard deviation, in the unit of the mean")
 
     def check_rules(self) -> None:
         super().check_rules()
@@ -63,9 +63,9 @@ class NormalSpec(Uncertain):
 
 
 class LognormalSpec(Uncertain):
-    """Lognormal: factors around a median."""
+    """A lognormal distribution: random factors around a median."""
 
-    distribution: Literal["lognormal"] = Field(description="lognormal, so never negative")
+    distribution: Literal["lognormal"] = Field(description="lognormal; values are never negative")
     median: AnyValue = Field(description="median")
     spread: Spread = Field(
         description=(
@@ -82,10 +82,10 @@ class LognormalSpec(Uncertain):
 
 
 class UniformSpec(Uncertain):
-    """Uniform between two values."""
+    """A uniform distribution between two values."""
 
     distribution: Literal["uniform"] = Field(description="uniform")
-    low: AnyValue = Field(alias="from", description="least value")
+    low: AnyValue = Field(alias="from", description="smallest value")
     to: AnyValue = Field(description="largest value")
 
     def check_rules(self) -> None:
@@ -97,10 +97,10 @@ class UniformSpec(Uncertain):
 
 
 class TriangularSpec(Uncertain):
-    """Triangular between two values, most likely at the mode."""
+    """A triangular distribution between two values, with its maximum at the mode."""
 
     distribution: Literal["triangular"] = Field(description="triangular")
-    low: AnyValue = Field(alias="from", description="least value")
+    low: AnyValue = Field(alias="from", description="smallest value")
     mode: AnyValue = Field(description="most likely value")
     to: AnyValue = Field(description="largest value")
 
@@ -112,12 +112,12 @@ class TriangularSpec(Uncertain):
 
 
 class DiscreteSpec(Uncertain):
-    """One of several values."""
+    """A distribution over several values."""
 
     distribution: Literal["discrete"] = Field(description="one of several values")
     values: list[AnyValue] = Field(description="the values", min_length=1)
     weights: list[Weight] | None = Field(
-        None, description="weight of each value; all the same by default"
+        None, description="relative probability of each value; equal by default"
     )
 
     def check_rules(self) -> None:

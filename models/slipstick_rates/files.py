@@ -56,17 +56,17 @@ Span = Annotated[Given, Quantity(TIME, least=None, above=0.0)]
 
 
 class PeriodSpec(Spec):
-    """The rate of one period: exactly one of factor, doubling, halving and uncertain."""
+    """The rate of one period, given by one of factor, doubling, halving and uncertain."""
 
     first: Year = Field(alias="from", description="year in which the period begins")
     to: Year = Field(description="year in which it ends")
-    factor: Factor | None = Field(None, description="how many times faster each year")
+    factor: Factor | None = Field(None, description="yearly factor by which it becomes faster")
     doubling: Span | None = Field(
-        None, description="time in which it gets twice as fast, such as 18 month"
+        None, description="time in which the speed doubles, such as 18 month"
     )
-    halving: Span | None = Field(None, description="time in which it gets half as fast")
+    halving: Span | None = Field(None, description="time in which the speed halves")
     uncertain: DistributionSpec | None = Field(
-        None, description="how many times faster each year, as a distribution"
+        None, description="distribution of the yearly factor"
     )
     spread: Spread | None = Field(
         None,
@@ -107,27 +107,35 @@ Periods = Annotated[list[PeriodSpec], Field(min_length=1)]
 
 
 class RatesSpec(Spec):
-    """Periods, in order, of each thing that changes."""
+    """The periods of each quantity that changes, in order."""
 
     processors: Periods | None = Field(
-        None, description="the processors, and with them the software"
+        None, description="the processors, and with them all software"
     )
-    application: Periods | None = Field(None, description="application time, beside the processors")
-    software: Periods | None = Field(None, description="run-time software, beside the processors")
-    system: Periods | None = Field(None, description="system calls, beside the processors")
-    protocol: Periods | None = Field(None, description="protocol software, beside the processors")
-    signal: Periods | None = Field(None, description="signals, beside the processors")
-    adapter: Periods | None = Field(None, description="adapter latency")
-    switch: Periods | None = Field(None, description="switch latency")
-    wire: Periods | None = Field(None, description="time on the wire, as bandwidth has it")
-    memory: Periods | None = Field(None, description="traffic of memory")
-    memory_latency: Periods | None = Field(
-        None, description="wait for one access to memory after the other"
+    application: Periods | None = Field(
+        None, description=("time of the application, in addition to the processors")
     )
-    storage: Periods | None = Field(None, description="traffic of storage")
-    storage_latency: Periods | None = Field(
-        None, description="wait for one access to storage after the other"
+    software: Periods | None = Field(
+        None, description=("time of run-time software, in addition to the processors")
     )
+    system: Periods | None = Field(
+        None, description=("time of system calls, in addition to the processors")
+    )
+    protocol: Periods | None = Field(
+        None, description=("time of protocol software, in addition to the processors")
+    )
+    signal: Periods | None = Field(
+        None, description=("time of signals, in addition to the processors")
+    )
+    adapter: Periods | None = Field(None, description="latency of adapters")
+    switch: Periods | None = Field(None, description="latency of switches")
+    wire: Periods | None = Field(
+        None, description=("time on the wire, which falls as bandwidth rises")
+    )
+    memory: Periods | None = Field(None, description="time of memory traffic")
+    memory_latency: Periods | None = Field(None, description="time of dependent memory accesses")
+    storage: Periods | None = Field(None, description="time of storage traffic")
+    storage_latency: Periods | None = Field(None, description="time of dependent storage accesses")
 
     @property
     def listed(self) -> dict[str, list[PeriodSpec]]:
@@ -160,24 +168,29 @@ CORE = "core"
 
 
 class PointSpec(Spec):
-    """A point of a series: what a device of a year had."""
+    """A point of a series: the value of one device."""
 
-    year: Year = Field(description="when the device came")
-    value: AnyPositive = Field(description="how much it had, with the same unit in all points")
-    device: Note = Field("", description="which device")
-    source: Note = Field("", description="where it stands; a key of sources, or text")
-    from_memory: bool = Field(False, description="its source was not opened")
-    announced: bool = Field(False, description="it is a plan, not a measurement")
+    year: Year = Field(description="year in which the device appeared")
+    value: AnyPositive = Field(description="value of the device, in the same unit for all points")
+    device: Note = Field("", description="name of the device")
+    source: Note = Field("", description="source of the value: a key of sources, or a text")
+    from_memory: bool = Field(
+        False, description=("whether the value was written down without looking at the source")
+    )
+    announced: bool = Field(False, description="whether it is a plan, not a measurement")
     apart: bool = Field(
         False,
         description=(
-            "of another line of products: not fitted, and held against the fit all the same"
+            "whether it belongs to another line of products; the fit ignores it, but back-tests"
+            " count it"
         ),
     )
     error: Spread | None = Field(
         None, description="standard deviation of the logarithm of the value, such as 30%"
     )
-    known: Year | None = Field(None, description="year in which it was known; by default its own")
+    known: Year | None = Field(
+        None, description=("year in which the value was known; by default the year of the device")
+    )
 
     def check_rules(self) -> None:
         if self.announced and (self.known is None or self.error is None):
@@ -192,18 +205,18 @@ class LimitSpec(Spec):
     """A value that no device can pass."""
 
     value: AnyPositive = Field(description="the value, in the unit of the points")
-    source: Note = Field("", description="why")
+    source: Note = Field("", description="reason for the limit, or its source")
 
 
 class SeriesSpec(Spec):
     """Measured points of one kind of device, to which a rate is fitted."""
 
-    title: Note = Field("", description="what is measured")
+    title: Note = Field("", description="measured quantity")
     of: list[Technology | Literal["processors"]] = Field(
-        [], description="the classes of cost that go with it; none: it is shown only"
+        [], description="classes of cost that follow the series; none: the series is only shown"
     )
     processors: Annotated[list[ProcessorKind], Distinct] = Field(
-        [], description="kinds of processors that it is for; all by default"
+        [], description="kinds of processors to which it applies; by default all"
     )
     assumed_for: Annotated[list[ProcessorKind], Distinct] = Field(
         [],
@@ -214,14 +227,18 @@ class SeriesSpec(Spec):
     )
     unit: Note = Field("", description="unit of points that are plain numbers")
     less_is_better: bool | None = Field(
-        None, description="as of latencies; by default where the points are times"
+        None,
+        description=(
+            "whether smaller values are better, as for latencies; by default true if the points are"
+            " times"
+        ),
     )
     breaks: list[Year] = Field(
-        [], description="years in which the rate changed at once, rising, as seen today"
+        [], description="years in which the rate changed suddenly, in rising order"
     )
-    limit: LimitSpec | None = Field(None, description="a value that it cannot pass")
+    limit: LimitSpec | None = Field(None, description="value that no device can pass")
     points: list[PointSpec] = Field(
-        description="the points, or a file of them: columns year, value, device, source",
+        description="points, or a file with the columns year, value, device, source",
         min_length=1,
     )
 
@@ -259,22 +276,32 @@ _TIMES = ("ns", "us", "ms", "s")
 
 
 class TrendSpec(Described):
-    """How fast each class of cost gets cheaper; what is not listed stays as it is."""
+    """A trend: how fast each class of cost becomes cheaper. Classes that are not listed do not
+    change.
+    """
 
     trend: Literal[1] = Field(1, description="version of this format")
-    rates: RatesSpec | None = Field(None, description="rates of processors and of classes of cost")
-    series: dict[Name, SeriesSpec] = Field({}, description="series of measured points, by name")
+    rates: RatesSpec | None = Field(
+        None, description=("rates of the processors and of classes of cost")
+    )
+    series: dict[Name, SeriesSpec] = Field({}, description="series of measured points by name")
     benefit: Part | None = Field(
         None,
         description=(
-            "part of each doubling of the processors that classes under partly realize; all by"
-            " default"
+            "fraction of each doubling of the processor speed that the classes under partly gain; 1"
+            " by default"
         ),
     )
     fully: list[Technology] | None = Field(
-        None, description="classes whose time is divided by processors"
+        None, description="classes whose times are divided by the factor of the processors"
     )
-    partly: list[Technology] | None = Field(None, description="classes that gain a part only")
+    partly: list[Technology] | None = Field(
+        None,
+        description=(
+            "classes that become faster by the factor 1 + benefit for each doubling of the"
+            " processor speed"
+        ),
+    )
 
     def check_rules(self) -> None:
         if self.rates is None and not self.series:

@@ -32,32 +32,30 @@ ArrivalRate = Annotated[Given | Formula, Quantity(RATE, formula=True)]
 
 
 class CustomersSpec(Spec):
-    """Who comes: a closed population, or a Poisson stream."""
+    """The customers: a closed population, or a Poisson stream."""
 
     population: WholeCount | None = Field(None, description="number of customers")
     think_time: TimeOrFormula | None = Field(
-        None, description="mean time between the end of a visit and the next one, exponential"
+        None, description="mean time from the end of a visit to the next one, exponential"
     )
     visits: WholeCount | None = Field(
         None,
         description=(
-            "visits of each customer, in a finite run that all begin at the same time; without it"
-            " the system runs without end"
+            "number of visits of each customer in a run that ends; all customers begin together. By"
+            " default the run has no end"
         ),
     )
     arrivals: ArrivalRate | None = Field(None, description="rate of a Poisson stream of customers")
 
     delay: TimeOrFormula | None = Field(
         None,
-        description=(
-            "time of each visit outside of the server, before it arrives there, in the mean"
-        ),
+        description="mean time of a visit before it reaches the server",
     )
     delay_scv: UnitsFormula | None = Field(
         None,
         description=(
-            "squared coefficient of variation of the delay, which is then a gamma variable; without"
-            " it the delay is constant"
+            "squared coefficient of variation of the delay, with a gamma distribution; by default"
+            " the delay is constant"
         ),
     )
 
@@ -74,29 +72,29 @@ class CustomersSpec(Spec):
 
 
 class RoundPhaseSpec(Spec):
-    """One phase of every customer."""
+    """One phase of each customer."""
 
     work: UnitsFormula | None = Field(
-        None, description="units of work of a customer; with least the largest number of them"
+        None, description="units of work of a customer; with least, the largest number of them"
     )
     least: UnitsFormula | None = Field(
         None,
         description=(
-            "smallest number of units; the work is then a whole number from least to work, all"
-            " equally likely"
+            "smallest number of units; the work is then a random whole number from least to work"
         ),
     )
     samples: list[Annotated[float, Field(gt=0, allow_inf_nan=False)]] = Field(
         [],
         description=(
-            "units of work of customers, such as measured lengths, in place of work and least; all"
-            " are equally likely, whatever the work of the other phases"
+            "measured units of work, in place of work and least; all are equally likely and"
+            " independent of other phases"
         ),
     )
     piece: UnitsFormula | None = Field(
         None,
         description=(
-            "units that one round does for a customer at most; as many as the budget allows"
+            "largest number of units that one round does for a customer; by default limited by the"
+            " budget only"
         ),
     )
 
@@ -106,46 +104,57 @@ class RoundPhaseSpec(Spec):
 
 
 class BatchServerSpec(ModelFileSpec):
-    """A server that works in rounds, written as a file."""
+    """A server that works in rounds: each round serves all waiting customers together."""
 
     version: Literal[1] = Field(alias="batch-server", description="version of this format")
     parameters: dict[Word, AnyQuantity] = Field({}, description=PARAMETERS_IN_WORDS)
-    customers: CustomersSpec = Field(description="who comes")
+    customers: CustomersSpec = Field(description="the customers")
     phases: dict[Word, RoundPhaseSpec] = Field(
-        description="the phases of every customer, in their order", min_length=1
+        description="phases of every customer, in order", min_length=1
     )
     round: dict[Name, TimeOrFormula] = Field(
         description=(
-            "parts of the time of a round, which add up: arithmetic on parameters, served.PHASE"
-            " (customers in the round), units.PHASE (work done), products.PHASE (sum of units done"
-            " times units held by the customer) and held (units done before for all present)"
+            "parts of the time of a round, which are added. Each is arithmetic on parameters,"
+            " served.PHASE (customers in the round), units.PHASE (work done in it), products.PHASE"
+            " (sum over customers of units done times units held) and held (units done before for"
+            " all present)"
         ),
         min_length=1,
     )
-    budget: UnitsFormula | None = Field(None, description="units of work in one round at most")
+    budget: UnitsFormula | None = Field(
+        None, description=("largest number of units of work in one round")
+    )
     order: Literal["later-phases", "earlier-phases"] = Field(
         "later-phases",
         description=(
-            "who gets the budget of a round first, in the order of admission: customers in later"
-            " phases, or those in earlier ones, with customers that are admitted"
+            "which customers get the budget of a round first: those in later phases, or those in"
+            " earlier ones; within a phase, in the order of admission"
         ),
     )
-    places: WholeCount | None = Field(None, description="customers present at most; others wait")
+    places: WholeCount | None = Field(
+        None, description=("largest number of customers at the server; others wait")
+    )
     memory: UnitsFormula | None = Field(
-        None, description="units that all customers present hold at most; others wait"
+        None,
+        description=(
+            "largest number of units that all customers at the server hold together; others wait"
+        ),
     )
     admission: Literal["reserve", "grow"] = Field(
         "reserve",
         description=(
             "reserve: a customer is admitted if all its work fits into memory; grow: if its first"
-            " phase fits, and the last one is put back where memory runs full"
+            " phase fits. When the memory is full, the last customer goes back to the queue"
         ),
     )
     batching_delay: TimeOrFormula | None = Field(
-        None, description="time that the server waits for more customers before each round"
+        None, description="time for which the server waits for more customers before each round"
     )
     interval: TimeOrFormula | None = Field(
-        None, description="rounds begin at multiples of it; without it one after the other"
+        None,
+        description=(
+            "rounds begin at multiples of this time; by default one round follows the other at once"
+        ),
     )
 
     def build(self, name: str, tree: Node, parameters: Mapping[str, Expr]) -> rounds.BatchServer:

@@ -563,8 +563,8 @@ def _check(case: str, spec: ScaleSpec, study: StudyContext, first: BuiltModel, a
     model = first.sample.model
     if spec.against != "useful" and axis.path not in first.free and 1.0 not in axis.values:
         message = (
-            f"{case} is built anew for each number of processors, so list 1 to hold the others"
-            " against"
+            f"{case} is built anew for each number of processors, so list 1 as well, with which"
+            " the others are compared"
         )
         raise study.refusal(("scale", "against"), message)
     size = model.population.size if isinstance(model, Model) else None
@@ -763,7 +763,7 @@ def _runs_at_fixed_size(runs: Runs, count: Array) -> tuple[Array, dict[str, Arra
     numbers = count
     all_integral = (
         runs.any_number
-        and runs.forms[0][0].block_size > 1
+        and runs.forms[0][0].block > 1
         and float(count[-1] - count[0]) < _MOST_SCANNED
     )
     if all_integral:
@@ -953,7 +953,7 @@ def _fastest_head(scaling: Scaling, words: Words) -> str:
     """Return on how many processors a case is fastest at a fixed size."""
     best = scaling.fastest
     if best.processors is None:
-        return f"on no number of {words.members}, for none has an answer"
+        return f"on no number of {words.members}, because none has an answer"
     least = quantity(best.value.value, "s", ends=best.value.ends)
     end = ", the most examined" if best.at_the_end else ""
     end = ", the fewest examined" if best.at_the_start else end
@@ -963,7 +963,7 @@ def _fastest_head(scaling: Scaling, words: Words) -> str:
 def _no_efficiency(scaling: Scaling, words: Words) -> str:
     """Return why a case has no efficiency: it has no answer, or none is defined for its answers."""
     if scaling.fastest.processors is None:
-        return f"it has no efficiency, for no number of {words.members} has an answer"
+        return f"it has no efficiency, because no number of {words.members} has an answer"
     return "its efficiency is not defined"
 
 

@@ -21,11 +21,9 @@ from slipstick.schema.kinds.study import (
 
 
 class MemoryLimitSpec(Spec):
-    """The memory of a processor, and how much it may be."""
+    """The memory that a processor uses, and the memory that it has."""
 
-    used: Note = Field(
-        description="a formula of the case's quantities that gives bytes, such as items * each / 8"
-    )
+    used: Note = Field(description="formula for the bytes used, such as items * each / 8")
     most: Annotated[Given, Quantity(BYTES, least=None, above=0.0)] = Field(
         description="memory of a processor"
     )
@@ -37,49 +35,53 @@ class PrintedCell(Spec):
     fewer: Processors = Field(alias="from", description="processors of the smaller run, N")
     more: Processors = Field(alias="to", description="processors of the larger run, N'")
     scalability: dict[Literal["time-bound", "efficiency-conserved", "memory-bound"], float] = Field(
-        description="the latency metric by way, as printed", min_length=1
+        description="printed ratio of latencies, by way of scaling", min_length=1
     )
-    source: Note = Field("", description="where it is printed")
+    source: Note = Field("", description="where the value is printed")
     lacks: dict[Literal["time-bound", "efficiency-conserved", "memory-bound"], Note] = Field(
-        {}, description="by way, the mechanism that the model is known to lack, where it misses"
+        {}, description="mechanism that the model is known to lack if it misses the value, by way"
     )
 
 
 class ScaleSpec(QuestionSpec):
-    """How the base and its differences scale: the size that each number of processors needs."""
+    """The problem size that each number of processors needs, for the base and other cases."""
 
-    cases: DistinctNames = Field(["base"], description="the cases to scale", min_length=1)
+    cases: DistinctNames = Field(["base"], description="names of the cases", min_length=1)
     processors: dict[Annotated[str, StringConstraints(max_length=256)], AxisValues] = Field(
-        description="numbers of processors, rising, by the path that stands for them",
+        description="numbers of processors in rising order, by their path",
         min_length=1,
         max_length=1,
     )
     size: dict[Annotated[str, StringConstraints(max_length=256)], float] = Field(
         {},
         description=(
-            "size parameters by path, each with the power of the common factor that it grows as,"
+            "size parameters by path, each with the power of the common factor with which it grows,"
             " such as 1"
         ),
     )
     ways: Annotated[
         list[Literal["fixed-size", "time-bound", "efficiency-conserved", "memory-bound"]], Distinct
-    ] = Field(["fixed-size"], description="how the size goes with the processors", min_length=1)
-    time: Annotated[Given, Quantity(TIME, least=None, above=0.0)] | None = Field(
-        None, description="the time to keep"
+    ] = Field(
+        ["fixed-size"],
+        description=("what stays constant while the size grows with the processors"),
+        min_length=1,
     )
-    efficiency: Fraction | None = Field(None, description="the efficiency to keep")
-    memory: MemoryLimitSpec | None = Field(None, description="the memory to keep")
+    time: Annotated[Given, Quantity(TIME, least=None, above=0.0)] | None = Field(
+        None, description="time to keep constant"
+    )
+    efficiency: Fraction | None = Field(None, description="efficiency to keep constant")
+    memory: MemoryLimitSpec | None = Field(None, description="memory to keep constant")
     against: Literal["useful", "one-processor"] = Field(
         "useful",
         description=(
-            "what the work is: the useful part of the account, or the time of one processor"
+            "measure of the work: the useful part of the account, or the time on one processor"
         ),
     )
     threshold: Fraction = Field(
-        Given(0.5, COUNT, "50%"), description="efficiency to stay above at a fixed size"
+        Given(0.5, COUNT, "50%"), description="lowest efficiency at a fixed size"
     )
     printed: list[PrintedCell] = Field(
-        [], description="published cells of the matrix, to stand beside ours"
+        [], description="published cells of the scalability matrix, for comparison"
     )
 
     def check_rules(self) -> None:
@@ -111,44 +113,47 @@ class ScaleSpec(QuestionSpec):
 
 
 class BandsSpec(Drawn):
-    """Processors lost by cause, against the number of processors."""
+    """A picture of the processors lost to each cause, against the number of processors."""
 
     question: ClassVar[str] = "scale"
     kind: Literal["bands"] = Field(
-        description="processors by cause against their number, a band each"
+        description="a band for each cause, against the number of processors"
     )
-    case: Name = Field("base", description="the case to draw, one that scale names")
+    case: Name = Field("base", description="name of the case, one that scale lists")
     way: Literal["fixed-size", "time-bound", "efficiency-conserved", "memory-bound"] = Field(
-        "fixed-size", description="how the size goes with the processors, one that scale names"
+        "fixed-size",
+        description=("how the size grows with the processors: one of the ways of scale"),
     )
 
 
 class GrowthPictureSpec(Drawn):
-    """The work that keeps what a way of scaling keeps, against the number of processors."""
+    """A picture of the work that more processors need, against the number of processors."""
 
     question: ClassVar[str] = "scale"
     kind: Literal["growth"] = Field(
-        description="work against the number of processors, a line for each case of scale"
+        description="work against the number of processors, with a line for each case of scale"
     )
     way: Literal["time-bound", "efficiency-conserved", "memory-bound"] = Field(
         "efficiency-conserved",
-        description="how the size goes with the processors, one that scale names",
+        description="how the size grows with the processors: one of the ways of scale",
     )
 
 
 class ScalabilityPictureSpec(Drawn):
-    """The scalability between all pairs of numbers of processors."""
+    """A picture of the scalability between all pairs of numbers of processors."""
 
     question: ClassVar[str] = "scale"
     kind: Literal["scalability"] = Field(
-        description="a triangle of numbers of processors, in each cell the scalability of each way"
+        description=(
+            "a triangle of numbers of processors; each cell has the scalability of each way"
+        )
     )
-    case: Name = Field("base", description="the case to draw, one that scale names")
+    case: Name = Field("base", description="name of the case, one that scale lists")
 
 
 SCALE = QuestionKey(
     ScaleSpec | None,
-    Field(None, description="the size that more processors need"),
+    Field(None, description="the problem size that more processors need"),
     "slipstick_scaling.question:read",
     (BandsSpec, GrowthPictureSpec, ScalabilityPictureSpec),
     position=90,

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @click.group()
 def trend() -> None:
-    """Fit rates to points, and hold fits of earlier years against what came."""
+    """Fit rates to points over the years, and test such fits."""
 
 
 @trend.command()

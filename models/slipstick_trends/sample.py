@@ -468,8 +468,8 @@ def _head(sampled: SampledValue, case: str, words: Words) -> str:
     lead = f"{case}: " if case else ""
     name = words.value(sampled.name)
     return (
-        f"{lead}{name} {middle} in the middle, and between {low} and {high} in {percent_inside:.4g}"
-        f" of 100 draws{cause}"
+        f"{lead}{name} {middle} (median), and between {low} and {high} in {percent_inside:.4g} % of"
+        f" the draws{cause}"
     )
 
 

@@ -31,48 +31,45 @@ def _power_of_two(count: int) -> bool:
 
 
 class WatchSpec(Spec):
-    """A condition on answers, and what a sentence calls it."""
+    """A condition on answers, with words for it."""
 
     that: Note = Field(description="the condition")
-    says: Note = Field(description="what the report calls it")
+    says: Note = Field(description="words for the condition in the report")
 
 
 class ProjectSpec(QuestionSpec):
-    """Years ahead, along one or several trends."""
+    """Answers for future years, along one or several trends."""
 
     trends: DistinctNotes = Field(
         description="trends: names in the catalogue, or files", min_length=1
     )
     base_year: Year | None = Field(
         None,
-        description=(
-            "year that the values of the cases are of; by default each case starts in the year of"
-            " its machine"
-        ),
+        description="year of the values of the cases; by default the year of each machine",
     )
     as_of: Year | None = Field(
-        None, description="use only points of series that were known in that year"
+        None, description="use only the points of series that were known in this year"
     )
-    years: AxisValues | None = Field(None, description="years to give answers for, rising")
+    years: AxisValues | None = Field(None, description="years of the answers, in rising order")
     factors: AxisValues | None = Field(
         None,
         description=(
-            "how many times faster processors are than in the base year, rising; in place of years"
+            "factors by which processors are faster than in the base year, in rising order, in"
+            " place of years"
         ),
     )
-    cases: DistinctNames = Field([], description="the cases to project; all by default")
+    cases: DistinctNames = Field([], description="names of the cases; by default all")
     watch: list[Note | WatchSpec] = Field(
         [],
         description=(
-            "conditions on answers, such as efficiency >= 0.5, or with that and says: when does"
-            " each hold? parameters.NAME is the value of a parameter of the model, in the year"
-            " where it follows a series"
+            "conditions on answers, such as efficiency >= 0.5, or that and says. The report tells"
+            " when each is true. parameters.NAME is the value of a parameter in the year"
         ),
     )
     samples: Samples = Field(
-        256, description="draws of the uncertain rates, a power of two; 0 for no band"
+        256, description="number of draws of the uncertain rates, a power of two; 0 for no band"
     )
-    band: Band = Field(_BAND, description="part of the draws that the band holds, in the middle")
+    band: Band = Field(_BAND, description="fraction of the draws inside the band")
     seed: Seed = Field(0, description="key of the random streams")
 
     def check_rules(self) -> None:
@@ -92,21 +89,21 @@ class ProjectSpec(QuestionSpec):
 
 
 class SampleSpec(QuestionSpec):
-    """What uncertain quantities make of the answers."""
+    """How uncertain quantities spread the answers."""
 
     of: dict[Path, DistributionSpec] = Field(
-        description="distributions by path, independent of one another", min_length=1
+        description="independent distributions by path", min_length=1
     )
-    cases: DistinctNames = Field(["base"], description="the cases to sample", min_length=1)
-    answer: DistinctColumns = Field(
-        [], description="values to look at; by default those of the study"
-    )
-    samples: int = Field(1024, description="how many points, a power of two", ge=16, le=2**20)
-    band: Band = Field(_BAND, description="part of the points between the outer quantiles")
+    cases: DistinctNames = Field(["base"], description="names of the cases", min_length=1)
+    answer: DistinctColumns = Field([], description="values to show; by default those of the study")
+    samples: int = Field(1024, description="number of points, a power of two", ge=16, le=2**20)
+    band: Band = Field(_BAND, description="fraction of the points between the outer quantiles")
     draw: Literal["quasi-random", "random"] = Field(
-        "quasi-random", description="how points are drawn"
+        "quasi-random", description="method of drawing points"
     )
-    indices: bool = Field(True, description="say how much of the variance each quantity causes")
+    indices: bool = Field(
+        True, description=("whether to compute how much of the variance each quantity causes")
+    )
     seed: Seed = Field(0, description="key of the random streams")
 
     def check_rules(self) -> None:
@@ -116,52 +113,56 @@ class SampleSpec(QuestionSpec):
 
 
 class ProjectionPictureSpec(Drawn):
-    """Values over the years of a projection."""
+    """A picture of values over the years of a projection."""
 
     question: ClassVar[str] = "project"
     kind: Literal["projection"] = Field(description="values over the years, with their bands")
     y: DistinctColumns = Field(description="values to draw", min_length=1)
-    log: Literal["none", "y"] = Field("none", description="logarithmic vertical axis")
+    log: Literal["none", "y"] = Field(
+        "none", description=("whether the vertical axis is logarithmic")
+    )
 
 
 class SharesPictureSpec(Drawn):
-    """Where the time of a case goes over the years."""
+    """A picture of the parts of the time of a case over the years."""
 
     question: ClassVar[str] = "project"
     kind: Literal["shares"] = Field(
-        description="the part of the time that each class of cost takes over the years, with bands"
+        description="fraction of the time of each class of cost over the years, with bands"
     )
-    cases: DistinctNames = Field([], description="a panel for each; all of project by default")
+    cases: DistinctNames = Field(
+        [], description=("a panel for each case; by default all cases of project")
+    )
 
 
 class RatesPictureSpec(Drawn):
-    """The points of series, and the rates that are fitted to them."""
+    """A picture of the points of series, and of the rates fitted to them."""
 
     question: ClassVar[str] = "project"
     kind: Literal["rates"] = Field(
-        description="the points of the series that a projection uses, with level and band"
+        description="points of the series that a projection uses, with level and band"
     )
 
 
 class HistogramSpec(Drawn):
-    """How a sampled value is distributed."""
+    """A picture of the distribution of a sampled value."""
 
     question: ClassVar[str] = "sample"
-    kind: Literal["histogram"] = Field(description="how a sampled value is distributed")
-    value: Column = Field(description="the value, one that sample answers")
-    case: Name = Field("base", description="the case to draw, one that sample names")
+    kind: Literal["histogram"] = Field(description="distribution of a sampled value")
+    value: Column = Field(description="the value, one of the answers of sample")
+    case: Name = Field("base", description="name of the case, one that sample lists")
 
 
 PROJECT = QuestionKey(
     ProjectSpec | None,
-    Field(None, description="years ahead, along trends"),
+    Field(None, description="answers for future years, along trends"),
     "slipstick_trends.project:read",
     (ProjectionPictureSpec, RatesPictureSpec, SharesPictureSpec),
     position=40,
 )
 SAMPLE = QuestionKey(
     SampleSpec | None,
-    Field(None, description="what uncertain quantities make of the answers"),
+    Field(None, description="how uncertain inputs spread the answers"),
     "slipstick_trends.sample:read",
     (HistogramSpec,),
     position=70,

@@ -338,79 +338,99 @@ Triple = Annotated[list[WholeNumber], Field(min_length=3, max_length=3)]
 
 
 class MessagesSpec(Spec):
-    """Messages by kind: how many, and their bytes."""
+    """Messages by kind: their number and their bytes."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, populate_by_name=True)
 
-    request: Pair | None = Field(None, description="for diffs or a page")
+    request: Pair | None = Field(None, description="requests for diffs or a page")
     page: Pair | None = Field(None, description="whole pages")
     diffs: Pair | None = Field(None, description="replies with diffs")
     lock_request: Pair | None = Field(
-        None, alias="lock request", description="for a lock, forwarded or not"
+        None, alias="lock request", description="requests for a lock, including forwarded ones"
     )
     lock_reply: Pair | None = Field(
         None, alias="lock reply", description="the lock with its write notices"
     )
-    arrive: Pair | None = Field(None, description="to a barrier's manager")
-    leave: Pair | None = Field(None, description="from a barrier's manager")
-    notices: Pair | None = Field(None, description="at an eager release")
-    acknowledgement: Pair | None = Field(None, description="of notices")
+    arrive: Pair | None = Field(None, description="arrivals, sent to the manager of a barrier")
+    leave: Pair | None = Field(None, description="departures, sent by the manager of a barrier")
+    notices: Pair | None = Field(None, description="write notices at an eager release")
+    acknowledgement: Pair | None = Field(None, description="acknowledgements of notices")
 
 
 class TallySpec(Spec):
-    """What one processor did in one phase; what is left out is 0."""
+    """The counts of one processor in one phase. The default of each count is 0."""
 
-    work: WholeNumber = Field(0, description="done, in the program's unit")
-    faults: list[Triple] = Field([], description="[parts, bytes of all replies, how many]")
-    write_faults: WholeNumber = Field(0, description="on a page that is valid but write-protected")
+    work: WholeNumber = Field(0, description="units of work done")
+    faults: list[Triple] = Field(
+        [], description=("faults, as [parts, bytes of all replies, how many]")
+    )
+    write_faults: WholeNumber = Field(
+        0, description=("write faults on a valid, write-protected page")
+    )
     empty: WholeNumber = Field(0, description="first misses of a page, which fetch the whole page")
     twins: WholeNumber = Field(0, description="pages copied before a write")
-    collected: list[Triple] = Field([], description="as faults, but at a garbage collection")
-    collections: WholeNumber = Field(0, description="garbage collections")
-    acquisitions: list[Pair] = Field([], description="of locks: [hops, how many]")
-    waits: WholeNumber = Field(0, description="acquisitions that found the lock taken")
-    ahead: WholeNumber = Field(0, description="of these, how many were before it, added up")
-    ahead_faults: WholeNumber = Field(
-        0, description="faults and first misses of those before it, under the lock"
+    collected: list[Triple] = Field(
+        [],
+        description=(
+            "faults during a garbage collection, as [parts, bytes of all replies, how many]"
+        ),
     )
-    intervals: WholeNumber = Field(0, description="closed with at least one page written")
+    collections: WholeNumber = Field(0, description="garbage collections")
+    acquisitions: list[Pair] = Field([], description="lock acquisitions, as [hops, how many]")
+    waits: WholeNumber = Field(0, description="acquisitions for which the lock was taken")
+    ahead: WholeNumber = Field(
+        0,
+        description=("sum over these acquisitions of the number of processors ahead in the queue"),
+    )
+    ahead_faults: WholeNumber = Field(
+        0, description="faults and first misses of the processors ahead, while they held the lock"
+    )
+    intervals: WholeNumber = Field(
+        0, description=("intervals in which at least one page was written")
+    )
     notices: WholeNumber = Field(0, description="write notices received")
-    invalidated: WholeNumber = Field(0, description="pages")
+    invalidated: WholeNumber = Field(0, description="pages invalidated")
     diffs_made: WholeNumber = Field(0, description="diffs made")
-    diff_bytes_made: WholeNumber = Field(0, description="of these, in bytes")
-    served_diffs: WholeNumber = Field(0, description="requests for diffs answered")
-    served_pages: WholeNumber = Field(0, description="requests for whole pages answered")
-    forwarded: WholeNumber = Field(0, description="requests for locks passed on as manager")
-    granted: WholeNumber = Field(0, description="locks handed over to others")
-    sent: MessagesSpec = Field(MessagesSpec(), description="by kind of message: [how many, bytes]")
+    diff_bytes_made: WholeNumber = Field(0, description="bytes of these diffs")
+    served_diffs: WholeNumber = Field(0, description="requests for diffs that it answered")
+    served_pages: WholeNumber = Field(0, description="requests for whole pages that it answered")
+    forwarded: WholeNumber = Field(0, description="requests for locks that it passed on as manager")
+    granted: WholeNumber = Field(0, description="locks that it handed over to others")
+    sent: MessagesSpec = Field(
+        MessagesSpec(), description=("messages sent, by kind, as [how many, bytes]")
+    )
     received: MessagesSpec = Field(
-        MessagesSpec(), description="by kind of message: [how many, bytes]"
+        MessagesSpec(), description="messages received, by kind, as [how many, bytes]"
     )
 
 
 class CountedPhaseSpec(Spec):
-    """What all processors did between two barriers."""
+    """The operations of all processors between two barriers."""
 
-    name: Note = Field(description="of the barrier that ends it; what start-up does is left out")
-    repeat: int = Field(
-        1, ge=1, description="how many phases this stands for, whose counts are added up"
+    name: Note = Field(
+        description=(
+            "name of the barrier that ends the phase; the start of the program is not counted"
+        )
     )
-    tallies: list[TallySpec] = Field(description="one for each processor")
+    repeat: int = Field(
+        1, ge=1, description="number of equal phases whose counts are added up here"
+    )
+    tallies: list[TallySpec] = Field(description="counts of each processor")
 
 
 class CountsSpec(Described):
-    """What a program made the protocol do, by phase and processor."""
+    """Counts of the protocol's operations, by phase and processor."""
 
     counts: Literal[1] = Field(description="version of this format")
-    command: Note = Field("", description="that made the file, with all parameters")
-    version: Note = Field("", description="of slipstick that made the file")
-    program: Note = Field(description="its name")
+    command: Note = Field("", description="command that made the file, with all its parameters")
+    version: Note = Field("", description="version of slipstick that made the file")
+    program: Note = Field(description="name of the program")
     processors: int = Field(
-        ge=1, le=4096, description="that ran it; the first one manages barriers"
+        ge=1, le=4096, description="number of processors; the first one manages the barriers"
     )
-    page: int = Field(ge=1, description="size of a page, in bytes")
-    unit: Note = Field(description="what one unit of work is")
-    phases: list[CountedPhaseSpec] = Field(description="the phases, in order", min_length=1)
+    page: int = Field(ge=1, description="size of a page in bytes")
+    unit: Note = Field(description="meaning of one unit of work")
+    phases: list[CountedPhaseSpec] = Field(description="phases in order", min_length=1)
 
     def check_rules(self) -> None:
         for index, phase in enumerate(self.phases):

@@ -45,7 +45,7 @@ def test_a_starter_of_every_kind_is_valid_and_says_what_its_keys_mean(
     path.write_text(starter(kind))
     assert check_file(path) == kind
     assert path.read_text().startswith(f"# yaml-language-server: $schema={kind}.schema.json\n")
-    assert "\n# one line for tables and catalogues\ntitle: " in path.read_text()
+    assert "\n# a title of one line, for tables and catalogues\ntitle: " in path.read_text()
 
 
 def test_a_new_file_has_its_schema_beside_it_and_is_never_written_over(
@@ -60,7 +60,7 @@ def test_a_new_file_has_its_schema_beside_it_and_is_never_written_over(
     )
     assert json.loads((tmp_path / "machine.schema.json").read_text())["title"] == "Machine"
     before = path.read_text()
-    assert "# between processors and memory modules\ninterconnect:" in before
+    assert "# connection between processors and memory modules\ninterconnect:" in before
     assert main(["new", "machine", "-o", str(path)]) == 2
     assert "mine.yaml is there already; choose another name with --out" in capsys.readouterr().err
     assert path.read_text() == before

@@ -330,7 +330,7 @@ def test_a_point_without_an_answer_fails_alone(slip: Run) -> None:
 
 def test_bounds_are_no_estimates_and_their_rows_no_failures(slip: Run) -> None:
     Path("s.yaml").write_text(study(base="{model: lock-and-bus, method: bounds}"))
-    status, out, _ = slip("run", "s.yaml", "--out", "report")
+    status, out, _ = slip("run", "s.yaml", "--out", "report", "--all")
     assert (status, "failed" in out, "simulated" in out) == (0, False, False)
     assert "at least" in out
 

@@ -33,10 +33,10 @@ from slipstick.expression.nodes import (
     ceil,
     ceil_log,
     floor,
-    function_of_counts,
     log2,
     maximum,
     minimum,
+    of_counts,
     select,
     sqrt,
 )
@@ -64,15 +64,15 @@ X, Y, N = Parameter("x", COUNT, 1.7), Parameter("y", COUNT, 0.6), Parameter("n",
 EVERYTHING: list[Expr] = [
     maximum(X, Y, X * Y) + minimum(X, N) - ceil(X / Y) * floor(N / X),
     ceil_log(N, 2) * log2(N) + ceil_log(N * 1000, 3) + sqrt(X + Y) + X**3 / Y**-2,
-    select(N, 8, X, Y) + raised(X, Y) + function_of_counts("exp", Y) + function_of_counts("log", N),
-    function_of_counts("erlang_b", X, Parameter("servers", COUNT, 4.0)),
-    function_of_counts("drop_stages", Y / (1 + X + Y), 2.0, 4.0, 3.0),
+    select(N, 8, X, Y) + raised(X, Y) + of_counts("exp", Y) + of_counts("log", N),
+    of_counts("erlang_b", X, Parameter("servers", COUNT, 4.0)),
+    of_counts("drop_stages", Y / (1 + X + Y), 2.0, 4.0, 3.0),
 ]
 WITHOUT_FORM = {
-    "connection-pool": "attempts with a limit",
-    "early-reply": "replies inside a hold",
-    "replicated-store": "forks that go on early",
-    "retrying-service": "attempts with a limit",
+    "connection-pool": "attempts with a time limit",
+    "early-reply": "early replies",
+    "replicated-store": "forks that do not wait for all branches",
+    "retrying-service": "attempts with a time limit",
 }
 """Shipped models with what no closed form follows."""
 CASES = {name: name for name in names("activity") if name not in WITHOUT_FORM}

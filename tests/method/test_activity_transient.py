@@ -196,7 +196,7 @@ def test_values_before_the_long_run_that_have_no_rule_are_refused_by_name() -> N
     )
     single = open_model(service("disk", 1.0, scv=1.0), STREAM)
     no_profile = (
-        "values before the long run follow Poisson streams; model has profiles of arrivals: simulate"
+        "values before the long run follow Poisson streams; model has arrival profiles: simulate"
         " a profile whose last part has rate 0, so that each period is one peak from an empty system"
     )
     no_bursts = (
@@ -208,11 +208,11 @@ def test_values_before_the_long_run_that_have_no_rule_are_refused_by_name() -> N
         " ask for values of the long run"
     )
     no_trace = (
-        "values before the long run follow Poisson streams; network has traces of arrivals: ask for"
+        "values before the long run follow Poisson streams; network has recorded arrivals: ask for"
         " values of the long run, by simulation"
     )
     no_spread = (
-        "values before the long run follow Poisson streams; model has arrivals of another spread:"
+        "values before the long run follow Poisson streams; model has arrivals that are not Poisson:"
         " leave their scv out"
     )
     regular = open_model(service("disk", 1.0, scv=1.0), STREAM, pattern=ArrivalPattern(0.0))

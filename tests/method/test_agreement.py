@@ -40,7 +40,7 @@ SAID = [
     ),
     (
         by("schweitzer", 12.0, promise=0.25),
-        "schweitzer is 20 % above simulation; it promises about 25 %",
+        "schweitzer is 20 % above simulation; its stated error is about 25 %",
     ),
     (
         by("closed-form", 5.0, notes=("leaves out waiting for bus",)),
@@ -65,7 +65,7 @@ FOUND = [
     (by("exact", 13.0, exact=True), "exact is 30 % above simulation, outside its interval"),
     (
         by("schweitzer", 14.0, promise=0.25),
-        "schweitzer is 40 % above simulation; it promises about 25 %",
+        "schweitzer is 40 % above simulation; its stated error is about 25 %",
     ),
     (by("bounds", None, 12.0, 13.0), "simulation lies below the lower of the bounds"),
     (by("bounds", None, 7.0, 8.0), "simulation lies above the upper of the bounds"),
@@ -124,7 +124,7 @@ def test_a_busy_bus_is_seen_by_the_simulation_only() -> None:
 
 def test_a_promise_is_held_against_what_leaves_nothing_out_only() -> None:
     promised = by("mean-value", 13.0, promise=0.1)
-    words = "mean-value is 30 % above closed-form; it promises about 10 %"
+    words = "mean-value is 30 % above closed-form; its stated error is about 10 %"
     assert agreement("m", [by("closed-form", 10.0), promised]).verdicts == (words,)
     assert agreement("m", [by("closed-form", 10.0, exact=True), promised]).findings == (words,)
 

@@ -77,8 +77,8 @@ def test_the_closed_form_is_never_below_the_lower_bound_of_one_processor(model: 
             (
                 "no less than what the busiest resource takes for the work of all processors: bus",
                 (
-                    "no more than every processor waiting at each visit for all others, which holds"
-                    " in product form"
+                    "upper bound: at each visit, every processor waits for all others; valid in"
+                    " product form"
                 ),
             ),
         ),
@@ -91,8 +91,8 @@ def test_the_closed_form_is_never_below_the_lower_bound_of_one_processor(model: 
             (
                 "no less than what the busiest resource takes for the work of all processors: bus",
                 (
-                    "no upper bound: it holds in product form only, for steps of scv 1 with one"
-                    " mean at each fcfs station"
+                    "no upper bound: it is valid in product form only, where the steps at an fcfs"
+                    " station have scv 1 and one mean"
                 ),
             ),
         ),
@@ -105,8 +105,8 @@ def test_the_closed_form_is_never_below_the_lower_bound_of_one_processor(model: 
             (
                 "no less than what the busiest resource takes for the work of all processors: door",
                 (
-                    "no upper bound: it holds in product form only, for steps of scv 1 with one"
-                    " mean at each fcfs station"
+                    "no upper bound: it is valid in product form only, where the steps at an fcfs"
+                    " station have scv 1 and one mean"
                 ),
             ),
         ),
@@ -115,11 +115,8 @@ def test_the_closed_form_is_never_below_the_lower_bound_of_one_processor(model: 
             10.0,
             None,
             (
-                (
-                    "no less than one pass without contention (a maximum of random times has at"
-                    " least the mean of each)"
-                ),
-                "of an open stream only the least time is known",
+                ("lower bound: one pass without contention"),
+                "only a lower bound is known for the time of an open stream",
             ),
         ),
     ],

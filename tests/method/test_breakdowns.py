@@ -161,8 +161,8 @@ def test_what_cannot_break_down_is_refused_where_it_stands(
 def test_approximations_refuse_repairs_by_name(method: str) -> None:
     words = (
         "breakdowns_disk takes servers of disk from all others, as a breakdown does; approximate"
-        " response times were off by up to 280 % there (95 of 100); ask for markov-chain or"
-        " simulation"
+        " response times had errors of up to 280 % there (95th percentile); ask for markov-chain"
+        " or simulation"
     )
     for model in (closed(), closed(servers=2)):
         with pytest.raises(NoAnswerError) as refused:

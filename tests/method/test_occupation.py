@@ -96,7 +96,8 @@ def test_a_pipeline_shows_its_bubble(method: str) -> None:
     assert answer["speedup"] == pytest.approx(4 * 16 / 19)
     assert answer["occupation[busy]"] == pytest.approx(64 / 19)
     workers = (
-        "efficiency is speed-up over 4: the processors and servers that can do useful work at once"
+        "the efficiency is the speed-up divided by 4, the number of processors and servers that can"
+        " do useful work at once"
     )
     assert workers in answer.notes
 

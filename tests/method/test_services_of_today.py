@@ -104,8 +104,8 @@ def test_what_overflows_is_what_erlang_loses(tmp_path: Path) -> None:
         solve(model, method="closed-form")
     # A chain follows no stream in the long run, so that it is no way out.
     assert str(raised.value) == (
-        "closed-form has no rule for queues that may be full (visits that are turned away if the"
-        " queue is full); simulation has"
+        "closed-form cannot solve limited queues (visits that are turned away if too many customers"
+        " wait); simulation can"
     )
 
 

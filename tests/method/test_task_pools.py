@@ -402,7 +402,7 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
     (
         lambda: phased_model((1, 2, ask("none"))),
         (
-            "ask needs a pool of tasks called 'none', which is not there; known: own, other,"
+            "ask needs a pool of tasks called 'none', which does not exist; known: own, other,"
             " each-other"
         ),
     ),

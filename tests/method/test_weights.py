@@ -158,7 +158,7 @@ def test_classes_of_a_chain_have_weights_of_their_own() -> None:
 
 def test_other_methods_refuse_weights_by_name() -> None:
     for method in (EXACT, LINEARIZER, BOUNDS):
-        with pytest.raises(NoAnswerError, match=f"{method} has no rule for weights"):
+        with pytest.raises(NoAnswerError, match=f"{method} cannot solve weights"):
             solve(shares(WEIGHTS), method=method)
     share = Parameter("share", COUNT, 2.0)
     part = service("cpu", 0.7, scv=1.0, weight=share) >> service("cpu", 0.4, name="rest", scv=1.0)

@@ -133,7 +133,7 @@ def read(path: Path, text: str) -> Model:
         ),
         (
             "lock: tas, word: bos, access: 2 s",
-            "the word of lock door needs a station called 'bos', which is not there",
+            "the word of lock door needs a station called 'bos', which does not exist",
         ),
         (
             "lock: tas, word: door, access: 2 s",

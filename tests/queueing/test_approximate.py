@@ -338,10 +338,10 @@ def test_each_approximation_at_a_station_is_named() -> None:
     )
     for method in (schweitzer, linearizer):
         assert method(mixed).notes[:4] == (
-            "several servers: probability that all are busy by Sakasegawa (1977)",
-            "first come first served: residual work by Reiser (1979)",
-            "priorities: waiting work by rank after Bryant, Krzesinski, Lakshmi and Chandy (1984)",
-            "rates: speed at the mean number that an arrival meets",
+            "several servers: the probability that all are busy by Sakasegawa (1977)",
+            "first come first served: the residual service time is approximated (Reiser, 1979)",
+            "priorities: the approximation of Bryant, Krzesinski, Lakshmi and Chandy (1984)",
+            "rates: the speed is that at the mean number of customers that an arrival meets",
         )
     assert linearizer(network_arrays([0.6, 0.4], population=2, think=1.0)).notes == ()
 

@@ -122,7 +122,7 @@ CHOICE = ChosenPoints(
     found=(POINT,),
 )
 CHEAPER = replace(POINT, point={**POINT.point, "stations.app.servers": 4.0})
-KEPT = "99 of 100 requests are answered within 265 (259 to 272) ms"
+KEPT = "99 % of requests are answered within 265 (259 to 272) ms"
 CHEAPEST = f"cheapest are 2 web servers and 5 app servers, cost 27; then {KEPT}"
 
 
@@ -392,8 +392,8 @@ def test_a_title_that_may_ask_for_the_opposite_of_a_search_gets_neither_yes_nor_
     )
     assert not head[0].startswith(("Yes", "No"))
     note = (
-        "the title asks yes or no; write under statements what has to be true, so that the report"
-        " begins with yes or no"
+        "the title asks yes or no; write what has to be true under statements, and the report"
+        " will begin with yes or no"
     )
     assert note in check_reference(str(tmp_path / "study.yaml"))[0]
 

@@ -175,11 +175,8 @@ def test_what_was_found_comes_before_a_long_text(tmp_path: Path) -> None:
     assert sorted(parts, key=text.index) == parts
     (tmp_path / "report.md").write_text(text)
     shown = gallery([tmp_path])
-    assert sorted([*parts[1:3], "What it is about"], key=shown.index) == [
-        parts[2],
-        "What it is about",
-        parts[1],
-    ]
+    assert shown.index("Wire: base") < shown.index(parts[2])
+    assert "What it is about" not in shown
 
 
 def test_a_page_has_no_dates_and_no_sign_outside_ascii() -> None:

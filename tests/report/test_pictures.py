@@ -247,7 +247,7 @@ def test_quantiles_on_an_axis_name_what_the_study_calls_its_customers() -> None:
     quantiles = replace(made, columns={name: made.columns["time"]}, units={name: "s"})
     results = replace(with_sweeps(quantiles), words=Words({}, {}, member="request"))
     asked = LINES.model_copy(update={"x": "n", "y": [name], "log": "none"})
-    assert draw(results, asked).axes[0].get_ylabel() == "99 of 100 requests end within [s]"
+    assert draw(results, asked).axes[0].get_ylabel() == "99 % of requests end within [s]"
 
 
 def test_lines_of_one_case_and_one_kind_are_called_by_what_tells_them_apart() -> None:

@@ -357,9 +357,9 @@ def test_what_is_built_anew_needs_one_processor_to_be_listed(folder: Path) -> No
     with pytest.raises(SpecError) as caught:
         scaling(shapes)
     assert (
-        "is built anew for each number of processors, so list 1 to hold the others against"
-        in str(caught.value)
-    )
+        "is built anew for each number of processors, so list 1 as well, with which the others"
+        " are compared"
+    ) in str(caught.value)
 
 
 def test_every_method_that_answers_is_named(folder: Path) -> None:
@@ -486,7 +486,7 @@ def test_a_case_without_answers_is_not_said_to_have_no_defined_efficiency(folder
         " ways: [fixed-size]}\n"
     )
     result = result_of(run(prepare("study.yaml")), ScaleResult)
-    reason = "it has no efficiency, for no number of processors has an answer"
+    reason = "it has no efficiency, because no number of processors has an answer"
     assert result.sentences()[1] == f"base: At a fixed size {reason}"
     assert reason in result.headline(result.words)[0]
 

@@ -325,5 +325,5 @@ def test_the_head_speaks_of_customers_and_of_the_ends_of_a_range() -> None:
     scaling = replace(MADE, fastest=nothing, largest=nothing, growth=None)
     assert ScaleResult((scaling,)).headline(Words(member="customer")) == [
         "no number of customers (of 2 to 60) is 50 % efficient",
-        "fastest at a fixed size (of 2 to 60) on no number of customers, for none has an answer",
+        "fastest at a fixed size (of 2 to 60) on no number of customers, because none has an answer",
     ]

@@ -68,7 +68,7 @@ MACHINES = [
         2,
         "processors: {zzz: 8}",
         [
-            "2:13: processors.count: key 'count' is missing: how many there are",
+            "2:13: processors.count: key 'count' is missing: number of processors",
             "2:14: processors.zzz: unknown key; known: count, speed, flops, kind, units",
         ],
     ),
@@ -155,8 +155,8 @@ MACHINES = [
         "network: {adapter: 5}",
         [
             (
-                "5:10: network.protocol: key 'protocol' is missing: protocol software time,"
-                " piecewise in the message size"
+                "5:10: network.protocol: key 'protocol' is missing: time of the protocol"
+                " software, by ranges of the message size"
             ),
             "5:10: network.wire: key 'wire' is missing: time on the wire",
             f"5:20: network.adapter: {FIVE_US}; got 5",
@@ -278,7 +278,7 @@ ACTIVITIES = [
     ),
     (
         activity("{hold: door}"),
-        ["4:5: cycle.0.body: key 'body' is missing: what is done while holding it"],
+        ["4:5: cycle.0.body: key 'body' is missing: steps while the resource is held"],
     ),
     (activity("{hold: door, body: []}"), ["4:24: cycle.0.body: at least 1 needed; got a list"]),
     (

@@ -72,7 +72,7 @@ def test_two_ranges_share_the_width(folder: Path, capsys: pytest.CaptureFixture[
     options = ("parameters.work=2..8 ms", "parameters.start=0.9 ms..1.1 ms")
     time = solved(capsys, *(word for option in options for word in ("--set", option)))
     (words,) = [note for note in time["notes"] if "of the width of time" in note]
-    assert words.startswith("ranges hold 9 of 10 values; of the width of time: parameters.work 9")
+    assert words.startswith("causes of the width of time: parameters.work 9")
 
 
 def test_a_fit_adds_the_spread_for_a_new_owner_only(

@@ -28,15 +28,20 @@ from slipstick.errors import InputError, Problem, SpecError, UnknownNameError
 @click.option(
     "--search",
     metavar="TEXT",
-    help="Only what has TEXT in its name or title, and laws known by it; capitals or not.",
+    help="Only entries with TEXT in their name or title, and laws known by this word.",
 )
 @click.option(
-    "--all", "in_full", is_flag=True, help="Every name with its title. [what fits a screen]"
+    "--all",
+    "in_full",
+    is_flag=True,
+    help=("List every name with its title. [as many as fit on a screen]"),
 )
 @json_option
 def list_(kind: str | None, search: str | None, in_full: bool, as_json: bool) -> int:
-    """List the catalogue, or one KIND of it: machine, network, workload, technology, trend,
-    activity, queueing-network, study, profile, program, law.
+    """List the shipped models, studies, machines and laws.
+
+    KIND is machine, network, workload, technology, trend, activity, queueing-network, study,
+    profile, program or law.
 
     \b
     Examples:
@@ -60,10 +65,10 @@ def list_(kind: str | None, search: str | None, in_full: bool, as_json: bool) ->
 
 @click.command()
 @click.argument("name", metavar="[KIND/]NAME", shell_complete=complete("spec"))
-@click.option("--yaml", "as_yaml", is_flag=True, help="Print the file of a spec as it stands.")
+@click.option("--yaml", "as_yaml", is_flag=True, help="Print the file itself.")
 @json_option
 def show(name: str, as_yaml: bool, as_json: bool) -> int:
-    """Show a spec, a file or a name in the catalogue: every value with its path, unit and source.
+    """Show every value of a file with its path, unit and source.
 
     \b
     Examples:
@@ -94,15 +99,17 @@ def show(name: str, as_yaml: bool, as_json: bool) -> int:
     "name",
     metavar="NAME",
     default="",
-    help="Spec to begin with: a name in the catalogue, or a file.",
+    help="File or name in the catalogue to copy.",
 )
 @out_option
 def new(kind: str, name: str, out: Path | None) -> int:
-    """Write a commented file to begin with, of a KIND: machine, network, workload, technology,
-    trend, activity, queueing-network, study, profile, counts.
+    """Write a commented file to begin with.
 
-    Its first line tells editors the schema that completes and checks it; with --out that is written
-    beside it.
+    KIND is machine, network, workload, technology, trend, activity, queueing-network, study,
+    profile or counts.
+
+    The first line of the file names a schema, with which editors complete and check it. With --out,
+    the schema is written beside the file.
 
     \b
     Examples:
@@ -133,9 +140,7 @@ def new(kind: str, name: str, out: Path | None) -> int:
 @model_limit_option
 @json_option
 def check(specs: Sequence[str], as_json: bool) -> int:
-    """Check SPECS, files or names in the catalogue, and everything they name, without solving
-    anything.
-    """
+    """Check files, or names of the catalogue, for mistakes, without solving anything."""
     from slipstick.study.check import check_reference
 
     problems: list[Problem] = []
@@ -158,8 +163,11 @@ def check(specs: Sequence[str], as_json: bool) -> int:
 @click.command()
 @click.argument("kind", shell_complete=complete("kind"))
 def schema(kind: str) -> int:
-    """Print the JSON Schema of a KIND of spec, for editors: machine, network, workload, technology,
-    trend, activity, queueing-network, study, profile."""
+    """Print the JSON Schema of a kind of file, for editors.
+
+    KIND is machine, network, workload, technology, trend, activity, queueing-network, study or
+    profile.
+    """
     from slipstick.schema.library import editor_schema
 
     return write_text(json.dumps(editor_schema(kind), indent=2) + "\n", None)
@@ -168,7 +176,7 @@ def schema(kind: str) -> int:
 @click.command()
 @click.argument("term", required=False)
 def glossary(term: str | None) -> int:
-    """Print the glossary, or its entries that mention TERM.
+    """Print the glossary, or the entries that mention a term.
 
     \b
     Examples:

@@ -223,7 +223,7 @@ def limits_of(context: click.Context, values: Sequence[str], of_points: bool = T
 
 
 model_limit_option = limit_option(
-    "Estimated cost to allow, such as states=1e6; see slipstick limits.",
+    "Raise the limit of a cost, such as states=1e6; see slipstick limits.",
     expose_value=False,
     callback=lambda context, _, values: (
         limits_of(context, values, of_points=False) if values else None

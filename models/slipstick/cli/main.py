@@ -73,7 +73,7 @@ _ENGINE_OPTIONS = (
         "--jobs",
         type=click.IntRange(1, 256),
         envvar="SLIPSTICK_JOBS",
-        help="Points to solve side by side. [1]",
+        help="Number of points solved at the same time. [1]",
     ),
     click.option(
         "--on",
@@ -81,18 +81,18 @@ _ENGINE_OPTIONS = (
         metavar="ENGINE",
         envvar="SLIPSTICK_ON",
         help=(
-            "Where to solve them: threads, processes, mpi, or a Dask scheduler such as"
+            "Where points are solved: threads, processes, mpi, or a Dask scheduler such as"
             " tcp://node1:8786. [threads]"
         ),
     ),
     limit_option(
-        "What one point may take, such as time=60s or memory=2GB, or an estimated cost, such as"
-        " states=1e6, see slipstick limits; a point that takes more has no answer.",
+        (
+            "Limit for one point, such as time=60s, memory=2GB or states=1e6 (see slipstick"
+            " limits); a point beyond it has no answer."
+        ),
         callback=lambda context, _, values: limits_of(context, values),
     ),
-    click.option(
-        "--fresh", is_flag=True, help="Solve every point, also those kept from an earlier run."
-    ),
+    click.option("--fresh", is_flag=True, help="Ignore the stored points of earlier runs."),
 )
 
 
@@ -133,7 +133,7 @@ def check_writable(folder: Path) -> None:
 @click.command()
 @json_option
 def limits(as_json: bool) -> int:
-    """List what a request may cost, and how to allow more.
+    """List the limits of costs, and how to raise them.
 
     \b
     Examples:
@@ -172,8 +172,7 @@ def limits(as_json: bool) -> int:
 @click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @json_option
 def status(folder: Path, as_json: bool) -> int:
-    """Show what is in FOLDER: the report of which study, whether it is up to date, and points
-    kept of a run.
+    """Show the study of a folder, whether its report is up to date, and stored points.
 
     \b
     Examples:
@@ -306,13 +305,15 @@ def _print_points(stored_results: StoredPoints, point_count: int | None) -> None
 @model_limit_option
 @json_option
 def counts(program: str, out: Path | None, changes: Sequence[str], as_json: bool) -> int:
-    """Count what PROGRAM asks of a shared memory of pages, and write the counts. PROGRAM is sor,
-    is, barnes, sphere, water, raytrace, a record of page faults or accesses in a .csv file, or what
-    perf script, trace-cmd report or ftrace print of exceptions:page_fault_user.
+    """Count the operations of a program on a distributed virtual shared memory.
 
-    Parameters are set by name, as `slipstick show dvsm/sor` lists them; processors and page, in
-    bytes, as well. Of a record they are page, bytes (that a write changes) and message (in
-    microseconds).
+    PROGRAM is sor, is, barnes, sphere, water, raytrace, a record of page faults or accesses in a
+    .csv file, or the output of perf script, trace-cmd report or ftrace for the event
+    exceptions:page_fault_user.
+
+    `slipstick show dvsm/sor` lists the parameters of a program, which --set changes; processors and
+    page (in bytes) are two more. A record has the parameters page, bytes (that a write changes) and
+    message (in microseconds).
 
     \b
     Examples:
@@ -420,31 +421,62 @@ fitted_option = click.option(
     metavar="FILE",
     shell_complete=complete("fitted"),
     help=(
-        "Values that were fitted, with how sure they are: a name, or a file of slipstick fit"
-        " --fitted. Owners are named by --set fitted.COLUMN=NAME."
+        "Fitted values with their uncertainty: a name, or a file of slipstick fit --fitted."
+        " Choose an owner by --set fitted.COLUMN=NAME."
     ),
 )
 
 
+_TASKS = {
+    "Answer a question": "solve run page points explain",
+    "Read measurements": "measured fit trace record import calibrate counts trend",
+    "Write files": "new check schema show",
+    "Look something up": "list glossary limits status gallery statements",
+}
+"""The commands of each task, in the order in which the help lists them."""
+
+
+class _CommandsByTask(click.Group):
+    """A group whose help lists the commands by task, each with its whole first sentence."""
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write a section for each task, and one for the commands of other packages."""
+        names_by_task = {task: names.split() for task, names in _TASKS.items()}
+        known_names = {name for names in names_by_task.values() for name in names}
+        names_by_task["Other"] = [name for name in self.commands if name not in known_names]
+        for task, names in names_by_task.items():
+            rows = [
+                (name, self.commands[name].get_short_help_str(_LONGEST_HELP))
+                for name in names
+                if name in self.commands
+            ]
+            if rows:
+                with formatter.section(task):
+                    formatter.write_dl(rows)
+
+
+_LONGEST_HELP = 200  # characters
+
+
 @click.group(
+    cls=_CommandsByTask,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     invoke_without_command=True,
 )
 @click.version_option(package_name="slipstick", prog_name="slipstick")
 @click.pass_context
 def cli(context: click.Context) -> None:
-    """Where the processors go: performance models of parallel systems.
+    """Compute how long programs and services take, where the time goes, and what would help.
 
     \b
     Examples:
-      slipstick list
-      slipstick run dvsm-operations
-      slipstick solve dvsm/diff-request --machine rs6000-43p-fast-ethernet --set parts=3 --set 'reply=4120 B'
-      slipstick solve my-activity.yaml --set population.processors=16 --json
-      slipstick explain dvsm/lock
-      slipstick measured timings.csv
-      slipstick fit timings.csv --at 64,128
-    """  # noqa: E501
+      slipstick fit timings.csv --at 64,128                how many cores are worth it?
+      slipstick solve three-tier                           a shipped web service
+      slipstick solve lock-and-bus --set population.processors=16
+      slipstick new queueing-network --out service.yaml    a file to begin with
+      slipstick solve service.yaml
+      slipstick run my-program                             a study with a report
+    """
     # Before the numerical libraries are loaded, which read this once; the user's own settings win.
     for name, count in ONE_THREAD.items():
         os.environ.setdefault(name, count)
@@ -466,13 +498,16 @@ def cli(context: click.Context) -> None:
 @click.option(
     "--force",
     is_flag=True,
-    help="Write over files of these names that no report wrote, or into / or a home folder.",
+    help="Overwrite files that no report wrote, or write into / or a home folder.",
 )
 @click.option(
     "--html/--no-html",
     "as_page",
     default=True,
-    help="Write report.html: the report in one file, pictures inside. [yes]",
+    help="Write report.html: the report with its pictures in one file. [yes]",
+)
+@click.option(
+    "--all", "in_full", is_flag=True, help="Print the details of each question. [the answers]"
 )
 @set_option
 @json_option
@@ -485,18 +520,19 @@ def run(
     fresh: bool,
     force: bool,
     as_page: bool,
+    in_full: bool,
     changes: Sequence[str],
     as_json: bool,
 ) -> int:
-    """Run STUDY, a name in the catalogue or a file, and write its report.
+    """Run a study, and write its report.
 
-    Points are kept in the folder as they are solved: after an end of any kind the same command goes
-    on from there. Other files in the folder stay; where one has the name of a file of the report,
-    nothing is run.
+    STUDY is a file or a name in the catalogue. Solved points are stored in the folder, so after an
+    interruption the same command continues. Other files in the folder are kept; if one of them has
+    the name of a file of the report, the study is not run.
 
     \b
     Examples:
-      slipstick run dvsm-what-if
+      slipstick run my-program
       slipstick run my-study.yaml --out /tmp/report --json
       slipstick run my-study.yaml --jobs 8 --limit time=60s --limit memory=2GB
     """
@@ -558,9 +594,8 @@ def run(
         _print_head(results)
         if results.cases:
             _print_cases(results.cases, prepared.spec.answer)
-        for question_text in filter(
-            None, (question.text() for question in results.questions.values())
-        ):
+        details = filter(None, (question.text() for question in results.questions.values()))
+        for question_text in details if in_full else ():
             echo(f"\n{question_text}")
         if results.simulated:
             click.echo(f"\n{wrapped(INTERVALS)}")
@@ -589,35 +624,36 @@ def run(
     metavar="NAME",
     multiple=True,
     help=(
-        "Value to give first, such as response_time_quantile[CLASS,0.95], by a method that has it;"
-        " of a queueing network or processors that repeat a cycle from their start on also"
-        " time_until[STATION,N], queue_length_at[STATION,SECONDS] and"
-        " probability_at[STATION,N,SECONDS]."
+        "Value to print first, such as response_time_quantile[CLASS,0.95]; a method that has it"
+        " is chosen. Before the steady state: time_until[STATION,N],"
+        " queue_length_at[STATION,SECONDS] and probability_at[STATION,N,SECONDS]."
     ),
 )
+@click.option("--seed", type=click.IntRange(0), help="Seed of a simulation. [0]")
 @click.option(
-    "--seed", type=click.IntRange(0), help="Key of the random streams of a simulation. [0]"
-)
-@click.option(
-    "--precision", metavar="PART", help="Half-width of a simulation's interval, such as 1%. [2%]"
+    "--precision",
+    metavar="PART",
+    help=("Half-width of the confidence interval of a simulation, such as 1%. [2%]"),
 )
 @fitted_option
 @click.option(
     "--check",
     metavar="WHICH",
     help=(
-        "Whether a short simulation looks at a default answer that is not exact: off, ends, all,"
-        " again (without what the cache has of earlier runs), or a number of events. [ends: of"
-        " several points the ends and three others]"
+        "Check of a default answer by a short simulation: off, ends, all, again (without stored"
+        " results), or a number of events. [ends: of several points the ends and three others]"
     ),
 )
 @click.option(
     "--timeline",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Write a time line of the run: .json for trace viewers, .png or .svg to look at.",
+    help="Write a time line of the run: .json for trace viewers, or a picture as .png or .svg.",
 )
 @click.option(
-    "--all", "in_full", is_flag=True, help="Every value, step and note. [what fits a screen]"
+    "--all",
+    "in_full",
+    is_flag=True,
+    help=("Print every value, step and note. [what fits a screen]"),
 )
 @json_option
 def solve(
@@ -633,11 +669,12 @@ def solve(
     as_json: bool,
     **specs: str | None,
 ) -> int:
-    """Compute the answers of MODEL, which is a program, an activity, a queueing network, a law, or
-    a file.
+    """Solve a model: times, throughputs, where the time goes, and what would help.
 
-    A value may be a range, in which it lies in 9 of 10 cases: the answer is then an interval, and
-    says which range causes its width.
+    MODEL is a file, or the name of a program, an activity, a queueing network or a law.
+
+    A value may be a range that contains it with a probability of 90 %. The answer is then an
+    interval, and a note says which range causes its width.
 
     \b
     Examples:
@@ -701,8 +738,7 @@ def solve(
 @folders_argument
 @out_option
 def gallery(folders: Sequence[Path], out: Path | None) -> int:
-    """Lay out the reports in FOLDERS as one page: the picture, the question and the answer of each,
-    with a link.
+    """Write one page with the question, the answer and the picture of each report.
 
     \b
     Examples:

@@ -21,7 +21,7 @@ _DELAY = Symbol("delay", TIME, "time between two attempts of one spinner", "d")
 
 TEST_AND_SET_HANDOFF_BACKOFF = Law(
     name="lock-back-off-handoff",
-    title="Time from a release to the next holder, test-and-set with back-off",
+    title="Time from a release until the next processor holds a test-and-set lock with back-off",
     gives=HANDOFF,
     equation=lambda spinners=SPINNERS, delay=_DELAY, access=ACCESS: (
         2 * access + delay / (spinners + 1)
@@ -38,7 +38,7 @@ TEST_AND_SET_HANDOFF_BACKOFF = Law(
 
 TICKET_HANDOFF = Law(
     name="lock-ticket-handoff",
-    title="Time from a release to the next holder, ticket lock",
+    title="Time from a release until the next processor holds a ticket lock",
     gives=HANDOFF,
     equation=lambda spinners=SPINNERS, access=ACCESS: access * (1 + (spinners + 1) / 2),
     holds=SPINNING,

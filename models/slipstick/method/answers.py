@@ -29,16 +29,9 @@ from slipstick.answer import (
     unit_of,
 )
 from slipstick.errors import NoAnswerError
+from slipstick.expression.columns import Columns, Flags, Values, at, at_rows, only
 from slipstick.expression.nodes import TIME, Dimension, Expr, Parameter, zero
-from slipstick.expression.tape import (
-    Columns,
-    Flags,
-    Tape,
-    Values,
-    entries_at_rows,
-    entry_at,
-    selected_values,
-)
+from slipstick.expression.tape import Tape
 from slipstick.late import Array, NDArray, np
 from slipstick.law.account import (
     CYCLE_RATE,
@@ -68,7 +61,8 @@ COMPLEX_STEP = 1e-20
 """Imaginary step of derivatives, relative; its square vanishes beside 1."""
 
 AGAINST_ONE = (
-    "speed-up counts useful work; it is against one processor only if its useful work is the same"
+    "the speed-up counts useful work; it equals the speed-up over one processor only if the"
+    " useful work is the same there"
 )
 
 
@@ -262,7 +256,7 @@ class CompiledModel:
     amounts: Amounts | None = None
 
     @property
-    def block_size(self) -> int:
+    def block(self) -> int:
         """The number of points that are solved together."""
         return BLOCK
 
@@ -323,10 +317,10 @@ class CompiledModel:
 
         def bounds_at(point_indexes: NDArray[np.intp]) -> Solution:
             compiled_bounds = compile_bounds()
-            known_values = selected_values(values, compiled_bounds.parameters)
+            known_values = only(values, compiled_bounds.parameters)
             return compiled_bounds.solution(
                 {
-                    parameter_name: entries_at_rows(parameter_column, point_indexes)
+                    parameter_name: at_rows(parameter_column, point_indexes)
                     for parameter_name, parameter_column in known_values.items()
                 }
             )
@@ -341,8 +335,8 @@ class CompiledModel:
         values : of the parameters, by which a method may choose
         count : of points
         """
-        for start in range(0, count, self.block_size):
-            yield np.arange(start, min(start + self.block_size, count))
+        for start in range(0, count, self.block):
+            yield np.arange(start, min(start + self.block, count))
 
     def brief(self, values: Values) -> Solution:
         """Compute the first quantity alone, where that is faster than all values."""
@@ -353,7 +347,7 @@ class CompiledModel:
         return Answers(self.brief(self.solvable(values))).columns()[self.quantity]
 
     def slopes(
-        self, values: Values, parameter_names: Sequence[str], wanted_columns: Sequence[str]
+        self, values: Values, names: Sequence[str], wanted_columns: Sequence[str]
     ) -> dict[str, tuple[Array, dict[str, Array]]]:
         """Return values at aligned points with their derivatives by some parameters.
 
@@ -362,8 +356,8 @@ class CompiledModel:
 
         Parameters
         ----------
-        values : of the parameters, those of `parameter_names` above 0
-        parameter_names : the parameters by which to differentiate
+        values : of the parameters, those of `names` above 0
+        names : the parameters by which to differentiate
         wanted_columns : the columns whose derivatives are wanted
 
         Returns
@@ -376,7 +370,7 @@ class CompiledModel:
         }
         step_size = SIMULATED_STEP if self.estimated or self.rough else SMOOTH_STEP
         # Central differences: their error falls with the square of the step.
-        relative_moves = [(name, sign * step_size) for name in parameter_names for sign in (1, -1)]
+        relative_moves = [(name, sign * step_size) for name in names for sign in (1, -1)]
         # All moved points are solved in one call, together with the points themselves.
         moved_columns = {
             name: np.concatenate(
@@ -406,7 +400,7 @@ class CompiledModel:
             slope_by_parameter = {
                 parameter_name: (value_table[2 * position + 1] - value_table[2 * position + 2])
                 / (2 * step_size * base_columns[parameter_name])
-                for position, parameter_name in enumerate(parameter_names)
+                for position, parameter_name in enumerate(names)
             }
             slopes_by_column[column] = value_table[0], slope_by_parameter
         return slopes_by_column
@@ -642,7 +636,7 @@ class Answers:
         left_out = solution.left_out
         estimates = solution.estimates
         check = solution.checks.get(index)
-        is_exact = bool(entry_at(solution.exact, index))  # a check may have refuted the method
+        is_exact = bool(at(solution.exact, index))  # a check may have refuted the method
         # A block holds the columns; what one point alone needs, such as derivatives, is computed
         # now.
         while solution.detail is not None:
@@ -733,7 +727,7 @@ def _with_numbers(empty_answer: Answer, solution: Solution, point_index: int) ->
         steps=listed_entries(solution.steps),
         once=_values_at_point(solution.once, point_index),
         useful=solution.useful,
-        exact=bool(entry_at(solution.exact, point_index)),
+        exact=bool(at(solution.exact, point_index)),
         limits=pipeline_limits,
         intervals=intervals,
     )
@@ -844,7 +838,7 @@ def _bound_violations(
                 f" {_number_with_unit(float(bound_column[position]), solution.unit(value_name))}"
             )
             low, high = (
-                entry_at(interval_ends[value_name], point_index)
+                at(interval_ends[value_name], point_index)
                 if value_name in interval_ends
                 else math.nan
                 for interval_ends in (solution.low, solution.high)
@@ -870,7 +864,7 @@ def _by_chance(
     """
     method = solution.methods[point_index] if solution.methods else solution.method
     has_interval = value_name in solution.low and not math.isnan(
-        float(entry_at(solution.low[value_name], point_index))
+        float(at(solution.low[value_name], point_index))
     )
     return (
         method == SIMULATION
@@ -907,8 +901,8 @@ def _work_notes(useful: Sequence[str], value_by_name: Mapping[str, float]) -> It
         # Both are quotients of rounded numbers.
         if parallel_workers > processors * (1 + 1e-9):
             yield (
-                f"efficiency is speed-up over {parallel_workers:.4g}: the processors and servers"
-                " that can do useful work at once"
+                f"the efficiency is the speed-up divided by {parallel_workers:.4g}, the number of"
+                " processors and servers that can do useful work at once"
             )
         overlapping_components = [
             component for component in useful if value_by_name.get(f"overlap[{component}]", 0.0) > 0
@@ -926,9 +920,7 @@ def _work_notes(useful: Sequence[str], value_by_name: Mapping[str, float]) -> It
 
 def _values_at_point(column_by_name: Columns, point_index: int) -> dict[str, float]:
     """Return the values of columns at one point, without those that are NaN."""
-    number_by_name = {
-        name: entry_at(column, point_index) for name, column in column_by_name.items()
-    }
+    number_by_name = {name: at(column, point_index) for name, column in column_by_name.items()}
     return {name: number for name, number in number_by_name.items() if math.isfinite(number)}
 
 
@@ -1051,7 +1043,7 @@ def think_times(model: Model, values: Values) -> dict[str, Array]:
     think_steps = [thinking(group.cycle) for group in responding_groups]
     time_expressions = [zero(TIME) if step is None else step.time for step in think_steps]
     tape = Tape(time_expressions)
-    columns = tape.run(selected_values(values, tape.parameters)) if time_expressions else []
+    columns = tape.run(only(values, tape.parameters)) if time_expressions else []
     return {group.name: column for group, column in zip(responding_groups, columns, strict=True)}
 
 
@@ -1099,9 +1091,7 @@ class SingleProcessorValues:
         time_among_others : time of a processor among the others [s, points]
         processors : processors of its kind, all of which access as many words [1, points]
         """
-        time_alone = self._compiled.times(
-            selected_values(parameter_values, self._compiled.parameters)
-        )
+        time_alone = self._compiled.times(only(parameter_values, self._compiled.parameters))
         with np.errstate(all="ignore"):
             column_by_name = {
                 "time_alone": time_alone,
@@ -1110,7 +1100,7 @@ class SingleProcessorValues:
             }
             if self._word_tape is not None:
                 (word_count,) = self._word_tape.run(
-                    selected_values(parameter_values, self._word_tape.parameters)
+                    only(parameter_values, self._word_tape.parameters)
                 )
                 column_by_name["warps"] = WORDS_ACCESSED_RANDOMLY.equation(
                     processors, word_count, time_among_others
@@ -1178,7 +1168,7 @@ def value_at(
 ) -> float:
     """Return the value of a parameter at one point; `own_value` is the model's own value."""
     return (
-        entry_at(np.ravel(values[parameter_name]), point_index)
+        at(np.ravel(values[parameter_name]), point_index)
         if parameter_name in values
         else own_value or 0.0
     )

@@ -82,7 +82,7 @@ def _state_of_value(
     if _has_value(answer, value_name):
         return AskedValue(ANSWERED, answer.method)
     if value_name.startswith("amount[") and value_name in names_of(model, answer.method):
-        return _undefined("a value that it follows from is not in this answer")
+        return _undefined("it is computed from a value that is not in this answer")
     if isinstance(model, QueueingNetwork):
         return _state_in_network(model, answer, value_name)
     if isinstance(model, Model):
@@ -121,18 +121,18 @@ def _state_in_activity(model: Model, answer: Answer, value_name: str) -> AskedVa
         return _undefined(_REASON_BY_STUDY_VALUE[value_kind])
     if value_kind == "share":
         reason = (
-            "a simulation computes as many shares as simulation.shares says"
+            "a simulation computes shares if simulation.shares is set"
             if answer.method == SIMULATION
             else "bounds have no shares"
             if answer.method.startswith(BOUNDS)
-            else "derivatives by that parameter are not computed by this method"
+            else "this method computes no derivatives with respect to that parameter"
         )
         return _undefined(reason)
     resource = model.resources.get(value_name.partition("[")[2].removesuffix("]"))
     if resource is not None and value_kind in resource.undefined:
         return _undefined(resource.undefined[value_kind])
     if value_kind == "fairness" and not _refers_to_lock(model, value_name):
-        return _undefined("it is that of waits for locks, and there is none here")
+        return _undefined("it counts waits for locks, and this model has no lock")
     if value_kind in _SIMULATED_KINDS:
         if answer.method != SIMULATION:
             return AskedValue(OTHER_METHOD, SIMULATION, f"{answer.method} has no {value_kind}")
@@ -150,7 +150,7 @@ def _state_in_activity(model: Model, answer: Answer, value_name: str) -> AskedVa
                 else f"{answer.method} has no {value_kind}"
             )
             return AskedValue(OTHER_METHOD, method_with_value, reason)
-    return _undefined("nothing is booked to it: 0 in this answer")
+    return _undefined("no time belongs to it: 0 in this answer")
 
 
 def _refers_to_lock(model: Model, value_name: str) -> bool:
@@ -198,7 +198,7 @@ def _state_in_network(model: QueueingNetwork, answer: Answer, value_name: str) -
     if value_kind == "account" and class_or_station_name == THINK:
         return _undefined("no class thinks")
     if value_kind == "account":
-        return _undefined("nothing is booked to it: 0 in this answer")
+        return _undefined("no time belongs to it: 0 in this answer")
     if (
         value_kind == "utilization"
         and station is not None

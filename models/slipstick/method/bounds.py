@@ -8,8 +8,9 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 
+from slipstick.expression.columns import Values, only
 from slipstick.expression.nodes import TIME, Expr, maximum, minimum, select, total, zero
-from slipstick.expression.tape import Tape, Values, selected_values
+from slipstick.expression.tape import Tape
 from slipstick.late import Array, np
 from slipstick.method.answers import CompiledModel, Remarks, Solution
 from slipstick.model.activity import Step, mapped
@@ -38,20 +39,15 @@ from slipstick.vocabulary import (
 PROCESSORS, SPAN = "processors", "span"
 """Bounds by the use of the processors themselves, and by one pass without contention."""
 
-LOW_SPAN = (
-    "no less than one pass without contention (a maximum of random times has at least the mean of"
-    " each)"
-)
+LOW_SPAN = "lower bound: one pass without contention"
 LOW_FULL = "no less than what the busiest resource takes for the work of all processors: {binding}"
-HIGH_ALL = (
-    "no more than every processor waiting at each visit for all others, which holds in product form"
-)
-NO_HIGH_BESIDE = "no upper bound: none is known beside streams of arrivals"
+HIGH_ALL = "upper bound: at each visit, every processor waits for all others; valid in product form"
+NO_HIGH_BESIDE = "no upper bound is known for models with streams of arrivals"
 NO_HIGH = (
-    "no upper bound: it holds in product form only, for steps of scv 1 with one mean at each fcfs"
-    " station"
+    "no upper bound: it is valid in product form only, where the steps at an fcfs station have"
+    " scv 1 and one mean"
 )
-OPEN_ONLY = "of an open stream only the least time is known"
+OPEN_ONLY = "only a lower bound is known for the time of an open stream"
 
 
 class CompiledBounds(CompiledModel):
@@ -111,7 +107,7 @@ class CompiledBounds(CompiledModel):
         """Evaluate the population, the lower bounds on the time by cause, and the upper bound
         [points].
         """
-        population, *bound_columns = self._tape.run(selected_values(values, self.parameters))
+        population, *bound_columns = self._tape.run(only(values, self.parameters))
         point_count = max(map(len, (population, *bound_columns)))
         population, *bound_columns = (
             np.broadcast_to(column, (point_count,)) for column in (population, *bound_columns)

@@ -53,6 +53,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from slipstick.answer import Limit, Takeover
+from slipstick.expression.columns import Flags, Values, at, only
 from slipstick.expression.formula import Comparison
 from slipstick.expression.nodes import (
     TIME,
@@ -65,7 +66,7 @@ from slipstick.expression.nodes import (
     total,
     zero,
 )
-from slipstick.expression.tape import Derivatives, Flags, Tape, Values, entry_at, selected_values
+from slipstick.expression.tape import Derivatives, Tape
 from slipstick.late import Array, np
 from slipstick.law import Law
 from slipstick.method.answers import (
@@ -170,7 +171,7 @@ class ClosedForm(CompiledModel):
         """Compute the time at all points, NaN where it has no answer [s]."""
         self.tape.check_names(values)
         time_column = _nan_where_negative(
-            self._time_tape.run(selected_values(values, self._time_tape.parameters))[0]
+            self._time_tape.run(only(values, self._time_tape.parameters))[0]
         )
         point_counts = [np.size(value) for value in values.values() if np.size(value) != 1]
         time = (
@@ -198,15 +199,15 @@ class ClosedForm(CompiledModel):
         )
 
     def slopes(
-        self, values: Values, parameter_names: Sequence[str], wanted_columns: Sequence[str]
+        self, values: Values, names: Sequence[str], columns: Sequence[str]
     ) -> dict[str, tuple[Array, dict[str, Array]]]:
         """Return values with their derivatives: the time is differentiated by its tape, other
         values by differences; see `CompiledModel`.
         """
-        if list(wanted_columns) != [self.quantity]:
-            return super().slopes(values, parameter_names, wanted_columns)
-        known_values = selected_values(values, self._time_tape.parameters)
-        time, slope_by_parameter = self._time_tape.slopes(known_values, parameter_names)
+        if list(columns) != [self.quantity]:
+            return super().slopes(values, names, columns)
+        known_values = only(values, self._time_tape.parameters)
+        time, slope_by_parameter = self._time_tape.slopes(known_values, names)
         time = without_points(_nan_where_negative(time), self._reason_by_point(values))
         return {self.quantity: (time, slope_by_parameter)}
 
@@ -298,8 +299,8 @@ class ClosedForm(CompiledModel):
                 Remarks(failed=reason_by_point[index])
                 if index in reason_by_point
                 else self._remarks(
-                    entry_at(time_slopes.value, index),
-                    entry_at(population, index),
+                    at(time_slopes.value, index),
+                    at(population, index),
                     (*neglected_effects.notes(index), *deadlock_notes.get(index, ())),
                 )
             ),
@@ -336,7 +337,7 @@ class ClosedForm(CompiledModel):
 
 def _gradient(quantity: str, derivatives: Derivatives, tape: Tape, point_index: int) -> Gradient:
     slope_by_parameter, input_values = (
-        {name: entry_at(column, point_index) for name, column in column_by_name.items()}
+        {name: at(column, point_index) for name, column in column_by_name.items()}
         for column_by_name in (derivatives.by_parameter, derivatives.inputs)
     )
     return Gradient({quantity: slope_by_parameter}, input_values, tape.parameters)
@@ -616,12 +617,12 @@ class CompiledLaw(CompiledModel):
         return self._solution_of_values(law_values, self._is_valid(values, len(law_values)))
 
     def slopes(
-        self, values: Values, parameter_names: Sequence[str], wanted_columns: Sequence[str]
+        self, values: Values, names: Sequence[str], columns: Sequence[str]
     ) -> dict[str, tuple[Array, dict[str, Array]]]:
         """Return the law's value with its derivatives, NaN where the law does not hold; see
         `CompiledModel`.
         """
-        value, slope_by_parameter = self.tape.slopes(values, parameter_names)
+        value, slope_by_parameter = self.tape.slopes(values, names)
         return {
             self.quantity: (
                 np.where(self._is_valid(values, len(value)), value, np.nan),
@@ -649,7 +650,7 @@ class CompiledLaw(CompiledModel):
             count=len(law_values),
             exact=np.array([self.law.exact]),
             values={self.quantity: np.where(is_valid, law_values, np.nan)},
-            remarks=lambda index: self._remarks(entry_at(law_values, index), bool(is_valid[index])),
+            remarks=lambda index: self._remarks(at(law_values, index), bool(is_valid[index])),
             unit=self.unit,
         )
 

@@ -22,8 +22,8 @@ from functools import cached_property
 from typing import Any, NamedTuple, TypeAlias
 
 from slipstick.errors import SATURATED, NoAnswerError, SlipstickError
+from slipstick.expression.columns import Values, at_rows, count_of, only
 from slipstick.expression.nodes import Parameter
-from slipstick.expression.tape import Values, count_of_points, entries_at_rows, selected_values
 from slipstick.late import Array, NDArray, np
 from slipstick.law import Law
 from slipstick.method.answers import BLOCK, CompiledModel, Remarks, Solution, joined
@@ -216,7 +216,7 @@ class LadderForm(CompiledModel):
         return self._fallback[0].name
 
     @property
-    def block_size(self) -> int:
+    def block(self) -> int:
         """The number of points that are solved together by the first method that takes every
         point.
         """
@@ -270,28 +270,26 @@ class LadderForm(CompiledModel):
         return form.solution(values)
 
     def slopes(
-        self, values: Values, parameter_names: Sequence[str], wanted_columns: Sequence[str]
+        self, values: Values, names: Sequence[str], columns: Sequence[str]
     ) -> dict[str, tuple[Array, dict[str, Array]]]:
         """Return values with their derivatives: from the method itself if one method solves all
         points and no value is an amount, else by differences.
         """
-        assigned_points = self._assigned_points(values, count_of_points(values))
+        assigned_points = self._assigned_points(values, count_of(values))
         has_amounts = self.amounts is not None and any(
-            name.startswith("amount[") for name in wanted_columns
+            name.startswith("amount[") for name in columns
         )
         # Amounts are computed from the solution, and methods may take over from each other between
         # two points: differences contain both.
         if has_amounts or len(assigned_points) > 1:
-            return super().slopes(values, parameter_names, wanted_columns)
+            return super().slopes(values, names, columns)
         ((_, _, form),) = assigned_points
         try:
-            return form.slopes(
-                selected_values(values, form.parameters), parameter_names, wanted_columns
-            )
+            return form.slopes(only(values, form.parameters), names, columns)
         except SlipstickError:
             raise
         except Exception:  # noqa: BLE001  # differences climb the ladder, which notes it
-            return super().slopes(values, parameter_names, wanted_columns)
+            return super().slopes(values, names, columns)
 
     def unit(self, column: str) -> str:
         return self._fallback[1].unit(column)
@@ -327,7 +325,7 @@ class LadderForm(CompiledModel):
             from slipstick.expression.tape import Tape
 
             Tape(self.model.expressions()).check_names(values)
-        point_count = count_of_points(values)
+        point_count = count_of(values)
         all_parts = []
         for point_indexes, method, form in self._assigned_points(values, point_count):
             solved_parts = self._solved_in_parts(
@@ -362,13 +360,11 @@ class LadderForm(CompiledModel):
         """
         has_all_points = len(point_indexes) == point_count
         point_values = {
-            name: value if has_all_points else entries_at_rows(value, point_indexes)
+            name: value if has_all_points else at_rows(value, point_indexes)
             for name, value in values.items()
         }
         known_values = (
-            selected_values(point_values, form.parameters)
-            if isinstance(self.model, Model)
-            else point_values
+            only(point_values, form.parameters) if isinstance(self.model, Model) else point_values
         )
         try:
             solution = self._with_intervals(solve(form, known_values))
@@ -628,16 +624,16 @@ class _NamedMethod:
             except (SlipstickError, MemoryError):
                 raise
             except Exception as error:  # noqa: BLE001  # also of packages outside
-                if count_of_points(values) == 1:
+                if count_of(values) == 1:
                     return self._without_answer(quantity, self._fault_sentence(error))
                 return solve_halves(values)
             return self._with_ways_out(solution, values)
 
         def solve_halves(values: Values) -> Solution:
-            indexes_of_halves = np.array_split(np.arange(count_of_points(values)), 2)
+            indexes_of_halves = np.array_split(np.arange(count_of(values)), 2)
             values_of_halves = [
                 {
-                    parameter_name: entries_at_rows(value, half_indexes)
+                    parameter_name: at_rows(value, half_indexes)
                     for parameter_name, value in values.items()
                 }
                 for half_indexes in indexes_of_halves
@@ -663,7 +659,7 @@ class _NamedMethod:
         into refusals.
         """
         gradient = None if solution.gradient is None else self._with_refusals(solution.gradient)
-        if count_of_points(values) > 1:  # of many points no other method is tried
+        if count_of(values) > 1:  # of many points no other method is tried
             return replace(solution, gradient=gradient)
 
         def remarks(index: int) -> Remarks:

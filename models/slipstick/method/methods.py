@@ -65,12 +65,11 @@ _KIND_BY_TYPE: dict[type, str] = {
 _MOST_TAKEOVERS = 20
 
 SIMULATED = (
-    "simulated by default: there the closed form leaves waiting out, and mean value promises no"
-    " error; 'method: closed-form' and, where it has an answer, 'method: mean-value' are faster,"
-    " and give shares"
+    "simulated by default, because no faster method has a known error here. 'method: closed-form'"
+    " ignores waiting, 'method: mean-value' approximates it; both are faster and give shares"
 )
 
-NOT_SIMULATED = "derivatives or thousands of points are asked for, so nothing is simulated"
+NOT_SIMULATED = "not simulated, because derivatives or thousands of points were requested"
 
 _DEFAULT_SIMULATION = Simulation()
 

@@ -97,18 +97,17 @@ class Step(Activity):
 
     Parameters
     ----------
-    name : what tables call it
-    time : mean [s]
-    resource : where it queues; None for a delay, which never waits
-    component : of the account, which adds up the times of its steps
-    technology : what a what-if scales it with
-    scv : squared coefficient of variation of the time [1]
-    distribution : the distribution of the time, whose scv is that of the step; None: the one of
-        `slipstick.random_times` with this scv
-    rank : at a station that serves by rank; the smaller goes first
-    think : of a delay that begins a cycle: no part of the response time
-    weight : at a station that shares its server: with several present each is served at a speed in
-        proportion to its weight; 1 by default [1]
+    name : name of the step in tables
+    time : mean time [s]
+    resource : the resource at which the step may wait; None for a delay
+    component : component of the account to which the time belongs
+    technology : technology class of the time, by which changes of technology scale it
+    scv : squared coefficient of variation of the time; 0 (constant) by default
+    distribution : distribution of the time, which sets the scv; by default the one of
+        `slipstick.random_times` with the given scv
+    rank : priority at a station that serves by rank; smaller ranks are served first
+    think : whether a delay at the start of a cycle is think time, which response times exclude
+    weight : relative speed at a station that shares its server; 1 by default
     """
 
     name: str
@@ -271,8 +270,8 @@ class Choice(Activity):
 
 
 SPREADS = {
-    (WHOLE := "whole"): "the whole number; a fraction of it is the probability of one more",
-    (GEOMETRIC := "geometric"): "0, 1, 2 ... rounds, each followed by another with one probability",
+    (WHOLE := "whole"): "a whole number; a mean of 2.5 gives two or three repetitions",
+    (GEOMETRIC := "geometric"): "after each repetition, another follows with a fixed probability",
 }
 """How the number of rounds of a repetition varies about its mean."""
 
@@ -384,30 +383,30 @@ class EarlyReply(Activity):
 
 
 LIMITED = {
-    (WAITING := "wait"): "the wait: a service that has begun is not interrupted",
-    (VISIT := "visit"): "the wait and the service: the server is freed, and what it did is lost",
+    (WAITING := "wait"): "the wait alone; a service that has begun is not interrupted",
+    (VISIT := "visit"): "the wait and the service; an interrupted service is lost",
 }
 """What the timeout or the patience of an attempt limits."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Attempt(Activity):
-    """A visit that is abandoned if it does not begin, or does not end, within a time, and may be
-    tried again.
+    """A visit with a time limit. A try that takes longer is abandoned, and may be repeated.
 
     Parameters
     ----------
     visit : a step at a station, or a hold of a lock or of permits
-    timeout : constant time after which it is abandoned [s]
-    patience : the same as an exponential time, with this mean [s]
-    limits : what these limit, one of `LIMITED`
-    retries : how many times it is tried again after the first [1]
-    back_off : mean pause before the next try, exponential; none by default [s]
-    doubling : each further pause is twice as long in the mean
-    otherwise : what is done where the last try is abandoned, too
-    queue : how many wait at most: one more is turned away at once; any number by default [1]
-    breaker : circuit breaker that each try asks first, and that counts the failed ones; a try that
-        it refuses fails at once and does not reach the resource
+    timeout : constant time limit of a try [s]
+    patience : mean of an exponential time limit [s]
+    limits : ``wait``: the limit applies to the wait alone; ``visit``: to wait and service together
+    retries : number of further tries after the first
+    back_off : mean pause before the next try, exponential; no pause by default [s]
+    doubling : whether the mean pause doubles with each further try
+    otherwise : activity after the last try is abandoned
+    queue : largest number of customers that wait; a further one is turned away at once. By default
+        there is no limit
+    breaker : name of the circuit breaker that is asked before each try and counts failed tries; a
+        try that it refuses fails at once
     """
 
     visit: Activity
@@ -755,7 +754,7 @@ def service(
     rank: int = 0,
     weight: Like | None = None,
 ) -> Step:
-    """Spend time at a resource, after waiting for others that use it.
+    """Use a resource for some time, after a wait if others use it.
 
     Parameters
     ----------
@@ -836,13 +835,12 @@ def then(*parts: Activity) -> Activity:
 
 @checked(branches=ACTIVITY, join=optional(LIKE))
 def fork(*branches: Activity, join: Like | None = None) -> Activity:
-    """Issue requests together and wait for all of them, or for the first few. A fork adds no
-    processors.
+    """Start several branches at the same time, and wait for all of them or for the first few.
 
     Parameters
     ----------
-    branches : activities that run in parallel
-    join : number of branches to wait for; by default all. The remaining branches continue while the
+    branches : activities that run in parallel; they need no processors of their own
+    join : number of branches to wait for; by default all. The other branches continue while the
         processor proceeds
 
     >>> fork(delay(1.0, name="left"), delay(2.0, name="right"), join=1)
@@ -866,7 +864,7 @@ def fork(*branches: Activity, join: Like | None = None) -> Activity:
 
 @checked(body=ACTIVITY)
 def send(body: Activity) -> Activity:
-    """Begin a body and proceed at once, without waiting for its end.
+    """Start an activity and proceed at once, without waiting for its end.
 
     Parameters
     ----------
@@ -936,18 +934,17 @@ _ROUNDS_IN_WORDS = (
 def repeat(
     count: Like | Sequence[Like], body: Activity, spread: str = WHOLE, scv: Like | None = None
 ) -> Activity:
-    """Execute an activity several times in a row. The number of times is fixed, or random with one
-    of the `SPREADS`, with a given scv, or with a given probability of each number.
+    """Execute an activity several times in a row. The number of times is fixed or random.
 
     Parameters
     ----------
     count : mean number of times, or a list with the probabilities of 0, 1, 2 ... times
     body : the activity to repeat
-    spread : ``whole`` or ``geometric``. ``whole`` uses the two integers next to a mean that is no
-        integer
+    spread : ``whole``: a mean of 2.5 gives two or three times; ``geometric``: after each time,
+        another follows with a fixed probability
     scv : squared coefficient of variation of the number of times, in place of a spread. Up to the
-        scv of a geometric number, the number is the sum of an integer and a geometric number. Above
-        it, the number is 0 with some probability, and otherwise geometric
+        scv of a geometric number, it is the sum of an integer and a geometric number. Above, it is
+        0 with some probability, and otherwise geometric
 
     >>> repeat(2.5, delay(1.0), spread="geometric")
     repeat(2.5, delay(1.0, name='delay'), spread='geometric')
@@ -1063,10 +1060,10 @@ def hold(
 
     Parameters
     ----------
-    resource, body, mode : the resource, the activity while it is held, and the mode of a
-        reader-writer lock, one of `MODES`
-    after : activity that follows the body and still holds the resource, while the processor
-        proceeds
+    resource : name of the resource
+    body : activity while the resource is held
+    mode : ``read`` or ``write``, for a reader-writer lock
+    after : activity after the body. It still holds the resource, but the processor proceeds at once
     permits : number of permits that one hold takes; 1 by default
 
     If the body has a `reply` between two of its parts, the parts after the reply become `after`.
@@ -1115,8 +1112,7 @@ def replies_renamed(activity: Activity, resource: str, copy_name: str) -> Activi
 
 @checked(resource=TEXT)
 def reply(resource: str) -> EarlyReply:
-    """End the `hold` of a resource for the processor early. The rest of the body runs in parallel
-    with the processor, and keeps the resource.
+    """Leave a `hold` early, while the rest of its body keeps the resource.
 
     Parameters
     ----------
@@ -1161,10 +1157,8 @@ def attempt(
     Parameters
     ----------
     visit : a step at a station, or a hold
-    timeout, patience : constant time, or the mean of an exponential one, after which it is
-        abandoned [s]
-    retries, back_off, doubling, queue, limits, breaker : see `Attempt`
-    otherwise : activity after the last try is abandoned; nothing by default
+    timeout, patience, retries, back_off, doubling, otherwise, queue, limits, breaker : see
+        `Attempt`
 
     >>> attempt(service("db", 0.1), timeout=0.5, retries=2, back_off=0.2)
     attempt(service('db', 0.1, name='db'), timeout=db.timeout, retries=2, back_off=db.back_off)
@@ -1195,14 +1189,15 @@ def attempt(
 
 @checked(options=ACTIVITY, by=TEXT)
 def pick(*options: Activity, by: str = SHORTEST) -> Pick:
-    """Execute one of several bodies. The choice is round robin, or by the number of customers or
-    the work left at the first resource of each body.
+    """Execute one of several activities, chosen in turn or by the load of their first resources.
 
     Parameters
     ----------
     options : activities; each begins with a step at a station, or with the hold of a lock or of
         permits
-    by : ``shortest``, ``shorter-of-two``, ``least-work`` or ``in-turn`` (round robin)
+    by : ``shortest``: the activity whose first resource has the fewest customers;
+        ``shorter-of-two``: the better of two that are drawn at random; ``least-work``: the least
+        remaining work; ``in-turn``: round robin
 
     >>> pick(service("left", 1.0), service("right", 1.0))
     pick(service('left', 1.0, name='left'), service('right', 1.0, name='right'))
@@ -1220,8 +1215,8 @@ def wait(counter: str) -> WaitUnit:
 
     Parameters
     ----------
-    counter : a semaphore; ``items`` or ``places`` of a bounded buffer; or a condition of the
-        monitor that is held. Write the name of the resource, a dot, and the name of the counter
+    counter : name of the resource, a dot, and the name of the counter: a semaphore, ``items`` or
+        ``places`` of a bounded buffer, or a condition of the monitor that is held
 
     >>> hold("stack", wait("stack.filled") >> delay(1.0, name="take"))
     hold('stack', wait('stack.filled') >> delay(1.0, name='take'))
@@ -1232,12 +1227,13 @@ def wait(counter: str) -> WaitUnit:
 
 @checked(counter=TEXT)
 def signal(counter: str) -> SignalUnit:
-    """Add one to a counter; see `wait`. In a monitor this must be the last step, because the
-    monitor passes to another processor.
+    """Add one to a counter, on which other processors may `wait`.
+
+    In a monitor this must be the last step, because the monitor passes to the waiting processor.
 
     Parameters
     ----------
-    counter : as for `wait`
+    counter : name of the counter, as for `wait`
     """
     check_name(counter)
     return SignalUnit(counter)
@@ -1245,8 +1241,7 @@ def signal(counter: str) -> SignalUnit:
 
 @checked(buffer=TEXT, body=ACTIVITY)
 def put(buffer: str, body: Activity) -> Activity:
-    """Put an item into a bounded buffer: wait for a free place, execute the body, and signal the
-    item.
+    """Put an item into a bounded buffer: wait for a place, execute the body, signal an item.
 
     Parameters
     ----------
@@ -1261,8 +1256,7 @@ def put(buffer: str, body: Activity) -> Activity:
 
 @checked(buffer=TEXT, body=ACTIVITY)
 def get(buffer: str, body: Activity) -> Activity:
-    """Get an item from a bounded buffer: wait for an item, execute the body, and signal that a
-    place is free.
+    """Get an item from a bounded buffer: wait for an item, execute the body, signal a free place.
 
     Parameters
     ----------

@@ -125,7 +125,6 @@ class Node(NamedTuple):
     adapters: Expr
     network: Network
     collectives: str
-    block: Expr | None = None
 
 
 class MemoryDomain(NamedTuple):

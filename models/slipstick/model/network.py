@@ -66,9 +66,10 @@ class ClosedClass:
 
     Parameters
     ----------
-    population : how many there are [1]
-    think_time : time away from all stations in a cycle [s]
-    target_time : target of response times, whose share within it is reported; 0: none [s]
+    population : number of customers
+    think_time : mean time that a customer spends outside all stations in each cycle [s]
+    target_time : a response time; ``within_target`` is then the share of the responses that take at
+        most this time. By default there is no target [s]
     """
 
     population: Expr
@@ -80,21 +81,22 @@ class ClosedClass:
 class OpenClass:
     """An open class: customers arrive, pass through the network once and leave.
 
-    Arrivals are a Poisson stream. With bursts its rate changes: a two-state Markov-modulated
-    Poisson process. With a trace they come at its times, again from the start at its end. With a
-    profile the rate is that of one piece after the other, again from the first after the last.
+    Arrivals are a Poisson stream by default. Bursts make it a two-state Markov-modulated Poisson
+    process. A trace repeats recorded times, and a profile repeats the rates of the parts of a
+    period.
 
     Parameters
     ----------
-    arrivals : rate; with bursts that between them [1/s]
-    burst_arrivals : rate in a burst [1/s]
+    arrivals : arrival rate; with bursts, the rate between bursts [1/s]
+    burst_arrivals : arrival rate during a burst [1/s]
     burst_time : mean duration of a burst, exponential [s]
-    quiet_time : mean time from the end of a burst to the next, exponential [s]
-    batch : customers of one arrival [1]
-    trace : times between arrivals, in proportion: they are scaled to the rate of arrivals [1]
-    profile : durations [s] and rates of the pieces of a period, such as a day; the rates are scaled
-        so that their mean is the rate of arrivals [1/s]
-    target_time : target of response times, whose share within it is reported; 0: none [s]
+    quiet_time : mean time between two bursts, exponential [s]
+    batch : number of customers that arrive together
+    trace : recorded times between arrivals; they are scaled to the arrival rate
+    profile : durations [s] and rates of the parts of a period, such as a day; the rates are scaled
+        so that their mean equals the arrival rate [1/s]
+    target_time : a response time; ``within_target`` is then the share of the responses that take at
+        most this time. By default there is no target [s]
     """
 
     arrivals: Expr
@@ -135,24 +137,22 @@ class NetworkStation:
 
     Parameters
     ----------
-    discipline : one of `DISCIPLINES`
-    servers : how many serve at the same time [1]
-    demand : service in a whole cycle [s]
-    service : mean service time of a visit, in the place of a demand [s]
-    visits : visits in a cycle [1]; one by default, and none where routing says them
-    rates : speed with 1, 2, 3 ... customers present; the last holds for more [1]
-    scv : squared coefficient of variation of the service time; 1, exponential, by default [1]
-    capacity : most customers present, in service included [1]
-    blocking : one of `BLOCKING`: what happens to an arrival when that many are present; an arrival
-        from outside is lost in any case
-    priority : rank; the class of the smaller rank goes first [1]
-    patience : mean time, exponential, after which a customer whose service has not begun abandons
-        the queue [s]
-    timeout : constant time after which a customer whose service has not begun abandons the queue
-        [s]
-    distribution : of the service time, whose scv is then that of the class
-    weight : at shared servers: with more present than servers each is served at a speed in
-        proportion to its weight, up to that of one server; 1 by default [1]
+    discipline : order of service: ``fcfs``, ``ps``, ``is``, ``lcfs``, ``lcfs-pr``, ``random``,
+        ``priority`` or ``priority-preemptive``
+    servers : number of servers
+    demand : total service time of all visits in a cycle [s]
+    service : mean service time of a visit, in place of a demand [s]
+    visits : number of visits in a cycle; 1 by default. With routing, leave it out
+    rates : speed with 1, 2, 3 ... customers present; the last number also applies to more customers
+    scv : squared coefficient of variation of the service time; 1 (exponential) by default
+    capacity : largest number of customers present, including those in service
+    blocking : what happens to a customer on the way to a full station: ``loss``, ``repeat``,
+        ``before-service`` or ``after-service``; an arrival from outside is always lost
+    priority : rank of each class; smaller ranks are served first
+    patience : mean time after which a waiting customer abandons the queue, exponential [s]
+    timeout : constant time after which a waiting customer abandons the queue [s]
+    distribution : distribution of the service time, which sets the scv
+    weight : relative speed at shared servers, up to the speed of one server; 1 by default
     """
 
     discipline: str = "fcfs"
@@ -192,7 +192,7 @@ class NetworkStation:
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """Stations that together hold a limited number of customers, waiting or in service.
+    """Stations with a common limit on the number of customers, waiting or in service.
 
     A customer takes a place when it comes to a station of the region from outside, and gives it
     back when it leaves for a station that is outside, or when its cycle ends.
@@ -200,9 +200,8 @@ class Region:
     Parameters
     ----------
     stations : their names
-    capacity : most customers that are at these stations together [1]
-    blocking : one of `REGION_BLOCKING`: what becomes of a customer that comes when that many are
-        there
+    capacity : largest number of customers at these stations together
+    blocking : ``wait``: a customer waits outside a full region; ``loss``: the customer is lost
     """
 
     stations: tuple[str, ...]
@@ -239,15 +238,15 @@ class Chain:
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """A way of the customers of a class from a station to another place; a target of None leaves
-    the network.
+    """A route of customers of a class from a station to the next class and station.
 
     Parameters
     ----------
-    source, target : class and station before and after
-    probability : part of the departures that takes this route; 1 where the state selects it [1]
-    by : one of `ROUTES`, the same for all routes out of a place: the rule that selects one of them
-        by the state of their stations; empty where they are selected at random
+    source : class and station that the customer leaves
+    target : class and station that come next; None if the customer leaves the network
+    probability : fraction of the departures that take this route; 1 if `by` chooses the route
+    by : rule that chooses among all routes out of a place: ``shortest``, ``shorter-of-two``,
+        ``least-work`` or ``in-turn``; empty if the choice is random
     """
 
     source: Place
@@ -588,18 +587,12 @@ def station(
     distribution: Mapping[str, TimeDistribution] | None = None,
     weight: Mapping[str, Like] | None = None,
 ) -> NetworkStation:
-    """Make a station with its demand, or with its service time and visits, by class; see
-    `NetworkStation`.
+    """Make a station with its demand, or with its service time and visits. Dicts are by class.
 
     Parameters
     ----------
-    demand : total service time of all visits in a cycle, by class [s]; in place of `service` and
-        `visits`
-    service, visits : mean service time of a visit [s], and number of visits in a cycle (default 1),
-        by class
-    discipline : one of `slipstick.vocabulary.DISCIPLINES`
-    servers, rates, scv, capacity, priority, blocking, patience, timeout, distribution, weight : as
-        for `NetworkStation`
+    demand, service, visits, discipline, servers, rates, scv, capacity, priority, blocking,
+        patience, timeout, distribution, weight : see `NetworkStation`
 
     >>> station(service={"jobs": 0.01}, visits={"jobs": 3}).visitors()
     ('jobs',)
@@ -653,8 +646,8 @@ def region(stations: Sequence[str], capacity: int, blocking: str = WAIT) -> Regi
     Parameters
     ----------
     stations : names of the stations
-    capacity : maximum number of customers at these stations
-    blocking : one of `REGION_BLOCKING`
+    capacity : largest number of customers at these stations together
+    blocking : ``wait``: a customer waits outside a full region; ``loss``: the customer is lost
 
     >>> region(["cpu", "disk"], 10)
     Region(stations=('cpu', 'disk'), capacity=10, blocking='wait')
@@ -664,8 +657,7 @@ def region(stations: Sequence[str], capacity: int, blocking: str = WAIT) -> Regi
 
 @checked(source=_PLACE_KIND, target=optional(_PLACE_KIND), probability=LIKE, by=TEXT)
 def route(source: Place, target: Place | None, probability: Like = 1.0, *, by: str = "") -> Route:
-    """Make a route: where customers of a class go after a station. The target None means that they
-    leave the network.
+    """Make a route: where the customers of a class go after a station.
 
     Parameters
     ----------

@@ -431,7 +431,7 @@ class HeldResource(ResourceKind, abstract=True):
 )
 @dataclass(frozen=True, slots=True)
 class Lock(HeldResource):
-    """A lock, described by its kind and by the station that holds its word.
+    """A lock, described by its algorithm and by the station that has the lock word.
 
     Without contention, acquire and release access the word `accesses` times in total. If another
     processor holds the lock, the waiting processors spin. With test-and-set they access the word
@@ -446,12 +446,11 @@ class Lock(HeldResource):
     access : time for which one access occupies this station [s]
     back_off : one of `BACK_OFFS`; an exponential pause doubles after each failure
     base, most : first pause after a failure, and longest pause [s]
-    together : whether nested holds of such locks, each directly inside the other, acquire all the
-        locks in one attempt. An attempt acquires all locks, or none and is repeated after a pause.
-        This needs test-and-set with a pause and no `word`
-    home : index of the processor whose node has the word. The flag of a waiting processor is at the
-        node of this processor. With `home`, a simulation counts local and remote accesses
-        separately; both take the same time
+    together : whether a processor that needs several of these locks acquires all of them in one
+        attempt. A failed attempt acquires none, and is repeated after a pause. Only for
+        test-and-set with a pause and without `word`
+    home : index of the processor whose node has the lock word. A simulation then counts local and
+        remote accesses separately; both take the same time
     """
 
     kind: str = "fifo"
@@ -1929,8 +1928,8 @@ class Model:
         if name not in self.resources:
             known_names = (*self.resources, *PROCESSORS)
             raise ModelError(
-                f"{user} needs {USED_BY[use]} called {name!r}, which is not"
-                f" there{did_you_mean(name, known_names)}"
+                f"{user} needs {USED_BY[use]} called {name!r}, which does not"
+                f" exist{did_you_mean(name, known_names)}"
             )
         if self.resources[name].use != use:
             raise ModelError(

@@ -262,7 +262,7 @@ def approximations_of(network: NetworkArrays) -> tuple[str, ...]:
 
     >>> from slipstick.queueing.network import network_arrays
     >>> approximations_of(network_arrays([1.0], population=3, servers=2))
-    ('several servers: probability that all are busy by Sakasegawa (1977)',)
+    ('several servers: the probability that all are busy by Sakasegawa (1977)',)
     """
     is_line = np.array(
         [DISCIPLINES[discipline].queued for discipline in network.discipline], dtype=bool
@@ -279,14 +279,14 @@ def approximations_of(network: NetworkArrays) -> tuple[str, ...]:
     )
     several_servers = ~network.delays & ~has_rates & (network.servers > 1)
     stations_by_approximation = {
-        "several servers: probability that all are busy by Sakasegawa (1977)": several_servers,
-        "first come first served: residual work by Reiser (1979)": is_line
+        "several servers: the probability that all are busy by Sakasegawa (1977)": several_servers,
+        "first come first served: the residual service time is approximated (Reiser, 1979)": is_line
         & lacks_product_form
         & ~has_rates,
-        "priorities: waiting work by rank after Bryant, Krzesinski, Lakshmi and Chandy (1984)": (
+        "priorities: the approximation of Bryant, Krzesinski, Lakshmi and Chandy (1984)": (
             is_ranked & ~has_rates
         ),
-        "rates: speed at the mean number that an arrival meets": has_rates,
+        "rates: the speed is that at the mean number of customers that an arrival meets": has_rates,
     }
     return tuple(
         approximation
@@ -564,7 +564,7 @@ def usual_error(network: NetworkArrays, corrected: bool) -> str:
 
     >>> from slipstick.queueing.network import network_arrays
     >>> usual_error(network_arrays([0.5], population=4), corrected=True)
-    'throughput 0.1 % (95 of 100 within 0.7 %), response time 0.2 % (2.3 %), measured with single
+    'throughput 0.1 % (95th percentile 0.7 %), response time 0.2 % (2.3 %), measured with single
     servers'
     """
     constructs = {_construct(network, station) for station in range(len(network.stations))}
@@ -573,7 +573,7 @@ def usual_error(network: NetworkArrays, corrected: bool) -> str:
         worst_construct
     ][corrected]
     return (
-        f"throughput {throughput_error:g} % (95 of 100 within {large_throughput_error:g} %),"
+        f"throughput {throughput_error:g} % (95th percentile {large_throughput_error:g} %),"
         f" response time {response_error:g} % "
         f"({large_response_error:g} %), measured with {worst_construct}"
     )
@@ -594,8 +594,8 @@ def untrusted(network: NetworkArrays) -> str:
         error = MEASURED[construct][True][3]
         if error > TRUSTED:
             return (
-                f"the approximation has {construct} at {station_name} with an error of the response"
-                f" time up to {error:g} % (95 of 100)"
+                f"the approximation of {construct} at {station_name} has errors of the response"
+                f" time of up to {error:g} % (95th percentile)"
             )
         if network.without_product_form[station] and not network.single[station]:
             return (
@@ -786,8 +786,8 @@ def _refuse_breakdowns(network: NetworkArrays) -> None:
         ):
             raise ModelError(
                 f"{network.classes[first_class]} takes servers of {name} from all others, as a"
-                " breakdown does; approximate response times were off by up to 280 % there (95 of"
-                " 100); ask for markov-chain or simulation"
+                " breakdown does; approximate response times had errors of up to 280 % there"
+                " (95th percentile); ask for markov-chain or simulation"
             )
 
 

@@ -29,7 +29,7 @@ Array = NDArray[Any]
 
 
 ABANDONMENT = (
-    "throughput counts customers that are served; times count those that abandon a queue, too"
+    "the throughput counts served customers only; times also include customers that abandon a queue"
 )
 """What the values of a network whose customers have patience stand for."""
 

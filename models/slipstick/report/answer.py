@@ -8,16 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from slipstick.answer import (
-    ANSWERED,
-    HELD,
-    Answer,
-    DeferredShares,
-    Limit,
-    Value,
-    Verdict,
-    exactness_words,
-)
+from slipstick.answer import ANSWERED, HELD, Answer, DeferredShares, Limit, Value, Verdict
 from slipstick.display import TableShown
 from slipstick.report.formatting import (
     NOTHING,
@@ -25,12 +16,12 @@ from slipstick.report.formatting import (
     TextBlock,
     TextTable,
     ascii_only,
-    common_and_differing_columns,
     losses_sentence,
     percent,
     plain_table,
     quantity,
     table_texts,
+    telling,
     terminal_blocks,
     terminal_width,
     value_amount,
@@ -38,7 +29,7 @@ from slipstick.report.formatting import (
     wrapped,
 )
 from slipstick.results.words import Words
-from slipstick.vocabulary import AGREED, CLOSED_FORM, REPLACED, UNDECIDED
+from slipstick.vocabulary import AGREED, CLOSED_FORM, NOT_CHECKED, REPLACED, UNDECIDED
 
 if TYPE_CHECKING:
     from slipstick.results.study import Agreement
@@ -52,7 +43,7 @@ _FIRST_KINDS = (
 )
 
 _DOUBT_BEGINNINGS = (
-    "usual error",
+    "typical error",
     "leaves out",
     "takes the longest",
     "not converged",
@@ -263,7 +254,7 @@ def sweep_text(sweep: Sweep) -> str:
     if len(set(sweep.cases)) == 1:  # the name of the only case says nothing here
         table = replace(table, columns=table.columns[1:])
     titles, rows, number_columns = table_texts(table, markdown=False)
-    common_sentence, shown_columns = common_and_differing_columns(titles, rows)
+    common_sentence, shown_columns = telling(titles, rows)
     widths = [
         max(len(titles[column]) + 2, *(len(row[column]) for row in rows)) + 2
         for column in shown_columns
@@ -395,7 +386,7 @@ def _heading(answer: Answer) -> str:
     # Only simulations have converged or not.
     elif answer.converged is not None and not answer.exact:
         precision_in_words = (
-            "each value with its interval" if answer.converged else "but not as precisely as wished"
+            "each value with its interval" if answer.converged else "less precisely than requested"
         )
         heading_line = f"{answer.model} by {answer.method}: estimated, {precision_in_words}"
     elif answer.exact:
@@ -416,13 +407,28 @@ def _heading(answer: Answer) -> str:
     )
     # A bound that an interval holds is no doubt.
     heading_line += f". {answer.bound}" if answer.bound and not answer.bound.endswith(HELD) else ""
-    heading_line += f". No error is promised: {answer.error}" if answer.error else ""
+    heading_line += f". The error may be large: {answer.error}" if answer.error else ""
     heading_line += f"; {losses_sentence(answer.left_out)}" if answer.left_out else ""
     setting_lines = [
         *_settings_lines("at", answer.point, answer),
         *_settings_lines("with", answer.given, answer),
     ]
     return "\n".join([wrapped(heading_line, _INDENT), *setting_lines])
+
+
+def exactness_words(answer: Answer) -> str:
+    """Return in words whether an answer is exact, and whether its check confirmed it.
+
+    A check that is undecided does not refute the equations that the method solves, but it does not
+    confirm the answer either, and the words say so.
+
+    >>> exactness_words(Answer("m", "mean-value", exact=True, check=Verdict(UNDECIDED)))
+    'exact by its equations, not confirmed'
+    """
+    if not answer.exact:
+        return "not exact"
+    is_unconfirmed = answer.check is not None and answer.check.word in (UNDECIDED, NOT_CHECKED)
+    return "exact by its equations, not confirmed" if is_unconfirmed else "solved exactly"
 
 
 def check_sentence(check: Verdict) -> str:
@@ -699,7 +705,9 @@ def _share_table(name: str, answer: Answer, most_rows: int | None) -> str:
         key=lambda path_and_share: -abs(path_and_share[1]),
     )
     value_and_meaning = {
-        path: [str(entry.given), entry.meaning] for path, entry in answer.described.items()
+        # What follows the first clause says how the key is written.
+        path: [str(entry.given), entry.meaning.partition("; ")[0]]
+        for path, entry in answer.described.items()
     }
     rows = []
     for path, share in ranked_shares:
@@ -717,10 +725,15 @@ def _share_table(name: str, answer: Answer, most_rows: int | None) -> str:
         "now",
         "meaning",
     ]
-    # Models built in Python have no meanings and sources to show.
-    if any(path in value_and_meaning for path, _ in ranked_shares):
-        return _first_rows(titles, rows, [1, 2, 3, 4], most_rows)
-    return _first_rows(titles[:4], [row[:4] for row in rows], [1, 2, 3], most_rows)
+    # Models built in Python have no values and meanings to show, parameters often no meaning.
+    shown_count = max((len(_without_empty_end(row)) for row in rows), default=len(titles))
+    shown_rows = [row[:shown_count] for row in rows]
+    return _first_rows(titles[:shown_count], shown_rows, [1, 2, 3, 4][: shown_count - 1], most_rows)
+
+
+def _without_empty_end(row: Sequence[str]) -> Sequence[str]:
+    """Return a row without the empty cells at its end."""
+    return row if not row or row[-1] else _without_empty_end(row[:-1])
 
 
 def _limit_lines(limit: Limit) -> list[str]:

@@ -41,9 +41,11 @@ _SAME_RATE = 0.005  # relative difference of values that a head does not call di
 _HARDWARE_PATHS = ("machine", "technology", "resources", "stations", "method", "simulation")
 _LOAD_PATHS = ("classes", "population.arrivals", "workload")
 _NO_DOUBTS = (
-    "speed-up counts",
+    "the speed-up counts",
+    "causes of the width",
     "stopped at",
     "ran ",
+    "simulated once",
     "a run of ",
 )  # notes on definitions and on the length of a run
 
@@ -636,7 +638,7 @@ def _basis_sentence(results: Results, value_names: Sequence[str]) -> str:
     notes_of_answers = (note for answer in answers for note in answer.notes)
     clause_list += dict.fromkeys(note for note in notes_of_answers if DOUBTFUL in note)
     clause_list += [note for note in results.notes if note.startswith(ABSENT)]
-    clauses_text = "; ".join(clause_list) or "measured values are as certain as their source"
+    clauses_text = "; ".join(clause_list) or "measured values are as reliable as their source"
     # A note may name the key to write; a head has none.
     return re.sub(r" \([a-z_]+(?:\.[a-z_]+)+\)", "", clauses_text)
 

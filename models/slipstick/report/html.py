@@ -180,7 +180,7 @@ summary > h2 { display: inline-block; margin: .5rem 0; }
 table { border-collapse: collapse; display: block; overflow-x: auto; }
 th, td { border: 1px solid var(--line); padding: .2rem .6rem; text-align: left; font-weight: normal; }
 thead th, .numbers td { white-space: nowrap; }
-.r { text-align: right; }
+.r { text-align: right; white-space: nowrap; }
 img { max-width: 100%; background: #ffffff; }
 @media (max-width: 40rem) { p:has(img) { overflow-x: auto; } img { max-width: none; width: 44rem; } }
 code { font-size: .9em; overflow-wrap: anywhere; }

@@ -544,7 +544,7 @@ def gallery(folders: Sequence[Path]) -> str:
     """
     blocks = [
         "# Studies",
-        "Each study with its question and what was found; made by `slipstick gallery`.",
+        "The question, the answer and a picture of each study; a title links to the report.",
     ]
     for folder in folders:
         path = folder / "report.md"
@@ -554,19 +554,9 @@ def gallery(folders: Sequence[Path]) -> str:
             picture = next(
                 (paragraph for paragraph in paragraphs if paragraph.startswith("[![")), ""
             ).replace("](", f"]({folder.name}/")
-            about_paragraphs = (
-                paragraphs[paragraphs.index(f"## {ABOUT}") + 1 :]
-                if f"## {ABOUT}" in paragraphs
-                else [""]
-            )
-            question_text = (
-                "" if about_paragraphs[0].startswith("Source: ") else about_paragraphs[0]
-            )
-            findings_text = "\n".join(findings.splitlines()[:_MOST_NAMES])
             blocks += [
                 f"## [{title.removeprefix('# ')}]({folder.name}/report.md)",
+                findings.partition("\n")[0].removeprefix("- "),
                 picture,
-                question_text,
-                findings_text,
             ]
     return "\n\n".join(block for block in blocks if block) + "\n"

@@ -239,9 +239,10 @@ class Results(Labelled, ShownAsTables):
         """
         method_names = [answer.method for answer in self.cases.values()]
         method_names += [method for sweep in self.sweeps for method in sweep.provenance.methods]
-        methods = ", ".join(dict.fromkeys(filter(None, method_names)))
+        methods = list(dict.fromkeys(filter(None, method_names)))
         program_text = f"slipstick {self.versions.get('slipstick', '')}".strip()
-        methods_text = f" by the methods {methods}" if methods else ""
+        noun = "methods" if len(methods) > 1 else "method"
+        methods_text = f" by the {noun} {', '.join(methods)}" if methods else ""
         source_text = f" Source of the study: {self.source}." if self.source else ""
         title = (self.title or self.name).rstrip(".")
         return (

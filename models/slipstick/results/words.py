@@ -220,11 +220,11 @@ class Words:
     >>> words.value("waiting_time[messages,queue]"), words.value("queue_length[messages,queue]")
     ('waiting time of messages at queue', 'number of messages at queue')
     >>> words.condition("response_time_quantile[requests,0.99] <= 300 ms and efficiency >= 0.8")
-    '99 of 100 requests are answered within 300 ms and efficiency is at least 80 %'
+    '99 % of requests are answered within 300 ms and efficiency is at least 80 %'
     >>> words.condition("efficiency >= 0.5 * own.efficiency")
     'efficiency is at least 0.5 times the efficiency as given'
     >>> words.measured("phase_time_quantile[prompt,0.95]", "34 ms"), words.value("time[gold]")
-    ('95 of 100 customers end the phase prompt within 34 ms', 'time of gold')
+    ('95 % of customers end the phase prompt within 34 ms', 'time of gold')
     >>> words.reached("time[gold]", "3 s"), words.reached("processors_lost[lock]", "2")
     ('the time of gold is 3 s', 'the processors lost to lock are 2')
     """
@@ -389,7 +389,7 @@ class Words:
         return f"the {noun} {'are' if is_plural(noun.partition(' ')[0]) else 'is'} {amount}"
 
     def _quantile_clause(self, value_kind: str, label: str) -> str:
-        """Return a clause for a quantile of a duration as a count, such as ``95 of 100 jobs are
+        """Return a clause for a quantile of a duration as a share, such as ``95 % of jobs are
         answered``.
         """
         class_label, _, fraction = label.rpartition(",")
@@ -399,7 +399,7 @@ class Words:
             ending_phrase = f"{spelt(class_label) or 'customers'} are answered"
         else:
             ending_phrase = "runs end" if self.member == "processor" else f"{self.members} end"
-        return f"{100 * float(fraction):g} of 100 {ending_phrase}"
+        return f"{100 * float(fraction):g} % of {ending_phrase}"
 
     def component_phrase(self, label: str) -> str:
         """Return a phrase for a component of the account of time, such as ``waiting for the lock

@@ -206,22 +206,29 @@ Arrivals = Annotated[Given | Formula, Quantity(RATE, formula=True)]
 
 
 class ArrivalTraceSpec(Spec):
-    """The times at which customers arrive, in a file, or the times between arrivals."""
+    """Recorded arrival times of customers, or the times between them."""
 
     file: str | None = Field(
-        None, description="a table or a list of numbers, from the folder of this file"
+        None,
+        description=(
+            "a table or a list of numbers; its path is relative to the folder of this file"
+        ),
     )
-    column: str | None = Field(None, description="name of its column, where it has a line of names")
+    column: str | None = Field(
+        None, description=("name of the column, if the table has a line of names")
+    )
     unit: str | None = Field(
-        None, description="unit of its times, such as ms, where the column does not say it"
+        None, description="unit of the times, such as ms, if the column does not state it"
     )
     of: Literal["times", "gaps"] = Field(
-        "times", description="times of arrivals, or the gaps between them"
+        "times",
+        description=("whether the numbers are times of arrivals or the gaps between arrivals"),
     )
     gaps: str | None = Field(
         None,
         description=(
-            "in the place of a file: times between arrivals, in proportion, with spaces between"
+            "times between arrivals, separated by spaces, in place of a file; only their ratios"
+            " matter"
         ),
     )
 
@@ -252,9 +259,9 @@ class ProfilePieceSpec(Spec):
     }
 
     lasts: Annotated[Given, Quantity(TIME, least=None, above=0.0)] = Field(
-        description="how long it lasts"
+        description="duration of this part"
     )
-    rate: Annotated[Given, Quantity(RATE)] = Field(description="rate of arrivals while it lasts")
+    rate: Annotated[Given, Quantity(RATE)] = Field(description="rate of arrivals during this part")
 
 
 class StreamSpec(Spec):
@@ -268,40 +275,44 @@ class StreamSpec(Spec):
     arrivals: Arrivals | None = Field(
         None,
         description=(
-            "rate of arrivals of customers that pass through once and leave; with bursts the rate"
+            "rate of arrivals of customers that pass through once and leave; with bursts, the rate"
             " between bursts"
         ),
     )
     burst_arrivals: Arrivals | None = Field(
-        None, description="rate of arrivals in a burst; 0 by default"
+        None, description="rate of arrivals during a burst; 0 by default"
     )
     burst_time: TimeOrFormula | None = Field(
-        None, description="mean duration of a burst of arrivals, exponential"
+        None, description="mean duration of a burst, exponential"
     )
     quiet_time: TimeOrFormula | None = Field(
         None, description="mean time between two bursts, exponential"
     )
-    batch: Servers | None = Field(None, description="customers of one arrival; 1 by default")
+    batch: Servers | None = Field(
+        None, description=("number of customers that arrive together; 1 by default")
+    )
     trace: ArrivalTraceSpec | None = Field(
         None,
         description=(
-            "times at which customers arrive, for simulation; with arrivals they are scaled to that"
-            " rate"
+            "recorded arrival times, for simulation; with arrivals, they are scaled to that rate"
         ),
     )
 
     profile: list[ProfilePieceSpec] | None = Field(
         None,
         description=(
-            "parts of a day or of another period, one after the other and again from the first,"
-            " each with its rate of arrivals, for simulation; with arrivals the rates are scaled so"
-            " that their mean is that rate"
+            "parts of a day or of another period that repeats, each with its rate of arrivals, for"
+            " simulation; with arrivals, the rates are scaled so that their mean equals it"
         ),
         min_length=1,
     )
 
     target_time: TimeOrFormula | None = Field(
-        None, description="response time: within_target is the share of the responses within it"
+        None,
+        description=(
+            "a response time; within_target is then the share of the responses that take at most"
+            " this time"
+        ),
     )
 
     stream: ClassVar[str] = "a stream"

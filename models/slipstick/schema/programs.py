@@ -43,10 +43,10 @@ from slipstick.schema.text import Entry, Mark, Node, Scalar, Table, at, problem
 
 
 class WorkloadSpec(Described):
-    """Values for the inputs of a program, as measured or assumed."""
+    """Values for the inputs of a program, measured or assumed."""
 
     workload: Literal[1] = Field(description="version of this format")
-    model: Note = Field(description="the program, as slipstick list names it")
+    model: Note = Field(description="name of the program, as in `slipstick list`")
     inputs: dict[str, Any] = Field({}, description="values of the program's inputs, by name")
 
 

@@ -525,7 +525,7 @@ def _simulated_time(
     if seen_cycles < (needed_cycles := fewest_cycles(plan, group_index)):
         return no_estimate, f"rare events that matter need {needed_cycles:,.0f} cycles"
     if _is_unlike_the_model(plan, column_sums, group_index, expected_time):
-        return no_estimate, "what was drawn is still far from its mean times"
+        return no_estimate, "the random times drawn so far are far from their means"
     weight_vectors = [
         weights_of_time(plan, column_sums, group_index),
         layout.column(layout.cycles[group_index]),

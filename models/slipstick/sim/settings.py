@@ -40,26 +40,21 @@ class Simulation:
 
     Parameters
     ----------
-    seed : key of all random streams, at least 0; runs with the same seed use common random numbers
-    precision : relative precision: the run stops when the half-width of the confidence interval of
-        the mean time is at most this fraction of the mean
-    level : confidence level of the intervals, as a fraction
-    least : minimum number of cycles, or of replications of a program
+    seed : seed of all random streams, at least 0; runs with the same seed use common random numbers
+    precision : the run stops when the half-width of the confidence interval of the mean time is at
+        most this fraction of the mean
+    level : confidence level of the intervals, such as 0.95
+    least : minimum number of cycles; for a program that ends, minimum number of its replications
     events : maximum number of events, over all replications
     cycles : exact number of cycles or replications to run; `precision` is then ignored
-    shares : number of parameters, largest first, whose shares are estimated. Each share costs two
-        more runs
-    replications : number of independent runs into which the simulation is divided, each with its
-        own random streams. One long run has the least warm-up. Several runs can use several cores,
-        and are better if there are more cores than points. `least` and `cycles` count the
-        replications of a program, which are different
+    shares : number of parameters whose shares are estimated, beginning with the most important.
+        Each share needs two more runs
+    replications : number of independent runs into which the simulation is divided. Several runs can
+        use several cores; one long run has the shortest warm-up
     check : whether a short simulation checks a default answer that is not exact. ``off``: no check.
-        ``ends``: in a sweep, check the two ends, the point nearest to a knee, and two random
-        points. ``all``: check all points. ``again``: like ``ends``, but neither read nor write the
-        results of earlier checks in the user's cache folder. A number sets the number of events of
-        a check
-    kernel : one of `KERNELS`; ``auto`` begins with the plain kernel and uses the compiled kernel
-        for long runs
+        ``ends``: in a sweep, five points. ``all``: all points. ``again``: like ``ends``, without
+        stored results of earlier checks. A number: with up to this number of events
+    kernel : ``auto``, ``plain`` or ``compiled``; ``auto`` compiles long runs
 
     Raises
     ------

@@ -152,8 +152,8 @@ def _notes_on_title(study: StudySpec) -> list[str]:
         return []
     return [
         (
-            "the title asks yes or no; write under statements what has to be true, so that the"
-            " report begins with yes or no"
+            "the title asks yes or no; write what has to be true under statements, and the report"
+            " will begin with yes or no"
         )
     ]
 

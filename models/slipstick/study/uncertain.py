@@ -427,21 +427,20 @@ def _range_notes(
         else {}
     )
     shares_in_words = [
-        f"{path} {share:.0%}"
+        f"{path} {100 * share:.0f} %"
         for path, share in list(shares.items())[:MOST_SHARES]
         if share >= LEAST_SHARE
     ]
     if shares_in_words:
-        yield (
-            f"ranges hold 9 of 10 values; of the width of {quantity}: {', '.join(shares_in_words)}"
-        )
+        yield "the interval contains 90 % of the answers for values drawn from the ranges"
+        yield f"causes of the width of {quantity}: {', '.join(shares_in_words)}"
     if case.form.estimated and 2 * len(uncertain_values.paths) + 1 < POINTS:
         run_count = 2 * len(uncertain_values.paths) + 1
         yield (
-            f"by {run_count} simulations and {len(PROBABILITIES_NEAR_ENDS)} near the ends; where"
-            f" those are over {NO_CORRECTION:.0%} off a quadratic in each range, {CORRECTING_DRAWS}"
-            " more correct it; ends move by about a percent, by up to 17 % with ranges of a factor"
-            " of 3"
+            f"the interval is interpolated between {run_count} simulations, and tested by"
+            f" {len(PROBABILITIES_NEAR_ENDS)} more near its ends; if these differ by more than"
+            f" {100 * NO_CORRECTION:.0f} %, {CORRECTING_DRAWS} more correct it. Its ends have"
+            " errors of about 1 %, and of up to 17 % with ranges of a factor of 3"
         )
     if uncertain_values.source:
         yield f"values {uncertain_values.source}; other paths keep theirs"

@@ -57,7 +57,7 @@ class GrainInputsSpec(Spec):
 class GrainWorkloadSpec(WorkloadSpec):
     """A workload of ``grain/unit`` that this host can run."""
 
-    model: Literal["grain/unit"] = Field(description="the program, as slipstick list names it")
+    model: Literal["grain/unit"] = Field(description="name of the program, as in `slipstick list`")
     inputs: GrainInputsSpec = Field(GrainInputsSpec(), description="what a grain does")  # type: ignore[assignment]
 
 

@@ -30,26 +30,26 @@ GOAL = 0.25
     "--out",
     metavar="SPEC",
     type=click.Path(path_type=Path),
-    help="Machine to write; of a grain, the folder of its pictures and points.",
+    help="Machine file to write; with --grain, a folder for pictures and points.",
 )
 @click.option(
     "--grain",
     metavar="FILE",
-    help="Run the grain of a workload of grain/unit instead, alone and among competitors.",
+    help="Measure this grain, a workload of grain/unit, alone and among competitors.",
 )
 @click.option(
     "--check",
     "machine_file",
     metavar="SPEC",
     type=click.Path(path_type=Path),
-    help="Measure again, and compare.",
+    help="Measure again, and compare with this machine file.",
 )
 @click.option(
     "--seconds",
     type=click.FloatRange(1, 3600),
     default=60.0,
     show_default=True,
-    help="Time to take, about.",
+    help="Approximate duration.",
 )
 @click.option("--cores", metavar="N,...", help="Cores to use. [all that this process may use]")
 @json_option
@@ -61,12 +61,12 @@ def calibrate(
     cores: str | None,
     as_json: bool,
 ) -> int:
-    """Measure this host: computing, caches, memory, locks and barriers, as a machine for
-    shared-memory models.
+    """Measure this computer, and write it as a machine for models with shared memory.
 
-    Every value has an interval. Repetitions that other programs disturb are left out and counted;
-    where too few are left, nothing is written. Grains that the machine is not made of are predicted
-    and compared. With --grain, five figures show how competitors slow down a grain of your choice.
+    Computing, caches, memory, locks and barriers are measured; every value has an interval.
+    Repetitions that other programs disturb do not count. If too few repetitions count, nothing is
+    written. At the end, other measurements are predicted and compared. With --grain, five pictures
+    show how competitors slow down a grain of your choice.
 
     \b
     Examples:

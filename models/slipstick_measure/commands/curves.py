@@ -21,14 +21,17 @@ CURVE_OPTIONS = (
         "--curve",
         "curve_columns",
         metavar="COLUMN,...",
-        help="Columns that say which curve a row is of: each is continued by its siblings.",
+        help="Columns that say to which curve a row belongs.",
     ),
     click.option(
         "--siblings",
         "sibling_columns",
         metavar="COLUMN,...",
         default="",
-        help="Columns that siblings have in common, such as the machine. [all curves are siblings]",
+        help=(
+            "Columns that related curves have in common, such as the machine. [all curves are"
+            " related]"
+        ),
     ),
 )
 """What makes `fit` read its file as several curves."""

@@ -21,8 +21,8 @@ COLUMN_OPTIONS = (
         multiple=True,
         metavar="VALUE=COLUMN",
         help=(
-            "Column of a value that was measured, with its unit if the heading has none:"
-            " 'time=tpot_ms [ms]'. [a column called as the value]"
+            "Column of a measured value, with a unit if the heading has none: 'time=tpot_ms"
+            " [ms]'. [a column with the name of the value]"
         ),
     ),
     click.option(
@@ -30,20 +30,20 @@ COLUMN_OPTIONS = (
         "choices",
         multiple=True,
         metavar="PATH=A|B[@OWNER]",
-        help="Parameter that is one of a few values; which, the rows tell.",
+        help="Parameter that has one of a few values; the fit chooses.",
     ),
     click.option(
         "--group",
         "groups",
         metavar="COLUMN,...",
-        help="Columns whose combinations are left out whole, to see how the next is predicted.",
+        help="Columns whose combinations form groups; each group is left out and predicted.",
     ),
     click.option(
         "--fitted",
         "out",
         type=click.Path(path_type=Path, dir_okay=False),
         metavar="FILE",
-        help="Write what was found, for slipstick solve --fitted FILE.",
+        help="Write the fitted values, for slipstick solve --fitted FILE.",
     ),
 )
 """What is asked of rows; each makes `fit` read its file so."""

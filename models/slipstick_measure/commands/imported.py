@@ -37,17 +37,17 @@ from slipstick_measure.commands.measured import servers_of, servers_option
 @click.option(
     "--placement",
     metavar="PLACE",
-    help="Of two processes that exchange messages: node, switch, network.",
+    help="Place of two processes that exchange messages: node, switch or network.",
 )
 @click.option(
     "--extends",
     metavar="MACHINE",
-    help="Machine that has what a benchmark of its memory does not tell.",
+    help="Machine that supplies the values that the file does not have.",
 )
 @click.option(
     "--processors",
     type=click.IntRange(1),
-    help="Processors or threads, where the file does not say.",
+    help="Number of processors or threads, if the file does not have it.",
 )
 @click.option("--unit", metavar="UNIT", help="Unit of times in models of other tools. [s]")
 @click.option(
@@ -55,20 +55,20 @@ from slipstick_measure.commands.measured import servers_of, servers_option
     "leave_out",
     metavar="LOSS",
     multiple=True,
-    help="What the spec may leave out although it changes the answer; repeat for several.",
+    help="Feature to leave out although this changes the answer; may be given several times.",
 )
 @click.option(
     "--set",
     "settings",
     metavar="NAME=NUMBER",
     multiple=True,
-    help="Value of a variable of a model; repeat for several.",
+    help="Value of a variable of the model; may be given several times.",
 )
 @click.option(
     "--study",
     metavar="STUDY",
     type=click.Path(path_type=Path),
-    help="Study to write as well, over the ranges of values that a model holds.",
+    help="Also write a study over the ranges of values in the model.",
 )
 @servers_option
 @model_limit_option
@@ -87,14 +87,12 @@ def import_(
     servers: Sequence[str],
     as_json: bool,
 ) -> int:
-    """Make a spec of files that other tools wrote: a network, a machine's memory, an activity, or a
-    queueing network.
+    """Convert files of other tools into a network, a machine, an activity or a queueing network.
 
-    FILE is the output of OSU micro-benchmarks, Intel MPI Benchmarks, perftest or netgauge (together
-    one network), STREAM, HPCG or Intel MLC (values over a machine), perf stat (an activity), a load
-    test as `slipstick measured` reads it, with the utilization of tiers (a queueing network), a
-    model of JMT (JMVA, JSIM), LQNS (LQNX or LQN text, an activity) or PDQ, a machine of Kerncraft,
-    SimGrid or Calculon, or a computer as hwloc, lstopo or likwid-topology describes it.
+    FILE is the output of OSU micro-benchmarks, Intel MPI Benchmarks, perftest or netgauge (a
+    network); of STREAM, HPCG or Intel MLC (memory of a machine); of perf stat (an activity); a load
+    test with the utilization of tiers (a queueing network); a model of JMT (JMVA, JSIM), LQNS (LQNX
+    or LQN) or PDQ; or a machine of Kerncraft, SimGrid, Calculon, hwloc, lstopo or likwid-topology.
 
     \b
     Examples:

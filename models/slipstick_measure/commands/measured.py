@@ -63,45 +63,53 @@ _DATA_OPTIONS = (
         "columns",
         multiple=True,
         metavar="OURS=THEIRS",
-        help="Name of a column or parameter in the file: p=ranks.",
+        help="Name of a column in the file, such as p=ranks.",
     ),
-    click.option("--unit", metavar="UNIT", help="Unit of times in files without units, such as s."),
+    click.option("--unit", metavar="UNIT", help="Unit of times, such as s, if the file has none."),
     click.option(
         "--processors",
         metavar="N,...",
-        help="Processors of files that do not say, one for all or one a file.",
+        help=(
+            "Number of processors, if the files do not have it; one for all files or one for each."
+        ),
     ),
     click.option(
-        "--time", "times", metavar="T,...", help="Elapsed time of such files, such as '3.2 s'."
+        "--time",
+        "times",
+        metavar="T,...",
+        help=("Elapsed time, such as '3.2 s', if the files do not have it."),
     ),
     click.option(
         "--size",
         metavar="N",
-        help="Size of the problem in such files; a fit takes the runs of this size only.",
+        help="Problem size, if the files do not have it; a fit uses the runs of this size only.",
     ),
     click.option(
         "--statistic",
         metavar="NAME",
         default="median",
-        help="Of repetitions: median, mean, min. [median]",
+        help="Statistic over repetitions: median, mean or min. [median]",
     ),
-    click.option(
-        "--region", metavar="NAME", help="Part of the program to account for. [the whole]"
-    ),
+    click.option("--region", metavar="NAME", help="Part of the program. [the whole]"),
     click.option(
         "--scaling",
         type=click.Choice(["strong", "weak"]),
-        help="What grows: the processors alone, or the work with them. [told from the file]",
+        help=(
+            "strong: only the processors grow; weak: the work grows with them. [told from the file]"
+        ),
     ),
     click.option(
         "--waits",
         type=click.Choice(["sum", "mean"]),
-        help="Waits in a table: summed over processors, or the mean of one. [told from the file]",
+        help=(
+            "Whether waits in a table are sums over processors or means of one processor. [told"
+            " from the file]"
+        ),
     ),
     click.option(
         "--timer",
         metavar="T",
-        help="Cost of the timer at each event, contained in the waits: '15 us'.",
+        help="Time of the timer at each event, such as '15 us'; measured waits include it.",
     ),
     model_limit_option,
 )
@@ -111,7 +119,7 @@ servers_option = click.option(
     "--servers",
     multiple=True,
     metavar="TIER=N",
-    help="Servers of a tier of a load test: db=4. [1]",
+    help="Number of servers of a tier of a load test, such as db=4. [1]",
 )
 
 
@@ -120,8 +128,8 @@ _SCALABILITY_OPTIONS = (
         "--scalability",
         is_flag=True,
         help=(
-            "The latency metric L / L' of runs of several sizes: at equal time, efficiency and"
-            " memory, between measured sizes."
+            "Compare runs of several sizes at equal time, efficiency and memory by the latency"
+            " ratio L / L'."
         ),
     ),
     click.option(
@@ -129,8 +137,8 @@ _SCALABILITY_OPTIONS = (
         multiple=True,
         metavar="WHAT=VALUE",
         help=(
-            "With --scalability: efficiency=60%, time='2 s', or memory=1000, the size a processor."
-            " [what most processors reach]"
+            "Goal of --scalability: efficiency=60%, time='2 s', or memory=1000 (the size per"
+            " processor). [as reached by the largest run]"
         ),
     ),
 )
@@ -151,12 +159,10 @@ def measured(
     as_json: bool,
     **options: Any,
 ) -> int:
-    """Account for the time in measured runs: speed-up, processors lost by cause, assumptions
-    checked.
+    """Show speed-up, efficiency and losses of measured runs.
 
-    FILE is a table (p, n, region, metric, unit, value, repetition), Extra-P text or JSON, a table
-    of POP metrics, the output of perf stat -x or perf lock contention, a profile in YAML, or a
-    trace as `slipstick trace` reads it.
+    FILE is a table with a row for each run, a load test, the output of a benchmark, of Extra-P,
+    perf stat -x or perf lock contention, a table of POP metrics, a profile in YAML, or a trace.
 
     \b
     Examples:
@@ -387,10 +393,10 @@ def _quantity(option: str, word: str | None, dimension: str = "TIME") -> float |
 @click.option(
     "--unit",
     metavar="UNIT",
-    help="Unit of times in a table of records whose header has none, such as us.",
+    help="Unit of times in a table of records, such as us, if its header has none.",
 )
 @click.option(
-    "--only", metavar="TEXT", help="Take the processors whose names have this part. [all]"
+    "--only", metavar="TEXT", help="Use only the processors with this text in their names. [all]"
 )
 @click.option(
     "--useful",
@@ -399,19 +405,21 @@ def _quantity(option: str, word: str | None, dimension: str = "TIME") -> float |
     help="Activities that are useful work. [all but waits]",
 )
 @click.option(
-    "--from", "first", metavar="T", help="Begin at this time, counted from the first event. [0 s]"
+    "--from", "first", metavar="T", help="Start time, counted from the first event. [0 s]"
 )
 @click.option(
-    "--to", "last", metavar="T", help="End at this time, counted likewise. [the last event]"
+    "--to", "last", metavar="T", help="End time, counted from the first event. [the last event]"
 )
 @click.option(
     "--window", metavar="T", help="Length of a window, such as '5 ms'. [a fortieth of the trace]"
 )
 @click.option(
-    "--machine", metavar="M", help="Machine whose network the accesses go through, for contention."
+    "--machine",
+    metavar="M",
+    help=("Machine with the network that the accesses cross, for contention."),
 )
 @click.option(
-    "--view", type=click.Choice(VIEWS), default="utilization", help="What to draw. [utilization]"
+    "--view", type=click.Choice(VIEWS), default="utilization", help="View to draw. [utilization]"
 )
 @click.option(
     "--picture",
@@ -435,13 +443,11 @@ def trace(
     picture: Path | None,
     as_json: bool,
 ) -> int:
-    """Show traces: the account of time, accesses, concurrency, utilization and work by window,
-    contention.
+    """Show where the time of a trace goes, who accesses what, and contention.
 
-    FILE is Chrome trace JSON (also of `slipstick solve --timeline`), Paraver .prv, the output of
-    perf sched timehist, samples of perf mem or perf c2c as perf script prints them, a table of
-    records (time, processor, event, source, destination, count) in
-    CSV or Parquet, or an OTF2 archive.
+    FILE is Chrome trace JSON (also from `slipstick solve --timeline`), Paraver .prv, the output of
+    perf sched timehist, samples of perf mem or perf c2c from perf script, a table of records (time,
+    processor, event, source, destination, count) in CSV or Parquet, or an OTF2 archive.
 
     \b
     Examples:
@@ -502,64 +508,65 @@ _FIT_OPTIONS = (
         "--model",
         "models",
         metavar="NAME,...",
-        help="Families to fit, and at most one model: a name, or a file. [all families]",
+        help="Laws to fit, and at most one model (a name or a file). [all families]",
     ),
-    click.option(
-        "--free", metavar="PATH[=LOW..HIGH],...", help="Parameters of the model that are free."
-    ),
+    click.option("--free", metavar="PATH[=LOW..HIGH],...", help="Parameters of the model to fit."),
     click.option(
         "--population",
         metavar="PATH",
-        help="Number in the model that is the number of processors. [found]",
+        help="Path of the number of processors in the model. [found]",
     ),
     click.option(
         "--size-of",
         "size_path",
         metavar="PATH",
-        help="Number in the model that is the size of the problem.",
+        help="Path of the problem size in the model.",
     ),
     click.option(
         "--cycles",
         type=click.IntRange(1),
-        help="Cycles of the model in the measured work. [its time is the measured one]",
+        help=(
+            "Number of cycles of the model in the measured work. [the time of the model is the"
+            " measured time]"
+        ),
     ),
     click.option(
         "--with",
         "method",
         metavar="METHOD",
-        help="Method that solves the model. [mean-value where anything waits]",
+        help="Method that solves the model. [mean-value if anything can wait]",
     ),
     click.option(
         "--at",
         "predicted_at",
         metavar="P,...",
         default="",
-        help="Processors to predict the time for.",
+        help="Numbers of processors to predict.",
     ),
     click.option(
         "--servers",
         "servers",
         type=click.IntRange(1),
-        help="Processors of the hardware that work side by side, such as hardware threads.",
+        help="Number of hardware threads or processors that work at the same time.",
     ),
     click.option(
         "--domain",
         "domain",
         type=click.IntRange(1),
-        help="Processors of a node, or of a memory domain; they fill one after the other.",
+        help="Number of processors in a node or memory domain; domains fill one after the other.",
     ),
     click.option(
         "--efficiency",
         metavar="E",
         default="75%",
-        help="What the most processors keep, and the size needed gives. [75%]",
+        help="Target efficiency, for the largest number of processors and the size needed. [75%]",
     ),
     click.option("--intervals", type=click.Choice(["bootstrap", "profile"]), help="[profile]"),
     click.option(
         "--seed",
         type=click.IntRange(0),
         default=1,
-        help="Of the random streams of the bootstrap. [1]",
+        help="Seed of the bootstrap. [1]",
     ),
     click.option(
         "--picture",
@@ -582,11 +589,11 @@ _FIT_OPTIONS = (
 @click.option("--title", default="", help="Title of the profile. [the command]")
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
 def record(out: str, title: str, command: Sequence[str]) -> int:
-    """Run COMMAND, a Python program, and record where its threads and processes wait, for
-    `slipstick measured`.
+    """Run a Python program, and record where its threads and processes wait.
 
-    Locks, conditions, barriers, queues and joins of `threading`, `queue` and `multiprocessing` are
-    timed, without a change in the program. The status is that of the program.
+    The program needs no change: locks, conditions, barriers, queues and joins of `threading`,
+    `queue` and `multiprocessing` are timed. `slipstick measured` reads the profile. The exit status
+    is that of the program.
 
     \b
     Examples:
@@ -639,24 +646,24 @@ def fit(
     sibling_columns: str,
     **options: Any,
 ) -> int:
-    """Fit models to measured times: how far the program scales, and how sure that is.
+    """Fit laws or a model to measured times, and predict other numbers of processors.
 
-    FILE is read as by `slipstick measured`; every repetition counts. Families: amdahl, usl,
-    queue-1, queue-2, phase-barrier, latency, power-log, saturating, and where the hardware is told
-    servers (--servers) and nodes (--domain). A model of your own is fitted beside them, some of its
-    parameters free. What the rows say comes first; a law speaks only if it describes them.
+    FILE is a table of timings, as for `slipstick measured`. The laws are amdahl, usl, queue-1,
+    queue-2, phase-barrier, latency, power-log and saturating; servers needs --servers, nodes needs
+    --domain. A model of your own can be fitted too (--model, --free). A law is used only if it
+    describes the rows.
 
-    Where columns are numbers of a model, such as `parameters.batch` or `machine`, any value may be
-    measured and any parameter free: PATH=LOW..HIGH is what is known of it, @OWNER the column whose
-    values may differ in it (@group: what --group names). Each group is left out whole and
-    predicted by the others.
+    The columns of a table can also be quantities of a model, such as `parameters.batch` or
+    `machine`. PATH=LOW..HIGH then states the range of a parameter, and @OWNER the column whose
+    values have parameters of their own. Each group (--group) is left out and predicted from the
+    others.
 
-    Of a load test, with users or a rate, what is fitted is a station: the demand of a request and
-    the time beside it, from the response times at all loads; --servers is then the number of
-    servers, --at the users or the rate. With --model its throughput by users is fitted instead.
+    For a load test, a station is fitted: the service demand of a request, and the time outside the
+    station. --servers is then the number of servers, and --at the number of users or the rate. With
+    --model, the throughput is fitted instead.
 
-    Where a table has several curves (--curve), each is continued by its siblings, which are of the
-    same machine.
+    If a table has several curves (--curve), a curve that ends early is continued with the shape of
+    the others.
 
     \b
     Examples:

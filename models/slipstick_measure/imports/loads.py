@@ -154,7 +154,7 @@ def _residual(demand: Demand, test: LoadTest) -> str:
     if demand.tier not in test.servers:
         words += ", as one server (say --servers where it has more)"
     if count > 1:
-        words += f"; single loads are up to {100 * demand.largest_residual:.2g} % off"
+        words += f"; the largest error of a load is {100 * demand.largest_residual:.2g} %"
     return words
 
 

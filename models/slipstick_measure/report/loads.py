@@ -79,7 +79,8 @@ def sentences(test: LoadTest, tier_demands: Sequence[Demand]) -> list[str]:
     if tier_demands:
         first = min(tier_demands, key=lambda demand: demand.most)
         words.append(
-            f"{first.tier} saturates first, at {quantity(first.most, '1/s')}, if its demand stays."
+            f"{first.tier} saturates first, at {quantity(first.most, '1/s')}, if its demand stays"
+            " the same."
         )
     thinking = think_time(test)
     if thinking is not None:
@@ -89,14 +90,14 @@ def sentences(test: LoadTest, tier_demands: Sequence[Demand]) -> list[str]:
     time_beside = beside_tiers(test, tier_demands)
     if tier_demands and time_beside:
         words.append(
-            f"At the least load, no measured tier takes {quantity(time_beside, 's')} of the"
-            " response time."
+            f"At the lowest load, {quantity(time_beside, 's')} of the response time are outside the"
+            " measured tiers."
         )
     tiers_alone = [demand.tier for demand in tier_demands if demand.tier not in test.servers]
     if tiers_alone:
         words.append(
-            f"Taken as one server: {', '.join(tiers_alone)}; say --servers {tiers_alone[0]}=4 where"
-            " it has four."
+            f"Each of these tiers counts as one server: {', '.join(tiers_alone)}. If"
+            f" {tiers_alone[0]} has four, write --servers {tiers_alone[0]}=4."
         )
     if tier_demands:
         words.append(f"slipstick import {test.file} -o model.yaml makes a network of it.")
@@ -248,7 +249,7 @@ def _fitted_rows(fitting: LoadFitting) -> str:
 
 
 def _stations(fitting: LoadFitting) -> str:
-    head = ["station", "scatter", "misses the largest load", "service", "beside", "saturates at"]
+    head = ["station", "scatter", "error at the largest load", "service", "beside", "saturates at"]
     rows = [
         [
             station.words,

@@ -201,7 +201,7 @@ def test_a_criterion_that_prediction_contradicts_is_not_believed() -> None:
     time = np.where(p < 20, 100 / p + 3, 100 / p + 12)
     found = compare(Timings(p, np.ones(len(p)), time * (1 + 0.001 * np.sin(np.arange(len(p))))))
     assert found.best.missed is not None
-    assert found.best.missed > 0.1 or "trust neither far out" in found.verdict()
+    assert found.best.missed > 0.1 or "rely on neither" in found.verdict()
 
 
 def test_too_little_data_is_said() -> None:

@@ -188,7 +188,7 @@ def test_a_graph_that_is_no_nesting_is_refused(old: str, new: str, tmp_path: Pat
     text = SHOP.read_text().replace(old, new)
     text = text.replace("</pre-AND>", "</pre-OR>") if new == "<pre-OR>" else text
     with pytest.raises(
-        SpecError, match=r"no nesting of sequences|add up to 1\.25|'prize', which is not there"
+        SpecError, match=r"no nesting of sequences|add up to 1\.25|'prize', which does not exist"
     ):
         _imported(text, tmp_path)
 

@@ -55,7 +55,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_every_group_is_predicted_by_the_others(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["run", "study.yaml", "--out", "found", "--no-html"]) == 0
+    assert main(["run", "study.yaml", "--out", "found", "--no-html", "--all"]) == 0
     told = capsys.readouterr().out
     assert "copies: median error " in told
     assert "each group predicted by the others" in told
@@ -76,7 +76,7 @@ def test_rows_that_are_fitted_are_not_predicted(
         "    groups:", "    fitted_to: {host: [a, c, d]}\n    beyond: megabytes\n    groups:"
     )
     (folder / "study.yaml").write_text(fixed)
-    assert main(["run", "study.yaml", "--out", "found", "--no-html"]) == 0
+    assert main(["run", "study.yaml", "--out", "found", "--no-html", "--all"]) == 0
     details = (folder / "found" / "details.md").read_text()
     assert "- 1 group (fitted to host a, c, d): median error 0.2 %" in details
     assert "predicted by the others: median" not in details

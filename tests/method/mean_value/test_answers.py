@@ -40,8 +40,8 @@ from slipstick_mean_value.form import MeanValue, promised
 
 THINK = delay(9.0, name="think", scv=1.0)
 USUAL = (
-    "usual error of the time under {size} (95 of 100 generated models, scv from 0.25 to 4); shares"
-    " and waits are less sure"
+    "typical error of the time under {size} (in 95 % of generated models, scv from 0.25 to 4);"
+    " shares and waits are less accurate"
 )
 
 
@@ -86,14 +86,14 @@ def test_each_approximation_is_named() -> None:
     )
     several = THINK >> service("pool", 1.0, scv=0.5)
     assert (
-        "several servers at pool: the probability that all are busy is that of a queue whose"
-        " customers spend the rest of the cycle in a delay" in (notes(several, pool=Station(2)))
+        "several servers at pool: the probability that all are busy assumes that customers spend"
+        " the rest of the cycle in a delay" in (notes(several, pool=Station(2)))
     )
     locked = THINK >> hold("door", delay(1.0, name="a", scv=0.5))
     assert notes(locked) == (
         (
             "each lock (door) is modelled as a queue; its service time is the time for which the lock"
-            " is held, waits included"
+            " is held, including waits"
         ),
         USUAL.format(size="10 %"),
     )
@@ -103,22 +103,22 @@ def test_each_approximation_is_named() -> None:
         " the mean and the variance of each are used"
     )
     line = pipeline([serial(delay(1.0, name="a", scv=1.0)), parallel(delay(2.0, name="b"))], 4)
-    assert notes(line)[0] == "pipelines: ends of items at stages are jointly normal (Clark)"
+    assert notes(line)[0] == (
+        "pipelines: the times at which items leave stages are assumed to be jointly normal (Clark)"
+    )
     meets = THINK >> delay(1.0, name="a", scv=0.5) >> barrier("meet")
-    assert (
-        notes(meets)[0]
-        == "barriers meet: all processors start at once, and gaps between arrivals at a queue are"
-        " exponential"
+    assert notes(meets)[0] == (
+        "barriers meet: all processors start together, and times between arrivals at a queue are"
+        " assumed to be exponential"
     )
     assert (
         notes(THINK >> service("other", 1.0))[0]
-        == "processors as resources are taken as alike, each used as often as the next"
+        == "processors as resources are assumed to be used equally often"
     )
     program = MeanValue(phased_model((2, 4, delay(1.0, name="a", scv=1.0)))).points({}).answer(0)
-    assert (
-        program.notes[0]
-        == "phases: iterations follow each other as in the steady state of the processors still at"
-        " work; the slowest ends each"
+    assert program.notes[0] == (
+        "phases: iterations are in the steady state of the processors that still work; the"
+        " slowest processor ends each phase"
     )
 
 
@@ -140,30 +140,31 @@ def test_constant_times_promise_no_error_and_say_what_was_measured(
     )
     assert found.promise is None
     assert (
-        "all times are constant, so requests may fall into step: errors of up to 112 % were"
-        " measured, and none is promised; simulate" in found.notes
-    )
+        "all times are constant, so requests may be synchronized: errors of up to 112 % were"
+        " measured; simulate"
+    ) in found.notes
 
 
 def test_an_answer_outside_what_was_measured_promises_no_error_and_says_so() -> None:
     inside = hold("door", delay(0.1, name="a", scv=1.0))
     cases = {
-        "times of an scv above 4: errors of the time were not measured": closed_model(
+        "times with an scv above 4: the error was not measured": closed_model(
             THINK >> service("bus", 1.0, scv=5.0), 8
         ),
         "an open stream through locks or permits: errors of up to 62 % were measured, near saturation of up to 106 %": open_model(
             THINK >> inside >> hold("door", service("bus", 0.1, scv=0.5)), 0.5
         ),
-        "pipelines with parallel stages at times of an scv above 1: errors of up to 25 % were measured in 95 of 100": closed_model(
+        (
+            "pipelines with parallel stages and an scv above 1: errors of up to 25 % (95th"
+            " percentile) were measured"
+        ): closed_model(
             pipeline([serial(delay(0.2, name="a")), parallel(delay(1.6, name="b", scv=4.0))], 8), 2
         ),
     }
     for words, model in cases.items():
         found = MeanValue(model).points({}).answer(0)
         assert (found.promise, found.error) == (None, words)
-        assert any(
-            note.startswith(f"{words}, and none is promised; simulate") for note in found.notes
-        )
+        assert any(note.startswith(f"{words}; simulate") for note in found.notes)
         assert promised(model) is None
 
 

@@ -147,7 +147,7 @@ def test_a_barrier_of_some_processors_meets_a_steady_stream() -> None:
     answer = MeanValue(closed_model(cycle, 6)).points({}).answer(0)
     # One of two waits for the other, for the mean time between arrivals T / 6: T = 1 + T / 12.
     assert answer["time"] == pytest.approx(12 / 11)
-    assert "barriers pair: arrivals of the parties are a steady stream" in answer.notes
+    assert "barriers pair: the parties are assumed to arrive as a steady stream" in answer.notes
 
 
 @pytest.mark.parametrize("processors", [1, 2, 7, 64])

@@ -314,9 +314,9 @@ def test_the_time_between_visits_varies_as_the_delay_does_that_it_is(
 def test_groups_are_named_among_the_approximations() -> None:
     notes = answer(grouped_model({"test": (1, cycle()), "others": (3, cycle("o."))})).notes
     assert (
-        "groups: an arriving processor finds what the population with one fewer of its group leaves"
-        in notes
-    )
+        "groups: an arriving processor sees the mean queues of the population with one processor"
+        " fewer in its group"
+    ) in notes
 
 
 def _modules(count: int, body: Callable[[int], Activity]) -> Activity:

@@ -191,13 +191,11 @@ def test_mean_value_is_the_default() -> None:
     served = closed_model(
         THINK >> hold("table", service("disk", 1.0, scv=1), "read"), 3, resources=TABLE
     )
-    (said,) = (
-        note for note in solve(served, method="mean-value").notes if "none is promised" in note
-    )
+    (said,) = (note for note in solve(served, method="mean-value").notes if "were measured" in note)
     assert said.startswith(
         "a station that readers use under a reader-writer lock: errors of up to "
     )
-    assert said.endswith("; simulate, or ask for markov-chain of few processors")
+    assert said.endswith("; simulate, or use markov-chain with few processors")
 
 
 def test_more_processors_than_are_counted_in_a_time_are_refused() -> None:

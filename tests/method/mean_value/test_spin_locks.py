@@ -179,13 +179,13 @@ def test_accounts_and_shares_add_up_and_derivatives_are_derivatives(lock: Lock) 
 def test_it_says_that_spinning_is_approximate_and_refuses_it_for_arrivals() -> None:
     notes = MeanValue(spinning(door("tas"), 4)).points({}).answer(0).notes
     assert (
-        "spin locks door: waiting processors load the word's station, and hand-overs follow the"
-        " laws of Anderson and others" in notes
+        "spin locks door: waiting processors load the station of the lock word, and the times of"
+        " hand-overs are those of Anderson's laws" in notes
     )
     assert any(
         note.startswith(
-            "usual error of the time with spin locks under 10 % (from 2 to 64 processors, random"
-            " times)"
+            "typical error of the time with spin locks under 10 % (from 2 to 64 processors,"
+            " random times)"
         )
         for note in notes
     )

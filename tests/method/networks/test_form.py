@@ -107,7 +107,7 @@ def test_every_method_is_near_the_exact_one() -> None:
         assert answer.exact == (method in EXACT)
         assert answer["throughput[batch]"] == pytest.approx(exact["throughput[batch]"], rel=0.02)
     error, steps = solve(MIXED, method="linearizer").notes[:2]
-    assert error.startswith("usual error: throughput ")
+    assert error.startswith("typical error: throughput ")
     assert "iterations" in steps
 
 

@@ -42,7 +42,7 @@ def test_a_printed_example() -> None:
     assert answer["queue_length[first]"] == pytest.approx(6.73, abs=0.011)
     assert answer["queue_length[second]"] == pytest.approx(3.27, abs=0.011)
     assert answer["response_time[jobs]"] == pytest.approx(10 / (answer["throughput[jobs]"] or 0.0))
-    assert "a server that is held up after a service does not count as busy" in answer.notes
+    assert "a server that is blocked after a service does not count as busy" in answer.notes
 
 
 def test_routing_says_the_same_as_the_order_written() -> None:

@@ -193,8 +193,8 @@ def test_other_methods_refuse_routes_by_state_by_name(method: str) -> None:
     with pytest.raises(NoAnswerError) as caught:
         solve(routed("shortest"), method=method)
     assert str(caught.value) == (
-        f"{method} has no rule for routes by state (one of several branches, chosen by the number of"
-        " customers at their resources); simulation has"
+        f"{method} cannot solve routes that depend on queues (branches that are chosen by the"
+        " number of customers at their resources); simulation can"
     )
     assert solve(routed("shortest"), simulation=Simulation(events=2_000)).method == SIMULATION
 

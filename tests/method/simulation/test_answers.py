@@ -270,7 +270,7 @@ def test_idle_processors_and_the_end_of_a_phase() -> None:
         0.625,
         1.5,
     )
-    assert answer.notes[0] == "ran the program once: nothing in it is random"
+    assert answer.notes[0] == "simulated once, because nothing in the program is random"
 
 
 class Strange(Activity):
@@ -391,16 +391,15 @@ def test_too_little_to_go_on_gives_no_interval() -> None:
     answer = plain(closed_model(delay(1.0, scv=1.0)), Simulation(seed=1, cycles=80))
     assert answer.values["time"].low is None
     assert answer.converged is False
-    assert (
-        answer.notes[1]
-        == "not converged: the run is too short, or drifts, so no interval can be trusted"
+    assert answer.notes[1] == (
+        "not converged: the run is too short, or its values drift, so it has no reliable interval"
     )
 
 
 def test_the_precision_wished_is_said_in_percent() -> None:
     answer = plain(closed_model(delay(1.0, scv=1.0)), Simulation(seed=1, precision=0.05))
     assert answer.converged
-    assert answer.notes[0].startswith("stopped at the wished precision of 5 %, after ")
+    assert answer.notes[0].startswith("stopped at the requested precision of 5 %, after ")
 
 
 def test_an_interrupt_gives_what_there_is(monkeypatch: pytest.MonkeyPatch) -> None:

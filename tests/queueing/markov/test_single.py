@@ -115,7 +115,10 @@ def test_service_in_phases_waits_as_pollaczek_and_khinchine_say(load: float, scv
     found = solve_markov_chain(network_arrays([1.0], arrivals=load, discipline="fcfs", scv=scv))
     assert found.residence.item() == pytest.approx(1 + wait_of_pollaczek(load, scv), rel=1e-8)
     assert not found.exact
-    assert "times of an scv other than 1 are phases of the same mean and scv" in found.notes
+    assert (
+        "times with an scv other than 1 are replaced by phases with the same mean and scv"
+        in found.notes
+    )
 
 
 @pytest.mark.parametrize("discipline", ["ps", "lcfs-pr"])

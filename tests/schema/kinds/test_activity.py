@@ -141,7 +141,7 @@ POOL_ERRORS = [
     (
         "{ask: loop}",
         "{ask: lop}",
-        "ask needs a pool of tasks called 'lop', which is not there; did you mean 'loop'?",
+        "ask needs a pool of tasks called 'lop', which does not exist; did you mean 'loop'?",
     ),
 ]
 
@@ -430,7 +430,7 @@ def test_a_fan_out_of_unequal_parts_is_refused(
 def test_one_of_a_repeated_resource_that_is_not_there_is_refused(tmp_path: Path) -> None:
     assert refused(tmp_path, REPEATED.replace("memory.0", "memory.2")) == [
         (
-            "x.yaml:6:28: cycle.1.service: first needs a station called 'memory.2', which is not there;"
+            "x.yaml:6:28: cycle.1.service: first needs a station called 'memory.2', which does not exist;"
             " did you mean 'memory.1'?"
         )
     ]
@@ -524,7 +524,7 @@ UNREAD = [
         "",
         [
             (
-                "6:15: cycle.0.service: bos needs a station called 'bos', which is not there; did you"
+                "6:15: cycle.0.service: bos needs a station called 'bos', which does not exist; did you"
                 " mean 'bus'?"
             )
         ],
@@ -554,8 +554,8 @@ UNREAD = [
         "",
         [
             (
-                "6:34: cycle.0.body.0.barrier: barrier needs a barrier called 'met', which is not"
-                " there; did you mean 'meet'?"
+                "6:34: cycle.0.body.0.barrier: barrier needs a barrier called 'met', which"
+                " does not exist; did you mean 'meet'?"
             )
         ],
     ),
@@ -601,14 +601,14 @@ def test_all_that_does_not_fit_comes_at_once(tmp_path: Path) -> None:
         ),
         (
             "x.yaml:7:12: cycle.1.hold: hold needs a lock, permits or a monitor called 'dor', which"
-            " is not there; did you mean 'door'?"
+            " does not exist; did you mean 'door'?"
         ),
         (
             "x.yaml:7:32: cycle.1.body.0.delay: there is no name 'q'; known: work; write '5 us', or"
             " the name of a parameter"
         ),
         (
-            "x.yaml:8:15: cycle.2.service: bus needs a station called 'bus', which is not there;"
+            "x.yaml:8:15: cycle.2.service: bus needs a station called 'bus', which does not exist;"
             " known: door, own, other, each-other"
         ),
         "x.yaml:8:26: cycle.2.time: work * work gives a [s^2], but a [s] is wanted",

@@ -255,9 +255,8 @@ REFUSED: list[tuple[str, list[str]]] = [
         line(SWITCHING, 3, "  users: {classes: [a, b], population: 3}"),
         [
             (
-                "3:10: chains.users.reference: key 'reference' is missing: class and station where a"
-                " cycle begins, or where customers arrive; a cycle of a closed chain ends where a"
-                " customer comes to that station as a member of that class"
+                "3:10: chains.users.reference: key 'reference' is missing: class and station at"
+                " which a cycle begins, or at which customers arrive"
             )
         ],
     ),

@@ -7,7 +7,7 @@ from typing import Any
 
 from slipstick.answer import Answer
 from slipstick.errors import ModelError, NoAnswerError
-from slipstick.expression.tape import Values
+from slipstick.expression.columns import Values
 from slipstick.late import Array, np
 from slipstick.method.answers import Answers, CompiledModel, Remarks, Solution
 from slipstick.method.networks.arrays import NetworkLayout, NetworkPoints
@@ -29,19 +29,22 @@ KINDS: dict[str, tuple[Callable[[NetworkArrays], Bounds], str]] = {
     "asymptotic": (
         asymptotic,
         (
-            "at best one customer alone, or the slowest station always busy; at worst each customer"
-            " waits for all others"
+            "lower bound: one customer alone, or the slowest station always busy; upper bound:"
+            " each customer waits for all others"
         ),
     ),
     "balanced-job": (
         balanced_job,
-        "networks whose stations are all alike, slower and faster; holds in product form",
+        "bounds from networks with equal stations, slower and faster; valid in product form",
     ),
     "proportional": (
         proportional,
-        "queues in proportion to the demands, or to their powers; holds in product form",
+        "bounds from queues in proportion to the demands or their powers; valid in product form",
     ),
-    "geometric": (geometric, "queues as geometric series of the demands; holds in product form"),
+    "geometric": (
+        geometric,
+        ("bounds from queues as geometric series of the demands; valid in product form"),
+    ),
 }
 """Each kind of bound, and its assumption in words."""
 
@@ -66,7 +69,7 @@ def network_bounds(model: QueueingNetwork) -> tuple[Answer, ...]:
         compiled_bounds = CompiledNetworkBounds(model)
     except NoAnswerError as error:
         return (Answer(model.name, f"{BOUNDS}/asymptotic", failed=str(error)),)
-    network_points = compiled_bounds.network_points({})
+    network_points = compiled_bounds.arrays({})
     reason_by_point = _refusal_reasons(network_points)
     if reason_by_point:
         return (Answer(model.name, f"{BOUNDS}/asymptotic", failed=reason_by_point[0]),)
@@ -156,15 +159,15 @@ class CompiledNetworkBounds(CompiledModel):
         self.parameters = tuple(self.network_layout.tape.parameters)
         self.quantity = f"low[throughput[{next(iter(self.network_layout.chains))}]]"
 
-    def network_points(self, values: Values) -> NetworkPoints:
+    def arrays(self, values: Values) -> NetworkPoints:
         """Build the arrays of the network at aligned points."""
-        return self.network_layout.network_points(self.network_layout.columns(values))
+        return self.network_layout.arrays(self.network_layout.columns(values))
 
     def solution(self, values: Values) -> Solution:
         """Return the tightest bounds of throughputs and response times at points, given by columns
         of one length.
         """
-        network_points = self.network_points(values)
+        network_points = self.arrays(values)
         reason_by_point, (bounds_by_kind, _) = (
             _refusal_reasons(network_points),
             _bounds_by_kind(network_points),

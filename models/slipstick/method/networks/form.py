@@ -14,8 +14,9 @@ from functools import partial
 
 from slipstick.answer import DeferredShares
 from slipstick.errors import NoAnswerError
+from slipstick.expression.columns import Columns, Values, only
 from slipstick.expression.nodes import TIME, parameters, zero
-from slipstick.expression.tape import Columns, Tape, Values, selected_values
+from slipstick.expression.tape import Tape
 from slipstick.late import NDArray, np
 from slipstick.limits import ANNOUNCE, ANNOUNCED, limit, way_out
 from slipstick.method.answers import (
@@ -177,8 +178,8 @@ within (benchmarks/quantiles.py).
 """
 
 APPROXIMATE_QUANTILES = (
-    "quantiles of response times take the visits of a customer as independent; their intervals are"
-    " of usual errors, within which 97 to 99 of 100 random networks lie"
+    "quantiles of response times assume independent visits of a customer; their intervals contained"
+    " the true values of 97 to 99 % of random networks"
 )
 
 
@@ -250,7 +251,7 @@ def shares_within_target(
     >>> from slipstick.model.network import network, open_class, station
     >>> queue = {"desk": station(service={"calls": 1.0})}  # M/M/1: 1 - exp(-(1 - 0.5) 2 s)
     >>> layout = NetworkLayout(network({"calls": open_class(0.5, target_time=2.0)}, queue))
-    >>> shares = shares_within_target(layout, layout.network_points(layout.columns({})).network, {})
+    >>> shares = shares_within_target(layout, layout.arrays(layout.columns({})).network, {})
     >>> round(shares["within_target[calls]"], 6)
     0.632121
     """
@@ -263,7 +264,7 @@ def shares_within_target(
         ):
             continue
         tape = Tape([chain.members.target_time])
-        (target,) = tape.run(selected_values(point_values, tape.parameters))
+        (target,) = tape.run(only(point_values, tape.parameters))
         station_indices = _visited_stations(network_layout, network, chain_index)
         transform = (
             _exact_transform(network, chain_index, station_indices)
@@ -305,7 +306,7 @@ def has_quantiles(model: QueueingNetwork, chain_name: str, exact: bool = False) 
     exact : a formula without an error
     """
     network_layout = NetworkLayout(model)
-    network = network_layout.network_points(network_layout.columns({})).network
+    network = network_layout.arrays(network_layout.columns({})).network
     if (
         chain_name not in network_layout.chains
         or model.chains
@@ -487,7 +488,7 @@ def _solution_notes(network_layout: NetworkLayout, solution: NetworkSolution) ->
     iterations_text = (
         f"; {solution.rule}, {solution.iterations} iterations" if solution.rule else ""
     )
-    error_notes = [f"usual error: {solution.usual_error}"] if solution.usual_error else []
+    error_notes = [f"typical error: {solution.usual_error}"] if solution.usual_error else []
     # A chain says what it is by its states.
     solver_notes = (
         [f"{solution.method}{iterations_text}"] if solution.method != MARKOV_CHAIN else []
@@ -785,7 +786,7 @@ class CompiledNetwork(CompiledModel):
         return [name for name in self.parameters if name not in count_names]
 
     @property
-    def block_size(self) -> int:
+    def block(self) -> int:
         """The number of points that are solved together: fewer where each point holds many numbers,
         see `MOST_HELD`.
         """
@@ -796,12 +797,12 @@ class CompiledNetwork(CompiledModel):
     def brief(self, values: Values) -> Solution:
         """Compute times and rates alone."""
         return self._solution_from(
-            self.network_layout.network_points(self.network_layout.columns(values)), Measures.chains
+            self.network_layout.arrays(self.network_layout.columns(values)), Measures.chains
         )[0]
 
     def solution(self, values: Values) -> Solution:
         """Compute all values at aligned points."""
-        network_points = self.network_layout.network_points(self.network_layout.columns(values))
+        network_points = self.network_layout.arrays(self.network_layout.columns(values))
         solution, solved_pieces, reason_by_point = self._solution_from(
             network_points, Measures.columns
         )
@@ -987,16 +988,14 @@ class CompiledNetwork(CompiledModel):
                 f"shares of {len(parameter_names):,} parameters: about {seconds:,.0f} s of"
                 " processor time"
             )
-        network = self.network_layout.network_points(
-            self.network_layout.columns(point_values)
-        ).network
+        network = self.network_layout.arrays(self.network_layout.columns(point_values)).network
         names_at_once = MOST_NUMBERS // _numbers_per_point(network) or 1
         slopes: dict[str, dict[str, float]] = {}
         # Each moved parameter is a point of its own; so many at a time keep the memory below
         # `MOST_NUMBERS`.
         for first_index in range(0, len(parameter_names), names_at_once) or (0,):
             moved_names = parameter_names[first_index : first_index + names_at_once]
-            network_points = self.network_layout.network_points(
+            network_points = self.network_layout.arrays(
                 self.network_layout.perturbed(point_values, moved_names)
             )
             moved_columns, _, reason_by_point = _measured_columns(

@@ -13,8 +13,9 @@ from dataclasses import dataclass, replace
 
 from slipstick.answer import Value, labelled_name, unit_of
 from slipstick.errors import NoAnswerError, SlipstickError
+from slipstick.expression.columns import Values, only
 from slipstick.expression.nodes import TIME, Parameter, total, zero
-from slipstick.expression.tape import Tape, Values, selected_values
+from slipstick.expression.tape import Tape
 from slipstick.late import Array, np
 from slipstick.law.account import GRAIN_EFFICIENCY, GRAIN_INTERFERENCE
 from slipstick.method.answers import (
@@ -51,7 +52,9 @@ from slipstick.vocabulary import EARLY_JOINS, MOST_HOLDERS, SIMULATION
 STEP = 0.02
 """Relative step of the differences that shares are read from."""
 
-NOT_TRUSTED = "not converged: the run is too short, or drifts, so no interval can be trusted"
+NOT_TRUSTED = (
+    "not converged: the run is too short, or its values drift, so it has no reliable interval"
+)
 RARE_EVENTS = (
     "a branch or a long time that matters for the mean is so rare that a run of this length has"
     " {:.2g} of them on average: allow more events (simulation.events)"
@@ -140,10 +143,10 @@ def notes_of(result: Result) -> tuple[str, ...]:
     )
     precision = f"{100 * result.settings.precision:g} %"
     stop_reason = {
-        "precision": f"stopped at the wished precision of {precision}",
+        "precision": f"stopped at the requested precision of {precision}",
         "events": f"stopped at the budget of {result.settings.events} events",
-        "cycles": f"ran {cycles_asked}, as asked",
-        "complete": "ran the program once: nothing in it is random",
+        "cycles": f"ran {cycles_asked}, as requested",
+        "complete": "simulated once, because nothing in the program is random",
         "interrupted": "unfinished: it was interrupted",
     }[result.stopped]
     notes = [f"{stop_reason}, after {cycles_run}; {result.dropped} of them dropped as warm-up"]
@@ -350,7 +353,7 @@ def compared_with_one(
     }
     if single.words is not None:
         tape = Tape([single.words])
-        word_count = float(tape.run(selected_values(parameter_values, tape.parameters))[0][0])
+        word_count = float(tape.run(only(parameter_values, tape.parameters))[0][0])
         throughput = values["throughput"]
         value, low, high = (
             None if interval_end is None else word_count * interval_end
@@ -401,7 +404,7 @@ def _solution(
     }
     if model.single:
         tape = Tape([total(model.population.counts)])
-        (processors,) = tape.run(selected_values(parameter_values, tape.parameters))
+        (processors,) = tape.run(only(parameter_values, tape.parameters))
         values = compared_with_one(
             values, model.single, float(processors[0]), parameter_values, simulation
         )
@@ -505,7 +508,7 @@ def _overloads(
             work_of_group.get(resource_name, zero(TIME)) for work_of_group in work_of_groups
         ]
         tape = Tape(work_at_resource)
-        columns = tape.run(selected_values(parameter_values, tape.parameters))
+        columns = tape.run(only(parameter_values, tape.parameters))
         low, load, high = (
             sum(
                 float(column[0])

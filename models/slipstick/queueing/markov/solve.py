@@ -457,12 +457,14 @@ def _solution_notes(
         )
     if in_written_order and ((network.visits.real > 0).sum(axis=2) > 1).any():
         solution_notes.append(
-            "stations are visited in the order written, repeated visits one after the other"
+            "stations are visited in the order of the file, and repeated visits follow each other"
         )
     if network.patience is not None:
         solution_notes.append(ABANDONMENT)
     if AFTER_SERVICE in network.blocking:
-        solution_notes.append("a server that is held up after a service does not count as busy")
+        solution_notes.append("a server that is blocked after a service does not count as busy")
     if not network.phases_known.all():
-        solution_notes.append("times of an scv other than 1 are phases of the same mean and scv")
+        solution_notes.append(
+            "times with an scv other than 1 are replaced by phases with the same mean and scv"
+        )
     return tuple(solution_notes)

@@ -32,7 +32,7 @@ from slipstick.expression.nodes import (
 )
 from slipstick.extensions import FUNCTIONS, Registry
 from slipstick.law.collectives import ALGORITHMS, LIBRARIES, OPERATIONS
-from slipstick.method.names import value_parameters
+from slipstick.method.names import means_of
 from slipstick.model import activity as activities
 from slipstick.model import system
 from slipstick.model.activity import choose, hold, parallel, pipeline, serial, then
@@ -116,8 +116,8 @@ Size = Annotated[Given | Formula, Quantity(BYTES, formula=True)]
 TimePerByte = Annotated[Given | Formula, Quantity(TIME_PER_BYTE, formula=True)]
 Amount = Annotated[Given | Formula, Quantity(COUNT, formula=True, operations=True)]
 Placement = Annotated[str, one_of(PLACEMENTS)]
-_PLACEMENT_IN_WORDS = "where its ranks are: " + "; ".join(
-    f"{name}, {words}" for name, words in PLACEMENTS.items()
+_PLACEMENT_IN_WORDS = "where the ranks are: " + "; ".join(
+    f"{name}: {words}" for name, words in PLACEMENTS.items()
 )
 Probability = Annotated[Given | Formula, Quantity(COUNT, most=1.0, formula=True)]
 Items = Annotated[Given | Formula, Quantity(COUNT, least=1.0, whole=True, formula=True)]
@@ -207,14 +207,15 @@ class StepSpec(ItemSpec):
     """Keys that every step has."""
 
     name: Name | None = Field(
-        None, description="what tables call the step; the resource's name by default"
+        None, description="name of the step in tables; by default the name of the resource"
     )
     scv: Count | None = Field(
-        None, description="squared coefficient of variation of the time; 0, constant, by default"
+        None, description="squared coefficient of variation of the time; 0 (constant) by default"
     )
-    component: Label = Field("busy", description="what the account books the time to")
+    component: Label = Field("busy", description="component of the account for this time")
     technology: Technology = Field(
-        "application", description="technology class: what a what-if scales the time with"
+        "application",
+        description=("technology class of the time, by which changes of technology scale it"),
     )
 
     node = activities.Step
@@ -299,12 +300,14 @@ class StepSpec(ItemSpec):
 
 
 class DelaySpec(StepSpec):
-    """Time without waiting for a resource."""
+    """Time that a processor spends without using a shared resource."""
 
     delay: TimeOrDistribution = Field(description="mean time, or a distribution")
     think: bool = Field(
         False,
-        description="it begins a cycle and is no part of the response time",
+        description=(
+            "whether this is think time at the start of a cycle, which response times exclude"
+        ),
     )
 
     key = "delay"
@@ -325,12 +328,12 @@ class CopiesSpec(ItemSpec):
     fan_out: ServerNumber | None = Field(
         None,
         description=(
-            "how many of the copies of a resource with a count are used side by side, all waited"
-            " for: all of them, or one of several blocks of so many, each as likely; 1 by default"
+            "number of copies of a resource with a count that are used at the same time: all"
+            " copies, or one of several equally likely blocks; 1 by default"
         ),
     )
     join: CountFormula | None = Field(
-        None, description="how many of them are waited for, as of a fork; all by default"
+        None, description="number of copies to wait for; all by default"
     )
 
     def use_of_copies(
@@ -357,14 +360,17 @@ class CopiesSpec(ItemSpec):
 
 
 class ServiceSpec(StepSpec, CopiesSpec):
-    """A service at a resource, with a wait where the resource is busy."""
+    """A service at a resource, after a wait if the resource is busy."""
 
     service: Label = Field(
-        description="the resource, or a processor: own, other, each-other, processor[i]"
+        description="name of the resource, or a processor: own, other, each-other, processor[i]"
     )
     time: TimeOrDistribution = Field(description="mean service time, or a distribution")
     rank: int = Field(
-        0, description="at a station that serves by rank: the smaller goes first", ge=0, le=1000
+        0,
+        description="priority at a station that serves by rank; smaller ranks are served first",
+        ge=0,
+        le=1000,
     )
 
     weight: Weight | None = Field(None, description=WEIGHT_IN_WORDS)
@@ -392,23 +398,23 @@ class ServiceSpec(StepSpec, CopiesSpec):
 
 
 class HoldSpec(CopiesSpec):
-    """A body executed while a lock or a permit is held."""
+    """Steps that are executed while a lock, permits or a monitor is held."""
 
-    hold: Label = Field(description="the lock, the reader-writer lock, the permits, or the monitor")
+    hold: Label = Field(description="name of the lock, reader-writer lock, permits or monitor")
     mode: Annotated[str, one_of(activities.MODES)] | None = Field(
-        None, description="how a reader-writer lock is held"
+        None, description="read or write, for a reader-writer lock"
     )
-    body: list[Item] = Field(description="what is done while holding it", min_length=1)
+    body: list[Item] = Field(description="steps while the resource is held", min_length=1)
     after: list[Item] | None = Field(
         None,
         description=(
-            "what is done then, still holding it, while the processor goes on: a second phase"
+            "steps of a second phase: the resource is still held, but the processor continues"
         ),
         min_length=1,
     )
 
     permits: CountFormula | None = Field(
-        None, description="how many permits it takes at once; 1 by default"
+        None, description="number of permits that are taken together; 1 by default"
     )
 
     key = "hold"
@@ -434,43 +440,44 @@ class HoldSpec(CopiesSpec):
 
 
 class AttemptSpec(ItemSpec):
-    """A visit that is abandoned if it has not begun, or not ended, within a time."""
+    """A visit with a time limit; a visit that takes longer is abandoned."""
 
     attempt: list[Item] = Field(
         description="a service at a station, or a hold of a lock or of permits", min_length=1
     )
-    timeout: TimeOrFormula | None = Field(
-        None, description="constant time after which it is abandoned"
-    )
+    timeout: TimeOrFormula | None = Field(None, description="constant time limit")
     patience: TimeOrFormula | None = Field(
-        None, description="mean of an exponential time after which it is abandoned"
+        None, description="mean of a time limit with an exponential distribution"
     )
     limits: Annotated[str, one_of(activities.LIMITED)] = Field(
         activities.WAITING,
-        description="what these limit: "
-        + "; ".join(f"{name}, {title}" for name, title in activities.LIMITED.items()),
+        description="the time that the limit applies to; "
+        + "; ".join(f"{name}: {title}" for name, title in activities.LIMITED.items()),
     )
     retries: int = Field(
         0,
-        description="how many times it is tried again",
+        description="number of further tries after the first",
         ge=0,
         le=activities.MOST_RETRIES,
     )
     back_off: TimeOrFormula | None = Field(
-        None, description="mean pause before another try, exponential; none by default"
+        None, description="mean pause before a further try, exponential; no pause by default"
     )
-    doubling: bool = Field(False, description="each further pause is twice as long in the mean")
+    doubling: bool = Field(
+        False, description=("whether the mean pause doubles with each further try")
+    )
     otherwise: list[Item] = Field(
-        [], description="what is done where the last try is abandoned; nothing by default"
+        [], description="steps after the last try is abandoned; none by default"
     )
     queue: CountFormula | None = Field(
-        None, description="how many wait at most; one more is turned away at once"
+        None,
+        description=("largest number of customers that wait; a further one is turned away at once"),
     )
     breaker: Name | None = Field(
         None,
         description=(
-            "circuit breaker that each try asks first, and that counts the failed ones; a try that"
-            " it refuses fails at once"
+            "circuit breaker that is asked before each try and counts failed tries; if it refuses a"
+            " try, the try fails at once"
         ),
     )
 
@@ -484,11 +491,12 @@ class AttemptSpec(ItemSpec):
 
 
 class WaitSpec(ItemSpec):
-    """A unit of a counter that is taken, after a wait if there is none."""
+    """A wait for a counter: it takes one unit, as soon as there is one."""
 
     wait: Label = Field(
         description=(
-            "a semaphore; with a dot, the places or items of a buffer, or a condition of a monitor"
+            "name of a semaphore; or, with a dot, the places or items of a buffer, or a condition"
+            " of a monitor"
         )
     )
 
@@ -501,9 +509,11 @@ class WaitSpec(ItemSpec):
 
 
 class SignalSpec(ItemSpec):
-    """A unit that is given to a counter."""
+    """A signal: it adds one unit to a counter."""
 
-    signal: Label = Field(description="as of wait; in a monitor the last step")
+    signal: Label = Field(
+        description=("name of the counter, as for wait; in a monitor this is the last step")
+    )
 
     key = "signal"
     node = activities.SignalUnit
@@ -516,9 +526,7 @@ class SignalSpec(ItemSpec):
 class BufferItemSpec(ItemSpec):
     """Base of `PutSpec` and `GetSpec`: a body between a wait for a counter and a signal."""
 
-    body: list[Item] = Field(
-        [], description="what is done before the item, or its place, is signalled"
-    )
+    body: list[Item] = Field([], description="steps between the wait and the signal")
 
     names_resource = True
 
@@ -527,11 +535,11 @@ class BufferItemSpec(ItemSpec):
 
 
 class PutSpec(BufferItemSpec):
-    """An item put into a bounded buffer: its body between a wait for a place and the signal of
+    """Insertion of an item into a bounded buffer: wait for a free place, execute the body, signal
     an item.
     """
 
-    put: Name = Field(description="the buffer")
+    put: Name = Field(description="name of the buffer")
 
     key = "put"
     use = "for an item into a buffer"
@@ -540,11 +548,11 @@ class PutSpec(BufferItemSpec):
 
 
 class GetSpec(BufferItemSpec):
-    """An item got out of a bounded buffer: its body between a wait for an item and the signal of
-    a place.
+    """Removal of an item from a bounded buffer: wait for an item, execute the body, signal a free
+    place.
     """
 
-    get: Name = Field(description="the buffer")
+    get: Name = Field(description="name of the buffer")
 
     key = "get"
     use = "for an item out of a buffer"
@@ -553,9 +561,9 @@ class GetSpec(BufferItemSpec):
 
 
 class AskSpec(ItemSpec):
-    """The tasks of a pool, executed by all processors together."""
+    """Execution of the tasks of a pool by all processors together."""
 
-    ask: Name = Field(description="the pool")
+    ask: Name = Field(description="name of the task pool")
 
     key = "ask"
     node = activities.Ask
@@ -566,14 +574,14 @@ class AskSpec(ItemSpec):
 
 
 class ForkSpec(ItemSpec):
-    """Requests issued together, all or some of which are waited for."""
+    """Branches that start together. The processor waits for all of them, or for the first few."""
 
     fork: list[list[Item]] = Field(description="the branches", min_length=1)
     join: CountFormula | None = Field(
         None,
         description=(
-            "how many branches are waited for, such as 1 for the first; the others continue while"
-            " the processor goes on; all by default"
+            "number of branches to wait for, such as 1 for the first; the others continue beside"
+            " the processor; all by default"
         ),
     )
 
@@ -590,9 +598,11 @@ class ForkSpec(ItemSpec):
 
 
 class SendSpec(ItemSpec):
-    """Work that is begun and not waited for: a fork of one branch with join 0."""
+    """Work that a processor starts and does not wait for."""
 
-    send: list[Item] = Field(description="what continues while the processor goes on", min_length=1)
+    send: list[Item] = Field(
+        description="steps that run in parallel with the processor", min_length=1
+    )
 
     key = "send"
     use = "for work that is not waited for"
@@ -604,12 +614,12 @@ class SendSpec(ItemSpec):
 
 
 class ReplySpec(ItemSpec):
-    """The point at which the processor goes on behind a hold whose body continues."""
+    """The point at which a processor leaves a hold early, while the rest of the body continues."""
 
     reply: Label = Field(
         description=(
-            "what the hold around it holds; the processor goes on behind that hold, while the rest"
-            " of the body is done beside it, still holding the resource"
+            "name of the resource that the surrounding hold has. The rest of the body runs in"
+            " parallel with the processor and keeps the resource"
         )
     )
 
@@ -622,12 +632,10 @@ class ReplySpec(ItemSpec):
 
 
 class PickSpec(ItemSpec):
-    """One of several parts, chosen in turn, or by the number of customers or the work left at the
-    first resource of each part.
-    """
+    """One of several alternatives, chosen in turn or by the state of their first resources."""
 
     pick: list[list[Item]] = Field(
-        description="the parts, each beginning with a step at a station or a hold", min_length=2
+        description="the alternatives; each begins with a step at a station or a hold", min_length=2
     )
     by: Annotated[str, one_of(ROUTES)] = Field(
         SHORTEST, description="; ".join(f"{name}: {title}" for name, title in ROUTES.items())
@@ -641,17 +649,17 @@ class PickSpec(ItemSpec):
 
 
 class OptionSpec(Spec):
-    """One option of a choice."""
+    """One alternative of a random choice."""
 
-    p: Probability = Field(description="its probability")
-    do: list[Item] = Field(description="what is done; may be nothing")
+    p: Probability = Field(description="probability of this alternative")
+    do: list[Item] = Field(description="steps of this alternative; may be empty")
 
 
 class ChooseSpec(ItemSpec):
-    """One of several parts, chosen at random."""
+    """One of several alternatives, chosen at random."""
 
     choose: list[OptionSpec] = Field(
-        description="the options; their probabilities add up to 1", min_length=1
+        description="the alternatives; their probabilities add up to 1", min_length=1
     )
 
     key = "choose"
@@ -734,11 +742,11 @@ class RepeatSpec(ItemSpec):
 
     repeat: CountOrProbabilities = Field(
         description=(
-            "how many times, in the mean where it varies; or a list of the probabilities of 0, 1, 2"
-            " ... times, which add up to 1"
+            "number of repetitions, or its mean if it varies; or a list with the probabilities of"
+            " 0, 1, 2 ... repetitions, which add up to 1"
         )
     )
-    body: list[Item] = Field(description="what is repeated", min_length=1)
+    body: list[Item] = Field(description="steps to repeat", min_length=1)
     spread: Annotated[str, one_of(activities.SPREADS)] = Field(
         activities.WHOLE,
         description="; ".join(f"{name}: {text}" for name, text in activities.SPREADS.items()),
@@ -746,9 +754,9 @@ class RepeatSpec(ItemSpec):
     scv: CountFormula | None = Field(
         None,
         description=(
-            "squared coefficient of variation of the number of times, in the place of a spread; up"
-            " to that of a geometric number it is a whole number and a geometric one, above 0 or a"
-            " geometric number"
+            "squared coefficient of variation of the number of repetitions, in place of a spread."
+            " Up to the scv of a geometric number, it is the sum of a whole and a geometric number."
+            " Above it, it is 0 with some probability and otherwise geometric"
         ),
     )
 
@@ -765,19 +773,27 @@ _STAGE_KEYS = ("serial", "parallel", "serial_each", "parallel_each")
 
 
 class StageSpec(Spec):
-    """A stage of a pipeline: exactly one of the four kinds."""
+    """A stage of a pipeline: one of serial, parallel, serial_each and parallel_each."""
 
-    name: Name | None = Field(None, description="what answers call the stage")
-    count: int = Field(1, description="how many such stages, one after the other", ge=1, le=10_000)
-    serial: list[Item] | None = Field(
-        None, description="takes one item at a time, in order", min_length=1
+    name: Name | None = Field(None, description="name of the stage in answers")
+    count: int = Field(
+        1, description="number of equal stages, one after the other", ge=1, le=10_000
     )
-    parallel: list[Item] | None = Field(None, description="takes all items at once", min_length=1)
+    serial: list[Item] | None = Field(
+        None,
+        description="steps for an item; the stage processes one item at a time, in order",
+        min_length=1,
+    )
+    parallel: list[Item] | None = Field(
+        None,
+        description=("steps for an item; the stage processes all items at the same time"),
+        min_length=1,
+    )
     serial_each: list[list[Item]] | None = Field(
-        None, description="serial, a body for each item", min_length=1
+        None, description="a list of steps for each item; one item at a time", min_length=1
     )
     parallel_each: list[list[Item]] | None = Field(
-        None, description="parallel, a body for each item", min_length=1
+        None, description="a list of steps for each item; all items at the same time", min_length=1
     )
 
     def check_rules(self) -> None:
@@ -810,13 +826,14 @@ class StageSpec(Spec):
 
 
 class PipelineSpec(ItemSpec):
-    """Items that pass through stages."""
+    """Items that pass through stages one after the other."""
 
-    pipeline: Items = Field(description="how many items, all ready at the start")
+    pipeline: Items = Field(description="number of items; all are ready at the start")
     stages: list[StageSpec] = Field(
-        description="in order; one with a count stands for so many", min_length=1
+        description="stages in order; a stage with a count stands for several equal ones",
+        min_length=1,
     )
-    name: Name | None = Field(None, description="what answers call the pipeline")
+    name: Name | None = Field(None, description="name of the pipeline in answers")
 
     key = "pipeline"
     node = activities.Pipeline
@@ -855,11 +872,14 @@ class PipelineSpec(ItemSpec):
 
 
 class BarrierWaitSpec(ItemSpec):
-    """A wait for all processors."""
+    """A wait for all processors at a barrier."""
 
-    barrier: Name = Field(description="the barrier")
+    barrier: Name = Field(description="name of the barrier")
     parties: int | None = Field(
-        None, description="how many processors wait for each other, if not all", ge=1, le=10**9
+        None,
+        description="number of processors that wait for each other; by default all",
+        ge=1,
+        le=10**9,
     )
 
     key = "barrier"
@@ -877,14 +897,14 @@ class OperationSpec(ItemSpec):
     does not.
     """
 
-    name: Name | None = Field(None, description="begins the names of its steps")
-    component: Label = Field("communication", description="what the account books the time to")
+    name: Name | None = Field(None, description="first part of the names of the steps")
+    component: Label = Field("communication", description="component of the account for this time")
     technology: Technology | None = Field(
         None,
         description=(
-            "technology class of all its steps; by default what each is: arithmetic application,"
-            " bytes memory, dependent reads memory_latency, of a message protocol, wire, adapter"
-            " and switch"
+            "technology class of all steps of this operation. By default arithmetic is application,"
+            " bytes are memory, dependent reads are memory_latency, and a message is protocol,"
+            " wire, adapter and switch"
         ),
     )
 
@@ -917,13 +937,13 @@ class OperationSpec(ItemSpec):
 class MessageSpec(OperationSpec):
     """A message to another rank."""
 
-    message: Size = Field(description="its size")
+    message: Size = Field(description="bytes of the message")
     placement: Placement = Field("network", description=_PLACEMENT_IN_WORDS)
     together: Amount | None = Field(
         None,
         description=(
-            "messages that cross each adapter of a node at the same time, one after the other; 1 by"
-            " default"
+            "number of messages that cross an adapter of a node at the same time and wait for each"
+            " other; 1 by default"
         ),
     )
 
@@ -938,15 +958,15 @@ class MessageSpec(OperationSpec):
         """Return the activity of sending a message."""
         messages_together = values.get("together")
         placement = values["placement"]
-        if messages_together is None and placement != "node" and operations.note_on_lone_messages:
-            reader.remarks[operations.note_on_lone_messages] = None
+        if messages_together is None and placement != "node" and operations.lone_messages:
+            reader.remarks[operations.lone_messages] = None
         return operations.message(values["message"], placement, messages_together)
 
 
 class RooflineSpec(OperationSpec):
     """Arithmetic and memory traffic side by side: the longer of the two."""
 
-    component: Label = Field("busy", description="what the account books the time to")
+    component: Label = Field("busy", description="component of the account for this time")
 
     def operation(
         self, operations: MachineOperations, reader: ActivityReader, **values: Any
@@ -956,11 +976,11 @@ class RooflineSpec(OperationSpec):
 
 
 class ComputeSpec(RooflineSpec):
-    """Arithmetic, with memory traffic beside it."""
+    """Arithmetic, together with memory traffic at the same time."""
 
-    flops: Amount = Field(description="floating-point operations of the processor")
+    flops: Amount = Field(description="number of floating-point operations")
     bytes: Size | None = Field(
-        None, description="bytes moved between the processor and its memory meanwhile"
+        None, description="bytes moved between the processor and its memory at the same time"
     )
 
     key = "flops"
@@ -970,7 +990,7 @@ class ComputeSpec(RooflineSpec):
 
 
 class TrafficSpec(RooflineSpec):
-    """Memory traffic."""
+    """Traffic between a processor and its memory."""
 
     bytes: Size = Field(description="bytes moved between the processor and its memory")
 
@@ -981,10 +1001,10 @@ class TrafficSpec(RooflineSpec):
 
 
 class ChaseSpec(OperationSpec):
-    """Reads of memory, each of which needs the one before."""
+    """Dependent reads of memory: each read needs the result of the previous one."""
 
-    component: Label = Field("busy", description="what the account books the time to")
-    chase: Amount = Field(description="reads of memory, one after the other")
+    component: Label = Field("busy", description="component of the account for this time")
+    chase: Amount = Field(description="number of dependent reads")
 
     key = "chase"
     use = "for reads of memory one after the other"
@@ -1002,29 +1022,35 @@ _ALGORITHMS = (*dict.fromkeys(algorithm.name for algorithm in ALGORITHMS), LEVEL
 
 
 class CollectiveSpec(OperationSpec):
-    """A collective operation of ranks."""
+    """A collective operation of ranks, such as an allreduce."""
 
-    collective: Annotated[str, one_of(OPERATIONS)] = Field(description="the operation")
+    collective: Annotated[str, one_of(OPERATIONS)] = Field(description="name of the operation")
     size: Size | None = Field(
-        None, description="the vector; of allgather and reduce-scatter, of all ranks"
+        None,
+        description=(
+            "bytes of the vector; for allgather and reduce-scatter, of the vectors of all ranks"
+            " together"
+        ),
     )
-    ranks: Items | None = Field(None, description="ranks that take part; all processors by default")
+    ranks: Items | None = Field(
+        None, description=("number of ranks that take part; by default all processors")
+    )
     algorithm: Annotated[str, one_of(_ALGORITHMS)] = Field(
         BEST,
         description=(
-            "how it is done; by default the one of the least time at each point; levels works"
-            " inside nodes and between them at the same time"
+            "algorithm of the operation; by default the fastest at each point. levels works inside"
+            " nodes and between them at the same time"
         ),
     )
     placement: Placement | None = Field(
         None,
         description=(
-            f"{_PLACEMENT_IN_WORDS}; by default they fill one node of the machine after the other,"
-            " if it has nodes"
+            f"{_PLACEMENT_IN_WORDS}; by default they fill the nodes of the machine one after the"
+            " other, if it has nodes"
         ),
     )
     combine: TimePerByte | None = Field(
-        None, description="time of combining a byte with another by arithmetic; left out by default"
+        None, description="time to combine one byte with another by arithmetic; 0 by default"
     )
 
     key = "collective"
@@ -1039,17 +1065,17 @@ class CollectiveSpec(OperationSpec):
             raise broken_rule(f"{self.collective} needs the size of its vector", "collective")
 
     def operation(
-        self, operations: MachineOperations, reader: ActivityReader, **field_values: Any
+        self, operations: MachineOperations, reader: ActivityReader, **values: Any
     ) -> Activity:
-        """Return the activity of the collective operation; `field_values` are its size, ranks,
-        algorithm, placement and time of combining, as far as the file states them.
+        """Return the activity of the collective operation, with ranks, size, algorithm and
+        placement as the file states them.
         """
-        ranks = field_values.get("ranks", reader.processors)
+        ranks = values.get("ranks", reader.processors)
         if ranks is None:
             raise ModelError(f"{self.collective} needs its ranks here; write ranks: N")
         # Ranks that fill node after node mix two networks, for which no closed form is exact.
         node = operations.machine.node
-        if "placement" not in field_values and node is not None:
+        if "placement" not in values and node is not None:
             assumption = (
                 f"by the algorithm that {node.collectives} takes for its size, as it comes"
                 if node.collectives in LIBRARIES
@@ -1057,13 +1083,9 @@ class CollectiveSpec(OperationSpec):
                 " paired in no order of nodes"
             )
             reader.estimates[f"a collective operation over nodes is estimated: {assumption}"] = None
+        collective_options = (values["algorithm"], values.get("placement"), values.get("combine"))
         return operations.collective(
-            self.collective,
-            field_values.get("size", zero(BYTES)),
-            ranks,
-            field_values["algorithm"],
-            field_values.get("placement"),
-            field_values.get("combine"),
+            self.collective, values.get("size", zero(BYTES)), ranks, *collective_options
         )
 
 
@@ -1131,7 +1153,7 @@ class RepeatedSpec(ResourceSpec):
     count: ResourceNumber | None = Field(
         None,
         description=(
-            "how many there are: NAME.0, NAME.1 and so on; a step at NAME uses one of them at"
+            "number of copies, named NAME.0, NAME.1 and so on; a step at NAME uses one of them at"
             " random"
         ),
     )
@@ -1144,8 +1166,8 @@ class RepeatedSpec(ResourceSpec):
 
 
 class BreakdownSpec(Spec):
-    """Failures of each server of a station, and their repair; a service that one interrupts is
-    resumed.
+    """Failures and repairs of each server of a station. An interrupted service is resumed after the
+    repair.
     """
 
     every: FailureTime = Field(
@@ -1160,15 +1182,17 @@ class BreakdownSpec(Spec):
 
 
 BREAKDOWN_IN_WORDS = (
-    "failures of each server, busy or idle, after which a service is resumed; with the discipline"
-    " fcfs or priority-preemptive"
+    "failures of each server, busy or idle; an interrupted service is resumed after the repair."
+    " Only for the disciplines fcfs and priority-preemptive"
 )
 
 
 class StationSpec(RepeatedSpec):
     """Servers with a queue, or without one."""
 
-    servers: ServerNumber = Field(1, description="how many serve at the same time")
+    servers: ServerNumber = Field(
+        1, description=("number of customers that are served at the same time")
+    )
     discipline: Annotated[str, known_word(STATION_DISCIPLINES)] = Field(
         "fcfs", description=STATION_DISCIPLINES.in_words
     )
@@ -1190,24 +1214,33 @@ class StationSpec(RepeatedSpec):
 
 
 class LockSpec(RepeatedSpec):
-    """A lock."""
+    """A lock: one processor at a time holds it."""
 
     lock: Annotated[str, one_of(LOCKS)] = Field(
-        description="how it is done; of readers and writers: reader_writer_lock"
+        description="algorithm of the lock; use reader_writer_lock for readers and writers"
     )
     word: Label | None = Field(
-        None, description="the station that holds the lock word; none if that costs nothing"
+        None,
+        description=(
+            "name of the station that has the lock word; without it, accesses to the word take no"
+            " time"
+        ),
     )
     access: TimeOrFormula | None = Field(
-        None, description="time that one access to the lock word occupies the station"
+        None, description="time for which one access to the lock word occupies this station"
     )
-    back_off: Annotated[str, one_of(BACK_OFFS)] = Field("none", description="pause after a failure")
-    base: TimeOrFormula | None = Field(None, description="pause after the first failure")
+    back_off: Annotated[str, one_of(BACK_OFFS)] = Field(
+        "none", description=("how the pause after a failed attempt grows")
+    )
+    base: TimeOrFormula | None = Field(None, description="pause after the first failed attempt")
     most: TimeOrFormula | None = Field(None, description="longest pause")
     home: int | None = Field(None, description=HOME, ge=0, le=MOST_HOLDERS)
     together: bool = Field(
         False,
-        description="held directly inside one of its kind, all are taken at one moment, or none is",
+        description=(
+            "whether nested holds of such locks take all their locks in one attempt: all of them or"
+            " none"
+        ),
     )
 
     key = "lock"
@@ -1225,24 +1258,29 @@ class LockSpec(RepeatedSpec):
 
 
 class PermitsSpec(RepeatedSpec):
-    """A counted resource that is held over a body, such as a pool of threads, connections or
-    licences.
+    """A number of permits that processors hold over several steps: a pool of threads, connections
+    or licences.
     """
 
-    permits: ServerNumber = Field(description="how many hold it at the same time")
+    permits: ServerNumber = Field(description="number of permits")
 
     key = "permits"
     node = system.Permits
 
 
 class ReaderWriterLockSpec(ResourceSpec):
-    """A lock that readers hold together and a writer holds alone."""
+    """A lock that several readers can hold together, but only one writer alone."""
 
     reader_writer_lock: Annotated[str, one_of(READER_WRITER_ORDERS)] = Field(
-        description="the order of readers and writers"
+        description=(
+            "whether requests are served in order of arrival, readers first or writers first"
+        )
     )
     readers: int = Field(
-        MOST_HOLDERS, description="how many hold it together at most", ge=1, le=MOST_HOLDERS
+        MOST_HOLDERS,
+        description="largest number of readers that hold the lock together",
+        ge=1,
+        le=MOST_HOLDERS,
     )
 
     key = "reader_writer_lock"
@@ -1253,10 +1291,12 @@ Units = Annotated[int, Field(ge=0, le=MOST_HOLDERS)]
 
 
 class MonitorSpec(ResourceSpec):
-    """A monitor: one processor is inside, and leaves it while it waits for a condition."""
+    """A monitor: one processor at a time is inside. A processor that waits for a condition leaves
+    it.
+    """
 
     monitor: dict[Word, Units] = Field(
-        description="the conditions, and the units of each at the start; may be none"
+        description="initial value of each condition, by name; may be empty"
     )
 
     key = "monitor"
@@ -1264,10 +1304,10 @@ class MonitorSpec(ResourceSpec):
 
 
 class SemaphoresSpec(ResourceSpec):
-    """Counters of units that some steps take and others give."""
+    """Counters: a wait takes one unit, a signal adds one."""
 
     semaphores: dict[Word, Units] = Field(
-        description="the units of each at the start", min_length=1
+        description="initial value of each counter, by name", min_length=1
     )
 
     key = "semaphores"
@@ -1275,10 +1315,10 @@ class SemaphoresSpec(ResourceSpec):
 
 
 class BufferSpec(ResourceSpec):
-    """A bounded buffer: semaphores of its places and items."""
+    """A bounded buffer: it counts free places and items."""
 
-    buffer: int = Field(description="its places", ge=1, le=MOST_HOLDERS)
-    items: Units = Field(0, description="items at the start")
+    buffer: int = Field(description="number of places", ge=1, le=MOST_HOLDERS)
+    items: Units = Field(0, description="number of items at the start")
 
     key = "buffer"
 
@@ -1294,45 +1334,50 @@ class BufferSpec(ResourceSpec):
 
 
 class TaskPoolSpec(ResourceSpec):
-    """Tasks that processors take: iterations of a loop in chunks, or trees in parts."""
+    """Tasks for all processors: chunks of a loop, or parts of trees."""
 
     pool: Annotated[str, one_of(TASK_ORDERS)] = Field(
-        description="which task of its queue a processor takes"
+        description="order in which a processor takes tasks from its queue"
     )
-    queues: int = Field(
-        1, description="how many queues the tasks are kept in", ge=1, le=MOST_SERVERS
-    )
+    queues: int = Field(1, description="number of queues of tasks", ge=1, le=MOST_SERVERS)
     iterations: int | None = Field(
-        None, description="of a loop; in place of work and trees", ge=1, le=MOST_NODES
+        None,
+        description="number of iterations of a loop, in place of work and trees",
+        ge=1,
+        le=MOST_NODES,
     )
     work: list[Annotated[int, Field(ge=0, le=MOST_NODES)]] | None = Field(
-        None, description="of each iteration of a loop, in units", min_length=1
+        None, description="units of work of each iteration of a loop", min_length=1
     )
-    chunk: int = Field(1, description="iterations of a task", ge=1, le=MOST_NODES)
+    chunk: int = Field(1, description="number of iterations in a task", ge=1, le=MOST_NODES)
     trees: list[list[int]] | None = Field(
         None,
-        description="of each tree the number of subtrees of each node, a node before its subtrees",
+        description=(
+            "for each tree, the number of subtrees of each node; a node comes before its subtrees"
+        ),
         min_length=1,
     )
     node_work: list[list[Annotated[int, Field(ge=0, le=MOST_NODES)]]] | None = Field(
-        None, description="of each tree the work of each node, in units; 1 each by default"
+        None, description="for each tree, the units of work of each node; 1 by default"
     )
     min_size: int = Field(
         1,
-        description="a task of a tree has from min_size + 1 to 3 min_size nodes",
+        description=(
+            "smallest size of a task of a tree; tasks have min_size + 1 to 3 min_size nodes"
+        ),
         ge=1,
         le=MOST_NODES,
     )
     time: TimeOrFormula = Field(
-        description="time of an iteration or of its unit of work, or of a leaf"
+        description="time of an iteration, of its unit of work, or of a leaf"
     )
     interior: TimeOrFormula | None = Field(
-        None, description="time of a unit of work at a node that has subtrees; none by default"
+        None, description="time of a unit of work at a node with subtrees; 0 by default"
     )
     inside: TimeOrFormula | None = Field(
-        None, description="time in the monitor of a queue to take or to add a task"
+        None, description="time in the monitor of a queue to take or add a task"
     )
-    component: Label = Field("busy", description="what the account books the work to")
+    component: Label = Field("busy", description="component of the account for the work")
 
     key = "pool"
     node = system.TaskPool
@@ -1398,11 +1443,11 @@ class TaskPoolSpec(ResourceSpec):
 
 
 class BarrierSpec(ResourceSpec):
-    """A barrier."""
+    """A barrier: no processor continues before all have arrived."""
 
-    barrier: Annotated[str, one_of(BARRIERS)] = Field(description="how it is done")
+    barrier: Annotated[str, one_of(BARRIERS)] = Field(description="algorithm of the barrier")
     cost: TimeOrFormula | None = Field(
-        None, description="what it costs beyond waiting for the last arrival"
+        None, description="time of the barrier after the last arrival"
     )
 
     key = "barrier"
@@ -1413,23 +1458,33 @@ CallNumber = Annotated[int, Field(ge=1, le=system.MOST_CALLS)]
 
 
 class BreakerSpec(ResourceSpec):
-    """A circuit breaker, which attempts ask before each try: after failures it refuses all tries
-    for a time, then admits a few trials, and closes if these succeed.
+    """A circuit breaker. After failed tries it refuses all tries for a time. Then it admits a few
+    trials, and closes if all of them succeed.
     """
 
     breaker: CallNumber = Field(
-        description="failures that open it: in a row, or among the last calls that `of` says"
+        description=(
+            "number of failed tries that opens the breaker: in a row, or among the last tries if of"
+            " is given"
+        )
     )
-    open: TimeOrFormula = Field(description="mean time for which it refuses all tries")
+    open: TimeOrFormula = Field(description="mean time for which the breaker refuses all tries")
     of: CallNumber | None = Field(
-        None, description="tries that it looks back at; by default as many as failures open it"
+        None,
+        description=(
+            "number of last tries in which failures are counted; by default equal to breaker"
+        ),
     )
     trials: CallNumber = Field(
-        1, description="tries that it then admits; if all succeed it closes, if one fails it opens"
+        1,
+        description=(
+            "number of tries that are admitted after this time; if all succeed the breaker closes,"
+            " if one fails it opens again"
+        ),
     )
     scv: Count | None = Field(
         None,
-        description="squared coefficient of variation of the open time; 0, constant, by default",
+        description="squared coefficient of variation of the open time; 0 (constant) by default",
     )
 
     key = "breaker"
@@ -1529,11 +1584,11 @@ else:
 
 
 class PhaseSpec(Spec):
-    """Identical iterations on some of the processors."""
+    """A phase of a program: equal iterations on some of the processors."""
 
-    repeat: CountFormula = Field(ONE, description="how many iterations")
-    processors: Items = Field(description="on how many processors")
-    cycle: list[Item] = Field(description="one iteration", min_length=1)
+    repeat: CountFormula = Field(ONE, description="number of iterations")
+    processors: Items = Field(description="number of processors that execute the phase")
+    cycle: list[Item] = Field(description="steps of one iteration", min_length=1)
 
 
 class ArrivingSpec(StreamSpec):
@@ -1542,7 +1597,7 @@ class ArrivingSpec(StreamSpec):
     arrivals_scv: Count | None = Field(
         None,
         description=(
-            "squared coefficient of variation of the times between arrivals; 1, a Poisson stream,"
+            "squared coefficient of variation of the times between arrivals; 1 (a Poisson stream)"
             " by default"
         ),
     )
@@ -1586,13 +1641,14 @@ def _pattern_data(
 
 
 class GroupSpec(ArrivingSpec):
-    """Processors of one kind among others, or customers that arrive."""
+    """One of several groups: processors that repeat a cycle, or customers that arrive."""
 
     processors: Members | None = Field(
-        None, description="how many there are; a group but the first may have none"
+        None, description="number of processors; any group but the first may have 0"
     )
     cycle: list[Item] = Field(
-        description="what each processor repeats, or each customer does once", min_length=1
+        description="steps that each processor repeats, or that each customer executes once",
+        min_length=1,
     )
 
     def check_rules(self) -> None:
@@ -1602,18 +1658,20 @@ class GroupSpec(ArrivingSpec):
 
 
 class PopulationSpec(ArrivingSpec):
-    """The population of an activity: exactly one of the three."""
+    """The population of an activity: processors, arrivals or phases."""
 
-    processors: Items | None = Field(None, description="processors that repeat the cycle")
+    processors: Items | None = Field(None, description="number of processors that repeat the cycle")
     arrivals: ArrivalRate | None = Field(
-        None, description="rate of requests, each of which goes through the cycle once"
+        None, description="rate of arrivals of requests that go through the cycle once"
     )
     phases: list[PhaseSpec] | None = Field(
-        None, description="a finite program; in place of the cycle", min_length=1
+        None, description="phases of a program that ends, in place of the cycle", min_length=1
     )
     called: Label | None = Field(
         None,
-        description="what reports call one of them, such as thread or user; processor by default",
+        description=(
+            "word for one processor in reports, such as thread or user; processor by default"
+        ),
     )
 
 
@@ -1622,44 +1680,56 @@ class RequirementSpec(Spec):
 
     that: Note = Field(
         description=(
-            "comparisons of parameters and of the machine, such as state <= machine.memory.capacity"
+            "comparisons of parameters and quantities of the machine, such as state <="
+            " machine.memory.capacity"
         )
     )
-    says: Note = Field("", description="why, for messages")
+    says: Note = Field("", description="the reason, for messages")
 
 
 class ActivitySpec(ModelFileSpec):
-    """A model written as a file."""
+    """A model of a parallel program or a service: what each processor or request does, step by
+    step.
+    """
 
     activity: Literal[1] = Field(description="version of this format")
     parameters: dict[Word, AnyQuantity] = Field({}, description=PARAMETERS_IN_WORDS)
     population: PopulationSpec | None = Field(
-        None, description="what goes through the cycle: processors or arrivals"
+        None,
+        description=(
+            "the processors that repeat the cycle, or the arrivals that go through it once"
+        ),
     )
-    useful: list[Label] = Field(["busy"], description="the components that count as useful work")
+    useful: list[Label] = Field(
+        ["busy"], description=("components of the account that count as useful work")
+    )
     resources: dict[Name, AnyResource] = Field(
-        {}, description="stations, locks and barriers by name"
+        {}, description="stations, locks, barriers and other resources, by name"
     )
     cycle: list[Item] | None = Field(
-        None, description="what each processor or request does", min_length=1
+        None, description="the steps of each processor or request", min_length=1
     )
     phases: list[PhaseSpec] | None = Field(
-        None, description="a finite program, in place of population and cycle", min_length=1
+        None,
+        description="the phases of a program that ends, in place of population and cycle",
+        min_length=1,
     )
     groups: dict[Word, GroupSpec] | None = Field(
         None,
         description=(
-            "several kinds of processors side by side, in place of population and cycle; time and"
-            " throughput are of each, the account of the first, values of resources of all"
+            "several kinds of processors or requests, in place of population and cycle. Times and"
+            " throughputs are per group, and the account is that of the first group"
         ),
         min_length=1,
     )
-    technology: Factors = Field(Factors(), description="factors by technology class")
+    technology: Factors = Field(
+        Factors(), description=("factors on the times of classes of cost, by class")
+    )
     requires: dict[Name, RequirementSpec] = Field(
         {},
         description=(
-            "what must hold of parameters and of the machine, by name; what the machine does not"
-            " give is not checked, and noted"
+            "conditions on parameters and on the machine, by name. A condition on a quantity that"
+            " the machine does not have is not checked, and a note says so"
         ),
     )
 
@@ -1832,7 +1902,7 @@ class ActivityReader:
             self.values.refuse(self._loc_of_part(error.about), str(error))
             raise SpecError(self.values.problems) from None
         self._check_useful(built_model)
-        amounts = self.values.amounts(self._spec.amounts, value_parameters(built_model))
+        amounts = self.values.amounts(self._spec.amounts, means_of(built_model))
         if self.values.problems:
             raise SpecError(self.values.problems)
         all_amounts = {**built_model.amounts, **amounts}
@@ -2136,7 +2206,7 @@ def activity_data(model: system.Model) -> dict[str, Any]:
                 **spec_by_type[type(resource)].write(resource, writer.values),
                 "count": writer.copy_counts[repeated_name],
             }
-    amount_texts = writer.values.amounts(model.amounts, value_parameters(model))
+    amount_texts = writer.values.amounts(model.amounts, means_of(model))
     requirement_data = {
         requirement.name: writer.requirement(requirement) for requirement in model.requires
     }

@@ -50,7 +50,7 @@ class KindSpec(Spec):
     """A kind of distribution. Its mean is stated, or follows from the times that describe it."""
 
     mean: TimeOrFormula | None = Field(
-        None, description="mean time; where the others are times or rates, in the place of theirs"
+        None, description="mean time; if given, the other times or rates are scaled to it"
     )
 
     def described(self) -> MeanAndDistribution:
@@ -83,13 +83,13 @@ class MeanKindSpec(KindSpec):
 class ErlangTimeSpec(MeanKindSpec):
     """The sum of equal exponential phases."""
 
-    phases: int = Field(description="how many", ge=1, le=100)
+    phases: int = Field(description="number of phases", ge=1, le=100)
     of = staticmethod(erlang)
     key = "phases"
 
 
 class LognormalTimeSpec(MeanKindSpec):
-    """A time whose logarithm is normal."""
+    """A time whose logarithm has a normal distribution."""
 
     scv: float = Field(description="squared coefficient of variation", gt=0)
     of = staticmethod(lognormal)
@@ -107,7 +107,11 @@ class GammaTimeSpec(MeanKindSpec):
 class WeibullTimeSpec(MeanKindSpec):
     """A Weibull time."""
 
-    shape: float = Field(description="1 is exponential; a smaller one varies more")
+    shape: float = Field(
+        description=(
+            "shape parameter; 1 is the exponential distribution, and smaller values vary more"
+        )
+    )
     of = staticmethod(weibull)
     key = "shape"
 
@@ -115,13 +119,13 @@ class WeibullTimeSpec(MeanKindSpec):
 class ParetoTimeSpec(MeanKindSpec):
     """A Pareto time."""
 
-    shape: float = Field(description="power of the tail, above 2")
+    shape: float = Field(description="exponent of the tail, above 2")
     of = staticmethod(pareto)
     key = "shape"
 
 
 class UniformTimeSpec(KindSpec):
-    """A time that is equally likely anywhere between two ends."""
+    """A time with a uniform distribution between two ends."""
 
     low: Time = Field(description="shortest time")
     high: Time = Field(description="longest time")
@@ -140,10 +144,10 @@ def _rate_texts(values: Sequence[float]) -> list[str]:
 
 
 class HyperexponentialTimeSpec(KindSpec):
-    """A time that is one of several exponential phases, each with its probability."""
+    """A time that has one of several exponential distributions, each with its probability."""
 
-    probabilities: list[float] = Field(description="of each phase", min_length=1)
-    rates: Rates = Field(description="of each phase", min_length=1)
+    probabilities: list[float] = Field(description="probability of each distribution", min_length=1)
+    rates: Rates = Field(description="rate of each distribution", min_length=1)
 
     def described(self) -> MeanAndDistribution:
         return hyperexponential(self.probabilities, [1 / rate.value for rate in self.rates])
@@ -158,11 +162,11 @@ class HyperexponentialTimeSpec(KindSpec):
 
 
 class CoxianTimeSpec(KindSpec):
-    """A sequence of exponential phases, each of which may be the last."""
+    """A Coxian time: exponential phases one after the other, each of which may be the last."""
 
-    rates: Rates = Field(description="of each phase", min_length=1)
+    rates: Rates = Field(description="rate of each phase", min_length=1)
     onward: list[float] = Field(
-        description="probability to go on to the next phase, of each but the last"
+        description="for each phase but the last, the probability that the next phase follows"
     )
 
     def described(self) -> MeanAndDistribution:
@@ -175,11 +179,14 @@ class CoxianTimeSpec(KindSpec):
 
 
 class PhaseTypeTimeSpec(KindSpec):
-    """A phase-type time: the time until a small Markov chain ends, as alpha and T."""
+    """A phase-type time: the time until a small Markov chain ends, given by alpha and T."""
 
-    alpha: list[float] = Field(description="probability of each phase to be the first")
+    alpha: list[float] = Field(description="for each phase, the probability that it is the first")
     T: list[list[AnyRate]] = Field(
-        description="rates from phase to phase; on the diagonal minus the rate that ends a phase"
+        description=(
+            "matrix of the rates from phase to phase; each element on the diagonal is minus the"
+            " total rate at which its phase ends"
+        )
     )
 
     def described(self) -> MeanAndDistribution:
@@ -194,15 +201,20 @@ class PhaseTypeTimeSpec(KindSpec):
 
 
 class SamplesTimeSpec(KindSpec):
-    """Measured times, each as likely as the others: a list, or a column of a file."""
+    """Measured times, all equally likely: a list, or a column of a file."""
 
     values: list[Time] | None = Field(None, description="the times", min_length=1)
     file: str | None = Field(
-        None, description="a table or a list of numbers, from the folder of this file"
+        None,
+        description=(
+            "a table or a list of numbers; its path is relative to the folder of this file"
+        ),
     )
-    column: str | None = Field(None, description="name of its column, where it has a line of names")
+    column: str | None = Field(
+        None, description=("name of the column, if the table has a line of names")
+    )
     unit: str | None = Field(
-        None, description="unit of its times, such as ms, where the column does not say it"
+        None, description="unit of the times, such as ms, if the column does not state it"
     )
 
     def check_rules(self) -> None:
@@ -236,7 +248,7 @@ DISTRIBUTIONS: dict[str, type[KindSpec]] = {
 
 
 class NamedTimeSpec(ReadInPlace):
-    """A time with the name of its distribution: exactly one of the kinds."""
+    """A time with a named distribution: one of the following kinds."""
 
     hints: ClassVar[Mapping[str, str]] = dict.fromkeys(
         ("time", "mean", "scv"),
@@ -244,18 +256,22 @@ class NamedTimeSpec(ReadInPlace):
         " step scv: NUMBER, at a station scv: {CLASS: NUMBER}",
     )
 
-    erlang: ErlangTimeSpec | None = Field(None, description="the sum of equal exponential phases")
+    erlang: ErlangTimeSpec | None = Field(None, description="sum of equal exponential phases")
     hyperexponential: HyperexponentialTimeSpec | None = Field(
-        None, description="one of several exponential phases"
+        None, description="one of several exponential distributions, each with its probability"
     )
     coxian: CoxianTimeSpec | None = Field(
-        None, description="a row of exponential phases, of which each may be the last"
+        None, description="exponential phases one after the other, each of which may be the last"
     )
     phase_type: PhaseTypeTimeSpec | None = Field(
-        None, alias="phase-type", description="the time until a small chain ends, as alpha and T"
+        None,
+        alias="phase-type",
+        description=("time until a small Markov chain ends, given by alpha and T"),
     )
-    uniform: UniformTimeSpec | None = Field(None, description="equally likely between two ends")
-    lognormal: LognormalTimeSpec | None = Field(None, description="its logarithm is normal")
+    uniform: UniformTimeSpec | None = Field(None, description="uniform between two ends")
+    lognormal: LognormalTimeSpec | None = Field(
+        None, description=("a time whose logarithm has a normal distribution")
+    )
     gamma: GammaTimeSpec | None = Field(None, description="a gamma time")
     weibull: WeibullTimeSpec | None = Field(None, description="a Weibull time")
     pareto: ParetoTimeSpec | None = Field(None, description="a tail that falls as a power")

@@ -13,35 +13,47 @@ AnyQuantity = Annotated[Given, Quantity(None, least=None, above=0.0)]
 
 
 class FittedValueSpec(Spec):
-    """The fitted value of one parameter, common to all its owners."""
+    """The fitted value of a parameter that all its owners share."""
 
     value: AnyQuantity = Field(description="the most probable value")
-    low: AnyQuantity | None = Field(None, description="lower end of the interval of 90 %")
-    high: AnyQuantity | None = Field(None, description="upper end of the interval of 90 %")
+    low: AnyQuantity | None = Field(None, description="lower end of the 90 % interval")
+    high: AnyQuantity | None = Field(None, description="upper end of the 90 % interval")
 
 
 class FittedSpec(Described):
     """Parameters of a model that were fitted to measurements, with their covariance."""
 
     fitted: Literal[1] = Field(description="version of this format")
-    model: Note = Field(description="the model that they are parameters of")
-    rows: int = Field(0, description="how many measurements they were fitted to", ge=0)
+    model: Note = Field(description="the model that has the parameters")
+    rows: int = Field(0, description="number of measurements used in the fit", ge=0)
     parameters: dict[Note, FittedValueSpec] = Field(
-        description="values by path, those that all owners have in common", min_length=1
+        description="fitted values by path, as far as all owners have them in common", min_length=1
     )
     unknowns: list[Note] = Field(
-        description="what the covariance is of: paths, then offsets, such as 'PATH machine=NAME'"
+        description=(
+            "names of the rows of the covariance: paths, then offsets of owners such as 'PATH"
+            " machine=NAME'"
+        )
     )
-    centre: list[float] = Field(description="logarithms of the values, and the offsets")
-    covariance: list[list[float]] = Field(description="of the unknowns, in logarithms")
+    centre: list[float] = Field(
+        description=("logarithms of the fitted values, then the offsets of the owners")
+    )
+    covariance: list[list[float]] = Field(
+        description=("covariance matrix of the unknowns, in logarithms")
+    )
     spread: dict[Note, float] = Field(
         {}, description="standard deviation of the offsets of new owners, by 'PATH COLUMN'"
     )
     noise: dict[Note, float] = Field(
-        {}, description="standard deviation of the logarithm of each measured value"
+        {}, description="standard deviation of the logarithm of a measured value"
     )
     widened: float = Field(
-        1.0, description="factor of the standard deviations, by a check on groups left out", ge=1
+        1.0,
+        description=(
+            "factor by which the standard deviations were increased after a test on groups that"
+            " were left out"
+        ),
+        ge=1,
     )
 
     def check_rules(self) -> None:

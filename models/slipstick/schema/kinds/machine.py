@@ -38,32 +38,40 @@ _FREE_BYTE = Given(0.0, TIME_PER_BYTE, "0 s/B")
 
 
 class LineSpec(Spec):
-    """A cost that is linear in the message size that the protocol sees."""
+    """A cost that grows linearly with the size of the message."""
 
-    fixed: Time = Field(description="cost of any message in this range of sizes")
-    per_byte: PerByte = Field(_FREE_BYTE, description="cost of one more byte")
+    fixed: Time = Field(description="cost of a message of any size in this range")
+    per_byte: PerByte = Field(_FREE_BYTE, description="additional cost of each byte")
 
 
 class RangeSpec(Spec):
     """Cost of the protocol for messages in one range of sizes."""
 
     up_to: Bytes | None = Field(
-        None, description="largest size the protocol sees in this range; left out in the last"
+        None,
+        description=(
+            "largest size in this range, including the added bytes; missing in the last range"
+        ),
     )
     total: LineSpec = Field(
-        description="protocol software time at the sender, and again at the receiver"
+        description=(
+            "time of the protocol software at the sender; the receiver needs the same time again"
+        )
     )
     call: LineSpec | None = Field(
-        None, description="the part of it inside the system call, as a microbenchmark sees it"
+        None,
+        description=(
+            "the part of this time inside the system call, which a microbenchmark measures"
+        ),
     )
 
 
 class ProtocolSpec(Spec):
-    """Time of the protocol software, piecewise linear in the message size."""
+    """Time of the protocol software: a linear function of the size in each range of sizes."""
 
-    added: Bytes = Field(_NO_BYTES, description="bytes that the protocol sees beyond the message")
+    added: Bytes = Field(_NO_BYTES, description="bytes that the protocol adds to the message")
     ranges: dict[Name, RangeSpec] = Field(
-        description="ranges of sizes by name, ascending", min_length=1
+        description="ranges of sizes by name, in ascending order", min_length=1
     )
 
     def check_rules(self) -> None:
@@ -87,33 +95,37 @@ class WireSpec(Spec):
     """Time on the wire."""
 
     per_byte: PerByte = Field(
-        description="time of a byte on the wire, or its rate, as 25 GB/s or 200 Gbit/s"
+        description="time of one byte on the wire, or the rate, such as 25 GB/s or 200 Gbit/s"
     )
-    added: Bytes = Field(_NO_BYTES, description="bytes that headers and framing add on the wire")
+    added: Bytes = Field(_NO_BYTES, description="bytes that headers and framing add to a message")
 
 
 class SwitchReductionSpec(Spec):
-    """A reduction that the switches of the network do."""
+    """A reduction inside the switches of the network."""
 
     algorithm: Annotated[str, one_of(IN_SWITCH)] = Field(
         description=(
-            "how: in-switch, each rank reads the sum of its part and writes it to all; switch-tree,"
-            " each rank sends its vector up a tree of switches and gets the sum"
+            "in-switch: each rank reads the sum of its part and writes the sum to all ranks;"
+            " switch-tree: each rank sends its vector up a tree of switches and receives the sum"
         )
     )
     start: Time = Field(_NO_TIME, description="time of the operation without its bytes")
     per_byte: PerByte = Field(
-        description="time of a byte that a rank sends or receives meanwhile, or its rate"
+        description="time for each byte that a rank sends or receives, or the corresponding rate"
     )
 
 
 class RingProtocolSpec(Spec):
-    """A protocol that a library may take for the messages of a ring."""
+    """A protocol with which a library can send the messages of a ring."""
 
-    share: Part = Field(ONE, description="part of the rate of the wire that it reaches")
-    most: ByteRate | None = Field(None, description="rate above which it moves no bytes")
-    start: Time = Field(_NO_TIME, description="time that it adds to the start of an operation")
-    step: Time = Field(_NO_TIME, description="time that it adds to each step of the ring")
+    share: Part = Field(
+        ONE, description=("fraction of the rate of the wire that the protocol reaches")
+    )
+    most: ByteRate | None = Field(None, description="highest rate that the protocol reaches")
+    start: Time = Field(
+        _NO_TIME, description=("time that the protocol adds to the start of an operation")
+    )
+    step: Time = Field(_NO_TIME, description="time that the protocol adds to each step of the ring")
 
     def check_rules(self) -> None:
         if not self.share.value > 0:
@@ -125,35 +137,32 @@ class NetworkSpec(Described):
 
     network: Literal[1] = Field(1, description="version of this format")
     protocol: ProtocolSpec = Field(
-        description="protocol software time, piecewise in the message size"
+        description="time of the protocol software, by ranges of the message size"
     )
     wire: WireSpec = Field(description="time on the wire")
-    adapter: Time = Field(
-        _NO_TIME, description="latency of each of the two adapters that a message crosses"
-    )
-    switch: Time = Field(_NO_TIME, description="latency of a switch")
-    switches: Count = Field(ONE, description="switches between two processors")
+    adapter: Time = Field(_NO_TIME, description="latency of one adapter; a message crosses two")
+    switch: Time = Field(_NO_TIME, description="latency of one switch")
+    switches: Count = Field(ONE, description="number of switches between two processors")
     medium: Literal["shared", "switched", "none"] = Field(
         "switched",
         description=(
-            "where messages contend: one medium for all, each processor's own link, nowhere"
+            "where messages wait for each other: shared: one medium for all; switched: the link of"
+            " each processor; none: nowhere"
         ),
     )
     algorithms: list[Annotated[str, one_of(ALGORITHM_NAMES)]] = Field(
         [],
         description=(
-            "algorithms of collective operations that its library has; of an operation without one"
-            " of them, and by default, all that are known"
+            "algorithms that the library has for collective operations; by default, and for an"
+            " operation of which none is listed, all known ones"
         ),
     )
     in_switch: SwitchReductionSpec | None = Field(
-        None, description="how its switches add up what ranks send, if they do"
+        None, description="a reduction inside the switches, if they can add up the data of ranks"
     )
     ring_protocols: dict[Name, RingProtocolSpec] = Field(
         {},
-        description=(
-            "protocols by name, of which the library takes the quickest for a ring and its size"
-        ),
+        description="protocols by name; for a ring, the library chooses the fastest for the size",
     )
 
     def build(
@@ -220,36 +229,46 @@ class NetworkSpec(Described):
 class ProcessorsSpec(Spec):
     """The processors of a machine."""
 
-    count: Whole = Field(description="how many there are")
+    count: Whole = Field(description="number of processors")
     speed: Speed = Field(
-        ONE, description="speed of each, relative to the machine that the costs were measured on"
+        ONE,
+        description=(
+            "speed of a processor, relative to the machine on which the costs were measured"
+        ),
     )
     flops: Rate | None = Field(
         None,
         description=(
-            "floating-point operations that a processor sustains in a second, as 19.5e12 /s"
+            "floating-point operations that a processor completes per second, such as 19.5e12 /s"
         ),
     )
     kind: ProcessorKind | None = Field(
         None,
         description=(
-            "what a processor is, for trends: a core, which is the default, a socket, or a GPU by"
-            " its format of numbers"
+            "kind of processor, which decides the trend that it follows: a core, a socket, or a GPU"
+            " with its number format; core by default"
         ),
     )
     units: Whole | None = Field(
         None,
-        description="parts of a processor that compute at once, such as multiprocessors of a GPU",
+        description=(
+            "number of units of a processor that compute at the same time, such as the"
+            " multiprocessors of a GPU"
+        ),
     )
 
 
 class MemoryDomainSpec(Spec):
-    """Processors that share the bandwidth of one memory, as those of a socket do."""
+    """Processors that share the bandwidth of one memory, such as the cores of a socket."""
 
     processors: Whole = Field(
-        description="processors of one domain; a program fills one after the other"
+        description="number of processors in a domain; a program fills one domain after the other"
     )
-    bandwidth: ByteRate = Field(description="bytes a second between all of them and the memory")
+    bandwidth: ByteRate = Field(
+        description=(
+            "rate at which all processors of a domain together read and write their memory"
+        )
+    )
 
 
 class MemorySpec(Spec):
@@ -257,11 +276,20 @@ class MemorySpec(Spec):
 
     page: Bytes | None = Field(None, description="size of a page")
     bandwidth: ByteRate | None = Field(
-        None, description="bytes a second between a processor and its memory; alone, with a domain"
+        None,
+        description=(
+            "rate at which one processor reads and writes memory; with a domain, the rate of a"
+            " processor that is alone in it"
+        ),
     )
-    latency: Time | None = Field(None, description="one access that needs the one before")
+    latency: Time | None = Field(
+        None, description=("time of one access that depends on the previous access")
+    )
     capacity: Bytes | None = Field(
-        None, description="bytes of memory of a processor; `requires` of a model compares with it"
+        None,
+        description=(
+            "bytes of memory of a processor; the key requires of a model can compare with it"
+        ),
     )
     domain: MemoryDomainSpec | None = Field(
         None, description="processors that share the bandwidth of one memory"
@@ -271,9 +299,12 @@ class MemorySpec(Spec):
 class SystemSpec(Spec):
     """Costs of the operating system."""
 
-    signal: Time | None = Field(None, description="cost of delivering a signal")
+    signal: Time | None = Field(None, description="time to deliver a signal")
     call: Time | None = Field(
-        None, description="system call of a send or a receive, beside protocol time"
+        None,
+        description=(
+            "time of the system call of a send or a receive, in addition to the protocol time"
+        ),
     )
 
 
@@ -290,40 +321,44 @@ class DvsmSpec(Spec):
     )
     serve_call: Time = Field(description="extra system-call time of serving a request for diffs")
     receive_byte: PerByte = Field(description="extra system-call time of a byte received")
-    part: Time = Field(description="fault handler computing for each processor asked")
-    apply: PerByte = Field(description="fault handler computing for a byte of diffs")
-    serve: Time = Field(description="handler computing for a request for diffs")
+    part: Time = Field(description="time of the fault handler for each processor that it asks")
+    apply: PerByte = Field(description="time of the fault handler for each byte of diffs")
+    serve: Time = Field(description="time of the handler that serves a request for diffs")
     page_call: Time = Field(
-        description="extra system-call time of all sends and receives of an empty fault"
+        description="extra system-call time of all sends and receives of a first miss of a page"
     )
-    page_serve: Time = Field(description="handler computing for a request for a page")
+    page_serve: Time = Field(description="time of the handler that serves a request for a page")
     lock_call: Time = Field(
-        description="extra system-call time of each message that an acquisition waits for"
+        description="extra system-call time of each message for which an acquisition waits"
     )
-    lock_compute: Time = Field(description="computing of a lock acquisition at the asker")
-    lock_serve: Time = Field(description="handler computing for a request for a lock")
+    lock_compute: Time = Field(
+        description=("computing time of a lock acquisition at the processor that asks")
+    )
+    lock_serve: Time = Field(description="time of the handler that serves a request for a lock")
     serve_delay: Time = Field(
-        description="from the arrival of a request for diffs that comes alone to its processing"
+        description="time from the arrival of a single request for diffs until the handler starts"
     )
     serve_delay_more: Time = Field(
         _NO_TIME,
         description=(
-            "what each further request of the same fault adds to that delay, since the replies and"
-            " requests of all meet; 0 where the method predicts the waiting"
+            "additional delay for each further request of the same fault, because requests and"
+            " replies collide; use 0 if the method predicts this waiting"
         ),
     )
     page_delay: Time = Field(
-        description="from the arrival of a request for a page to its processing"
+        description="time from the arrival of a request for a page until the handler starts"
     )
     lock_delay: Time = Field(
-        description="from the arrival of a request for a lock to its processing"
+        description="time from the arrival of a request for a lock until the handler starts"
     )
     byte: PerByte = Field(
-        description="copying a byte of a page for its twin, or comparing it with it"
+        description=(
+            "time to copy one byte of a page to its twin, or to compare one byte with the twin"
+        )
     )
-    notice: Time = Field(description="making or merging a write notice")
+    notice: Time = Field(description="time to make or to merge one write notice")
     protect: Time = Field(
-        description="changing the protection of a page: to invalidate it, or at a write fault"
+        description="time to change the protection of a page, at an invalidation or a write fault"
     )
 
 
@@ -334,63 +369,57 @@ def _allow_network_name(schema: dict[str, Any]) -> None:
 
 
 class NodeSpec(Spec):
-    """One node: processors that share a network of their own."""
+    """A node: processors that a network of their own connects."""
 
-    processors: Whole = Field(description="processors of one node")
+    processors: Whole = Field(description="number of processors in a node")
     adapters: Whole = Field(
         ONE,
         description=(
-            "adapters that join the node to the network; its processors share them; 1 by default"
+            "number of adapters that join the node to the network; its processors share them; 1 by"
+            " default"
         ),
     )
     network: NetworkSpec = Field(
-        description="the network between them: its name in the catalogue, a file, or in place",
+        description="network inside the node: a name in the catalogue, a file, or its keys",
         json_schema_extra=_allow_network_name,
     )
     collectives: Annotated[str, one_of((FLAT, LEVELS, *LIBRARIES))] | None = Field(
         None,
         description=(
-            "what the library of collective operations knows of nodes: flat, nothing, ranks are"
-            " paired in no order of nodes; levels, it works inside nodes and between them at the"
-            " same time; open-mpi or mpich, the algorithms that this library takes for the size,"
-            " with ranks that fill one node after the other; by default levels where each processor"
-            " has an adapter, else flat"
-        ),
-    )
-    block: Time | None = Field(
-        None,
-        description=(
-            "software for each block that a rank gathers from places apart, sends and takes apart,"
-            " half as many as ranks in each round of bruck's all-to-all, by the algorithms of a"
-            " library"
+            "how collective operations use nodes: flat: ranks are paired regardless of nodes;"
+            " levels: inside nodes and between them at the same time; open-mpi or mpich: the"
+            " algorithms of this library, with ranks that fill one node after the other. The"
+            " default is levels if each processor has an adapter, else flat"
         ),
     )
 
 
 class MachineSpec(Described):
-    """Processors on a network. Quantities that no model needs may be left out."""
+    """Processors that a network connects. A quantity may be missing if no model needs it."""
 
     machine: Literal[1] = Field(1, description="version of this format")
-    year: Year | None = Field(None, description="year in which such a machine came, for trends")
-    processors: ProcessorsSpec = Field(description="the processors")
-    memory: MemorySpec = Field(MemorySpec(), description="the memory")
-    system: SystemSpec = Field(SystemSpec(), description="the operating system")
+    year: Year | None = Field(
+        None, description=("year in which the machine appeared; projections start from it")
+    )
+    processors: ProcessorsSpec = Field(description="the processors of the machine")
+    memory: MemorySpec = Field(MemorySpec(), description="the memory of each processor")
+    system: SystemSpec = Field(SystemSpec(), description="costs of the operating system")
     network: NetworkSpec = Field(
-        description="the network between them: its name in the catalogue, a file, or in place",
+        description="network between the processors: a name in the catalogue, a file, or its keys",
         json_schema_extra=_allow_network_name,
     )
     node: NodeSpec | None = Field(
-        None, description="the processors of one node, if another network joins them"
+        None, description="the processors of one node, if a second network joins them"
     )
     dvsm: DvsmSpec | None = Field(
-        None, description="software of a distributed virtual shared memory, for programs on one"
+        None, description="costs of a distributed virtual shared memory, for programs that use one"
     )
 
     left_out: dict[Name, Note] = Field(
         {},
         description=(
-            "what an import left out or changed, by name, and what that changes; every answer of a"
-            " model on the machine repeats it, and none is exact"
+            "features that an import left out or changed, each with its effect; answers repeat them"
+            " and are never exact"
         ),
     )
 
@@ -420,7 +449,6 @@ class MachineSpec(Described):
                 parameter_by_path[f"{node_path}.adapters"],
                 self.node.network.build("", parameter_by_path, f"{node_path}.network"),
                 self.node.collectives or "",
-                parameter_by_path.get(f"{node_path}.block"),
             )
         domain_spec = self.memory.domain
         domain = None

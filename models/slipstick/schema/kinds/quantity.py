@@ -422,19 +422,20 @@ AnyQuantity = Annotated[Given | Formula, Quantity(None, least=None, formula=True
 """The value of a parameter."""
 
 PARAMETERS_IN_WORDS = (
-    "named quantities, or arithmetic on earlier ones, for use in times and counts; a quantity"
-    " written as keys may state as technology what it follows over the years: a series of a trend,"
-    " such as node_price, or a class of cost, or none where a case keeps the value in every year"
+    "named quantities, or arithmetic on earlier ones. Times and counts can use them. With the key"
+    " technology, a parameter follows a series of a trend over the years, such as node_price, or a"
+    " class of cost; none keeps it constant"
 )
 """What a file says of its parameters."""
 Rates = list[Annotated[Given | Formula, Quantity(COUNT, least=None, above=0.0, formula=True)]]
 RATES_IN_WORDS = (
-    "speed with 1, 2, 3 ... customers present, in the place of servers; the last holds for more"
+    "speed with 1, 2, 3 ... customers present, in place of servers; the last number also applies to"
+    " more customers"
 )
 Weight = Annotated[Given | Formula, Quantity(COUNT, least=None, above=0.0, formula=True)]
 WEIGHT_IN_WORDS = (
-    "at a station with the discipline ps: with more present than servers each is served at a speed"
-    " in proportion to its weight, up to that of one server; 1 by default"
+    "relative speed at a station with the discipline ps: if more customers than servers are"
+    " present, speeds are proportional to weights, up to that of one server; 1 by default"
 )
 TimeOrFormula = Annotated[Given | Formula, Quantity(TIME, formula=True)]
 CountFormula = Annotated[Given | Formula, Quantity(COUNT, formula=True)]
@@ -504,16 +505,16 @@ class Described(Spec):
         """Return a description of what a file contains beside quantities; empty by default."""
         return ""
 
-    title: Note = Field("", description="one line for tables and catalogues")
+    title: Note = Field("", description="a title of one line, for tables and catalogues")
     source: Note = Field(
         "",
-        description=(
-            "where the values come from, unless one says otherwise; a key of sources, or text"
-        ),
+        description="source of the values that have none of their own: a key of sources, or a text",
     )
-    sources: Sources = Field({}, description="short keys for sources, spelt out")
+    sources: Sources = Field(
+        {}, description=("full texts of sources, by the short keys that values use")
+    )
     extends: Note = Field(
-        "", description="another spec of the same kind whose values hold where this one is silent"
+        "", description="another file of the same kind; its values apply where this file has none"
     )
 
 
@@ -629,26 +630,25 @@ class ModelFileSpec(Described):
     machine: Any = Field(
         None,
         description=(
-            "the machine that the model runs on, which formulas name as machine.network.adapter:"
-            " its name in the catalogue, a file, or in place"
+            "the machine that the model runs on: a name in the catalogue, a file, or its keys."
+            " Formulas use its quantities, such as machine.network.adapter"
         ),
         json_schema_extra=dict(INLINE_MACHINE),
     )
     amounts: dict[Name, PlainFormula] = Field(
         {},
         description=(
-            "plain numbers that follow from the values of an answer, such as a cost or an energy:"
-            " arithmetic on parameters and on values as answers have them, such as"
-            " throughput[clients] or utilization[cpu]; of a server that works in rounds:"
-            " throughput, unit_rate[PHASE] (units done in a time) and present (customers at the"
-            " server, with those that wait)"
+            "plain numbers computed from an answer, such as a cost or an energy: arithmetic on"
+            " parameters and values, such as throughput[clients] or utilization[cpu]. For a server"
+            " that works in rounds the values are throughput, unit_rate[PHASE] (units per second)"
+            " and present (mean number of customers at the server, including those that wait)"
         ),
     )
     left_out: dict[Name, Note] = Field(
         {},
         description=(
-            "what an import left out or changed, by name, and what that changes; every answer"
-            " repeats it, and none is exact"
+            "features that an import left out or changed, each with its effect; answers repeat them"
+            " and are never exact"
         ),
     )
 
@@ -680,20 +680,26 @@ Part = Annotated[Given, Quantity(COUNT, most=1.0)]
 class Gain(Spec):
     """The gain of classes of cost from faster processors."""
 
-    processors: Factor | None = Field(None, description="how many times faster the processors are")
+    processors: Factor | None = Field(
+        None, description=("factor by which the processors become faster")
+    )
     benefit: Part | None = Field(
         None,
         description=(
-            "part of each doubling of the processors that classes under partly realize; all by"
-            " default"
+            "fraction of each doubling of the processor speed that the classes under partly gain; 1"
+            " by default"
         ),
     )
     fully: list[Technology] = Field(
-        ["application", "software"], description="classes whose time is divided by processors"
+        ["application", "software"],
+        description=("classes whose times are divided by the factor of the processors"),
     )
     partly: list[Technology] = Field(
         ["system", "protocol", "signal"],
-        description="classes that each doubling of processors makes faster by 1 + benefit only",
+        description=(
+            "classes that become faster by the factor 1 + benefit for each doubling of the"
+            " processor speed"
+        ),
     )
 
     def check_rules(self) -> None:
@@ -705,23 +711,25 @@ class Gain(Spec):
 
 
 class Factors(Gain):
-    """The factors by which a technology scales classes of cost; 1 leaves a class unchanged."""
+    """Factors by which a technology multiplies the times of classes of cost. The factor 1 changes
+    nothing.
+    """
 
-    application: Factor | None = Field(None, description="factor on application time")
-    software: Factor | None = Field(None, description="factor on run-time software")
+    application: Factor | None = Field(None, description="factor on the time of the application")
+    software: Factor | None = Field(None, description="factor on the time of run-time software")
     system: Factor | None = Field(None, description="factor on extra system-call time")
-    protocol: Factor | None = Field(None, description="factor on protocol software")
-    signal: Factor | None = Field(None, description="factor on signals")
-    adapter: Factor | None = Field(None, description="factor on adapter latency")
-    switch: Factor | None = Field(None, description="factor on switch latency")
-    wire: Factor | None = Field(None, description="factor on time on the wire")
-    memory: Factor | None = Field(None, description="factor on the traffic of memory")
+    protocol: Factor | None = Field(None, description="factor on the time of protocol software")
+    signal: Factor | None = Field(None, description="factor on the time of signals")
+    adapter: Factor | None = Field(None, description="factor on the latency of adapters")
+    switch: Factor | None = Field(None, description="factor on the latency of switches")
+    wire: Factor | None = Field(None, description="factor on the time on the wire")
+    memory: Factor | None = Field(None, description="factor on the time of memory traffic")
     memory_latency: Factor | None = Field(
-        None, description="factor on the wait for one access to memory after the other"
+        None, description="factor on the time of dependent memory accesses"
     )
-    storage: Factor | None = Field(None, description="factor on the traffic of storage")
+    storage: Factor | None = Field(None, description="factor on the time of storage traffic")
     storage_latency: Factor | None = Field(
-        None, description="factor on the wait for one access to storage after the other"
+        None, description="factor on the time of dependent storage accesses"
     )
 
 
@@ -1394,7 +1402,7 @@ def _described_values(
     elif isinstance(spec_part, dict):
         for key, item in spec_part.items():
             # What a table says of itself says nothing of a quantity that its author named.
-            item_meaning = "a parameter of the file" if path == "parameters" else meaning
+            item_meaning = "" if path == "parameters" else meaning
             yield from _described_values(item, _join_path(path, str(key)), item_meaning, context)
     elif isinstance(spec_part, list):
         for index, item in enumerate(spec_part):

@@ -13,7 +13,7 @@ from pydantic import Discriminator, Field, Tag
 from slipstick.errors import Fault, ModelError, ModelFaultsError, SpecError
 from slipstick.expression.nodes import COUNT, Expr, Number
 from slipstick.extensions import FUNCTIONS
-from slipstick.method.names import value_parameters
+from slipstick.method.names import means_of
 from slipstick.model import network as networks
 from slipstick.model.network import no_class, no_station
 from slipstick.schema.arrivals import StreamSpec, pattern_data
@@ -78,9 +78,11 @@ class ClosedSpec(Spec):
 
     hints: ClassVar[Mapping[str, str]] = {"rate": "write arrivals", "users": "write population"}
 
-    population: Population | None = Field(None, description="number of customers of a closed class")
+    population: Population | None = Field(
+        None, description=("number of customers, which stay in the network (a closed class)")
+    )
     think_time: TimeOrFormula | None = Field(
-        None, description="time away from all stations in each cycle"
+        None, description="mean time that a customer spends outside all stations in each cycle"
     )
 
 
@@ -107,11 +109,11 @@ class MembersSpec(StreamSpec, ClosedSpec):
 
 
 class ClassSpec(MembersSpec):
-    """One class; a class that belongs to a chain has no keys here."""
+    """A class of customers. A class that belongs to a chain has no keys here."""
 
 
 class QueueSpec(Spec):
-    """One station."""
+    """A station with its servers, its queue and its service times."""
 
     hints: ClassVar[Mapping[str, str]] = {
         **dict.fromkeys(
@@ -120,7 +122,7 @@ class QueueSpec(Spec):
         ),
         **dict.fromkeys(
             ("breaker", "limits", "retries"),
-            "networks have no circuit breakers, retries and services that are given up; write an"
+            "networks have no circuit breakers, retries and limits of a service; write an"
             " activity, whose step attempt has them",
         ),
     }
@@ -129,46 +131,51 @@ class QueueSpec(Spec):
     discipline: Annotated[str, known_word(DISCIPLINES)] = Field(
         "fcfs", description=STATION_DISCIPLINES.in_words
     )
-    servers: Servers = Field(ONE, description="how many serve at the same time")
-    demand: dict[Name, TimeOrDistribution] = Field({}, description="service in a whole cycle")
+    servers: Servers = Field(
+        ONE, description=("number of customers that are served at the same time")
+    )
+    demand: dict[Name, TimeOrDistribution] = Field(
+        {}, description=("total service time of a customer in a cycle")
+    )
     service: dict[Name, TimeOrDistribution] = Field(
         {},
-        description="mean service time of a visit, or its distribution; in the place of a demand",
+        description="mean service time of a visit; or its distribution, in place of a demand",
     )
-    visits: dict[Name, CountFormula] = Field({}, description="visits in a cycle; 1 by default")
+    visits: dict[Name, CountFormula] = Field(
+        {}, description=("number of visits in a cycle; 1 by default")
+    )
     rates: Rates | None = Field(None, description=RATES_IN_WORDS, min_length=1)
     scv: dict[Name, CountFormula] = Field(
         {},
         description=(
-            "squared coefficient of variation of the service time; 1, exponential, by default"
+            "squared coefficient of variation of the service time; 1 (exponential) by default"
         ),
     )
     capacity: Capacity | None = Field(
         None,
-        description="greatest number of customers present; a further arrival is lost or blocked",
+        description=(
+            "largest number of customers at the station; a further arrival is lost or blocked"
+        ),
     )
     blocking: Annotated[str, one_of(BLOCKING)] = Field(
         "loss",
         description=(
-            "what becomes of a customer on the way to a full station; an arrival from outside is"
-            " lost in any case; "
+            "what happens to a customer on the way to a full station; an arrival from outside is"
+            " always lost; "
         )
         + "; ".join(f"{name}: {title}" for name, title in BLOCKING.items()),
     )
-    priority: dict[Name, int] = Field({}, description="rank by class; the smaller goes first")
+    priority: dict[Name, int] = Field(
+        {}, description=("rank of each class; smaller ranks are served first")
+    )
     weight: dict[Name, Weight] = Field({}, description=WEIGHT_IN_WORDS)
     patience: dict[Name, TimeOrFormula] = Field(
         {},
-        description=(
-            "mean time, exponential, after which a customer whose service has not begun abandons"
-            " the queue"
-        ),
+        description="mean time after which a waiting customer abandons the queue, exponential",
     )
     timeout: dict[Name, TimeOrFormula] = Field(
         {},
-        description=(
-            "constant time after which a customer whose service has not begun abandons the queue"
-        ),
+        description="constant time after which a waiting customer abandons the queue",
     )
 
     breakdown: BreakdownSpec | None = Field(None, description=BREAKDOWN_IN_WORDS)
@@ -203,12 +210,9 @@ class QueueSpec(Spec):
 class ChainSpec(MembersSpec):
     """Classes between which customers change."""
 
-    classes: list[Name] = Field(description="the classes", min_length=1)
+    classes: list[Name] = Field(description="names of the classes", min_length=1)
     reference: Pair = Field(
-        description=(
-            "class and station where a cycle begins, or where customers arrive; a cycle of a closed"
-            " chain ends where a customer comes to that station as a member of that class"
-        )
+        description="class and station at which a cycle begins, or at which customers arrive"
     )
 
     def check_rules(self) -> None:
@@ -218,40 +222,45 @@ class ChainSpec(MembersSpec):
 
 
 class RegionSpec(Spec):
-    """Stations that together hold a limited number of customers."""
+    """Stations with a common limit on the number of customers."""
 
     hints: ClassVar[Mapping[str, str]] = {"permits": "write capacity", "limit": "write capacity"}
 
     stations: list[Name] = Field(
         description=(
-            "the stations; a customer gives its place back when it leaves for another station, or"
-            " when its cycle ends"
+            "names of the stations; a customer gives its place back when it leaves for a station"
+            " outside, or when its cycle ends"
         ),
         min_length=1,
     )
     capacity: Capacity = Field(
-        description="greatest number of customers at these stations together, with those in queues"
+        description=(
+            "largest number of customers at these stations together, including those in queues"
+        )
     )
     blocking: Annotated[str, one_of(REGION_BLOCKING)] = Field(
         WAIT,
-        description="what becomes of a customer that comes to the full region; "
+        description="what happens to a customer that arrives at the full region; "
         + "; ".join(f"{name}: {title}" for name, title in REGION_BLOCKING.items()),
     )
 
 
 class RouteSpec(Spec):
-    """One route from a station to another."""
+    """A route of customers from one station to the next."""
 
-    source: Pair = Field(alias="from", description="class and station that are left")
-    to: Target = Field(description="class and station that come next; out leaves the network")
+    source: Pair = Field(alias="from", description="class and station that the customer leaves")
+    to: Target = Field(
+        description=(
+            "class and station that come next; out means that the customer leaves the network"
+        )
+    )
     probability: Probability | None = Field(
-        None, description="share of the departures that take this route"
+        None, description="fraction of the departures that take this route"
     )
     by: Annotated[str, one_of(ROUTES)] | None = Field(
         None,
-        description="in the place of probabilities, for all routes out of a place: which of them is"
-        " taken, by the state of the stations that they lead to; "
-        + "; ".join(f"{name}: {title}" for name, title in ROUTES.items()),
+        description="how the next station is chosen, in place of probabilities, for all routes out"
+        " of a place; " + "; ".join(f"{name}: {title}" for name, title in ROUTES.items()),
     )
 
     def check_rules(self) -> None:
@@ -260,7 +269,7 @@ class RouteSpec(Spec):
 
 
 class QueueingNetworkSpec(ModelFileSpec):
-    """A queueing network written as a file."""
+    """A queueing network: stations, and customers that move between them."""
 
     @classmethod
     def astray(cls, data: object) -> list[Fault]:
@@ -269,16 +278,21 @@ class QueueingNetworkSpec(ModelFileSpec):
 
     version: Literal[1] = Field(alias="queueing-network", description="version of this format")
     parameters: dict[Word, AnyQuantity] = Field({}, description=PARAMETERS_IN_WORDS)
-    classes: dict[Name, ClassSpec] = Field({}, description="customers by class")
+    classes: dict[Name, ClassSpec] = Field({}, description="classes of customers by name")
     chains: dict[Name, ChainSpec] = Field(
-        {}, description="groups of classes that customers change between by routing"
+        {}, description="groups of classes between which customers change, by name"
     )
     stations: dict[Name, QueueSpec] = Field(description="stations by name")
     routing: list[RouteSpec] = Field(
-        [], description="the ways of the classes in chains; those out of each place add up to 1"
+        [],
+        description=(
+            "routes of the classes in chains; the probabilities of all routes from one place add up"
+            " to 1"
+        ),
     )
     regions: dict[Name, RegionSpec] = Field(
-        {}, description="stations that a limited number of customers are at together, by name"
+        {},
+        description=("groups of stations with a common limit on the number of customers, by name"),
     )
 
     def check_rules(self) -> None:
@@ -313,7 +327,7 @@ class QueueingNetworkSpec(ModelFileSpec):
             for fault in error.faults:
                 quantity_reader.refuse(fault.path, fault.message, fault.key)
         if network is not None and self.amounts:
-            amounts = quantity_reader.amounts(self.amounts, value_parameters(network))
+            amounts = quantity_reader.amounts(self.amounts, means_of(network))
             network = replace(network, amounts={**network.amounts, **amounts})
         if quantity_reader.problems or network is None:
             raise SpecError(quantity_reader.problems)
@@ -532,7 +546,7 @@ def network_data(network: networks.QueueingNetwork) -> dict[str, Any]:
     sections["regions"] = {
         name: quantity_writer.keys(region) for name, region in network.regions.items()
     }
-    sections["amounts"] = quantity_writer.amounts(network.amounts, value_parameters(network))
+    sections["amounts"] = quantity_writer.amounts(network.amounts, means_of(network))
     left_out = dict(network.left_out)
     head_keys = {
         "queueing-network": 1,

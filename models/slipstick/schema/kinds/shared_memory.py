@@ -34,36 +34,41 @@ _TWO = Given(2.0, Dimension(), "2")
 class ClockedProcessorsSpec(Spec):
     """The processors of a machine with shared memory."""
 
-    count: Whole = Field(description="how many there can be")
-    clock: Clock = Field(description="cycles a second")
+    count: Whole = Field(description="largest number of processors")
+    clock: Clock = Field(description="clock rate, in cycles per second")
     step: Cycles = Field(
-        description="cycles of one unit of computing, in which grains are measured"
+        description="number of cycles of one unit of computing; grains are measured in these units"
     )
 
 
 class CacheLevelSpec(Spec):
     """A smaller and faster part of each processor's cache."""
 
-    size: Size = Field(description="size of the part")
-    hit: Time = Field(description="time of an access that finds its line there")
+    size: Size = Field(description="size of this level")
+    hit: Time = Field(description="time of an access that finds its line in this level")
 
 
 class CacheSpec(Spec):
-    """Each processor's cache for shared data."""
+    """The cache of each processor for shared data."""
 
-    size: Size = Field(description="size of a processor's cache")
-    line: Size = Field(description="size of a line")
-    ways: Whole = Field(description="lines of one set")
-    hit: Time = Field(description="time of an access that finds its line")
-    protocol: Literal["write-back", "write-through"] = Field(description="when writes reach memory")
+    size: Size = Field(description="size of the cache of one processor")
+    line: Size = Field(description="size of a cache line")
+    ways: Whole = Field(description="associativity: number of lines in a set")
+    hit: Time = Field(description="time of an access that finds its line in the cache")
+    protocol: Literal["write-back", "write-through"] = Field(
+        description=(
+            "write-through: each write goes to memory at once; write-back: memory is written when"
+            " the line leaves the cache"
+        )
+    )
     inner: dict[Name, CacheLevelSpec] = Field(
-        {}, description="levels of the cache nearer to the processor, the nearest first"
+        {}, description="levels of the cache that are nearer to the processor, nearest first"
     )
     other: Time | None = Field(
         None,
         description=(
-            "time to fetch a line that another processor's cache has modified; that of a miss if"
-            " left out"
+            "time to fetch a line that another processor has modified; by default the time of a"
+            " miss"
         ),
     )
 
@@ -88,47 +93,51 @@ class CacheSpec(Spec):
 
 
 class BusSpec(Spec):
-    """One bus for all processors."""
+    """A single bus that connects all processors with the memory."""
 
-    kind: Literal["bus"] = Field(description="one bus for all")
+    kind: Literal["bus"] = Field(description="a single bus for all processors")
     transactions: Literal["split", "atomic"] = Field(
-        description="free while memory works, or held until it has answered"
+        description=(
+            "split: the bus is free while the memory works; atomic: a processor keeps the bus until"
+            " the memory has answered"
+        )
     )
-    request: Time = Field(description="time that a request occupies the bus")
+    request: Time = Field(description="time for which a request occupies the bus")
     transfer: Time = Field(
-        description="time that the data of one access, or one line, occupy the bus"
+        description="time for which the data of one access, or one cache line, occupy the bus"
     )
-    invalidate: Time = Field(description="time that an invalidation occupies the bus")
+    invalidate: Time = Field(description="time for which an invalidation occupies the bus")
 
 
 class MultistageSpec(Spec):
     """Stages of switches."""
 
     kind: Literal["multistage"] = Field(
-        description="stages of switches between processors and modules"
+        description="stages of switches between processors and memory modules"
     )
     switching: Literal["packet", "circuit"] = Field(
-        description="packets that queue, or a path held until the reply and refused while in use"
+        description=(
+            "packet: packets queue at the switches; circuit: a path is held until the reply, and"
+            " refuses other requests"
+        )
     )
-    radix: Radix = Field(description="inputs and outputs of a switch")
-    ports: Whole = Field(description="processors and modules that the network joins")
+    radix: Radix = Field(description="number of inputs, and of outputs, of a switch")
+    ports: Whole = Field(description="number of processors, and of modules, that the network joins")
     hop: Time = Field(description="time to cross one stage")
-    transfer: Time = Field(description="time that the data of one access occupy a path")
-    retry: Time = Field(_NO_TIME, description="pause after a refusal")
+    transfer: Time = Field(description="time for which the data of one access occupy a path")
+    retry: Time = Field(_NO_TIME, description="pause after a refused request")
 
 
 class RingSpec(Spec):
     """Slotted rings of one or two levels."""
 
     kind: Literal["ring"] = Field(description="slotted rings of one or two levels")
-    members: Whole = Field(description="processors of one ring")
-    slots: Whole = Field(description="packets that a ring carries at a time")
-    rotation: Time = Field(description="latency of an access that is answered on the same ring")
-    upper: Time | None = Field(
-        None, description="latency of an access that is answered on another ring"
-    )
+    members: Whole = Field(description="number of processors on one ring")
+    slots: Whole = Field(description="number of packets that a ring carries at the same time")
+    rotation: Time = Field(description="latency of an access that the same ring answers")
+    upper: Time | None = Field(None, description="latency of an access that another ring answers")
     upper_slots: Whole | None = Field(
-        None, description="packets that the ring of rings carries at a time"
+        None, description="number of packets that the upper ring carries at the same time"
     )
 
     def check_rules(self) -> None:
@@ -137,11 +146,13 @@ class RingSpec(Spec):
 
 
 class CrossbarSpec(Spec):
-    """A path from every processor to every module."""
+    """A switch with a path from every processor to every memory module."""
 
     kind: Literal["crossbar"] = Field(description="a path from every processor to every module")
-    hop: Time = Field(description="time to cross it")
-    transfer: Time = Field(description="time that the data of one access occupy the module's port")
+    hop: Time = Field(description="time to cross the switch")
+    transfer: Time = Field(
+        description=("time for which the data of one access occupy the port of the module")
+    )
 
 
 InterconnectSpec = BusSpec | MultistageSpec | RingSpec | CrossbarSpec
@@ -150,30 +161,38 @@ InterconnectSpec = BusSpec | MultistageSpec | RingSpec | CrossbarSpec
 class ModulesSpec(Spec):
     """The memory modules."""
 
-    modules: Modules = Field(description="how many modules there are")
-    access: Time = Field(description="time that one access occupies a module")
-    block: Size = Field(description="consecutive bytes in one module before the next begins")
-    element: Size = Field(description="size of a shared element")
+    modules: Modules = Field(description="number of memory modules")
+    access: Time = Field(description="time for which one access occupies a module")
+    block: Size = Field(
+        description=("number of consecutive bytes in one module before the next module begins")
+    )
+    element: Size = Field(description="size of one shared element")
 
 
 class LockKindSpec(Spec):
     """One of the machine's locks."""
 
-    kind: Annotated[str, one_of(LOCKS)] = Field(description="how it is done")
+    kind: Annotated[str, one_of(LOCKS)] = Field(description="algorithm of the lock")
     latency: Time = Field(
-        description="time of acquire and release without contention, accesses included"
+        description=(
+            "time to acquire and release the lock without contention, including the accesses to the"
+            " lock word"
+        )
     )
     access: Time = Field(
-        _NO_TIME, description="time that one access to the lock word occupies what holds it"
+        _NO_TIME,
+        description=("time for which one access to the lock word occupies the bus, module or path"),
     )
     own: Time | None = Field(
         None,
         description=(
-            "such an access of the processor that made the last one; as long as any if left out"
+            "the same time if the processor made the last access itself; by default equal to access"
         ),
     )
-    back_off: Annotated[str, one_of(BACK_OFFS)] = Field("none", description="pause after a failure")
-    base: Time = Field(_NO_TIME, description="pause after the first failure")
+    back_off: Annotated[str, one_of(BACK_OFFS)] = Field(
+        "none", description=("how the pause after a failed attempt grows")
+    )
+    base: Time = Field(_NO_TIME, description="pause after the first failed attempt")
     most: Time = Field(_NO_TIME, description="longest pause")
     home: int | None = Field(None, description=HOME, ge=0, le=MOST_HOLDERS)
 
@@ -189,28 +208,30 @@ class LockKindSpec(Spec):
 class BarrierKindSpec(Spec):
     """One of the machine's barriers."""
 
-    kind: Annotated[str, one_of(BARRIERS)] = Field(description="how it is done")
+    kind: Annotated[str, one_of(BARRIERS)] = Field(description="algorithm of the barrier")
     access: Time = Field(
         description="time of one access to a shared counter or flag, or of one message"
     )
-    radix: Radix = Field(_TWO, description="arrivals combined at a node of a tree")
+    radix: Radix = Field(_TWO, description="number of arrivals that one node of a tree combines")
 
 
 class SharedMemorySpec(Described):
     """Processors that share memory."""
 
     machine: Literal[1] = Field(1, description="version of this format")
-    year: Year | None = Field(None, description="year in which such a machine came, for trends")
-    processors: ClockedProcessorsSpec = Field(description="the processors")
+    year: Year | None = Field(
+        None, description=("year in which the machine appeared; projections start from it")
+    )
+    processors: ClockedProcessorsSpec = Field(description="the processors of the machine")
     cache: CacheSpec | None = Field(
-        None, description="each processor's cache; none if shared data are not cached"
+        None, description="the cache of each processor; without it, shared data are not cached"
     )
     interconnect: InterconnectSpec = Field(
-        description="between processors and memory modules", discriminator="kind"
+        description="connection between processors and memory modules", discriminator="kind"
     )
     memory: ModulesSpec = Field(description="the memory modules")
-    locks: dict[Name, LockKindSpec] = Field({}, description="the locks by name")
-    barriers: dict[Name, BarrierKindSpec] = Field({}, description="the barriers by name")
+    locks: dict[Name, LockKindSpec] = Field({}, description="locks by name")
+    barriers: dict[Name, BarrierKindSpec] = Field({}, description="barriers by name")
 
     def build(
         self, name: str, parameter_by_path: Mapping[str, Parameter], prefix: str

@@ -87,15 +87,19 @@ def _has_columns(annotation: Any) -> bool:
 
 
 class AxisSpec(Spec):
-    """A range of values; exactly one of step, count and factor sets the distance between them."""
+    """A range of values. Exactly one of step, count and factor sets the distance between
+    neighbours.
+    """
 
     first: Any = Field(alias="from", description="first value, with its unit")
-    to: Any = Field(description="last value, with its unit; included where a step meets it")
+    to: Any = Field(description="last value, with its unit; included if a step reaches it")
     step: Any = Field(None, description="difference between neighbours, with its unit")
-    factor: float | None = Field(None, description="ratio of neighbours; 2 doubles", gt=0)
-    count: int | None = Field(None, description="how many values", ge=2, le=1_000_000)
+    factor: float | None = Field(
+        None, description=("ratio of neighbours; a factor of 2 doubles each time"), gt=0
+    )
+    count: int | None = Field(None, description="number of values", ge=2, le=1_000_000)
     spacing: Literal["linear", "geometric"] = Field(
-        "linear", description="how count values are spread"
+        "linear", description="whether count values have equal differences or equal ratios"
     )
 
     def check_rules(self) -> None:
@@ -153,12 +157,14 @@ class SweepSpec(Spec):
     """Values that are varied together."""
 
     axes: dict[Annotated[str, StringConstraints(max_length=256)], AxisValues] = Field(
-        description="values by path: a list, or a range with from and to", min_length=1
+        description="values by path: a list, or a range", min_length=1
     )
     combine: Literal["grid", "zip"] = Field(
-        "grid", description="every combination, or value by value"
+        "grid", description="whether to form all combinations, or to pair the values one by one"
     )
-    cases: DistinctNames = Field(["base"], description="the cases to start from", min_length=1)
+    cases: DistinctNames = Field(
+        ["base"], description="names of the cases to start from", min_length=1
+    )
     where: Note = Field(
         "", description="condition on paths; points that do not meet it are left out"
     )
@@ -185,8 +191,8 @@ class Drawn(Spec):
     question: ClassVar[str] = ""
     names_answers: ClassVar[bool] = False
     name: Name = Field(description="name of the file")
-    title: Note = Field(description="heading")
-    text: Note = Field("", description="caption: what to see in it")
+    title: Note = Field(description="heading of the picture")
+    text: Note = Field("", description="caption: what the picture shows")
 
     def named_cases(self) -> Iterator[tuple[Place, str]]:
         """Yield the cases that the picture names, each with its place inside the picture."""
@@ -198,49 +204,62 @@ class Drawn(Spec):
 
 
 class BarsSpec(Drawn):
-    """Stacked bars, one for each case."""
+    """A picture with a stacked bar for each case."""
 
     names_answers: ClassVar[bool] = True
-    kind: Literal["bars"] = Field(description="stacked bars")
+    kind: Literal["bars"] = Field(description="a stacked bar for each case")
     cases: DistinctNames = Field(
-        description="one bar each; measured runs are called NAME-PROCESSORS", min_length=1
+        description="a bar for each; measured runs are named NAME-PROCESSORS", min_length=1
     )
     stack: Annotated[
         Annotated[Literal["component", "technology"], Tag("labels")]
         | Annotated[dict[Note, list[Column]], Tag("sums")],
         Discriminator(lambda value: "sums" if isinstance(value, dict) else "labels"),
     ] = Field(
-        description=(
-            "what a bar is made of: components, technology classes, or sums of values by label"
-        )
+        description="parts of a bar: components, technology classes, or sums of values by label"
     )
-    share: bool = Field(False, description="draw shares of the whole instead of times")
+    share: bool = Field(
+        False, description=("whether bars show fractions of the whole instead of times")
+    )
     along: Note = Field(
-        "", description="a number that each of the cases sets: draw areas over it in place of bars"
+        "",
+        description=(
+            "path of a number that each of the cases sets; the picture then has areas over this"
+            " number instead of bars"
+        ),
     )
 
 
 class LinesSpec(Drawn):
-    """Lines over one axis of a sweep."""
+    """A picture with lines over one axis of a sweep."""
 
     kind: Literal["lines"] = Field(description="lines over an axis")
-    sweep: Name = Field(description="the sweep to draw")
+    sweep: Name = Field(description="name of the sweep")
     x: Note = Field(description="path of the horizontal axis")
     y: DistinctColumns = Field(description="values to draw", min_length=1)
-    cases: DistinctNames = Field([], description="cases to draw; all of the sweep by default")
-    series: Note = Field(
-        "", description="path of the axis with a line for each value; cases by default"
+    cases: DistinctNames = Field(
+        [], description=("names of the cases; by default all cases of the sweep")
     )
-    log: Literal["none", "x", "y", "both"] = Field("none", description="logarithmic axes")
-    relative: bool = Field(False, description="draw relative to the first point of each line")
+    series: Note = Field(
+        "",
+        description=(
+            "path of the axis with a line for each value; by default a line for each case"
+        ),
+    )
+    log: Literal["none", "x", "y", "both"] = Field(
+        "none", description=("whether the axes are logarithmic")
+    )
+    relative: bool = Field(
+        False, description=("whether values are relative to the first point of each line")
+    )
     against: Note = Field(
         "",
         description=(
-            "path of an axis: draw its first value's answer, all else equal, divided by each, an"
-            " efficiency"
+            "path of an axis. The picture shows the answer at its first value divided by each"
+            " answer, an efficiency"
         ),
     )
-    called: dict[str, Note] = Field({}, description="what the picture calls a value of y")
+    called: dict[str, Note] = Field({}, description="words for a value of y in the picture")
 
     def check_rules(self) -> None:
         if unknown := [name for name in self.called if name not in self.y]:
@@ -258,30 +277,30 @@ class MapSpec(Drawn):
     """A map over two axes of a sweep."""
 
     kind: Literal["map"] = Field(description="a map over two axes")
-    sweep: Name = Field(description="the sweep to draw")
+    sweep: Name = Field(description="name of the sweep")
     x: Note = Field(description="path of the horizontal axis")
     y: Note = Field(description="path of the vertical axis")
     value: Column = Field(
-        description="value shown as shade; limit[pipeline] shows which stage binds"
+        description="value shown by the shade; limit[pipeline] shows which stage limits the rate"
     )
-    case: Name = Field("base", description="the case to draw")
+    case: Name = Field("base", description="name of the case")
 
 
 class TimelineSpec(Drawn):
-    """The activity of each processor over time, at the beginning of a simulation of a case."""
+    """A picture of what each processor does over time, at the beginning of a simulation."""
 
     kind: Literal["timeline"] = Field(
-        description="the beginning of a simulation, processor by processor"
+        description="the beginning of a simulation, with a row for each processor"
     )
-    case: Name = Field("base", description="the case to draw")
+    case: Name = Field("base", description="name of the case")
     cycles: int = Field(
-        3, description="cycles of each processor to draw, on average", ge=1, le=1000
+        3, description="mean number of cycles of each processor in the picture", ge=1, le=1000
     )
     show: Literal["run", "steps", "phase"] = Field(
         "run",
         description=(
-            "the whole run; or one processor's steps by name, a row for each processor and resource"
-            " that takes part; or what each processor did until the first barrier, added up"
+            "the whole run; or the steps of one processor by name, with a row for each processor"
+            " and resource involved; or the sums of each processor up to the first barrier"
         ),
     )
 
@@ -314,15 +333,15 @@ QUESTIONS: Registry[QuestionKey] = Registry("slipstick.questions")
 
 
 class _PointLimits(Spec):
-    """The limits of one point; a point beyond them has no answer, and the other points are not
+    """Limits for a single point. A point beyond a limit has no answer; the other points are not
     affected.
     """
 
     time: Annotated[Given, Quantity(TIME, least=None, above=0.0)] | None = Field(
-        None, description="of a clock, for one point"
+        None, description="elapsed time"
     )
     memory: Annotated[Given, Quantity(BYTES, least=1e6)] | None = Field(
-        None, description="for one point, beside what the process has before it"
+        None, description="memory, in addition to what the process already uses"
     )
 
     @property
@@ -360,11 +379,11 @@ class EngineSpec(Spec):
     on: Literal["threads", "processes"] | None = Field(
         None, description="threads of one process, or a process for each job"
     )
-    jobs: int = Field(1, description="points solved side by side", ge=1, le=256)
+    jobs: int = Field(1, description="number of points solved at the same time", ge=1, le=256)
 
 
 class StudySpec(Described):
-    """A study: a base, named differences from it, sweeps and questions."""
+    """A study: a base, cases that differ from it, sweeps and questions."""
 
     added: ClassVar[frozenset[str] | None] = frozenset()
     """The questions of other packages that the class has; None: all of them."""
@@ -378,26 +397,31 @@ class StudySpec(Described):
     }
 
     study: Literal[1] = Field(description="version of this format")
-    text: Note = Field("", description="what the study is about, for the head of its report")
+    text: Note = Field("", description="introduction for the head of the report")
     base: Settings = Field({}, description="model, machine, workload, and values by path")
     cases: dict[Name, Settings] = Field(
-        {}, description="named differences from the base; use: [names] builds on others"
+        {},
+        description=(
+            "cases that differ from the base, by name; use: [names] starts from other cases"
+        ),
     )
     vary: dict[Annotated[str, StringConstraints(max_length=256)], Varied] = Field(
-        {}, description="sweeps by name, or values by path to vary together"
+        {}, description="sweeps by name, or values by path that are varied together"
     )
     answer: DistinctColumns = Field(
         ["time"],
         description=(
-            "the values that results.csv holds; by default the time, or the first value of another"
-            " model"
+            "values in results.csv; by default the time, or the first value of a model without a"
+            " time"
         ),
         min_length=1,
     )
-    pictures: list[PictureSpec] = Field([], description="what to draw")
-    limits: LimitsSpec = Field(LimitsSpec(), description="what points may take")
+    pictures: list[PictureSpec] = Field([], description="pictures of the report")
+    limits: LimitsSpec = Field(
+        LimitsSpec(), description=("limits for a single point, such as its time or memory")
+    )
     engine: EngineSpec = Field(
-        EngineSpec(), description="where points are solved; results do not depend on it"
+        EngineSpec(), description="where points are solved; this does not change the results"
     )
 
     def check_rules(self) -> None:

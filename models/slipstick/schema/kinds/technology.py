@@ -47,7 +47,7 @@ class ClassChange(Spec):
 
     by: Factor | None = Field(None, description="factor on the time of the class")
     to: AnyValue | None = Field(
-        None, description="what its quantity of the machine becomes, such as 500 ns"
+        None, description="new value of the quantity of the machine, such as 500 ns"
     )
     source: Note = Field("", description="where the value comes from")
     assumed: bool = Field(False, description="whether it is a guess")
@@ -68,38 +68,42 @@ class ClassChange(Spec):
 
 
 class TechnologySpec(Described, Gain):
-    """A technology by name: its changes of classes of cost, of the machine and of the workload."""
+    """A technology: changes to classes of cost, quantities of the machine and the workload."""
 
     technology: Literal[1] = Field(1, description="version of this format")
-    application: ClassChange | None = Field(None, description="application time")
-    software: ClassChange | None = Field(None, description="run-time software")
+    application: ClassChange | None = Field(None, description="time of the application")
+    software: ClassChange | None = Field(None, description="time of run-time software")
     system: ClassChange | None = Field(None, description="extra system-call time")
-    protocol: ClassChange | None = Field(None, description="protocol software")
-    signal: ClassChange | None = Field(None, description="signals")
-    adapter: ClassChange | None = Field(None, description="adapter latency")
-    switch: ClassChange | None = Field(None, description="switch latency")
-    wire: ClassChange | None = Field(None, description="time on the wire, to: per byte")
-    memory: ClassChange | None = Field(None, description="traffic of memory")
-    memory_latency: ClassChange | None = Field(
-        None, description="wait for one access to memory after the other"
+    protocol: ClassChange | None = Field(None, description="time of protocol software")
+    signal: ClassChange | None = Field(None, description="time of signals")
+    adapter: ClassChange | None = Field(None, description="latency of adapters")
+    switch: ClassChange | None = Field(None, description="latency of switches")
+    wire: ClassChange | None = Field(
+        None, description=("time on the wire; the new value under to is the time per byte")
     )
-    storage: ClassChange | None = Field(None, description="traffic of storage")
+    memory: ClassChange | None = Field(None, description="time of memory traffic")
+    memory_latency: ClassChange | None = Field(
+        None, description="time of dependent memory accesses"
+    )
+    storage: ClassChange | None = Field(None, description="time of storage traffic")
     storage_latency: ClassChange | None = Field(
-        None, description="wait for one access to storage after the other"
+        None, description="time of dependent storage accesses"
     )
     prefetched_faults: Part | None = Field(
         None,
-        description="part of the faults that are prefetched, of programs that have such an input",
+        description="fraction of the page faults that are prefetched, for programs with this input",
     )
     prefetched_locks: Part | None = Field(
         None,
         description=(
-            "part of the lock acquisitions that are prefetched, of programs that have such an input"
+            "fraction of the lock acquisitions that are prefetched, for programs with this input"
         ),
     )
     values: dict[ValuePath, AnyValue] = Field(
         {},
-        description="what quantities of the machine become, by path such as machine.system.signal",
+        description=(
+            "new values of quantities of the machine, by path such as machine.system.signal"
+        ),
     )
 
     def check_rules(self) -> None:

@@ -175,7 +175,7 @@ class _Graph:
         while name:
             self._nodes += 1
             if name not in self._task.activities:
-                self._refuse(self._task.line, f"name {short(name)}, which is not there")
+                self._refuse(self._task.line, f"name {short(name)}, which does not exist")
             if depth > MOST_DEPTH or self._nodes > MOST_NODES:
                 self._refuse(self._task.line, "are nested too deep, or go round in a circle")
             work = self._task.activities[name]
