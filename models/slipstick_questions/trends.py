@@ -10,7 +10,7 @@ from slipstick.expression.nodes import COUNT, TIME, TIME_PER_BYTE, parameters
 from slipstick.late import Array
 from slipstick.model.network import QueueingNetwork
 from slipstick.model.system import Model
-from slipstick.report.formatting import NOTHING
+from slipstick.report.formatting import NOTHING, joined, uncapitalized
 from slipstick.results.words import spelt
 from slipstick.schema.inputs import resolve
 from slipstick.schema.kinds.quantity import FOLLOWS_NOTHING, Given, validate
@@ -39,6 +39,8 @@ _SHARED = ("benefit", "fully", "partly")
 _PROCESSORS = ("machine", "processors")
 
 _ONE = Scalar(1, "1", Mark("trend", 1, 1), quoted=False)
+
+_FEW_ENDED = 2  # rates whose data end early that are told one by one
 
 PARAMETERS = "parameters."
 """What the paths of a model's parameters begin with."""
@@ -133,12 +135,17 @@ class TrendedCase:
         return tuple(name for name in technologies_used if name not in classes_with_rate)
 
     @property
+    def timed(self) -> Collection[str]:
+        """The paths of what times depend on, without what only amounts do."""
+        model = self.case.built.model
+        if isinstance(model, Model | QueueingNetwork):
+            return replace(model, amounts={}).parameters
+        return ()
+
+    @property
     def priced(self) -> tuple[str, ...]:
         """The rates that change amounts, such as a cost, and no time."""
-        model = self.case.built.model
-        timed: Collection[str] = ()
-        if isinstance(model, Model | QueueingNetwork):
-            timed = replace(model, amounts={}).parameters
+        timed = self.timed
         read = {value.rate for value in self.followed if value.path in timed}
         return tuple(name for name in self.trend.rates if name not in {*read, *self.unmoved})
 
@@ -337,18 +344,41 @@ def _check_base_year(track: TrendedCase, place: Place, study: StudyContext) -> N
             raise study.refusal(place, message)
 
 
-def ended(track: TrendedCase) -> dict[str, float]:
+def ended(track: TrendedCase, unread: Collection[str]) -> dict[str, float]:
     """Return what a case depends on whose data end before its base year, each with its last year:
     classes of cost that have rates by periods, and titles of series.
 
     The rate of the last year is carried on from there, and its band grows from there.
+
+    Parameters
+    ----------
+    track : the case
+    unread : rates that change nothing of what is asked
     """
     last_years = {
         rate.fit.series.title if isinstance(rate, SeriesRate) else name: data_span(rate)[1]
         for name, rate in track.trend.rates.items()
-        if name not in track.unmoved
+        if name not in unread
     }
     return {what: last for what, last in last_years.items() if last < track.base_year}
+
+
+def ended_words(base: float, last_years: Mapping[str, float]) -> str:
+    """Write what data end before a base year: one by one if they are few, else the first.
+
+    >>> ended_words(2026, {"one thread": 2021, "the wire": 2024})
+    'data end before the base year 2026: one thread (2021) and the wire (2024)'
+    """
+    before = f"before the base year {year(base)}"
+    sorted_years = sorted(last_years.items(), key=lambda item: item[1])
+    what, last = sorted_years[0]
+    if len(sorted_years) > _FEW_ENDED:
+        return (
+            f"the data of {len(sorted_years)} rates end {before}, the first in {year(last)}"
+            f" ({uncapitalized(what)})"
+        )
+    listed = joined([f"{uncapitalized(what)} ({year(last)})" for what, last in sorted_years])
+    return f"data end {before}: {listed}"
 
 
 def beyond(trend: Trend, base_year: float, years: Sequence[float] | Array) -> tuple[str, ...]:
@@ -381,13 +411,13 @@ def doubts(
             title = rate.fit.series.title if isinstance(rate, SeriesRate) else spelt(name)
             names.setdefault(doubt, []).append(title)
     plural = {"guess": "guesses"}
-    ends = [f"{spelt(what)} {year(last)}" for what, last in ended(track).items()]
+    last_years = {spelt(what): last for what, last in ended(track, unread).items()}
     return (
         *(
             f"{plural.get(doubt, doubt)}: {', '.join(names_of_doubt)}"
             for doubt, names_of_doubt in names.items()
         ),
-        *([f"data end before the base year: {', '.join(ends)}"] if ends else []),
+        *([ended_words(track.base_year, last_years)] if last_years else []),
     )
 
 

@@ -224,13 +224,13 @@ def saved_by_processors(case: DrawnCase, ends: tuple[float, float]) -> float | N
     Returns
     -------
     the upper end of the band, or the part as stated without draws; None where the trend has no
-    processors
+    processors, or no rate of the arithmetic of the case, which it then cannot make faster
     """
     paths = {value.path for value in case.track.followed}
     classes_moved = [
         name for name in (PROCESSORS, "application") if f"{TECHNOLOGY}.{name}" in paths
     ]
-    if not classes_moved or case.time != "time":
+    if not classes_moved or case.time != "time" or "application" in case.track.still:
         return None
     values = case.track.values(case.years[-1:], case.draws or None)
     times_before = case.track.case.columns(values, {case.time})[case.time]

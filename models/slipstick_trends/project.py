@@ -611,6 +611,9 @@ def _track(
         )
         for index, condition in enumerate(conditions)
     )
+    timed = _timed(cases, answer)
+    unread = {*track.unmoved, *(track.priced if timed else ())}
+    unfollowed = [item for item in track.unfollowed if not timed or item[0] in track.timed]
     projected = ProjectedCase(
         case.case,
         track.trend.name,
@@ -623,10 +626,10 @@ def _track(
         saved_by_processors(answers, ends),
         track.trend.kind,
         track.kind_told,
-        track.unfollowed,
+        tuple(unfollowed),
         track.priced,
         case.built.uncertain.paths,
-        tuple(ended(track).items()),
+        tuple(ended(track, unread).items()),
     )
     return projected, answers
 

@@ -13,7 +13,6 @@ from slipstick.report.formatting import (
     joined,
     percent,
     quantity,
-    uncapitalized,
     value_amount,
     with_noun,
 )
@@ -21,7 +20,7 @@ from slipstick.results.sweep import Sweep
 from slipstick.results.words import SHARES, Words, spelt
 from slipstick.schema.kinds.study import YEAR
 from slipstick_questions.sign_changes import Change
-from slipstick_questions.trends import PARAMETERS, year
+from slipstick_questions.trends import PARAMETERS, ended_words, year
 from slipstick_trends.ahead import (
     arrival_words,
     class_words,
@@ -40,7 +39,6 @@ from slipstick_trends.projection import (
 
 _SAME = 1e-9  # relative difference of values that rounding leaves
 _MOST_HEADS = 4
-_MOST_ENDED = 2  # rates whose data end early that are told one by one
 
 
 def track_name(track: ProjectedCase, projection: Projection, words: Words) -> str:
@@ -485,19 +483,11 @@ def ends_of_data(projection: Projection) -> Iterator[str]:
         if track.ended:
             ends.setdefault(track.base_year, {}).update(track.ended)
     for base, last_years in ends.items():
-        listed = [
-            f"{uncapitalized(class_words(what))} ({year(last)})"
-            for what, last in sorted(last_years.items(), key=lambda item: item[1])
-        ]
-        before = f"before the base year {year(base)}"
-        first = min(last_years, key=lambda what: last_years[what])
-        which = f"data end {before}: {joined(listed)}"
-        if len(listed) > _MOST_ENDED:
-            which = (
-                f"the data of {len(listed)} rates end {before}, the first in"
-                f" {year(last_years[first])} ({uncapitalized(class_words(first))})"
-            )
-        yield f"{which}; from there on the last rates are carried on, and their bands grow"
+        named = {class_words(what): last for what, last in last_years.items()}
+        yield (
+            f"{ended_words(base, named)}; from there on the last rates are carried on, and their"
+            " bands grow"
+        )
 
 
 def _series_words(trend: str, lead: str, projection: Projection) -> Iterator[str]:

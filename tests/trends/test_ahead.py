@@ -506,3 +506,27 @@ def test_a_machine_that_came_is_drawn_beside_the_lines(folder: Path) -> None:
     line = axes.lines[0]
     scale = result.projection.tracks[0].sweep.columns["time"][0] / np.asarray(line.get_ydata())[0]
     assert np.asarray(stars.get_ydata()) == pytest.approx([came / scale])
+
+
+def test_what_faster_processors_save_is_not_told_where_no_rate_of_arithmetic_is_known(
+    folder: Path,
+) -> None:
+    text = "answer: [time]\nproject: {trends: [measured], as_of: 2017, years: [2020, 2024]}\n"
+    result = result_of(found(text, base="{model: model.yaml}"), ProjectResult)
+    (track,) = result.projection.tracks
+    assert "application" in track.still
+    assert track.saved is None
+    assert not any("faster processors" in sentence for sentence in result.sentences())
+    (track,) = projection(text.replace("as_of: 2017, ", "")).tracks
+    assert track.saved is not None
+
+
+def test_prices_are_no_doubt_of_a_projection_of_times_alone(folder: Path) -> None:
+    priced = "price: {value: 3e5, technology: node_price}"
+    text = MODEL.replace("{scale: 1,", f"{{scale: 1, {priced},")
+    Path("model.yaml").write_text(f"{text}amounts: {{paid: price * 2}}\n")
+    asked = "answer: [time]\nproject: {trends: [measured], as_of: 2014, base_year: 2016, years: [2016, 2018]}\n"
+    for answer, told in (("time", False), ("amount[paid]", True)):
+        question = asked.replace("[time]", f'["{answer}"]')
+        result = result_of(found(question, base="{model: model.yaml}"), ProjectResult)
+        assert ("what price follows" in result.doubt()) is told
