@@ -79,6 +79,9 @@ _ITEMS = re.compile(
 """What stands before the items of a list between braces."""
 
 _DEFINED = re.compile(r"^[ \t]*+#[ \t]*+define[ \t]++(\w++)[ \t]++([^\n]+)$", re.MULTILINE)
+_NEXT_BRACE = re.compile(r"(?:\s|(?://|#)[^\n]*+\n)*+\{")
+"""What a brace in a line of its own looks like from the end of the line before it."""
+
 _INTO = re.compile(
     r"(?P<how>snprintf|sprintf|strcpy|strcat)\s*+\(\s*+(?P<name>\w++)\s*+,\s*+(?P<of>.+)\)$",
     re.DOTALL,
@@ -232,14 +235,19 @@ class ProgramText:
         match = _CONDITION.match(header)
         if match is None or match["word"] != "while":
             yield from self._calls_of_block(statement.block, depth + 1)
-        else:
-            while not self._stopped and self._count <= MOST_STATEMENTS:
-                truth = self.value(_without_end(match))
-                if truth == 0.0:
-                    return
-                yield from self._calls_of_block(statement.block, depth + 1)
-                if truth is None:
-                    return
+            return
+        condition = _without_end(match)
+        counter = next((name for name in re.findall(r"\w+", condition) if name in self.known), "")
+        place = 0
+        while not self._stopped and self._count <= MOST_STATEMENTS:
+            truth = self.value(condition)
+            if truth == 0.0:
+                return
+            place += 1
+            self.loops[counter] = self.known.get(counter), place, place + 1
+            yield from self._calls_of_block(statement.block, depth + 1)
+            if truth is None:
+                return
 
     def _loop(self, header: str) -> tuple[str, list[Known]]:
         """Return the variable and the values of a loop; an empty name for other statements."""
@@ -484,6 +492,9 @@ class _Scanner:
                 continue
             open_ += (sign in "([") - (sign in ")]")
             ends = open_ <= 0 and sign in "\n;"
+            if sign == "\n" and ends and _NEXT_BRACE.match(self.text, self.at):
+                # The block of a statement begins in the next line.
+                ends = not self.text[begin_position : self.at].strip()
             if ends or sign in "{}":
                 statement_text = self.text[begin_position : self.at].strip()
                 self.at += 1

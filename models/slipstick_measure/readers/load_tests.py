@@ -281,7 +281,7 @@ def _quantiles(text: str, pattern: str, unit: float | None = None) -> dict[float
 
 def _read_wrk(reading: Reading) -> LoadRow:
     text = reading.text
-    latency = _found(r"^[ \t]+Latency\s+([0-9.]+\w+)", text)
+    latency = _found(r"^[ \t]*Latency\s+([0-9.]+\w+)", text)
     throughput = _number(_found(r"^Requests/sec:\s+([0-9.]+)", text))
     rate = None
     command = _found(r"\bwrk2? +.*(?:-R|--rate)[ =]*([0-9.]+[kKMG]?)", text)
@@ -296,7 +296,8 @@ def _read_wrk(reading: Reading) -> LoadRow:
     errors = _found(r"^[ \t]*Socket errors:(.*)$", text)
     broken = sum(map(int, re.findall(r" ([0-9]+)", errors[1]))) if errors else 0
     few = requests is None or broken <= FEW_FAILED * requests
-    mean = _time(latency[1]) if latency else None
+    recorded = _found(r"^[ \t]*#\[Mean\s+=\s+([0-9.]+),", text)
+    mean = _time(latency[1]) if latency else _number(recorded, 1e-3)
     took = _found(r" in ([0-9.]+[a-z]+),", text)
     seconds = _time(took[1]) if took else None
     if mean and seconds and rate is not None and mean > _LARGE_PART * seconds:
@@ -311,7 +312,7 @@ def _read_wrk(reading: Reading) -> LoadRow:
         rate=rate,
         throughput=throughput,
         response=mean,
-        quantiles=_quantiles(text, r"^[ \t]+([0-9.]+)%\s+([0-9.]+[a-z]+)\s*$"),
+        quantiles=_quantiles(text, r"^[ \t]*([0-9.]+)%\s+([0-9.]+[a-z]+)\s*$"),
         unsteady="" if few else f"{broken} requests failed",
     )
 
@@ -327,7 +328,7 @@ def _read_ab(reading: Reading) -> LoadRow:
         users=_number(_found(r"^Concurrency Level:\s+([0-9]+)", text)),
         throughput=_number(_found(r"^Requests per second:\s+([0-9.]+)", text)),
         response=_number(_found(r"^Time per request:\s+([0-9.]+) \[ms\] \(mean\)", text), 1e-3),
-        quantiles=_quantiles(text, r"^[ \t]+([0-9]+)%\s+([0-9]+)\s*$", 1e-3),
+        quantiles=_quantiles(text, r"^[ \t]*([0-9]+)%\s+([0-9]+)\s*$", 1e-3),
     )
 
 
@@ -391,8 +392,8 @@ def _read_sysbench(reading: Reading) -> LoadRow:
             reading.odd(1, "", why)
     quantile = _found(r"([0-9]+)(?:th)? percentile:\s+([0-9.]+)", text)
     target = _number(_found(r"Target transaction rate: ([0-9.]+)/sec", text))
-    total = _number(_found(r"^[ \t]+sum:\s+([0-9.]+)", text), 1e-3)
-    mean = _number(_found(r"^[ \t]+avg:\s+([0-9.]+)", text), 1e-3)
+    total = _number(_found(r"^[ \t]*sum:\s+([0-9.]+)", text), 1e-3)
+    mean = _number(_found(r"^[ \t]*avg:\s+([0-9.]+)", text), 1e-3)
     if total and events and not mean:
         mean = total / events  # times below 10 us are printed as 0.00 ms
     users = users or (round(events / events_of_one) if events and events_of_one else None)
@@ -618,13 +619,13 @@ def _read_vegeta_json(reading: Reading) -> LoadRow:
 
 def _read_bombardier(reading: Reading) -> LoadRow:
     text = reading.text
-    latency = _found(r"^[ \t]+Latency\s+([0-9.]+[a-zµ]+)", text)
+    latency = _found(r"^[ \t]*Latency\s+([0-9.]+[a-zµ]+)", text)
     return LoadRow(
         1,
         users=_number(_found(r"using ([0-9]+) connection", text)),
-        throughput=_number(_found(r"^[ \t]+Reqs/sec\s+([0-9.]+)", text)),
+        throughput=_number(_found(r"^[ \t]*Reqs/sec\s+([0-9.]+)", text)),
         response=_time(latency[1]) if latency else None,
-        quantiles=_quantiles(text, r"^[ \t]+([0-9.]+)%\s+([0-9.]+[a-zµ]+)\s*$"),
+        quantiles=_quantiles(text, r"^[ \t]*([0-9.]+)%\s+([0-9.]+[a-zµ]+)\s*$"),
     )
 
 
@@ -685,7 +686,8 @@ _Reader = Callable[[Reading], LoadRow | Sequence[LoadRow]]
 class LoadFormat(NamedTuple):
     """An output format of a load generator: the pattern that identifies it, its reader, the pattern
     that begins each test in a file with several (None: the same pattern), the lines on failed
-    requests, and what begins each test if it was pasted as a whole.
+    requests, what begins each test if it was pasted as a whole, and the line that each test has
+    once, before its values: it parts tests whose first lines were not copied.
     """
 
     pattern: re.Pattern[str]
@@ -694,6 +696,7 @@ class LoadFormat(NamedTuple):
     failures: re.Pattern[str] | None = None
     header: re.Pattern[str] | None = None
     ends: re.Pattern[str] | None = None
+    once: re.Pattern[str] | None = None
 
 
 def _lines(pattern: str) -> re.Pattern[str]:
@@ -712,6 +715,7 @@ GENERATORS: Mapping[str, LoadFormat] = {
         _read_ab,
         _lines("Server Software:"),
         _lines(r"(?:Failed requests|Non-2xx responses):\s+[1-9].*"),
+        once=_lines("Concurrency Level:"),
     ),
     "hey": LoadFormat(
         _lines(r"Summary:\s*\n\s*(?:(?:Success rate|Name|Count):.*\n\s*)*+Total:\s+[0-9.]+ [a-z]+"),
@@ -743,6 +747,7 @@ GENERATORS: Mapping[str, LoadFormat] = {
         _read_gatling,
         re.compile(r"^[-=]+ *Global Information", re.MULTILINE),
         _lines(r"> request count.*(?:KO= *[1-9].*|\| +[1-9][0-9,]* *)$"),
+        once=_lines("> request count"),
     ),
     "sysbench": LoadFormat(
         _lines(
@@ -752,12 +757,14 @@ GENERATORS: Mapping[str, LoadFormat] = {
         _read_sysbench,
         _lines("Running the test with following options:"),
         _lines(r"ignored errors:\s+[1-9].*"),
+        once=_lines("Number of threads:"),
     ),
     "pgbench": LoadFormat(
         _lines(r"(?:tps = [0-9.]+|progress: [0-9.]+ s, [0-9.]+ tps, lat )"),
         _read_pgbench,
         _lines("transaction type:"),
         _lines("number of failed transactions: [1-9].*"),
+        once=_lines("number of clients:"),
     ),
     "k6": LoadFormat(
         re.compile(rf"^{_MARKED}http_req_duration\.+:", re.MULTILINE),
@@ -935,6 +942,9 @@ def _rows_of_parts(reading: Reading, name: str) -> list[LoadRow]:
     if generator.header and generator.header.search(reading.text):
         begin = generator.header
     starts = [match.start() for match in begin.finditer(reading.text)]
+    if generator.once:
+        places = [match.start() for match in generator.once.finditer(reading.text)]
+        starts = places if len(places) > len(starts) else starts
     if len(starts) < 2 or name == "fio" or reading.text.lstrip()[:1] == "{":
         starts = [0]
     rows = list[LoadRow]()

@@ -587,3 +587,43 @@ def test_the_page_lists_the_losses_of_each_format() -> None:
     }
     for format in LOSSES:
         assert listed.get(format, []) == loss_names(format), format
+
+
+BRACES = """#include "PDQ_Lib.h"
+int main()
+{
+  int fast = 0, i;
+  char name[9];
+  double time = 0.1;
+  double rate = 2.0;
+  if (fast == 1)
+  {
+    time = 0.01;
+  }
+  while (rate < 4.0) // a brace in a line of its own
+  {
+    PDQ_Init("open");
+    PDQ_CreateOpen("work", rate);
+    for (i = 0; i < 2; i++)
+    {
+      sprintf(name, "disk%d", i);
+      PDQ_CreateNode(name, CEN, FCFS);
+      PDQ_SetDemand(name, "work", time);
+    }
+    PDQ_Solve(CANON);
+    rate = rate + 0.5;
+  }
+}
+"""
+
+
+def test_braces_in_lines_of_their_own_belong_to_the_line_before() -> None:
+    path = Path(_folder) / "model.c"
+    path.write_text(BRACES)
+    spec = import_spec([path], Hints())
+    demands = {
+        name: station["demand"]["work"]["value"]
+        for name, station in spec.document["stations"].items()
+    }
+    assert demands == {"disk0": "0.1 s", "disk1": "0.1 s"}
+    assert any("this is its first model, with rate = 2" in words for words in spec.words)
