@@ -920,6 +920,10 @@ PATTERNS = [
         "an attempt needs a queue: a station that is not shared and interrupts no service, a fifo lock, or permits; desk is a station of the discipline ps; limits: visit gives up services there, too",
     ),
     bad(
+        lambda: closed_model(service("own", 1.0), 2, resources={"own": Station()}),
+        "own is the name of a processor in steps, not of a resource; give the resource another name, such as own_desk",
+    ),
+    bad(
         lambda: closed_model(repeat(2, reply("door")), 2),
         "a reply to door stands inside a hold of door; there is none around it",
     ),

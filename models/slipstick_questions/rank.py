@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 from slipstick.answer import OVERHEAD, Answer, Value, beyond_rounding
 from slipstick.errors import NoAnswerError, Problem, SpecError, did_you_mean
 from slipstick.late import Array, np
+from slipstick.method.names import group_names
 from slipstick.report.formatting import (
     NOTHING,
     as_number,
@@ -74,6 +75,7 @@ class Ranking:
     idle : quantities that change nothing here
     under : the technology that the case is ranked under; none is the case as it is
     ranges : settings have ranges, and each row has the same draws of them
+    group : the group whose time is meant, where there are several
     """
 
     case: str
@@ -82,6 +84,12 @@ class Ranking:
     idle: tuple[str, ...]
     under: str = ""
     ranges: bool = False
+    group: str = ""
+
+    @property
+    def time_in_words(self) -> str:
+        """The time that is meant."""
+        return f"the time of {spelt(self.group)}" if self.group else "the time"
 
 
 @dataclass(frozen=True, slots=True)
@@ -382,7 +390,9 @@ class _CaseRanking:
         names = tuple(str(row.point["parameter"]) for row in idle)
         ranges = bool(self.case.built.uncertain.paths)
         rows = matter[: self.spec.most]
-        return Ranking(name, change, tuple(rows), names, self.technology, ranges)
+        groups = group_names(self.case.built.model)
+        group = groups[0] if len(groups) > 1 else ""
+        return Ranking(name, change, tuple(rows), names, self.technology, ranges, group)
 
     def _row(self, path: str, change: float, answer: Answer) -> Answer:
         """Solve with a smaller and a larger value of a quantity; return the effect of the change
@@ -391,7 +401,8 @@ class _CaseRanking:
         entry = self.case.built.entries[path]
         first = self.case.form.quantity
         value = entry.given.value
-        base = answer[first] or 0.0
+        # Of several groups the first is ranked, whose time has no name of its own here.
+        base = answer.find(first) or 0.0
         effects = {
             f"{percent(change)} {word}": self._effect(path, signed, answer)
             for word, signed in (("less", -change), ("more", change))
@@ -452,7 +463,7 @@ class _CaseRanking:
         """
         given_value = self.case.built.entries[path].given
         first = self.case.form.quantity
-        if given_value.value == 0.0 or not answer[first]:
+        if given_value.value == 0.0 or not answer.find(first):
             return Answer("rank", "", {"time_saved": Value(0.0, "1")}, exact=True)
         node = quantity_node(
             given_value.value * (1.0 + change), str(given_value.dimension), Mark("rank", 1, 1)
@@ -868,7 +879,7 @@ def _best_quantity(ranking: Ranking) -> str:
         undecided += ", and whether it saves any is undecided"
     return (
         f"among single quantities, {best.point['change']} of {best.point['parameter']} helps most:"
-        f" it saves {percent(saved.value, ends=saved.ends)} of the time{undecided}"
+        f" it saves {percent(saved.value, ends=saved.ends)} of {ranking.time_in_words}{undecided}"
     )
 
 
@@ -945,8 +956,8 @@ def _quantity_head(ranking: Ranking, words: Words, are_several: bool) -> str:
         order = f"undecided{range_in_words} is whether more than" if rivals else "next comes"
         further_words = f"; {order} {second_words} ({amount})"
     return (
-        f"{lead}{change} saves most: {percent(saved.value, ends=saved.ends)} of the"
-        f" time{further_words}"
+        f"{lead}{change} saves most: {percent(saved.value, ends=saved.ends)} of"
+        f" {ranking.time_in_words}{further_words}"
     )
 
 

@@ -282,3 +282,32 @@ def test_a_change_of_another_method_is_compared_with_the_case_by_that_method(
     assert row["time_saved"] == pytest.approx(1 - less / before)
     assert row["opposite"] == pytest.approx(1 - more / before)
     assert number(row, "opposite") < 0 < number(row, "time_saved")
+
+
+def test_of_several_groups_the_first_is_ranked_by_its_name(tmp_path: Path) -> None:
+    """Readers and buyers of a shop: the study was refused, as no value is called time."""
+    (tmp_path / "shop.yaml").write_text(
+        "activity: 1\nresources: {web: {servers: 1}}\ngroups:\n"
+        "  readers: {arrivals: 20 /s, cycle: [{name: read, service: web, time: 10 ms, scv: 1}]}\n"
+        "  buyers: {arrivals: 4 /s, cycle: [{name: order, service: web, time: 50 ms}]}\n"
+    )
+    (tmp_path / "x.yaml").write_text(
+        "study: 1\nbase: {model: shop.yaml}\nanswer: ['response_time[readers]']\n"
+        "rank: {of: [groups.readers.cycle.read.time, groups.buyers.cycle.order.time], change: 50%}\n"
+    )
+    result = result_of(run(prepare(str(tmp_path / "x.yaml"))), RankResult)
+
+    def response(read: float, order: float) -> float:
+        load = 20 * read + 4 * order
+        return read + (20 * 2 * read**2 + 4 * order**2) / 2 / (1 - load)
+
+    before = response(0.01, 0.05)
+    saved = {
+        "groups.readers.cycle.read.time": 1 - response(0.005, 0.05) / before,
+        "groups.buyers.cycle.order.time": 1 - response(0.01, 0.025) / before,
+    }
+    for row in result.rankings[0].rows:
+        assert row["time_saved"] == pytest.approx(saved[parameter(row)], rel=1e-9)
+    (head,) = result.headline(Words())
+    assert " of the time of readers; next comes " in head
+    assert "of the time of readers" in result.sentences()[0]
