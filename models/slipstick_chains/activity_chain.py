@@ -222,12 +222,12 @@ class ActivityChain(ActivityForm):
         phases_known = all(step.scv in (0, 1) or phases_given(step) for step in self.model.steps)
         return np.full(len(table.time), phases_known)
 
-    def errors(self, table: ActivityTable, is_exact: Flags) -> dict[int, str]:
+    def reasons_without_promise(self, table: ActivityTable, is_exact: Flags) -> dict[int, str]:
         """Return no reasons: an answer of the chain has no promised error."""
         return {}
 
     @property
-    def approximate(self) -> Remarks:
+    def approximation_remarks(self) -> Remarks:
         return Remarks(
             notes=(
                 (

@@ -23,7 +23,7 @@ from slipstick.late import Array, NDArray, np
 from slipstick.limits import at_most
 from slipstick.method.activity_form import ActivityForm
 from slipstick.method.asked import NO_VALUE
-from slipstick.method.names import moment, until
+from slipstick.method.names import passage_of, transient_value_of
 from slipstick.method.networks.arrays import NetworkLayout, NetworkPoints
 from slipstick.method.networks.markov import BEFORE_STEADY_STATE, chain_at, solve_by_class
 from slipstick.method.networks.solvers import unsolvable
@@ -368,9 +368,9 @@ def transient_values(
     values = {path: value for path, value in values_given.items() if path in read}
     for name in names:
         try:
-            if crossing := until(name):
+            if crossing := passage_of(name):
                 values_found[name] = time_until(model, *crossing, values)
-            elif name_and_time := moment(name):
+            elif name_and_time := transient_value_of(name):
                 steady_name, time_text = name_and_time
                 if time_text.startswith("parameters.") and time_text not in values_given:
                     raise UnknownNameError("quantity", time_text, list(values_given))
@@ -434,7 +434,7 @@ def _arrays(
     refuse_unknown(model.constructs, MARKOV_CHAIN, known_constructs, KNOWN_OF_NETWORKS)
     compiled = NetworkLayout(model)
     _check_parameters(model, values or {}, compiled)
-    arrays = compiled.arrays(compiled.columns(values or {}))
+    arrays = compiled.network_points(compiled.columns(values or {}))
     if wrong := unsolvable(arrays):
         raise NoAnswerError(wrong[0])
     return compiled, arrays

@@ -399,7 +399,7 @@ def _reasons_without_formula(model: QueueingNetwork) -> list[str]:
     layout = NetworkLayout(model)
     if any(parameter.value is None for parameter in layout.tape.parameters.values()):
         return []
-    network = layout.arrays(layout.columns({})).network
+    network = layout.network_points(layout.columns({})).network
     reasons = [
         f"{name} {reason}"
         for name, reason in zip(network.stations, network.without_product_form, strict=True)

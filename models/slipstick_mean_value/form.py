@@ -132,7 +132,7 @@ class MeanValue(ActivityForm):
         """The reasons why no error bound is promised for the model, as one text."""
         return "; ".join(unpromised(self.model))
 
-    def errors(self, table: ActivityTable, is_exact: Flags) -> dict[int, str]:
+    def reasons_without_promise(self, table: ActivityTable, is_exact: Flags) -> dict[int, str]:
         """Return, by point, the reason why no error bound is promised for an approximate answer;
         points with a promised bound are left out.
         """
@@ -145,7 +145,7 @@ class MeanValue(ActivityForm):
         return _solver(self.model)(self.model, value_by_expr, with_account)
 
     @property
-    def approximate(self) -> Remarks:
+    def approximation_remarks(self) -> Remarks:
         """Return the notes on an approximate answer, and the promised bound of its error."""
         return Remarks(notes=notes_of(self.model), promise=promised(self.model))
 

@@ -261,7 +261,7 @@ def _of_network(group: PointGroup) -> tuple[Array, Array, dict[str, Array]]:
     parameters_known = {
         path: array for path, array in group.values.items() if path in compiled.tape.parameters
     }
-    network = compiled.arrays(compiled.columns(parameters_known)).network
+    network = compiled.network_points(compiled.columns(parameters_known)).network
     cycle, demand = full_speed_demands(network)
     demands = {
         name: demand[:, 0, index].real

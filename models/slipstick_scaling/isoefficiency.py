@@ -984,7 +984,7 @@ class Runs:
     @property
     def exact(self) -> bool:
         """Whether points are computed as arrays, so that factors are found to rounding."""
-        return self.forms[0][0].block > 1
+        return self.forms[0][0].block_size > 1
 
     def without_look(self) -> Runs:
         """Return the same runs, at whose answers no short simulation looks."""

@@ -763,7 +763,7 @@ def _runs_at_fixed_size(runs: Runs, count: Array) -> tuple[Array, dict[str, Arra
     numbers = count
     all_integral = (
         runs.any_number
-        and runs.forms[0][0].block > 1
+        and runs.forms[0][0].block_size > 1
         and float(count[-1] - count[0]) < _MOST_SCANNED
     )
     if all_integral:

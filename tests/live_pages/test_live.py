@@ -33,10 +33,10 @@ from slipstick.expression.nodes import (
     ceil,
     ceil_log,
     floor,
+    function_of_counts,
     log2,
     maximum,
     minimum,
-    of_counts,
     select,
     sqrt,
 )
@@ -64,9 +64,9 @@ X, Y, N = Parameter("x", COUNT, 1.7), Parameter("y", COUNT, 0.6), Parameter("n",
 EVERYTHING: list[Expr] = [
     maximum(X, Y, X * Y) + minimum(X, N) - ceil(X / Y) * floor(N / X),
     ceil_log(N, 2) * log2(N) + ceil_log(N * 1000, 3) + sqrt(X + Y) + X**3 / Y**-2,
-    select(N, 8, X, Y) + raised(X, Y) + of_counts("exp", Y) + of_counts("log", N),
-    of_counts("erlang_b", X, Parameter("servers", COUNT, 4.0)),
-    of_counts("drop_stages", Y / (1 + X + Y), 2.0, 4.0, 3.0),
+    select(N, 8, X, Y) + raised(X, Y) + function_of_counts("exp", Y) + function_of_counts("log", N),
+    function_of_counts("erlang_b", X, Parameter("servers", COUNT, 4.0)),
+    function_of_counts("drop_stages", Y / (1 + X + Y), 2.0, 4.0, 3.0),
 ]
 WITHOUT_FORM = {
     "connection-pool": "attempts with a time limit",

@@ -21,7 +21,12 @@ from slipstick.answer import (
 from slipstick.expression.nodes import TIME
 from slipstick.model.system import grouped_model
 from slipstick.report.answer import answer_text, answers_text
-from slipstick.report.formatting import WIDTH, plain_table, setting_amount, telling
+from slipstick.report.formatting import (
+    WIDTH,
+    common_and_differing_columns,
+    plain_table,
+    setting_amount,
+)
 from slipstick.results.words import NO_WORDS
 from slipstick.schema.kinds.quantity import DescribedValue, Given
 from slipstick.vocabulary import AGREED, METHODS, NOT_CHECKED, REPLACED, UNDECIDED
@@ -204,7 +209,10 @@ def test_an_answer_without_notes_does_not_refer_to_them() -> None:
 def test_what_is_the_same_in_every_row_does_not_run_into_its_title() -> None:
     head = ["case", "time <= 7", "slack of 1", "cost"]
     rows = [[f"a{cost}", "6 s", "1 s", cost] for cost in "123"]
-    assert telling(head, rows)[0] == "All rows have the same time <= 7 (6 s) and slack of 1 (1 s)."
+    assert (
+        common_and_differing_columns(head, rows)[0]
+        == "All rows have the same time <= 7 (6 s) and slack of 1 (1 s)."
+    )
 
 
 def test_an_exact_solution_says_that_an_asked_quantile_is_estimated() -> None:

@@ -42,7 +42,7 @@ from slipstick.expression.nodes import (
     Like,
     Number,
     as_expr,
-    one_dimension,
+    common_dimension,
 )
 from slipstick.late import Array, NDArray, np
 
@@ -115,7 +115,7 @@ def compare(left: Like, relation: str, right: Like) -> Comparison:
     right_expr = as_expr(right)
     if relation not in RELATIONS:
         raise ModelError(f"there is no relation {relation!r}; write one of {' '.join(RELATIONS)}")
-    one_dimension("compare", (left_expr, right_expr))
+    common_dimension("compare", (left_expr, right_expr))
     return Comparison(left_expr, relation, right_expr)
 
 

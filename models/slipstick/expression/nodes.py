@@ -298,12 +298,13 @@ def total(terms: Iterable[Like], dimension: Dimension = COUNT) -> Expr:
         # One after the other, as the tape does; the built-in sum compensates in some versions of
         # Python.
         return Number(
-            reduce(float.__add__, map(constant, nonzero_terms)), one_dimension("add", nonzero_terms)
+            reduce(float.__add__, map(constant, nonzero_terms)),
+            common_dimension("add", nonzero_terms),
         )
     return (
         nonzero_terms[0]
         if len(nonzero_terms) == 1
-        else Operation("sum", tuple(nonzero_terms), one_dimension("add", nonzero_terms))
+        else Operation("sum", tuple(nonzero_terms), common_dimension("add", nonzero_terms))
     )
 
 
@@ -318,7 +319,7 @@ def is_number(node: Expr, value: float) -> bool:
     return isinstance(node, Number) and node.value == value
 
 
-def one_dimension(verb: str, nodes: Iterable[Expr]) -> Dimension:
+def common_dimension(verb: str, nodes: Iterable[Expr]) -> Dimension:
     """Return the dimension that all nodes have; a plain zero fits any dimension. Raise ModelError
     if the dimensions differ.
     """
@@ -363,7 +364,7 @@ def _short_text(node: Expr) -> str:
     return node_text if len(node_text) <= 60 else node_text[:57] + "..."
 
 
-def of_counts(operator: str, *operands: Like) -> Operation:
+def function_of_counts(operator: str, *operands: Like) -> Operation:
     """Build the expression that applies a special function to plain numbers."""
     counts = tuple(map(as_expr, operands))
     need_counts(operator, *counts)
@@ -374,7 +375,7 @@ def difference(minuend: Expr, subtrahend: Expr) -> Expr:
     """Build the difference of two operands, with numbers computed at once and a zero left out."""
     if is_number(subtrahend, 0.0):
         return minuend
-    dimension = one_dimension("subtract", [minuend, subtrahend])
+    dimension = common_dimension("subtract", [minuend, subtrahend])
     if isinstance(minuend, Number) and isinstance(subtrahend, Number):
         return Number(minuend.value - subtrahend.value, dimension)
     return Operation("difference", (minuend, subtrahend), dimension)
@@ -505,13 +506,13 @@ def select(operand: Like, limit: Like, below: Like, above: Like) -> Expr:
     operand_expr, limit_expr, below_expr, above_expr = (
         as_expr(argument) for argument in (operand, limit, below, above)
     )
-    one_dimension("compare", [operand_expr, limit_expr])
+    common_dimension("compare", [operand_expr, limit_expr])
     if isinstance(operand_expr, Number) and isinstance(limit_expr, Number):
         return below_expr if operand_expr.value <= limit_expr.value else above_expr
     return Operation(
         "select",
         (operand_expr, limit_expr, below_expr, above_expr),
-        one_dimension("choose between", [below_expr, above_expr]),
+        common_dimension("choose between", [below_expr, above_expr]),
     )
 
 
@@ -599,7 +600,7 @@ def _rebuild_node(
         if node.name not in replacements:
             return node
         replacement = as_expr(replacements[node.name])
-        one_dimension(f"put in the place of {node.name}", [node, replacement])
+        common_dimension(f"put in the place of {node.name}", [node, replacement])
         # A plain zero goes with any dimension; in this place it takes that of the parameter.
         return zero(node.dimension) if is_number(replacement, 0.0) else replacement
     if isinstance(node, Operation):
@@ -621,7 +622,7 @@ def _extreme(
     operand_nodes = tuple(map(as_expr, values_or_exprs))
     if not operand_nodes:
         raise ModelError(f"{operator} needs at least one operand")
-    dimension = one_dimension("compare", operand_nodes)
+    dimension = common_dimension("compare", operand_nodes)
     if all(isinstance(node, Number) for node in operand_nodes):
         return Number(function(constant(node) for node in operand_nodes), dimension)
     return (
@@ -651,7 +652,7 @@ def _with_operands(node: Operation, new_operands: tuple[Expr, ...]) -> Expr:
             return power(new_operands[0], int(constant(new_operands[1])))
         case operator if operator in _FUNCTIONS:
             return _FUNCTIONS[operator](*new_operands)
-    return of_counts(node.operator, *new_operands)
+    return function_of_counts(node.operator, *new_operands)
 
 
 _FUNCTIONS: dict[str, Callable[..., Expr]] = {

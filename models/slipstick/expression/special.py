@@ -10,22 +10,22 @@ derivative by them.
 from __future__ import annotations
 
 from slipstick.errors import ModelError
-from slipstick.expression.nodes import Expr, Like, Number, as_expr, number_text, of_counts
+from slipstick.expression.nodes import Expr, Like, Number, as_expr, function_of_counts, number_text
 
 
 def exp(operand: Like) -> Expr:
     """Take the exponential of a plain number."""
-    return of_counts("exp", operand)
+    return function_of_counts("exp", operand)
 
 
 def exprel(operand: Like) -> Expr:
     """Return (exp(x) - 1) / x, with its limit 1 at x = 0."""
-    return of_counts("exprel", operand)
+    return function_of_counts("exprel", operand)
 
 
 def log(operand: Like) -> Expr:
     """Take the natural logarithm of a plain number."""
-    return of_counts("log", operand)
+    return function_of_counts("log", operand)
 
 
 def raised(base: Like, exponent: Like) -> Expr:
@@ -35,7 +35,7 @@ def raised(base: Like, exponent: Like) -> Expr:
     >>> raised(2, 0.5)
     pow(2, 0.5)
     """
-    return of_counts("pow", base, exponent)
+    return function_of_counts("pow", base, exponent)
 
 
 def geometric_sum(ratio: Like, terms: Like) -> Expr:
@@ -47,7 +47,7 @@ def geometric_sum(ratio: Like, terms: Like) -> Expr:
     ratio : above 0 [1]
     terms : how many [1]
     """
-    return of_counts("geometric_sum", ratio, terms)
+    return function_of_counts("geometric_sum", ratio, terms)
 
 
 def geometric_mean(ratio: Like, most: Like) -> Expr:
@@ -59,7 +59,7 @@ def geometric_mean(ratio: Like, most: Like) -> Expr:
     ratio : above 0 [1]
     most : the largest count [1]
     """
-    return of_counts("geometric_mean", ratio, most)
+    return function_of_counts("geometric_mean", ratio, most)
 
 
 def erlang_b(load: Like, servers: Like) -> Expr:
@@ -73,7 +73,7 @@ def erlang_b(load: Like, servers: Like) -> Expr:
     Source: Erlang, 1917; the recursion 1/B_k = 1 + (k/a) / B_{k-1} never overflows before the
     answer is 0.
     """
-    return of_counts("erlang_b", load, servers)
+    return function_of_counts("erlang_b", load, servers)
 
 
 def palm(load: Like, services: Like) -> Expr:
@@ -88,7 +88,7 @@ def palm(load: Like, services: Like) -> Expr:
     Source: Palm, Methods of judging the annoyance caused by congestion, Tele 4, 1953; every term is
     positive.
     """
-    return of_counts("palm", load, services)
+    return function_of_counts("palm", load, services)
 
 
 def engset(load: Like, servers: Like, sources: Like) -> Expr:
@@ -119,7 +119,7 @@ def engset(load: Like, servers: Like, sources: Like) -> Expr:
             f" {number_text(server_node.value)}"
         )
         raise ModelError(f"{requirement}; got {number_text(source_node.value)} sources")
-    return of_counts("engset", load, server_node, source_node)
+    return function_of_counts("engset", load, server_node, source_node)
 
 
 def poisson(mean: Like, count: Like) -> Expr:
@@ -134,7 +134,7 @@ def poisson(mean: Like, count: Like) -> Expr:
     Source: Loader, Fast and accurate computation of binomial probabilities, 2000, for the digits of
     large counts.
     """
-    return of_counts("poisson", mean, count)
+    return function_of_counts("poisson", mean, count)
 
 
 def md1_number(load: Like, count: Like) -> Expr:
@@ -148,7 +148,7 @@ def md1_number(load: Like, count: Like) -> Expr:
 
     Source: Ramaswami, Stochastic Models 4(1), 1988, for a recursion without differences.
     """
-    return of_counts("md1_number", load, count)
+    return function_of_counts("md1_number", load, count)
 
 
 def md1_late(load: Like, elapsed: Like) -> Expr:
@@ -163,7 +163,7 @@ def md1_late(load: Like, elapsed: Like) -> Expr:
     Source: Erlang, 1909; Franx, Operations Research Letters 29(5), 2001, for a sum without
     differences.
     """
-    return of_counts("md1_late", load, elapsed)
+    return function_of_counts("md1_late", load, elapsed)
 
 
 def drop_stages(rate: Like, inputs: Like, outputs: Like, stages: Like) -> Expr:
@@ -179,7 +179,7 @@ def drop_stages(rate: Like, inputs: Like, outputs: Like, stages: Like) -> Expr:
 
     Source: Patel, IEEE Transactions on Computers C-30(10), 1981.
     """
-    return of_counts("drop_stages", rate, inputs, outputs, stages)
+    return function_of_counts("drop_stages", rate, inputs, outputs, stages)
 
 
 def retried_rate(rate: Like, inputs: Like, outputs: Like, stages: Like) -> Expr:
@@ -195,4 +195,4 @@ def retried_rate(rate: Like, inputs: Like, outputs: Like, stages: Like) -> Expr:
 
     Source: Patel, IEEE Transactions on Computers C-30(10), 1981.
     """
-    return of_counts("retried_rate", rate, inputs, outputs, stages)
+    return function_of_counts("retried_rate", rate, inputs, outputs, stages)

@@ -107,14 +107,14 @@ class ActivityForm(CompiledModel):
         """Return at which points the times are exact."""
 
     @abstractmethod
-    def errors(self, table: ActivityTable, is_exact: Flags) -> dict[int, str]:
+    def reasons_without_promise(self, table: ActivityTable, is_exact: Flags) -> dict[int, str]:
         """Return, by point, the reason why no error bound is promised for an approximate answer;
         points with a promised bound are left out.
         """
 
     @property
     @abstractmethod
-    def approximate(self) -> Remarks:
+    def approximation_remarks(self) -> Remarks:
         """Return the notes on an approximate answer, and the promised bound of its error."""
 
     def brief(self, values: Values) -> Solution:
@@ -126,7 +126,7 @@ class ActivityForm(CompiledModel):
             method=self.method,
             count=len(table.time),
             exact=(is_exact := self.exact(values, table)),
-            errors=self.errors(table, is_exact),
+            errors=self.reasons_without_promise(table, is_exact),
             values={self.quantity: table.time},
             refused=frozenset(table.refused),
         )
@@ -159,7 +159,7 @@ class ActivityForm(CompiledModel):
         return table
 
     @property
-    def block(self) -> int:
+    def block_size(self) -> int:
         """The number of points that are solved together: each takes 10 KB and more while it is
         solved.
         """
@@ -190,7 +190,7 @@ class ActivityForm(CompiledModel):
             table.size,
             table.booked,
             exact=is_exact,
-            errors=self.errors(table, is_exact),
+            errors=self.reasons_without_promise(table, is_exact),
             groups={
                 name: (table.groups.get(name, unanswered_times), value_by_expr[processors])
                 for name, processors in processors_by_group.items()
@@ -252,7 +252,7 @@ class ActivityForm(CompiledModel):
             )
         if is_exact:
             return Remarks()
-        return self.approximate
+        return self.approximation_remarks
 
     def _gradient(self, values: Values, point_index: int) -> Gradient:
         """Return the derivatives of the time by every parameter that does not count processors;

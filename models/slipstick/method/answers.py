@@ -256,7 +256,7 @@ class CompiledModel:
     amounts: Amounts | None = None
 
     @property
-    def block(self) -> int:
+    def block_size(self) -> int:
         """The number of points that are solved together."""
         return BLOCK
 
@@ -335,8 +335,8 @@ class CompiledModel:
         values : of the parameters, by which a method may choose
         count : of points
         """
-        for start in range(0, count, self.block):
-            yield np.arange(start, min(start + self.block, count))
+        for start in range(0, count, self.block_size):
+            yield np.arange(start, min(start + self.block_size, count))
 
     def brief(self, values: Values) -> Solution:
         """Compute the first quantity alone, where that is faster than all values."""
@@ -347,7 +347,7 @@ class CompiledModel:
         return Answers(self.brief(self.solvable(values))).columns()[self.quantity]
 
     def slopes(
-        self, values: Values, names: Sequence[str], wanted_columns: Sequence[str]
+        self, values: Values, parameter_names: Sequence[str], wanted_columns: Sequence[str]
     ) -> dict[str, tuple[Array, dict[str, Array]]]:
         """Return values at aligned points with their derivatives by some parameters.
 
@@ -356,8 +356,8 @@ class CompiledModel:
 
         Parameters
         ----------
-        values : of the parameters, those of `names` above 0
-        names : the parameters by which to differentiate
+        values : of the parameters, those of `parameter_names` above 0
+        parameter_names : the parameters by which to differentiate
         wanted_columns : the columns whose derivatives are wanted
 
         Returns
@@ -370,7 +370,7 @@ class CompiledModel:
         }
         step_size = SIMULATED_STEP if self.estimated or self.rough else SMOOTH_STEP
         # Central differences: their error falls with the square of the step.
-        relative_moves = [(name, sign * step_size) for name in names for sign in (1, -1)]
+        relative_moves = [(name, sign * step_size) for name in parameter_names for sign in (1, -1)]
         # All moved points are solved in one call, together with the points themselves.
         moved_columns = {
             name: np.concatenate(
@@ -400,7 +400,7 @@ class CompiledModel:
             slope_by_parameter = {
                 parameter_name: (value_table[2 * position + 1] - value_table[2 * position + 2])
                 / (2 * step_size * base_columns[parameter_name])
-                for position, parameter_name in enumerate(names)
+                for position, parameter_name in enumerate(parameter_names)
             }
             slopes_by_column[column] = value_table[0], slope_by_parameter
         return slopes_by_column

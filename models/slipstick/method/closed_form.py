@@ -199,15 +199,15 @@ class ClosedForm(CompiledModel):
         )
 
     def slopes(
-        self, values: Values, names: Sequence[str], columns: Sequence[str]
+        self, values: Values, parameter_names: Sequence[str], wanted_columns: Sequence[str]
     ) -> dict[str, tuple[Array, dict[str, Array]]]:
         """Return values with their derivatives: the time is differentiated by its tape, other
         values by differences; see `CompiledModel`.
         """
-        if list(columns) != [self.quantity]:
-            return super().slopes(values, names, columns)
+        if list(wanted_columns) != [self.quantity]:
+            return super().slopes(values, parameter_names, wanted_columns)
         known_values = only(values, self._time_tape.parameters)
-        time, slope_by_parameter = self._time_tape.slopes(known_values, names)
+        time, slope_by_parameter = self._time_tape.slopes(known_values, parameter_names)
         time = without_points(_nan_where_negative(time), self._reason_by_point(values))
         return {self.quantity: (time, slope_by_parameter)}
 
@@ -617,12 +617,12 @@ class CompiledLaw(CompiledModel):
         return self._solution_of_values(law_values, self._is_valid(values, len(law_values)))
 
     def slopes(
-        self, values: Values, names: Sequence[str], columns: Sequence[str]
+        self, values: Values, parameter_names: Sequence[str], wanted_columns: Sequence[str]
     ) -> dict[str, tuple[Array, dict[str, Array]]]:
         """Return the law's value with its derivatives, NaN where the law does not hold; see
         `CompiledModel`.
         """
-        value, slope_by_parameter = self.tape.slopes(values, names)
+        value, slope_by_parameter = self.tape.slopes(values, parameter_names)
         return {
             self.quantity: (
                 np.where(self._is_valid(values, len(value)), value, np.nan),

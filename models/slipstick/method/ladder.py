@@ -216,7 +216,7 @@ class LadderForm(CompiledModel):
         return self._fallback[0].name
 
     @property
-    def block(self) -> int:
+    def block_size(self) -> int:
         """The number of points that are solved together by the first method that takes every
         point.
         """
@@ -270,26 +270,26 @@ class LadderForm(CompiledModel):
         return form.solution(values)
 
     def slopes(
-        self, values: Values, names: Sequence[str], columns: Sequence[str]
+        self, values: Values, parameter_names: Sequence[str], wanted_columns: Sequence[str]
     ) -> dict[str, tuple[Array, dict[str, Array]]]:
         """Return values with their derivatives: from the method itself if one method solves all
         points and no value is an amount, else by differences.
         """
         assigned_points = self._assigned_points(values, count_of(values))
         has_amounts = self.amounts is not None and any(
-            name.startswith("amount[") for name in columns
+            name.startswith("amount[") for name in wanted_columns
         )
         # Amounts are computed from the solution, and methods may take over from each other between
         # two points: differences contain both.
         if has_amounts or len(assigned_points) > 1:
-            return super().slopes(values, names, columns)
+            return super().slopes(values, parameter_names, wanted_columns)
         ((_, _, form),) = assigned_points
         try:
-            return form.slopes(only(values, form.parameters), names, columns)
+            return form.slopes(only(values, form.parameters), parameter_names, wanted_columns)
         except SlipstickError:
             raise
         except Exception:  # noqa: BLE001  # differences climb the ladder, which notes it
-            return super().slopes(values, names, columns)
+            return super().slopes(values, parameter_names, wanted_columns)
 
     def unit(self, column: str) -> str:
         return self._fallback[1].unit(column)

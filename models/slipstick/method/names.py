@@ -84,25 +84,25 @@ _VALUE_AT_TIME = re.compile(
 )
 
 
-def until(value_name: str) -> tuple[str, int] | None:
+def passage_of(value_name: str) -> tuple[str, int] | None:
     """Parse the name of a first passage time: return the station and the number of customers, None
     for another name.
 
-    >>> until("time_until[door,2]"), until("time")
+    >>> passage_of("time_until[door,2]"), passage_of("time")
     (('door', 2), None)
     """
     name_match = _TIME_UNTIL.fullmatch(value_name)
     return (name_match["station"], int(name_match["present"])) if name_match else None
 
 
-def moment(value_name: str) -> tuple[str, str] | None:
+def transient_value_of(value_name: str) -> tuple[str, str] | None:
     """Parse the name of a transient value: return the name of the steady-state value and the time
     after the start, in seconds or as a path; None for another name.
 
     >>> (
-    ...     moment("queue_length_at[door,2 min]"),
-    ...     moment("probability_at[door,2,parameters.when]"),
-    ...     moment("time"),
+    ...     transient_value_of("queue_length_at[door,2 min]"),
+    ...     transient_value_of("probability_at[door,2,parameters.when]"),
+    ...     transient_value_of("time"),
     ... )
     (('queue_length[door]', '120.0'), ('probability[door,2]', 'parameters.when'), None)
     """
@@ -116,7 +116,7 @@ def moment(value_name: str) -> tuple[str, str] | None:
 
 def is_transient(value_name: str) -> bool:
     """Return whether a name is that of a transient value of a network."""
-    return bool(until(value_name) or moment(value_name))
+    return bool(passage_of(value_name) or transient_value_of(value_name))
 
 
 class AnswerNames(Mapping[str, str]):
@@ -167,7 +167,7 @@ class AnswerNames(Mapping[str, str]):
 
     def _unit_of_value(self, value_name: str) -> str:
         """Return the base unit of a value that is no end of an interval."""
-        if self._filling and (steady_and_time := moment(value_name)):
+        if self._filling and (steady_and_time := transient_value_of(value_name)):
             counted_then = _PROBABILITY.fullmatch(steady_and_time[0])
             if counted_then and counted_then["station"] in self._filling:
                 return unit_of(value_name)
@@ -243,7 +243,7 @@ _KINDS_OF_MEANS = (
 )
 
 
-def means_of(model: Model | QueueingNetwork) -> dict[str, Parameter]:
+def value_parameters(model: Model | QueueingNetwork) -> dict[str, Parameter]:
     """Return the parameters by which the amounts of a model refer to values of its answer, by the
     name of the value.
 
@@ -255,7 +255,7 @@ def means_of(model: Model | QueueingNetwork) -> dict[str, Parameter]:
 
     >>> from slipstick.model.activity import service
     >>> from slipstick.model.system import closed_model
-    >>> list(means_of(closed_model(service("bus", 1.0))))
+    >>> list(value_parameters(closed_model(service("bus", 1.0))))
     ['time', 'throughput', 'utilization[bus]', 'queue_length[bus]', 'wait[bus]']
     """
     names_of_groups = group_names(model)

@@ -102,7 +102,7 @@ class MachineOperations:
         return then(*self._message_steps(size, placement, messages_sharing_adapter))
 
     @property
-    def lone_messages(self) -> str:
+    def note_on_lone_messages(self) -> str:
         """Return a note that messages are modelled as if each were alone at its adapter; empty if
         every processor of a node has an adapter of its own.
         """

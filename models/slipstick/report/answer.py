@@ -16,12 +16,12 @@ from slipstick.report.formatting import (
     TextBlock,
     TextTable,
     ascii_only,
+    common_and_differing_columns,
     losses_sentence,
     percent,
     plain_table,
     quantity,
     table_texts,
-    telling,
     terminal_blocks,
     terminal_width,
     value_amount,
@@ -254,7 +254,7 @@ def sweep_text(sweep: Sweep) -> str:
     if len(set(sweep.cases)) == 1:  # the name of the only case says nothing here
         table = replace(table, columns=table.columns[1:])
     titles, rows, number_columns = table_texts(table, markdown=False)
-    common_sentence, shown_columns = telling(titles, rows)
+    common_sentence, shown_columns = common_and_differing_columns(titles, rows)
     widths = [
         max(len(titles[column]) + 2, *(len(row[column]) for row in rows)) + 2
         for column in shown_columns

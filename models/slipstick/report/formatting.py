@@ -492,7 +492,7 @@ def markdown_table(
     """
     text_rows = [list(row) for row in rows]
     number_column_set = set(number_columns)
-    common_sentence, shown_columns = telling(titles, text_rows)
+    common_sentence, shown_columns = common_and_differing_columns(titles, text_rows)
     number_positions = [
         index for index, column in enumerate(shown_columns) if column in number_column_set
     ]
@@ -508,7 +508,9 @@ COMMON_BEGINNING = "All rows have the same "
 """First words of the sentence on columns that are equal in all rows."""
 
 
-def telling(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> tuple[str, list[int]]:
+def common_and_differing_columns(
+    titles: Sequence[str], rows: Sequence[Sequence[str]]
+) -> tuple[str, list[int]]:
     """Return a sentence on the columns whose cells are equal in all rows, and the indices of the
     other columns.
 

@@ -66,26 +66,26 @@ def problems_in(
     return problems
 
 
-def _loc_of_error(model: type[BaseModel], node: Node, detail: Any) -> tuple[Loc, bool]:
+def _loc_of_error(model: type[BaseModel], node: Node, validation_error: Any) -> tuple[Loc, bool]:
     """Return the place of an error in the file, and whether the error is about the key at that
     place or about its value.
     """
-    error_type = detail["type"]
-    context = detail.get("ctx", {})
-    path = (*_path_in_file(model, detail["loc"]), *context.get("at", ()))
+    error_type = validation_error["type"]
+    context = validation_error.get("ctx", {})
+    path = (*_path_in_file(model, validation_error["loc"]), *context.get("at", ()))
     if error_type == "union_tag_invalid":
         return (*path, _discriminator(context)), False
     if error_type in ("item", "union_tag_not_found"):
         nearest_keys = _nearest_key(
             at(node, path),
-            tuple(_alternatives_at(model, detail["loc"]))
+            tuple(_alternatives_at(model, validation_error["loc"]))
             if error_type == "item"
             else (_discriminator(context),),
         )
         return (*path, *nearest_keys), bool(nearest_keys)
-    return path, error_type == "extra_forbidden" or detail["loc"][-1:] == (KEY,) or context.get(
-        "key", False
-    )
+    return path, error_type == "extra_forbidden" or validation_error["loc"][-1:] == (
+        KEY,
+    ) or context.get("key", False)
 
 
 def _nearest_key(node: Node | None, allowed_keys: Sequence[str]) -> list[str]:
@@ -100,71 +100,97 @@ def _nearest_key(node: Node | None, allowed_keys: Sequence[str]) -> list[str]:
     ][:1]
 
 
-def _discriminator(context: dict[str, Any]) -> str:
+def _discriminator(details: dict[str, Any]) -> str:
     """Return the key whose value tells which kind of table it is."""
-    return str(context["discriminator"]).strip("'")
+    return str(details["discriminator"]).strip("'")
 
 
 def _message(
-    model: type[BaseModel], paths_by_key: Mapping[str, Sequence[str]], detail: Any, place: Loc
+    spec_class: type[BaseModel],
+    paths_by_key: Mapping[str, Sequence[str]],
+    validation_error: Any,
+    reported_location: Loc,
 ) -> str:
     """Return the message for one error of validation, with the keys or words that were probably
     meant.
+
+    Parameters
+    ----------
+    spec_class : the pydantic model that checks the file
+    paths_by_key : the paths at which each key stands in the file
+    validation_error : as pydantic describes it, with its own location
+    reported_location : where the message is shown
     """
-    error_type = detail["type"]
-    loc = detail["loc"]
-    context = detail.get("ctx", {})
+    error_type = validation_error["type"]
+    location = validation_error["loc"]
+    wrong_value = validation_error["input"]
+    details = validation_error.get("ctx", {})
     if error_type == "extra_forbidden":
-        paths = paths_by_key.get(str(loc[-1]), ())
-        if len(loc) == 1 and len(paths) == 2:
-            # One is the stray key itself; the other is where its author may have meant it to go.
-            return f"unknown key; did you mean {next(path for path in paths if '.' in path)!r}?"
-        part_model = _model_at(model, loc[:-1])
-        if hint := getattr(part_model, "hints", {}).get(str(loc[-1])):
-            return f"unknown key; {hint}"
-        if ")" in str(loc[-1]):
-            return "unknown key; a comma ends a value within braces: write the value in quotes"
-        return f"unknown key{did_you_mean(str(loc[-1]), _keys_at(model, loc[:-1]))}"
+        return _unknown_key_message(spec_class, paths_by_key, location)
     if error_type == "missing":
-        description = _description_at(model, loc)
-        return f"key {str(loc[-1])!r} is missing" + (f": {description}" if description else "")
+        description = _description_at(spec_class, location)
+        return f"key {str(location[-1])!r} is missing" + (f": {description}" if description else "")
     if error_type == "literal_error":
-        return (
-            f"write {context['expected']}; got {_shown_value(detail['input'])}"
-            + _suggested_word(detail["input"], context)
-        )
+        return _expected_words_message(wrong_value, details)
     if error_type == "union_tag_not_found":
-        key = _discriminator(context)
-        suggestion = did_you_mean(str(place[-1]), [key])
+        key = _discriminator(details)
+        suggestion = did_you_mean(str(reported_location[-1]), [key])
         return f"key {key!r} is missing" + (suggestion if "did you mean" in suggestion else "")
     if error_type == "union_tag_invalid":
-        context = {"expected": " or ".join(context["expected_tags"].rsplit(", ", 1))}
-        tag = detail["input"][place[-1]]
-        return f"write {context['expected']}; got {_shown_value(tag)}" + _suggested_word(
-            tag, context
-        )
+        expected_words = " or ".join(details["expected_tags"].rsplit(", ", 1))
+        tag = wrong_value[reported_location[-1]]
+        return _expected_words_message(tag, {"expected": expected_words})
     if error_type == "item":
-        correction = _item_correction(_alternatives_at(model, loc), detail["input"], str(place[-1]))
-        return f"{detail['msg']}; {correction}"
+        item_kinds = _alternatives_at(spec_class, location)
+        correction = _item_correction(item_kinds, wrong_value, str(reported_location[-1]))
+        return f"{validation_error['msg']}; {correction}"
     if error_type == "string_pattern_mismatch":
-        return f"{SPELT[context['pattern']]}; got {_shown_value(detail['input'])}"
+        return f"{SPELT[details['pattern']]}; got {_shown_value(wrong_value)}"
     if (
         error_type == "model_type"
-        and isinstance(detail["input"], str)
-        and (expected_model := _model_at(model, loc))
+        and isinstance(wrong_value, str)
+        and (expected_class := _model_at(spec_class, location))
     ):
-        example = getattr(expected_model, "example", None)
-        if example is None:
-            fields_of_model = expected_model.model_fields
-            key = min(fields_of_model, key=lambda name: not fields_of_model[name].is_required())
-            example = f"{{{key}: {_shown_value(detail['input'])[1:-1]}}}"
-        return f"write keys and values, such as {example}"
-    keyed_by = getattr(_model_at(model, loc[:-1]), "keyed_by", None)
-    if error_type == "dict_type" and keyed_by and isinstance(detail["input"], int | float):
-        return f"write keys and values, such as {{{keyed_by}: {_shown_value(detail['input'])}}}"
+        return _table_message(expected_class, wrong_value)
+    keyed_by = getattr(_model_at(spec_class, location[:-1]), "keyed_by", None)
+    if error_type == "dict_type" and keyed_by and isinstance(wrong_value, int | float):
+        return f"write keys and values, such as {{{keyed_by}: {_shown_value(wrong_value)}}}"
     if error_type in _MESSAGES:
-        return f"{_MESSAGES[error_type](context)}; got {_shown_value(detail['input'])}"
-    return str(detail["msg"])
+        return f"{_MESSAGES[error_type](details)}; got {_shown_value(wrong_value)}"
+    return str(validation_error["msg"])
+
+
+def _unknown_key_message(
+    spec_class: type[BaseModel], paths_by_key: Mapping[str, Sequence[str]], location: Loc
+) -> str:
+    """Return the message for an unknown key, with the key that was probably meant."""
+    key = str(location[-1])
+    paths = paths_by_key.get(key, ())
+    if len(location) == 1 and len(paths) == 2:
+        # One is the stray key itself; the other is where its author may have meant it to go.
+        return f"unknown key; did you mean {next(path for path in paths if '.' in path)!r}?"
+    if hint := getattr(_model_at(spec_class, location[:-1]), "hints", {}).get(key):
+        return f"unknown key; {hint}"
+    if ")" in key:
+        return "unknown key; a comma ends a value within braces: write the value in quotes"
+    return f"unknown key{did_you_mean(key, _keys_at(spec_class, location[:-1]))}"
+
+
+def _expected_words_message(wrong_word: Any, details: dict[str, Any]) -> str:
+    """Return the message for a word that is not among those expected."""
+    return f"write {details['expected']}; got {_shown_value(wrong_word)}" + _suggested_word(
+        wrong_word, details
+    )
+
+
+def _table_message(expected_class: type[BaseModel], wrong_text: str) -> str:
+    """Return the message for a text where a table of keys and values is expected."""
+    example = getattr(expected_class, "example", None)
+    if example is None:
+        fields_of_class = expected_class.model_fields
+        key = min(fields_of_class, key=lambda name: not fields_of_class[name].is_required())
+        example = f"{{{key}: {_shown_value(wrong_text)[1:-1]}}}"
+    return f"write keys and values, such as {example}"
 
 
 def _item_correction(item_kinds: Mapping[str, Any], item_value: Any, nearest_key: str) -> str:
@@ -217,9 +243,9 @@ _MESSAGES: dict[str, Callable[[dict[str, Any]], str]] = {
 }
 
 
-def _suggested_word(value: Any, context: dict[str, Any]) -> str:
+def _suggested_word(value: Any, details: dict[str, Any]) -> str:
     expected_words = [
-        option.strip("'") for option in context["expected"].replace(" or ", ", ").split(", ")
+        option.strip("'") for option in details["expected"].replace(" or ", ", ").split(", ")
     ]
     suggestion = did_you_mean(value, expected_words) if isinstance(value, str) else ""
     return suggestion if "did you mean" in suggestion else ""

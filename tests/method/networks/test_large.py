@@ -103,9 +103,9 @@ def test_points_of_many_numbers_are_solved_a_few_at_a_time(
     values = {"classes.jobs.think_time": np.linspace(0.5, 2.0, 7)}
     at_once = solve(many, values, method="linearizer")
     small = form_of(many, many.parameters, "linearizer")
-    assert small.block == BLOCK
+    assert small.block_size == BLOCK
     monkeypatch.setattr("slipstick.method.networks.form.MOST_HELD", 18)  # 6 numbers at each point
-    assert small.block == 3
+    assert small.block_size == 3
     assert [len(rows) for rows in small.blocks(values, 7)] == [3, 3, 1]
     in_blocks = solve(many, values, method="linearizer")
     assert in_blocks["throughput[jobs]"].tolist() == at_once["throughput[jobs]"].tolist()

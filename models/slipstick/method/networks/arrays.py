@@ -162,7 +162,7 @@ class NetworkLayout:
         }
         return dict(perturbed(self._expressions, value_by_parameter, moved_parameters))
 
-    def arrays(self, columns: Columns) -> NetworkPoints:
+    def network_points(self, columns: Columns) -> NetworkPoints:
         """Build the arrays of a network at aligned points, as solvers take them.
 
         Parameters
@@ -170,7 +170,7 @@ class NetworkLayout:
         columns : as `columns` or `perturbed` give them
         """
         point_count = max((len(column) for column in columns.values()), default=1)
-        class_arrays = self._arrays_by_class(columns, point_count)
+        service, visits, scv = self._arrays_by_class(columns, point_count)
         chain_index_by_class = {
             class_name: chain_index
             for chain_index, chain in enumerate(self.chains.values())
@@ -182,38 +182,34 @@ class NetworkLayout:
         routes = self._routes(columns)
         reason_by_point = {
             **self._reasons_against_numbers(columns),
-            **(
-                {}
-                if routes is None
-                else self._write_visits(routes, chain_of_class, class_arrays[1])
-            ),
+            **({} if routes is None else self._write_visits(routes, chain_of_class, visits)),
         }
-        service, visits = self._with_common_service(*class_arrays[:2])
+        common_service, common_visits = self._with_common_service(service, visits)
         # Solvers take one class for each chain; the network's own classes stay beside.
-        chain_arrays = service, visits, class_arrays[2]
+        service_visits_and_scv = common_service, common_visits, scv
         if routes is not None:
-            chain_arrays = joined_chains(*chain_arrays, chain_of_class)
-        ranks = self._ranks([(class_name,) for class_name in self.classes])
-        references = [
+            service_visits_and_scv = joined_chains(*service_visits_and_scv, chain_of_class)
+        single_classes = [(class_name,) for class_name in self.classes]
+        reference_class_and_station = [
             (
                 self.classes.index(class_name),
                 self.stations.index(station_name) if station_name else 0,
             )
             for class_name, station_name in (chain.reference for chain in self.chains.values())
         ]
-        patience = self._patience_arrays(columns, [(class_name,) for class_name in self.classes])
-        weights = self._weights(columns, [(class_name,) for class_name in self.classes])
         return NetworkPoints(
-            self._network_arrays(columns, point_count, *chain_arrays),
-            *class_arrays,
+            self._network_arrays(columns, point_count, *service_visits_and_scv),
+            service,
+            visits,
+            scv,
             chain_of=chain_of_class,
-            ranks=ranks,
+            ranks=self._ranks(single_classes),
             routes=routes,
-            references=references,
+            references=reference_class_and_station,
             classes=self.classes,
             reason_by_point=reason_by_point,
-            patience=patience,
-            weights=weights,
+            patience=self._patience_arrays(columns, single_classes),
+            weights=self._weights(columns, single_classes),
         )
 
     def _arrays_by_class(self, columns: Columns, point_count: int) -> tuple[Array, Array, Array]:

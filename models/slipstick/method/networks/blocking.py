@@ -431,7 +431,7 @@ def flat_network(network_layout: NetworkLayout, values: Mapping[str, float]) -> 
     ModelError, NoAnswerError : see `FlatNetwork` and `BlockedNetwork`; a station is saturated
     """
     columns = network_layout.columns(values)
-    network_points = network_layout.arrays(columns)
+    network_points = network_layout.network_points(columns)
     regions = network_layout.model.regions
     # Only the run finds how many customers come to these stations.
     unknown_load = [

@@ -69,7 +69,7 @@ def network_bounds(model: QueueingNetwork) -> tuple[Answer, ...]:
         compiled_bounds = CompiledNetworkBounds(model)
     except NoAnswerError as error:
         return (Answer(model.name, f"{BOUNDS}/asymptotic", failed=str(error)),)
-    network_points = compiled_bounds.arrays({})
+    network_points = compiled_bounds.network_points({})
     reason_by_point = _refusal_reasons(network_points)
     if reason_by_point:
         return (Answer(model.name, f"{BOUNDS}/asymptotic", failed=reason_by_point[0]),)
@@ -159,15 +159,15 @@ class CompiledNetworkBounds(CompiledModel):
         self.parameters = tuple(self.network_layout.tape.parameters)
         self.quantity = f"low[throughput[{next(iter(self.network_layout.chains))}]]"
 
-    def arrays(self, values: Values) -> NetworkPoints:
+    def network_points(self, values: Values) -> NetworkPoints:
         """Build the arrays of the network at aligned points."""
-        return self.network_layout.arrays(self.network_layout.columns(values))
+        return self.network_layout.network_points(self.network_layout.columns(values))
 
     def solution(self, values: Values) -> Solution:
         """Return the tightest bounds of throughputs and response times at points, given by columns
         of one length.
         """
-        network_points = self.arrays(values)
+        network_points = self.network_points(values)
         reason_by_point, (bounds_by_kind, _) = (
             _refusal_reasons(network_points),
             _bounds_by_kind(network_points),

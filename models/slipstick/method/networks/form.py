@@ -251,7 +251,7 @@ def shares_within_target(
     >>> from slipstick.model.network import network, open_class, station
     >>> queue = {"desk": station(service={"calls": 1.0})}  # M/M/1: 1 - exp(-(1 - 0.5) 2 s)
     >>> layout = NetworkLayout(network({"calls": open_class(0.5, target_time=2.0)}, queue))
-    >>> shares = shares_within_target(layout, layout.arrays(layout.columns({})).network, {})
+    >>> shares = shares_within_target(layout, layout.network_points(layout.columns({})).network, {})
     >>> round(shares["within_target[calls]"], 6)
     0.632121
     """
@@ -306,7 +306,7 @@ def has_quantiles(model: QueueingNetwork, chain_name: str, exact: bool = False) 
     exact : a formula without an error
     """
     network_layout = NetworkLayout(model)
-    network = network_layout.arrays(network_layout.columns({})).network
+    network = network_layout.network_points(network_layout.columns({})).network
     if (
         chain_name not in network_layout.chains
         or model.chains
@@ -786,7 +786,7 @@ class CompiledNetwork(CompiledModel):
         return [name for name in self.parameters if name not in count_names]
 
     @property
-    def block(self) -> int:
+    def block_size(self) -> int:
         """The number of points that are solved together: fewer where each point holds many numbers,
         see `MOST_HELD`.
         """
@@ -797,12 +797,12 @@ class CompiledNetwork(CompiledModel):
     def brief(self, values: Values) -> Solution:
         """Compute times and rates alone."""
         return self._solution_from(
-            self.network_layout.arrays(self.network_layout.columns(values)), Measures.chains
+            self.network_layout.network_points(self.network_layout.columns(values)), Measures.chains
         )[0]
 
     def solution(self, values: Values) -> Solution:
         """Compute all values at aligned points."""
-        network_points = self.network_layout.arrays(self.network_layout.columns(values))
+        network_points = self.network_layout.network_points(self.network_layout.columns(values))
         solution, solved_pieces, reason_by_point = self._solution_from(
             network_points, Measures.columns
         )
@@ -988,14 +988,16 @@ class CompiledNetwork(CompiledModel):
                 f"shares of {len(parameter_names):,} parameters: about {seconds:,.0f} s of"
                 " processor time"
             )
-        network = self.network_layout.arrays(self.network_layout.columns(point_values)).network
+        network = self.network_layout.network_points(
+            self.network_layout.columns(point_values)
+        ).network
         names_at_once = MOST_NUMBERS // _numbers_per_point(network) or 1
         slopes: dict[str, dict[str, float]] = {}
         # Each moved parameter is a point of its own; so many at a time keep the memory below
         # `MOST_NUMBERS`.
         for first_index in range(0, len(parameter_names), names_at_once) or (0,):
             moved_names = parameter_names[first_index : first_index + names_at_once]
-            network_points = self.network_layout.arrays(
+            network_points = self.network_layout.network_points(
                 self.network_layout.perturbed(point_values, moved_names)
             )
             moved_columns, _, reason_by_point = _measured_columns(

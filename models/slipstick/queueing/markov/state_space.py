@@ -354,29 +354,29 @@ class StateSpace:
         self,
         rows: Rows,
         origin: NDArray[np.int64],
-        rows_without: Rows,
+        rows_after_departure: Rows,
         rate: Array,
         class_and_station: tuple[int, int],
         event: int,
         source: int | None = None,
     ) -> Iterator[Transitions]:
         """Yield the transitions in which customers move to a station: from the states
-        `rows[origin]`, through `rows_without`, which are these states without the customers.
+        `rows[origin]`, through `rows_after_departure`, which are these states without the customers.
 
         Without a source customers come from outside or begin their next cycle, and are lost where
         the station is full.
         """
         class_index, station = class_and_station
-        is_full = self._is_full(rows_without, station)
+        is_full = self._is_full(rows_after_departure, station)
         accepted_indices = np.flatnonzero(~is_full)
         refused_indices = np.flatnonzero(is_full)
         if len(accepted_indices):
             for entry_indices, station_rows, probability in self.stations[station].enter(
-                rows_without[accepted_indices][:, self.columns(station)], class_index
+                rows_after_departure[accepted_indices][:, self.columns(station)], class_index
             ):
                 entered_indices = accepted_indices[entry_indices]
                 rows_after_entry = self._with_station_rows(
-                    rows_without[entered_indices], station, station_rows
+                    rows_after_departure[entered_indices], station, station_rows
                 )
                 if source not in (None, station):
                     rows_after_entry = self._rows_after_release(rows_after_entry, source)
@@ -406,7 +406,7 @@ class StateSpace:
             if self.open_classes[class_index]:
                 yield (
                     origin[refused_indices],
-                    rows_without[refused_indices],
+                    rows_after_departure[refused_indices],
                     rate[refused_indices],
                     event,
                 )
@@ -415,7 +415,7 @@ class StateSpace:
                     yield from self._transitions_to(
                         rows,
                         origin[refused_indices],
-                        rows_without[refused_indices],
+                        rows_after_departure[refused_indices],
                         rate[refused_indices] * restart_probability,
                         (next_class, restart_station),
                         event,

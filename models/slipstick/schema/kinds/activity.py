@@ -32,7 +32,7 @@ from slipstick.expression.nodes import (
 )
 from slipstick.extensions import FUNCTIONS, Registry
 from slipstick.law.collectives import ALGORITHMS, LIBRARIES, OPERATIONS
-from slipstick.method.names import means_of
+from slipstick.method.names import value_parameters
 from slipstick.model import activity as activities
 from slipstick.model import system
 from slipstick.model.activity import choose, hold, parallel, pipeline, serial, then
@@ -958,8 +958,8 @@ class MessageSpec(OperationSpec):
         """Return the activity of sending a message."""
         messages_together = values.get("together")
         placement = values["placement"]
-        if messages_together is None and placement != "node" and operations.lone_messages:
-            reader.remarks[operations.lone_messages] = None
+        if messages_together is None and placement != "node" and operations.note_on_lone_messages:
+            reader.remarks[operations.note_on_lone_messages] = None
         return operations.message(values["message"], placement, messages_together)
 
 
@@ -1065,17 +1065,17 @@ class CollectiveSpec(OperationSpec):
             raise broken_rule(f"{self.collective} needs the size of its vector", "collective")
 
     def operation(
-        self, operations: MachineOperations, reader: ActivityReader, **values: Any
+        self, operations: MachineOperations, reader: ActivityReader, **field_values: Any
     ) -> Activity:
-        """Return the activity of the collective operation, with ranks, size, algorithm and
-        placement as the file states them.
+        """Return the activity of the collective operation; `field_values` are its size, ranks,
+        algorithm, placement and time of combining, as far as the file states them.
         """
-        ranks = values.get("ranks", reader.processors)
+        ranks = field_values.get("ranks", reader.processors)
         if ranks is None:
             raise ModelError(f"{self.collective} needs its ranks here; write ranks: N")
         # Ranks that fill node after node mix two networks, for which no closed form is exact.
         node = operations.machine.node
-        if "placement" not in values and node is not None:
+        if "placement" not in field_values and node is not None:
             assumption = (
                 f"by the algorithm that {node.collectives} takes for its size, as it comes"
                 if node.collectives in LIBRARIES
@@ -1083,9 +1083,13 @@ class CollectiveSpec(OperationSpec):
                 " paired in no order of nodes"
             )
             reader.estimates[f"a collective operation over nodes is estimated: {assumption}"] = None
-        collective_options = (values["algorithm"], values.get("placement"), values.get("combine"))
         return operations.collective(
-            self.collective, values.get("size", zero(BYTES)), ranks, *collective_options
+            self.collective,
+            field_values.get("size", zero(BYTES)),
+            ranks,
+            field_values["algorithm"],
+            field_values.get("placement"),
+            field_values.get("combine"),
         )
 
 
@@ -1902,7 +1906,7 @@ class ActivityReader:
             self.values.refuse(self._loc_of_part(error.about), str(error))
             raise SpecError(self.values.problems) from None
         self._check_useful(built_model)
-        amounts = self.values.amounts(self._spec.amounts, means_of(built_model))
+        amounts = self.values.amounts(self._spec.amounts, value_parameters(built_model))
         if self.values.problems:
             raise SpecError(self.values.problems)
         all_amounts = {**built_model.amounts, **amounts}
@@ -2206,7 +2210,7 @@ def activity_data(model: system.Model) -> dict[str, Any]:
                 **spec_by_type[type(resource)].write(resource, writer.values),
                 "count": writer.copy_counts[repeated_name],
             }
-    amount_texts = writer.values.amounts(model.amounts, means_of(model))
+    amount_texts = writer.values.amounts(model.amounts, value_parameters(model))
     requirement_data = {
         requirement.name: writer.requirement(requirement) for requirement in model.requires
     }

@@ -13,7 +13,7 @@ from pydantic import Discriminator, Field, Tag
 from slipstick.errors import Fault, ModelError, ModelFaultsError, SpecError
 from slipstick.expression.nodes import COUNT, Expr, Number
 from slipstick.extensions import FUNCTIONS
-from slipstick.method.names import means_of
+from slipstick.method.names import value_parameters
 from slipstick.model import network as networks
 from slipstick.model.network import no_class, no_station
 from slipstick.schema.arrivals import StreamSpec, pattern_data
@@ -327,7 +327,7 @@ class QueueingNetworkSpec(ModelFileSpec):
             for fault in error.faults:
                 quantity_reader.refuse(fault.path, fault.message, fault.key)
         if network is not None and self.amounts:
-            amounts = quantity_reader.amounts(self.amounts, means_of(network))
+            amounts = quantity_reader.amounts(self.amounts, value_parameters(network))
             network = replace(network, amounts={**network.amounts, **amounts})
         if quantity_reader.problems or network is None:
             raise SpecError(quantity_reader.problems)
@@ -546,7 +546,7 @@ def network_data(network: networks.QueueingNetwork) -> dict[str, Any]:
     sections["regions"] = {
         name: quantity_writer.keys(region) for name, region in network.regions.items()
     }
-    sections["amounts"] = quantity_writer.amounts(network.amounts, means_of(network))
+    sections["amounts"] = quantity_writer.amounts(network.amounts, value_parameters(network))
     left_out = dict(network.left_out)
     head_keys = {
         "queueing-network": 1,

@@ -481,16 +481,16 @@ class Builder:
         )
         self._targets[first_target:] = [first_instruction, self.next_instruction]
 
-    def fork(self, branches: Sequence[Body], join: int | None = None) -> None:
+    def fork(self, branches: Sequence[Body], awaited_count: int | None = None) -> None:
         """Write a fork whose branches are executed in parallel; the customer waits for all of them,
-        or for the first `join` that end.
+        or for the first `awaited_count` that end.
         """
-        if join == 0:
+        if awaited_count == 0:
             self._write_unawaited_branches(branches)
             return
         first_target = self._reserve_targets(len(branches))
         fork_instruction = self.emit(
-            Op.FORK, first_target, len(branches), -1, join or len(branches)
+            Op.FORK, first_target, len(branches), -1, awaited_count or len(branches)
         )
         for branch_index, body in enumerate(branches):
             self._targets[first_target + branch_index] = self.next_instruction
