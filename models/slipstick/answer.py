@@ -541,3 +541,18 @@ class Answer(ShownAsTables):
             "step": self.steps,
             "once": self.once,
         }
+
+
+def exactness_words(answer: Answer) -> str:
+    """Return in words whether an answer is exact, and whether its check confirmed it.
+
+    A check that is undecided does not refute the equations that the method solves, but it does not
+    confirm the answer either, and the words say so.
+
+    >>> exactness_words(Answer("m", "mean-value", exact=True, check=Verdict(UNDECIDED)))
+    'exact by its equations, not confirmed'
+    """
+    if not answer.exact:
+        return "not exact"
+    is_unconfirmed = answer.check is not None and answer.check.word in (UNDECIDED, NOT_CHECKED)
+    return "exact by its equations, not confirmed" if is_unconfirmed else "solved exactly"

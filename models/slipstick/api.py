@@ -517,7 +517,7 @@ def _solve_object(
         for path, values in values_by_axis.items()
     }
     if isinstance(model, Model):
-        from slipstick.method.activity_table import check_values
+        from slipstick.method.activity_numbers import check_values
 
         check_values(model, {**fixed_values, **numbers_by_axis})
     if not numbers_by_axis and not isinstance(values_given, Axes):

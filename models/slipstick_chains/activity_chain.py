@@ -19,12 +19,12 @@ from itertools import permutations
 from typing import Any, NamedTuple, cast
 
 from slipstick.errors import NoAnswerError
-from slipstick.expression.columns import Flags, Values, only
 from slipstick.expression.nodes import COUNT, Expr
+from slipstick.expression.tape import Flags, Values, selected_values
 from slipstick.late import Array, NDArray, np
 from slipstick.limits import ANNOUNCE, ANNOUNCED, WorkPace, at_most, check_cost, limit, way_out
-from slipstick.method.activity_form import ActivityForm
-from slipstick.method.activity_table import ActivityTable, reasons_not_whole, reasons_out_of_range
+from slipstick.method.activity_form import ActivityForm, ActivityTable
+from slipstick.method.activity_numbers import reasons_not_whole, reasons_out_of_range
 from slipstick.method.answers import CompiledModel, Remarks
 from slipstick.method.ladder import CHAIN_RANK, Acceptance, Method, Parameters, Subject
 from slipstick.method.names import cut_at_shared_servers
@@ -212,7 +212,7 @@ class ActivityChain(ActivityForm):
         if left_to_others.all():
             return ~left_to_others
         with at_most({"states": MOST_BY_DEFAULT}):
-            flags: Flags = np.isfinite(self.times(only(values, self.parameters)))
+            flags: Flags = np.isfinite(self.times(selected_values(values, self.parameters)))
         return flags & ~left_to_others
 
     def exact(self, values: Values, table: ActivityTable) -> Flags:

@@ -25,9 +25,9 @@ from slipstick.errors import NoAnswerError
 from slipstick.expression.nodes import Expr, Parameter
 from slipstick.late import np
 from slipstick.limits import WorkPace, check_cost
-from slipstick.method.activity_table import (
+from slipstick.method.activity_form import ActivityTable
+from slipstick.method.activity_numbers import (
     MOST_PROCESSORS,
-    ActivityTable,
     reasons_not_whole,
     reasons_out_of_range,
 )

@@ -9,12 +9,10 @@ from functools import cached_property
 from typing import cast
 
 from slipstick.errors import NoAnswerError
-from slipstick.expression.columns import Flags, Values
 from slipstick.expression.nodes import Number, Parameter
-from slipstick.expression.tape import Tape
+from slipstick.expression.tape import Flags, Tape, Values
 from slipstick.late import np
-from slipstick.method.activity_form import ActivityForm
-from slipstick.method.activity_table import ActivityTable
+from slipstick.method.activity_form import ActivityForm, ActivityTable
 from slipstick.method.answers import (
     CompiledModel,
     Remarks,

@@ -10,7 +10,8 @@ from graphlib import CycleError, TopologicalSorter
 
 from slipstick.errors import NoAnswerError
 from slipstick.late import np
-from slipstick.method.activity_table import ActivityTable, reasons_out_of_range
+from slipstick.method.activity_form import ActivityTable
+from slipstick.method.activity_numbers import reasons_out_of_range
 from slipstick.model.steps import MET, steps
 from slipstick.model.system import Model, OpenPopulation, StreamsPopulation
 from slipstick.queueing.residual_wait import erlang_c, residual_time

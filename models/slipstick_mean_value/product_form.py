@@ -7,8 +7,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from slipstick.expression.columns import Flags
 from slipstick.expression.nodes import Expr
+from slipstick.expression.tape import Flags
 from slipstick.late import np
 from slipstick.model.activity import Choice, Then
 from slipstick.model.steps import BY_STATE, NOTHING, SERVED, Activity, is_parallel, steps

@@ -30,7 +30,8 @@ from dataclasses import replace
 
 from slipstick.errors import NoAnswerError
 from slipstick.late import np
-from slipstick.method.activity_table import ActivityTable, reasons_not_whole, reasons_out_of_range
+from slipstick.method.activity_form import ActivityTable
+from slipstick.method.activity_numbers import reasons_not_whole, reasons_out_of_range
 from slipstick.model.activity import Pipeline, Step
 from slipstick.model.steps import MET, NOTHING, Activity, Combination, steps
 from slipstick.model.system import (

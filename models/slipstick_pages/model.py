@@ -15,9 +15,8 @@ from math import log, prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from slipstick.answer import Answer
+from slipstick.answer import Answer, exactness_words
 from slipstick.expression.nodes import Dimension
-from slipstick.report.answer import exactness_words
 from slipstick.report.formatting import (
     RATE_UNITS,
     capital,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from slipstick.errors import NoAnswerError
-from slipstick.expression.columns import Flags, Values
+from slipstick.expression.tape import Flags, Values
 from slipstick.late import Array, np
 from slipstick.vocabulary import MARKOV_CHAIN
 from slipstick_rounds.model import DELAY, WAIT

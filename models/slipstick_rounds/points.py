@@ -11,10 +11,9 @@ from typing import NoReturn
 
 from slipstick.answer import DeferredShares
 from slipstick.errors import NoAnswerError
-from slipstick.expression.columns import Columns, Values, count_of, only
 from slipstick.expression.nodes import Expr
 from slipstick.expression.nodes import parameters as parameters_of
-from slipstick.expression.tape import Tape
+from slipstick.expression.tape import Columns, Tape, Values, count_of_points, selected_values
 from slipstick.late import Array, np
 from slipstick.method.amounts import amounts_and_half_widths
 from slipstick.method.answers import CompiledModel, Gradient, Remarks, Solution
@@ -345,11 +344,11 @@ class BatchServerForm(CompiledModel):
 
     def points_at(self, values: Values) -> list[PointNumbers]:
         """Return the numbers of the model at aligned points."""
-        known_values = only(values, self.parameters)
-        numbers_of = self._numbers.run(only(known_values, self._numbers.parameters))
+        known_values = selected_values(values, self.parameters)
+        numbers_of = self._numbers.run(selected_values(known_values, self._numbers.parameters))
         columns = [np.atleast_1d(column) for column in numbers_of]
         points = []
-        for index in range(count_of(known_values)):
+        for index in range(count_of_points(known_values)):
             numbers = {
                 name: float(column[index if len(column) > 1 else 0])
                 for name, column in zip(self._expressions, columns, strict=True)
@@ -430,9 +429,9 @@ class RoundTime:
         rounds_at_all = max(map(np.size, state.values()))
         own_values = {
             name: np.repeat(value, rounds_at_all // np.size(value)) if np.size(value) > 1 else value
-            for name, value in only(self.own, self.tape.parameters).items()
+            for name, value in selected_values(self.own, self.tape.parameters).items()
         }
-        values_used = only({**own_values, **state}, self.tape.parameters)
+        values_used = selected_values({**own_values, **state}, self.tape.parameters)
         parts = np.array(np.broadcast_arrays(*self.tape.run(values_used)))
         times = np.atleast_1d(parts.sum(axis=0))
         # Written so that a time that is no number is refused as well.

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slipstick.answer import Answer, Value
-from slipstick.expression.columns import Values
 from slipstick.expression.nodes import TIME, Number
+from slipstick.expression.tape import Values
 from slipstick.method.answers import CompiledModel, Solution
 from slipstick.method.identities import Identities
 from slipstick.method.ladder import LadderForm, Method

@@ -14,7 +14,7 @@ import pytest
 
 from slipstick import solve
 from slipstick.errors import NoAnswerError
-from slipstick.expression.columns import Flags, Values
+from slipstick.expression.tape import Flags, Values
 from slipstick.limits import limited
 from slipstick.method.answers import CompiledModel, Remarks, Solution
 from slipstick.method.closed_form import ClosedForm

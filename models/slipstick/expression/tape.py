@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 from slipstick.errors import ModelError
 from slipstick.expression.nodes import (
@@ -24,7 +24,7 @@ from slipstick.expression.nodes import (
     walk,
 )
 from slipstick.expression.operators import OPERATORS
-from slipstick.late import Array, np
+from slipstick.late import Array, NDArray, np
 
 CHUNK = 16_384
 """Points a chunk: 128 KiB a buffer, so a score of buffers fit a second-level cache; see
@@ -35,6 +35,33 @@ _GRADIENT_CHUNK = CHUNK // 4
 """Points a chunk where every register is kept for the way back."""
 
 Values = Mapping[str, "Array | float"]
+"""Parameters that differ from the model's own, by name in base units [points]."""
+
+Columns = Mapping[str, Array]
+
+Flags: TypeAlias = "NDArray[np.bool_]"
+
+
+def entry_at(column: Array | Flags, index: int) -> float:
+    """Read a column at one point."""
+    return float(column[index if len(column) > 1 else 0])
+
+
+def entries_at_rows(column: Array | float, rows: NDArray[np.intp]) -> Array | float:
+    """Return a column at some points."""
+    return column if np.size(column) == 1 else np.asarray(column)[rows]
+
+
+def selected_values(
+    values: Values, names: Sequence[str] | Mapping[str, object]
+) -> dict[str, Array | float]:
+    """Return the values of the named parameters."""
+    return {name: value for name, value in values.items() if name in names}
+
+
+def count_of_points(values: Values) -> int:
+    """Return the number of points of aligned values; at least 1."""
+    return max([1, *(np.size(value) for value in values.values())])
 
 
 @dataclass(frozen=True, slots=True)

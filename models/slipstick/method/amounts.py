@@ -9,9 +9,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from slipstick.answer import DeferredShares
-from slipstick.expression.columns import Columns, Values, count_of, only
 from slipstick.expression.nodes import Expr
-from slipstick.expression.tape import Tape
+from slipstick.expression.tape import Columns, Tape, Values, count_of_points, selected_values
 from slipstick.late import Array, np
 from slipstick.method.answers import Gradient, Solution, value_at
 from slipstick.model.amounts import answer_value, values_needed
@@ -36,7 +35,7 @@ def amounts_and_half_widths(
     """
 
     def amounts_at(parameter_columns: Mapping[str, Array]) -> list[Array]:
-        return tape.run(only({**fixed_values, **parameter_columns}, tape.parameters))
+        return tape.run(selected_values({**fixed_values, **parameter_columns}, tape.parameters))
 
     amounts_at_means = amounts_at(means)
     squared_half_widths = [np.zeros(1) for _ in amounts_at_means]
@@ -100,7 +99,7 @@ class Amounts:
         solution : what a method found
         values : of the parameters at its points
         """
-        solution = _solution_for_each_point(solution, count_of(values))
+        solution = _solution_for_each_point(solution, count_of_points(values))
         value_name_by_parameter = {
             answer_value(value_name).name: value_name for value_name in solution.values
         }

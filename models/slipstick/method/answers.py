@@ -29,9 +29,16 @@ from slipstick.answer import (
     unit_of,
 )
 from slipstick.errors import NoAnswerError
-from slipstick.expression.columns import Columns, Flags, Values, at, at_rows, only
 from slipstick.expression.nodes import TIME, Dimension, Expr, Parameter, zero
-from slipstick.expression.tape import Tape
+from slipstick.expression.tape import (
+    Columns,
+    Flags,
+    Tape,
+    Values,
+    entries_at_rows,
+    entry_at,
+    selected_values,
+)
 from slipstick.late import Array, NDArray, np
 from slipstick.law.account import (
     CYCLE_RATE,
@@ -317,10 +324,10 @@ class CompiledModel:
 
         def bounds_at(point_indexes: NDArray[np.intp]) -> Solution:
             compiled_bounds = compile_bounds()
-            known_values = only(values, compiled_bounds.parameters)
+            known_values = selected_values(values, compiled_bounds.parameters)
             return compiled_bounds.solution(
                 {
-                    parameter_name: at_rows(parameter_column, point_indexes)
+                    parameter_name: entries_at_rows(parameter_column, point_indexes)
                     for parameter_name, parameter_column in known_values.items()
                 }
             )
@@ -636,7 +643,7 @@ class Answers:
         left_out = solution.left_out
         estimates = solution.estimates
         check = solution.checks.get(index)
-        is_exact = bool(at(solution.exact, index))  # a check may have refuted the method
+        is_exact = bool(entry_at(solution.exact, index))  # a check may have refuted the method
         # A block holds the columns; what one point alone needs, such as derivatives, is computed
         # now.
         while solution.detail is not None:
@@ -727,7 +734,7 @@ def _with_numbers(empty_answer: Answer, solution: Solution, point_index: int) ->
         steps=listed_entries(solution.steps),
         once=_values_at_point(solution.once, point_index),
         useful=solution.useful,
-        exact=bool(at(solution.exact, point_index)),
+        exact=bool(entry_at(solution.exact, point_index)),
         limits=pipeline_limits,
         intervals=intervals,
     )
@@ -838,7 +845,7 @@ def _bound_violations(
                 f" {_number_with_unit(float(bound_column[position]), solution.unit(value_name))}"
             )
             low, high = (
-                at(interval_ends[value_name], point_index)
+                entry_at(interval_ends[value_name], point_index)
                 if value_name in interval_ends
                 else math.nan
                 for interval_ends in (solution.low, solution.high)
@@ -864,7 +871,7 @@ def _by_chance(
     """
     method = solution.methods[point_index] if solution.methods else solution.method
     has_interval = value_name in solution.low and not math.isnan(
-        float(at(solution.low[value_name], point_index))
+        float(entry_at(solution.low[value_name], point_index))
     )
     return (
         method == SIMULATION
@@ -920,7 +927,9 @@ def _work_notes(useful: Sequence[str], value_by_name: Mapping[str, float]) -> It
 
 def _values_at_point(column_by_name: Columns, point_index: int) -> dict[str, float]:
     """Return the values of columns at one point, without those that are NaN."""
-    number_by_name = {name: at(column, point_index) for name, column in column_by_name.items()}
+    number_by_name = {
+        name: entry_at(column, point_index) for name, column in column_by_name.items()
+    }
     return {name: number for name, number in number_by_name.items() if math.isfinite(number)}
 
 
@@ -1043,7 +1052,7 @@ def think_times(model: Model, values: Values) -> dict[str, Array]:
     think_steps = [thinking(group.cycle) for group in responding_groups]
     time_expressions = [zero(TIME) if step is None else step.time for step in think_steps]
     tape = Tape(time_expressions)
-    columns = tape.run(only(values, tape.parameters)) if time_expressions else []
+    columns = tape.run(selected_values(values, tape.parameters)) if time_expressions else []
     return {group.name: column for group, column in zip(responding_groups, columns, strict=True)}
 
 
@@ -1091,7 +1100,9 @@ class SingleProcessorValues:
         time_among_others : time of a processor among the others [s, points]
         processors : processors of its kind, all of which access as many words [1, points]
         """
-        time_alone = self._compiled.times(only(parameter_values, self._compiled.parameters))
+        time_alone = self._compiled.times(
+            selected_values(parameter_values, self._compiled.parameters)
+        )
         with np.errstate(all="ignore"):
             column_by_name = {
                 "time_alone": time_alone,
@@ -1100,7 +1111,7 @@ class SingleProcessorValues:
             }
             if self._word_tape is not None:
                 (word_count,) = self._word_tape.run(
-                    only(parameter_values, self._word_tape.parameters)
+                    selected_values(parameter_values, self._word_tape.parameters)
                 )
                 column_by_name["warps"] = WORDS_ACCESSED_RANDOMLY.equation(
                     processors, word_count, time_among_others
@@ -1168,7 +1179,7 @@ def value_at(
 ) -> float:
     """Return the value of a parameter at one point; `own_value` is the model's own value."""
     return (
-        at(np.ravel(values[parameter_name]), point_index)
+        entry_at(np.ravel(values[parameter_name]), point_index)
         if parameter_name in values
         else own_value or 0.0
     )

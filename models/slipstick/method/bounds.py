@@ -8,9 +8,8 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 
-from slipstick.expression.columns import Values, only
 from slipstick.expression.nodes import TIME, Expr, maximum, minimum, select, total, zero
-from slipstick.expression.tape import Tape
+from slipstick.expression.tape import Tape, Values, selected_values
 from slipstick.late import Array, np
 from slipstick.method.answers import CompiledModel, Remarks, Solution
 from slipstick.model.activity import Step, mapped
@@ -107,7 +106,7 @@ class CompiledBounds(CompiledModel):
         """Evaluate the population, the lower bounds on the time by cause, and the upper bound
         [points].
         """
-        population, *bound_columns = self._tape.run(only(values, self.parameters))
+        population, *bound_columns = self._tape.run(selected_values(values, self.parameters))
         point_count = max(map(len, (population, *bound_columns)))
         population, *bound_columns = (
             np.broadcast_to(column, (point_count,)) for column in (population, *bound_columns)

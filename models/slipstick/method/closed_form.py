@@ -53,7 +53,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from slipstick.answer import Limit, Takeover
-from slipstick.expression.columns import Flags, Values, at, only
 from slipstick.expression.formula import Comparison
 from slipstick.expression.nodes import (
     TIME,
@@ -66,7 +65,7 @@ from slipstick.expression.nodes import (
     total,
     zero,
 )
-from slipstick.expression.tape import Derivatives, Tape
+from slipstick.expression.tape import Derivatives, Flags, Tape, Values, entry_at, selected_values
 from slipstick.late import Array, np
 from slipstick.law import Law
 from slipstick.method.answers import (
@@ -171,7 +170,7 @@ class ClosedForm(CompiledModel):
         """Compute the time at all points, NaN where it has no answer [s]."""
         self.tape.check_names(values)
         time_column = _nan_where_negative(
-            self._time_tape.run(only(values, self._time_tape.parameters))[0]
+            self._time_tape.run(selected_values(values, self._time_tape.parameters))[0]
         )
         point_counts = [np.size(value) for value in values.values() if np.size(value) != 1]
         time = (
@@ -206,7 +205,7 @@ class ClosedForm(CompiledModel):
         """
         if list(wanted_columns) != [self.quantity]:
             return super().slopes(values, parameter_names, wanted_columns)
-        known_values = only(values, self._time_tape.parameters)
+        known_values = selected_values(values, self._time_tape.parameters)
         time, slope_by_parameter = self._time_tape.slopes(known_values, parameter_names)
         time = without_points(_nan_where_negative(time), self._reason_by_point(values))
         return {self.quantity: (time, slope_by_parameter)}
@@ -299,8 +298,8 @@ class ClosedForm(CompiledModel):
                 Remarks(failed=reason_by_point[index])
                 if index in reason_by_point
                 else self._remarks(
-                    at(time_slopes.value, index),
-                    at(population, index),
+                    entry_at(time_slopes.value, index),
+                    entry_at(population, index),
                     (*neglected_effects.notes(index), *deadlock_notes.get(index, ())),
                 )
             ),
@@ -337,7 +336,7 @@ class ClosedForm(CompiledModel):
 
 def _gradient(quantity: str, derivatives: Derivatives, tape: Tape, point_index: int) -> Gradient:
     slope_by_parameter, input_values = (
-        {name: at(column, point_index) for name, column in column_by_name.items()}
+        {name: entry_at(column, point_index) for name, column in column_by_name.items()}
         for column_by_name in (derivatives.by_parameter, derivatives.inputs)
     )
     return Gradient({quantity: slope_by_parameter}, input_values, tape.parameters)
@@ -650,7 +649,7 @@ class CompiledLaw(CompiledModel):
             count=len(law_values),
             exact=np.array([self.law.exact]),
             values={self.quantity: np.where(is_valid, law_values, np.nan)},
-            remarks=lambda index: self._remarks(at(law_values, index), bool(is_valid[index])),
+            remarks=lambda index: self._remarks(entry_at(law_values, index), bool(is_valid[index])),
             unit=self.unit,
         )
 

@@ -17,9 +17,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from slipstick.errors import NoAnswerError
-from slipstick.expression.columns import Flags, Values, only
 from slipstick.expression.nodes import TIME, Expr, Number, zero
-from slipstick.expression.tape import Tape
+from slipstick.expression.tape import Flags, Tape, Values, selected_values
 from slipstick.late import Array, NDArray, np
 from slipstick.method.answers import Remarks, Solution
 from slipstick.model.activity import Attempt
@@ -174,7 +173,7 @@ class Identities:
             half_width = np.zeros(1)
             if product.population is not None and product.think_time is not None:
                 tape = Tape([product.population, product.think_time])
-                expected_total, think_time = tape.run(only(values, tape.parameters))
+                expected_total, think_time = tape.run(selected_values(values, tape.parameters))
                 if np.any(think_time):
                     message_form = (
                         f"{product.rate} x ({product.time} + think time) is {{:.6g}}, but "
@@ -211,7 +210,7 @@ class Identities:
         is_computed = ~_is_simulated(solution)
         if self._load_tape is None or "throughput" not in columns or not np.any(is_computed):
             return
-        load_values = iter(self._load_tape.run(only(values, self._load_tape.parameters)))
+        load_values = iter(self._load_tape.run(selected_values(values, self._load_tape.parameters)))
         for load in self._resource_loads_of_model:
             # In the order of `ResourceLoad.numbers`.
             demand = next(load_values)

@@ -22,8 +22,8 @@ from functools import cached_property
 from typing import Any, NamedTuple, TypeAlias
 
 from slipstick.errors import SATURATED, NoAnswerError, SlipstickError
-from slipstick.expression.columns import Values, at_rows, count_of, only
 from slipstick.expression.nodes import Parameter
+from slipstick.expression.tape import Values, count_of_points, entries_at_rows, selected_values
 from slipstick.late import Array, NDArray, np
 from slipstick.law import Law
 from slipstick.method.answers import BLOCK, CompiledModel, Remarks, Solution, joined
@@ -275,7 +275,7 @@ class LadderForm(CompiledModel):
         """Return values with their derivatives: from the method itself if one method solves all
         points and no value is an amount, else by differences.
         """
-        assigned_points = self._assigned_points(values, count_of(values))
+        assigned_points = self._assigned_points(values, count_of_points(values))
         has_amounts = self.amounts is not None and any(
             name.startswith("amount[") for name in wanted_columns
         )
@@ -285,7 +285,9 @@ class LadderForm(CompiledModel):
             return super().slopes(values, parameter_names, wanted_columns)
         ((_, _, form),) = assigned_points
         try:
-            return form.slopes(only(values, form.parameters), parameter_names, wanted_columns)
+            return form.slopes(
+                selected_values(values, form.parameters), parameter_names, wanted_columns
+            )
         except SlipstickError:
             raise
         except Exception:  # noqa: BLE001  # differences climb the ladder, which notes it
@@ -325,7 +327,7 @@ class LadderForm(CompiledModel):
             from slipstick.expression.tape import Tape
 
             Tape(self.model.expressions()).check_names(values)
-        point_count = count_of(values)
+        point_count = count_of_points(values)
         all_parts = []
         for point_indexes, method, form in self._assigned_points(values, point_count):
             solved_parts = self._solved_in_parts(
@@ -360,11 +362,13 @@ class LadderForm(CompiledModel):
         """
         has_all_points = len(point_indexes) == point_count
         point_values = {
-            name: value if has_all_points else at_rows(value, point_indexes)
+            name: value if has_all_points else entries_at_rows(value, point_indexes)
             for name, value in values.items()
         }
         known_values = (
-            only(point_values, form.parameters) if isinstance(self.model, Model) else point_values
+            selected_values(point_values, form.parameters)
+            if isinstance(self.model, Model)
+            else point_values
         )
         try:
             solution = self._with_intervals(solve(form, known_values))
@@ -624,16 +628,16 @@ class _NamedMethod:
             except (SlipstickError, MemoryError):
                 raise
             except Exception as error:  # noqa: BLE001  # also of packages outside
-                if count_of(values) == 1:
+                if count_of_points(values) == 1:
                     return self._without_answer(quantity, self._fault_sentence(error))
                 return solve_halves(values)
             return self._with_ways_out(solution, values)
 
         def solve_halves(values: Values) -> Solution:
-            indexes_of_halves = np.array_split(np.arange(count_of(values)), 2)
+            indexes_of_halves = np.array_split(np.arange(count_of_points(values)), 2)
             values_of_halves = [
                 {
-                    parameter_name: at_rows(value, half_indexes)
+                    parameter_name: entries_at_rows(value, half_indexes)
                     for parameter_name, value in values.items()
                 }
                 for half_indexes in indexes_of_halves
@@ -659,7 +663,7 @@ class _NamedMethod:
         into refusals.
         """
         gradient = None if solution.gradient is None else self._with_refusals(solution.gradient)
-        if count_of(values) > 1:  # of many points no other method is tried
+        if count_of_points(values) > 1:  # of many points no other method is tried
             return replace(solution, gradient=gradient)
 
         def remarks(index: int) -> Remarks:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from slipstick.answer import Rejected, Verdict, unit_of
 from slipstick.errors import SlipstickError
-from slipstick.expression.columns import Values, at
+from slipstick.expression.tape import Values, entry_at
 from slipstick.late import Array, np
 from slipstick.method.answers import TABLES, Solution, joined
 from slipstick.model.activity import Ask, BarrierWait, Fork, Pipeline, Repeat
@@ -195,7 +195,7 @@ def _verdict_by_simulation(verdict: Verdict, simulated_answer: Solution) -> Verd
     means_and_ends = (simulated_answer.values, simulated_answer.low, simulated_answer.high)
     if not all(rejected.name in table for table in means_and_ends):
         return verdict
-    mean, low, high = (float(at(table[rejected.name], 0)) for table in means_and_ends)
+    mean, low, high = (float(entry_at(table[rejected.name], 0)) for table in means_and_ends)
     if not mean > 0:
         return verdict
     percent = 100 * abs(rejected.value / mean - 1)
@@ -209,12 +209,12 @@ def _solution_at_point(solution: Solution, point_index: int) -> Solution:
     """Return the solution of one of the points alone."""
 
     def columns_at_point(columns: Mapping[str, Array]) -> dict[str, Array]:
-        return {name: np.array([at(column, point_index)]) for name, column in columns.items()}
+        return {name: np.array([entry_at(column, point_index)]) for name, column in columns.items()}
 
     column_tables: dict[str, Any] = {
         name: columns_at_point(getattr(solution, name)) for name in TABLES
     }
-    is_exact = np.array([bool(at(solution.exact, point_index))])
+    is_exact = np.array([bool(entry_at(solution.exact, point_index))])
     return replace(
         solution,
         count=1,
@@ -232,7 +232,7 @@ def _solution_at_point(solution: Solution, point_index: int) -> Solution:
 
 def _values_at_point(values: Values, point_index: int) -> dict[str, float]:
     return {
-        parameter_name: float(at(np.ravel(column), point_index))
+        parameter_name: float(entry_at(np.ravel(column), point_index))
         for parameter_name, column in values.items()
     }
 
@@ -272,7 +272,7 @@ def _chosen_points(solution: Solution, doubtful_indexes: list[int]) -> list[int]
     index_at_knee = min(
         doubtful_indexes,
         key=lambda point_index: abs(
-            float(at(largest_utilizations, point_index)) - _KNEE_UTILIZATION
+            float(entry_at(largest_utilizations, point_index)) - _KNEE_UTILIZATION
         ),
     )
     # Seeded by the number of points, so that the same sweep checks the same points.
@@ -419,7 +419,7 @@ def _waits_and_utilizations(plan: Plan, solution: Solution, point_index: int) ->
         for resource_name in plan.resources
     ]
     value_by_name = {
-        value_name: float(at(solution.values[value_name], point_index))
+        value_name: float(entry_at(solution.values[value_name], point_index))
         for value_name in value_names
         if value_name in solution.values
     }
@@ -441,13 +441,14 @@ def _expected_of_activity(
 
     assert isinstance(model, Model)
     plan = flatten(model, parameter_values).plan
-    is_exact = bool(at(solution.exact, point_index))
+    is_exact = bool(entry_at(solution.exact, point_index))
     promise = None if is_exact else solution.remarks_at(point_index).promise
     is_close = promise is not None and promise <= _CLOSE_PROMISE
     tolerance_name = "certain" if is_exact else "close" if is_close else "usual"
     mean_by_step: dict[str, float] = {}
     execution_times = {
-        time_name: float(at(column, point_index)) for time_name, column in solution.once.items()
+        time_name: float(entry_at(column, point_index))
+        for time_name, column in solution.once.items()
     }
     if len(plan.groups) == 1 and not _has_branches(model):
         # Known means of steps are control variates: they take their own noise out of the estimate.
@@ -457,14 +458,15 @@ def _expected_of_activity(
             if time_name in solution.steps
         }
         mean_by_step = {
-            time_name: float(at(column, point_index)) for time_name, column in step_columns.items()
+            time_name: float(entry_at(column, point_index))
+            for time_name, column in step_columns.items()
         }
     cycles_needed = _cycles_needed(solution, point_index)
     expected_by_group = {}
     for group_index, group in enumerate(plan.groups):
         time_name = _name_of_time(plan, group_index, solution)
         if time_name:
-            mean_time = float(at(solution.values[time_name], point_index))
+            mean_time = float(entry_at(solution.values[time_name], point_index))
             cycles_of_group = cycles_needed if group.kind == "open" else 0.0
             known_steps = (
                 {} if time_name.startswith("response_time") else mean_by_step
@@ -509,7 +511,7 @@ def _expected_of_network(
     for group_index, group in enumerate(planned_network.plan.groups):
         time_name = _name_of_time(planned_network.plan, group_index, solution)
         if time_name:
-            mean_time = float(at(solution.values[time_name], point_index))
+            mean_time = float(entry_at(solution.values[time_name], point_index))
             cycles_of_group = cycles_needed if group.kind == "open" else 0.0
             step_times, execution_times = planned_network.known_times(group.name)
             expected_by_group[group_index] = Expected(
@@ -537,7 +539,7 @@ def _mean_time_of_group(
 ) -> tuple[str, float]:
     """Return the name and the value of the mean time of a group."""
     time_name = _name_of_time(plan, group_index, solution)
-    return time_name, float(at(solution.values[time_name], point_index))
+    return time_name, float(entry_at(solution.values[time_name], point_index))
 
 
 def _cycles_needed(solution: Solution, point_index: int) -> float:
@@ -545,5 +547,5 @@ def _cycles_needed(solution: Solution, point_index: int) -> float:
     load)^2.
     """
     # At a load of 1 no run is long enough.
-    largest_utilization = min(float(at(_largest_utilizations(solution), point_index)), 0.9999)
+    largest_utilization = min(float(entry_at(_largest_utilizations(solution), point_index)), 0.9999)
     return 100.0 / (1.0 - largest_utilization) ** 2

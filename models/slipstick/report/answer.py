@@ -8,7 +8,16 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from slipstick.answer import ANSWERED, HELD, Answer, DeferredShares, Limit, Value, Verdict
+from slipstick.answer import (
+    ANSWERED,
+    HELD,
+    Answer,
+    DeferredShares,
+    Limit,
+    Value,
+    Verdict,
+    exactness_words,
+)
 from slipstick.display import TableShown
 from slipstick.report.formatting import (
     NOTHING,
@@ -29,7 +38,7 @@ from slipstick.report.formatting import (
     wrapped,
 )
 from slipstick.results.words import Words
-from slipstick.vocabulary import AGREED, CLOSED_FORM, NOT_CHECKED, REPLACED, UNDECIDED
+from slipstick.vocabulary import AGREED, CLOSED_FORM, REPLACED, UNDECIDED
 
 if TYPE_CHECKING:
     from slipstick.results.study import Agreement
@@ -414,21 +423,6 @@ def _heading(answer: Answer) -> str:
         *_settings_lines("with", answer.given, answer),
     ]
     return "\n".join([wrapped(heading_line, _INDENT), *setting_lines])
-
-
-def exactness_words(answer: Answer) -> str:
-    """Return in words whether an answer is exact, and whether its check confirmed it.
-
-    A check that is undecided does not refute the equations that the method solves, but it does not
-    confirm the answer either, and the words say so.
-
-    >>> exactness_words(Answer("m", "mean-value", exact=True, check=Verdict(UNDECIDED)))
-    'exact by its equations, not confirmed'
-    """
-    if not answer.exact:
-        return "not exact"
-    is_unconfirmed = answer.check is not None and answer.check.word in (UNDECIDED, NOT_CHECKED)
-    return "exact by its equations, not confirmed" if is_unconfirmed else "solved exactly"
 
 
 def check_sentence(check: Verdict) -> str:

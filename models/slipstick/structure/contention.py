@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from functools import reduce
 
 from slipstick.errors import NoAnswerError
-from slipstick.expression.columns import Flags, Values, at, count_of, only
 from slipstick.expression.nodes import (
     TIME,
     Expr,
@@ -21,7 +20,14 @@ from slipstick.expression.nodes import (
     total,
     zero,
 )
-from slipstick.expression.tape import Tape
+from slipstick.expression.tape import (
+    Flags,
+    Tape,
+    Values,
+    count_of_points,
+    entry_at,
+    selected_values,
+)
 from slipstick.late import Array, np
 from slipstick.model.activity import WRITE, Pipeline
 from slipstick.model.steps import (
@@ -81,7 +87,7 @@ class LeftOut:
         crowded_names = dict.fromkeys(
             _TITLES.get(resource_name, resource_name)
             for resource_name, is_present in self.crowded.items()
-            if at(is_present, point_index)
+            if entry_at(is_present, point_index)
         )
         waiting_notes = (
             [f"leaves out waiting for {', '.join(crowded_names)}"] if crowded_names else []
@@ -91,7 +97,7 @@ class LeftOut:
             *(
                 note
                 for note, is_present in self.flags_by_note.items()
-                if at(is_present, point_index)
+                if entry_at(is_present, point_index)
             ),
         )
 
@@ -139,7 +145,7 @@ class Contention:
 
     def left_out(self, values: Values) -> LeftOut:
         """Return the effects that are neglected at aligned points."""
-        counts = iter(self._tape.run(only(values, self._tape.parameters)))
+        counts = iter(self._tape.run(selected_values(values, self._tape.parameters)))
         crowded_flags, flags_of_notes = (
             {
                 resource_or_note: next(counts) > limit
@@ -153,7 +159,10 @@ class Contention:
         """Return, as a mask, the points at which a method without contention neglects nothing."""
         if self._largest_excess is None:
             return np.ones(1, dtype=bool)
-        return ~(self._largest_excess.run(only(values, self._largest_excess.parameters))[0] > 0)
+        return ~(
+            self._largest_excess.run(selected_values(values, self._largest_excess.parameters))[0]
+            > 0
+        )
 
 
 def _counts_at_queues(model: Model, nodes: Sequence[Activity]) -> dict[str, CountAndLimit]:
@@ -302,7 +311,9 @@ class Variation:
 
     def is_random(self, values: Values) -> Flags:
         """Return at which points a time or a count is random in every group."""
-        columns = np.broadcast_arrays(*self._tape.run(only(values, self._tape.parameters)))
+        columns = np.broadcast_arrays(
+            *self._tape.run(selected_values(values, self._tape.parameters))
+        )
         variations = np.stack(columns[: self._variation_count])
         group_sizes = columns[self._variation_count :]
         # A group without processors takes no part, so that its constant times do not count.
@@ -442,8 +453,8 @@ class Saturation:
         """
         if not self._resource_names:
             return {}
-        evaluated_columns = iter(self._tape.run(only(values, self._tape.parameters)))
-        shape = (count_of(values),)
+        evaluated_columns = iter(self._tape.run(selected_values(values, self._tape.parameters)))
+        shape = (count_of_points(values),)
         resource_count = len(self._resource_names)
         speed_by_resource = [next(evaluated_columns) for _ in self._resource_names]
         columns_by_stream = [
@@ -523,9 +534,9 @@ class ComputedCounts:
         """
         if not self._ranges:
             return {}
-        shape = (count_of(values),)
+        shape = (count_of_points(values),)
         reason_by_point: dict[int, str] = {}
-        columns = self._tape.run(only(values, self._tape.parameters))
+        columns = self._tape.run(selected_values(values, self._tape.parameters))
         for value_range, column in zip(self._ranges, columns, strict=True):
             is_out_of_range = (column < -_ROUNDING) | (column > value_range.most * (1 + _ROUNDING))
             for point_index in np.flatnonzero(np.broadcast_to(is_out_of_range, shape)).tolist():

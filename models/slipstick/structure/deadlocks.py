@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from slipstick.expression.columns import Values, count_of, only
-from slipstick.expression.tape import Tape
+from slipstick.expression.tape import Tape, Values, count_of_points, selected_values
 from slipstick.late import Array, np
 from slipstick.model.steps import HELD, MET, Activity, is_parallel, steps
 from slipstick.model.system import Model
@@ -32,7 +31,8 @@ class Deadlocks:
         """
         return (
             self.reasons_by_processors(
-                self._tape.run(only(values, self._tape.parameters)), count_of(values)
+                self._tape.run(selected_values(values, self._tape.parameters)),
+                count_of_points(values),
             )
             if self._reason
             else {}

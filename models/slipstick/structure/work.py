@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from slipstick.expression.columns import Columns, Values, only
 from slipstick.expression.nodes import TIME, Expr, Number, maximum, minimum, total, zero
-from slipstick.expression.tape import Tape
+from slipstick.expression.tape import Columns, Tape, Values, selected_values
 from slipstick.late import Array, np
 from slipstick.law.account import EFFICIENCY, SPEEDUP
 from slipstick.model.activity import WRITE, Hold, Pipeline, Step
@@ -406,7 +405,7 @@ class ParallelWork:
         return dict(
             zip(
                 self._expr_by_symbol,
-                self._tape.run(only(values, self._tape.parameters)),
+                self._tape.run(selected_values(values, self._tape.parameters)),
                 strict=False,
             )
         )

@@ -7,7 +7,7 @@ from typing import Any
 
 from slipstick.answer import Answer
 from slipstick.errors import ModelError, NoAnswerError
-from slipstick.expression.columns import Values
+from slipstick.expression.tape import Values
 from slipstick.late import Array, np
 from slipstick.method.answers import Answers, CompiledModel, Remarks, Solution
 from slipstick.method.networks.arrays import NetworkLayout, NetworkPoints

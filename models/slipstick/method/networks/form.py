@@ -14,9 +14,8 @@ from functools import partial
 
 from slipstick.answer import DeferredShares
 from slipstick.errors import NoAnswerError
-from slipstick.expression.columns import Columns, Values, only
 from slipstick.expression.nodes import TIME, parameters, zero
-from slipstick.expression.tape import Tape
+from slipstick.expression.tape import Columns, Tape, Values, selected_values
 from slipstick.late import NDArray, np
 from slipstick.limits import ANNOUNCE, ANNOUNCED, limit, way_out
 from slipstick.method.answers import (
@@ -264,7 +263,7 @@ def shares_within_target(
         ):
             continue
         tape = Tape([chain.members.target_time])
-        (target,) = tape.run(only(point_values, tape.parameters))
+        (target,) = tape.run(selected_values(point_values, tape.parameters))
         station_indices = _visited_stations(network_layout, network, chain_index)
         transform = (
             _exact_transform(network, chain_index, station_indices)

@@ -13,9 +13,8 @@ from dataclasses import dataclass, replace
 
 from slipstick.answer import Value, labelled_name, unit_of
 from slipstick.errors import NoAnswerError, SlipstickError
-from slipstick.expression.columns import Values, only
 from slipstick.expression.nodes import TIME, Parameter, total, zero
-from slipstick.expression.tape import Tape
+from slipstick.expression.tape import Tape, Values, selected_values
 from slipstick.late import Array, np
 from slipstick.law.account import GRAIN_EFFICIENCY, GRAIN_INTERFERENCE
 from slipstick.method.answers import (
@@ -353,7 +352,7 @@ def compared_with_one(
     }
     if single.words is not None:
         tape = Tape([single.words])
-        word_count = float(tape.run(only(parameter_values, tape.parameters))[0][0])
+        word_count = float(tape.run(selected_values(parameter_values, tape.parameters))[0][0])
         throughput = values["throughput"]
         value, low, high = (
             None if interval_end is None else word_count * interval_end
@@ -404,7 +403,7 @@ def _solution(
     }
     if model.single:
         tape = Tape([total(model.population.counts)])
-        (processors,) = tape.run(only(parameter_values, tape.parameters))
+        (processors,) = tape.run(selected_values(parameter_values, tape.parameters))
         values = compared_with_one(
             values, model.single, float(processors[0]), parameter_values, simulation
         )
@@ -508,7 +507,7 @@ def _overloads(
             work_of_group.get(resource_name, zero(TIME)) for work_of_group in work_of_groups
         ]
         tape = Tape(work_at_resource)
-        columns = tape.run(only(parameter_values, tape.parameters))
+        columns = tape.run(selected_values(parameter_values, tape.parameters))
         low, load, high = (
             sum(
                 float(column[0])

@@ -361,7 +361,7 @@ class StateSpace:
         source: int | None = None,
     ) -> Iterator[Transitions]:
         """Yield the transitions in which customers move to a station: from the states
-        `rows[origin]`, through `rows_after_departure`, which are these states without the customers.
+        `rows[origin]`, through `rows_after_departure`, in which the customers have left.
 
         Without a source customers come from outside or begin their next cycle, and are lost where
         the station is full.

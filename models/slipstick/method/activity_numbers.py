@@ -1,11 +1,10 @@
-"""Tables of the times and uses of an activity at aligned points, for mean value and the Markov
-chain; and checks of its numbers, also of those that are set after a model is built.
+"""Checks of the numbers of an activity for mean value and the Markov chain: of counts, times and
+probabilities at aligned points, and of values that are set after a model is built.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 
 from slipstick.errors import ModelError
 from slipstick.expression.nodes import Expr, Number, Parameter
@@ -260,93 +259,3 @@ def _check_probability_sum(probability_exprs: Sequence[Expr], values: SetValues)
             f"the probabilities of choose, {', '.join(parameter_names)}, must add up to 1, got"
             f" {probability_sums[is_off][0]:g}"
         )
-
-
-@dataclass(slots=True)
-class ActivityTable:
-    """Times and uses of an activity at aligned points; NaN where there is no answer.
-
-    Parameters
-    ----------
-    size : processors, or arrivals a second
-    reason_by_point : why a point has no answer, by its number
-    refused : those of them at which another method may answer
-    time : of a cycle, or of the whole program [s]
-    booked : seconds of one processor by step, wait or other label
-    uses : of each queue by name: utilization of its servers, number there (of processors, at each),
-        visits in a second, and wait of one visit without service [1, 1, 1/s, s] [4, points]
-    groups : time of each group's cycle by name, where there are several [s]
-    further : other values by name
-    spans : mean time of one execution of each pipeline of the first group by name [s]
-    """
-
-    size: Array
-    reason_by_point: dict[int, str]
-    time: Array = field(init=False)
-    booked: dict[str, Array] = field(default_factory=dict)
-    uses: dict[str, Array] = field(default_factory=dict)
-    groups: dict[str, Array] = field(default_factory=dict)
-    further: dict[str, Array] = field(default_factory=dict)
-    spans: dict[str, Array] = field(default_factory=dict)
-    refused: set[int] = field(default_factory=set)
-
-    def __post_init__(self) -> None:
-        self.time = self.unknown()
-
-    def unknown(self, *rows: int) -> Array:
-        """Return an array of NaN whose last axis has an element for each point; `rows` are the
-        lengths of the axes before it.
-        """
-        return np.full((*rows, len(self.size)), np.nan, dtype=self.size.dtype)
-
-    @property
-    def answerable(self) -> Array:
-        """The numbers of the points that are not refused."""
-        return np.array(
-            [
-                point_index
-                for point_index in range(len(self.size))
-                if point_index not in self.reason_by_point
-            ],
-            dtype=int,
-        )
-
-    def refuse(self, reasons: Mapping[int, str], *, another_may_answer: bool = False) -> None:
-        """Remove the answers of some points, and record the reason for each.
-
-        Parameters
-        ----------
-        reasons : by the number of the point
-        another_may_answer : another method may answer there
-        """
-        self.reason_by_point.update(reasons)
-        if another_may_answer:
-            self.refused.update(reasons)
-        for column in (
-            self.time,
-            *self.booked.values(),
-            *self.groups.values(),
-            *self.uses.values(),
-            *self.further.values(),
-        ):
-            column[..., list(reasons)] = np.nan
-
-    def put(
-        self,
-        point_indexes: Array,
-        row_indexes: Array,
-        time_of_row: Array,
-        **columns_by_table: Mapping[str, Array],
-    ) -> None:
-        """Fill in the answers of some points, each from its row of the columns."""
-        targets_and_columns = [(self.time, time_of_row)]
-        for table_name, columns in columns_by_table.items():
-            table_columns = getattr(self, table_name)
-            for name, column in columns.items():
-                if name not in table_columns:
-                    table_columns[name] = self.unknown(*np.shape(column)[:-1])
-                targets_and_columns.append((table_columns[name], column))
-        for target, column in targets_and_columns:
-            # A column of length 1 holds for all rows.
-            column_rows = row_indexes if np.shape(column)[-1] > 1 else [0]
-            target[..., point_indexes] = np.atleast_1d(column)[..., column_rows]
