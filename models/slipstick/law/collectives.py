@@ -58,6 +58,9 @@ which one rank of a node has one in another node; shift: ranks at all distances 
 kinds in each round.
 """
 
+BRUCK = "bruck"
+"""An all-to-all in few rounds: in each, a rank gathers half of its blocks and sends them."""
+
 Figures = Callable[[Expr, Expr], tuple[Like, Expr, Expr]]
 """From ranks [1] and size [B]: rounds [1], bytes moved [B] and bytes combined [B]."""
 
@@ -301,7 +304,7 @@ ALGORITHMS = (
     ),
     CollectiveAlgorithm(
         "alltoall",
-        "bruck",
+        BRUCK,
         lambda p, n: (_rounds(p), _rounds(p) * (n / 2), n),
         0.009003,
         order=NEAR_FIRST,
@@ -351,7 +354,7 @@ LIBRARIES: Mapping[str, Mapping[str, tuple[LibraryRule, ...]]] = {
         "allgather": (LibraryRule(49_999, "recursive-doubling"), LibraryRule(None, "ring")),
         # Up to 3,000 B all messages are started at once, beyond that one partner after the other
         # at growing distance: both cost a rank the same software and bytes.
-        "alltoall": (LibraryRule(199, "bruck"), LibraryRule(None, "pairwise", SHIFT)),
+        "alltoall": (LibraryRule(199, BRUCK), LibraryRule(None, "pairwise", SHIFT)),
     },
     "mpich": {
         "allreduce": (LibraryRule(2048, "recursive-doubling"), LibraryRule(None, "rabenseifner")),
@@ -359,7 +362,7 @@ LIBRARIES: Mapping[str, Mapping[str, tuple[LibraryRule, ...]]] = {
         # Up to 32 KiB all messages are started at once; beyond that partners differ in one pattern
         # of bits, so that all ranks of a node have theirs inside, or all outside.
         "alltoall": (
-            LibraryRule(256, "bruck"),
+            LibraryRule(256, BRUCK),
             LibraryRule(32_768, "pairwise", SHIFT),
             LibraryRule(None, "pairwise"),
         ),

@@ -125,6 +125,7 @@ class Node(NamedTuple):
     adapters: Expr
     network: Network
     collectives: str
+    block: Expr | None = None
 
 
 class MemoryDomain(NamedTuple):

@@ -34,6 +34,7 @@ from slipstick.expression.nodes import (
 )
 from slipstick.law.collectives import (
     ALGORITHMS,
+    BRUCK,
     LIBRARIES,
     PARTS,
     RING,
@@ -301,20 +302,43 @@ class MachineOperations:
         message_size = sent_bytes / maximum(1, round_count)
         order = rule.order or algorithm.order
         if order == SHIFT:
-            crossing_messages = maximum(1, _messages_of_adapter(node, task.ranks))
-            message_steps = renamed_operations._message_steps(
-                message_size, "network", crossing_messages
-            )
-            activity = repeat(round_count, then(*message_steps))
+            activity = renamed_operations._shifted(round_count, message_size, task.ranks, node)
         elif order == RING:
             activity = repeat(round_count, renamed_operations._round_of_ring(message_size, node))
         else:
             activity = renamed_operations._rounds_inside_and_between(algorithm, task, node, order)
+        if rule.algorithm == BRUCK and node.block is not None:
+            blocks = round_count * (task.ranks / 2)
+            activity = activity >> renamed_operations._delay_step(
+                "blocks", blocks * node.block / self.machine.speed, "protocol"
+            )
         if task.combine is None or not algorithm.combines:
             return activity
         return activity >> renamed_operations._delay_step(
             "combine", combined_bytes * task.combine, "application"
         )
+
+    def _shifted(self, rounds: Expr, size: Expr, ranks: Expr, node: Node) -> Activity:
+        """Return rounds in which each rank sends to the one at the same distance, which grows.
+
+        At distance d of two nodes with g ranks each, d messages cross the adapters of a node and
+        g - d its memory, at the same time; the longer of both counts. With the times a and b of one
+        message at the adapters and in the memory, the sum over the distances is that of all
+        messages that cross and the part b / (a + b) of those inside.
+        """
+        outside = minimum(rounds, maximum(0, ranks - node.processors))
+        adapters = minimum(node.processors, node.adapters)
+        between_steps = self._renamed("between")._message_steps(
+            size, "network", node.processors / adapters
+        )
+        messages_inside = _messages_inside(node)
+        if messages_inside is not None:
+            memory_time = node.network.wire_per_byte
+            adapter_time = self.machine.network.wire_per_byte / adapters
+            messages_inside = messages_inside * (memory_time / (memory_time + adapter_time))
+        inside_steps = self._renamed("inside")._message_steps(size, "node", messages_inside)
+        between_activity = repeat(outside, then(*between_steps))
+        return between_activity >> repeat(rounds - outside, then(*inside_steps))
 
     def _rounds_inside_and_between(
         self, algorithm: CollectiveAlgorithm, task: Collective, node: Node, order: str

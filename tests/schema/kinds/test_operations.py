@@ -371,7 +371,11 @@ def test_a_library_that_knows_nodes_is_said_of_the_machine_or_the_operation(
             "{collective: alltoall, size: 6400 B}",
             5 * (0.5e-6 + 32 * 3200 / 20e9) + 1e-6 + 32 * 3200 / 10e9,
         ),
-        ("open-mpi", "{collective: alltoall, size: 64 MB}", 63e-6 + 32 * 32e6 / 10e9),
+        (
+            "open-mpi",
+            "{collective: alltoall, size: 64 MB}",
+            32 * (1e-6 + 32 * 1e6 / 10e9) + 31 * (0.5e-6 + 32 * 1e6 / 20e9 / 3),
+        ),
     ],
 )
 def test_a_library_chooses_by_size_and_its_ranks_fill_nodes(
@@ -384,6 +388,32 @@ def test_a_library_chooses_by_size_and_its_ranks_fill_nodes(
     answer = solve(activity(tmp_path, item, head=head))
     assert answer["time"] == pytest.approx(expected, rel=1e-9)
     assert any(f"the algorithm that {library} takes for its size" in note for note in answer.notes)
+
+
+def library_machine(folder: Path, node: str) -> str:
+    """Write a machine of two nodes with 32 ranks and one adapter; return the head of activities."""
+    shared = SHARED.rstrip().removesuffix("}") + ", medium: shared}\n"
+    machine = folder / "two-nodes.yaml"
+    machine.write_text(f"{shared}  {node}\n")
+    return f"activity: 1\nmachine: {machine}\npopulation: {{processors: 64}}\ncycle:\n"
+
+
+def test_messages_inside_and_between_nodes_overlap_at_each_distance(tmp_path: Path) -> None:
+    """At each distance the longer of the adapter's and of the memory's messages counts."""
+    head = library_machine(tmp_path, "collectives: open-mpi")
+    answer = solve(activity(tmp_path, "{collective: alltoall, size: 64 GB}", head=head))
+    crossing = np.minimum(np.arange(1, 64), np.arange(63, 0, -1))
+    by_distance = np.maximum(crossing * 1e9 / 10e9, (32 - crossing) * 1e9 / 20e9)
+    assert answer["time"] == pytest.approx(by_distance.sum(), rel=0.02)
+
+
+def test_each_block_of_bruck_costs_software(tmp_path: Path) -> None:
+    item = "{collective: alltoall, size: 6400 B}"
+    without, with_blocks = (
+        solve(activity(tmp_path, item, head=library_machine(tmp_path, node)))["time"]
+        for node in ("collectives: mpich", "collectives: mpich\n  block: 100 ns")
+    )
+    assert with_blocks - without == pytest.approx(6 * 32 * 100e-9)
 
 
 def test_arithmetic_takes_the_longer_of_computing_and_memory_traffic(tmp_path: Path) -> None:

@@ -392,6 +392,14 @@ class NodeSpec(Spec):
             " default is levels if each processor has an adapter, else flat"
         ),
     )
+    block: Time | None = Field(
+        None,
+        description=(
+            "software for each block that a rank gathers from places apart, sends and takes apart,"
+            " half as many as ranks in each round of bruck's all-to-all, by the algorithms of a"
+            " library"
+        ),
+    )
 
 
 class MachineSpec(Described):
@@ -449,6 +457,7 @@ class MachineSpec(Described):
                 parameter_by_path[f"{node_path}.adapters"],
                 self.node.network.build("", parameter_by_path, f"{node_path}.network"),
                 self.node.collectives or "",
+                parameter_by_path.get(f"{node_path}.block"),
             )
         domain_spec = self.memory.domain
         domain = None
