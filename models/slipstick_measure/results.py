@@ -88,6 +88,8 @@ class Fitting:
     member : what one of the processors is called
     bounded : intervals of times that need no law, by processors [s]
     next_runs : numbers of processors whose measurement would tell most
+    rate : unit of throughputs and its size in base units, where throughputs were measured, so that
+        predictions are told as such
     """
 
     answers: tuple[Answer, ...]
@@ -106,6 +108,7 @@ class Fitting:
     member: str = "processor"
     bounded: Mapping[float, tuple[float, float]] = field(default_factory=dict)
     next_runs: str = ""
+    rate: tuple[str, float] | None = None
 
 
 @dataclass(frozen=True, slots=True)

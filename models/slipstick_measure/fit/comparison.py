@@ -11,6 +11,7 @@ from functools import cached_property, partial
 from slipstick.answer import Answer, Value
 from slipstick.errors import NoAnswerError
 from slipstick.late import np
+from slipstick.report.formatting import plain
 from slipstick_measure.fit.extrapolation import LARGEST, Extrapolation, size_needed, sizes_needed
 from slipstick_measure.fit.families import FAMILIES, family_called
 from slipstick_measure.fit.formula import Family, Timings
@@ -22,6 +23,7 @@ from slipstick_measure.fit.growth_bounds import (
 )
 from slipstick_measure.fit.intervals import FitIntervals, profile, resample
 from slipstick_measure.fit.least_squares import FittedFormula, fit
+from slipstick_measure.fit.posterior import ASSUMED_NOISE, ENOUGH_FREEDOM
 from slipstick_measure.fit.rows import MeasuredRows
 from slipstick_measure.results import Curve, Fitting
 
@@ -54,6 +56,9 @@ ones of ``benchmarks/fit_coverage.py``."""
 
 WIDEST = 4.0
 """High over low above which a prediction is refused: it is of no use."""
+
+ONE_MACHINE = ("thread", "core")
+"""What the processors of one machine are called."""
 
 WEIGHED = 14.0
 """Models whose criteria are farther behind have a weight under 1/1000."""
@@ -366,7 +371,19 @@ class FitComparison:
 
     @cached_property
     def _losses(self) -> tuple[LossGrowth, ...]:
-        return loss_growths(self.best.fitted.timings, self.noise)
+        return loss_growths(self.best.fitted.timings, self._noise_of_rows)
+
+    @property
+    def _noise_of_rows(self) -> float:
+        """Standard deviation of the logarithms of rows: that of repetitions, else the least scatter
+        of a law that has rows to spare, but no more than is assumed.
+        """
+        scatters = [
+            candidate.fitted.scatter
+            for candidate in self.likely
+            if candidate.fitted.freedom >= ENOUGH_FREEDOM
+        ]
+        return self.noise or max(1e-9, min([*scatters, ASSUMED_NOISE]))
 
     def _bend(self, candidate: Candidate, p: float) -> float:
         """Return by how much the growth of a prediction's logarithm beyond the largest measured
@@ -399,8 +416,14 @@ class FitComparison:
     def bounds(self) -> GrowthBounds | None:
         """The bounds without a fitted law; None if the rows are not of customers of one machine, or
         if the caller chose the families.
+
+        Rows are of one machine if its servers are told, or throughputs by threads or cores.
         """
-        return None if self.chosen else growth_bounds(self.best.fitted.timings, self.noise)
+        timings = self.best.fitted.timings
+        of_machine = timings.servers is not None or (
+            timings.rate is not None and timings.member in ONE_MACHINE
+        )
+        return growth_bounds(timings, self.noise) if of_machine and not self.chosen else None
 
     def bounded(self, p: float, level: float) -> tuple[float, float] | None:
         """Return the interval of the time by bounds that need no law, where the laws give none or a
@@ -437,9 +460,15 @@ class FitComparison:
                 f"no prediction at p = {p:g}: the error of a fit is beyond all numbers; are the"
                 " measured times right?"
             )
+        rate = self.best.fitted.timings.rate
+        ends = f"the time lies between {low:.3g} s and {high:.3g} s"
+        if rate:
+            unit, size = rate
+            least, most = (plain(p / time / size, 3) for time in (high, low))
+            ends = f"the throughput lies between {least} and {most} {unit}"
         return (
-            f"no prediction at p = {p:g}: the time lies between {low:.3g} s and {high:.3g} s, a"
-            f" factor of {high / low:.3g}; measure on {self.next_runs()} next"
+            f"no prediction at p = {p:g}: {ends}, a factor of {high / low:.3g}; measure on"
+            f" {self.next_runs()} next"
         )
 
     def disagreement(self, p: float) -> float:
@@ -736,6 +765,7 @@ def fits(
         member=timings.member,
         bounded=bounded,
         next_runs=comparison.next_runs(),
+        rate=timings.rate,
     )
 
 

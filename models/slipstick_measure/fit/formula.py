@@ -38,6 +38,8 @@ class Timings:
     domain : processors of a node, or of a memory domain, where it is told; they fill one after the
         other
     member : what one of the processors is called
+    rate : unit of throughputs as the data write it, and its size in base units, where these are
+        what was measured
     """
 
     p: Array
@@ -47,6 +49,7 @@ class Timings:
     servers: int | None = None
     domain: int | None = None
     member: str = "processor"
+    rate: tuple[str, float] | None = None
 
     def __len__(self) -> int:
         return len(self.p)
@@ -84,11 +87,14 @@ class Timings:
 
 
 class Observations(NamedTuple):
-    """Checked runs to fit: the records, and which of time, cycle and throughput they measure."""
+    """Checked runs to fit: the records, which of time, cycle and throughput they measure, and the
+    unit of throughputs, as `Measurements` has it.
+    """
 
     metric: str
     runs: Sequence[Measurement]
     member: str = "processor"
+    rate: tuple[str, float] | None = None
 
     def timings(self) -> Timings:
         """Return the times: those measured, or of a throughput X those of a cycle, p / X."""
@@ -101,6 +107,7 @@ class Observations(NamedTuple):
             p / value if self.metric == "throughput" else value,
             weak_scaling=self.metric != "time",
             member=self.member,
+            rate=self.rate or ("1/s", 1.0) if self.metric == "throughput" else None,
         )
 
 
@@ -155,7 +162,7 @@ def observations_of(
     if zero := next((run for run in observed if not run.value > 0), None):
         raise ModelError(f"{zero.file}:{zero.line}: {metric} is 0; a fit needs values above 0")
     if metric != "time":
-        return Observations(metric, observed, runs.member)
+        return Observations(metric, observed, runs.member, runs.rate)
     times = {
         index: time
         for index, point in enumerate(points)

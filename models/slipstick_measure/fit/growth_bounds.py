@@ -113,8 +113,8 @@ def _slopes(bound: Callable[[Array, float], float], logs: Array, p: float) -> li
 
 
 def growth_bounds(timings: Timings, noise: float) -> GrowthBounds | None:
-    """Return the bounds that rows of customers of one machine give; None for other rows: of one
-    work that all share, of several sizes, without a number of servers, or too few.
+    """Return the bounds that rows of customers of one machine give; None for rows of one work that
+    all share, of several sizes, or too few.
 
     Parameters
     ----------
@@ -128,7 +128,7 @@ def growth_bounds(timings: Timings, noise: float) -> GrowthBounds | None:
     (92.3, 160.0)
     """
     numbers = timings.processors
-    if not timings.weak_scaling or timings.servers is None or timings.has_sizes:
+    if not timings.weak_scaling or timings.has_sizes:
         return None
     if len(numbers) < LEAST_NUMBERS:
         return None
@@ -217,7 +217,7 @@ def loss_growths(timings: Timings, noise: float) -> tuple[LossGrowth, ...]:
     Parameters
     ----------
     timings : what was measured
-    noise : standard deviation of the logarithms of repetitions; 0 where there are none [1]
+    noise : standard deviation of the logarithms of rows [1]
 
     >>> p = np.array([4.0, 8.0, 16.0])
     >>> rows = Timings(p, np.ones(3), np.array([25.0, 14.0, 9.5]))
@@ -232,14 +232,13 @@ def loss_growths(timings: Timings, noise: float) -> tuple[LossGrowth, ...]:
     last = float(numbers[-1])
     before = _about_half(numbers[1:-1], last)
     first = _about_half(numbers[numbers < before], before)
-    deviation = noise or ASSUMED_NOISE
     return (
-        _loss_growth(timings, (first, before, last), deviation),
-        _loss_growth(timings, tuple(numbers[-3:].tolist()), CLOSE_ROWS * deviation),
+        _loss_growth(timings, (first, before, last), noise),
+        _loss_growth(timings, tuple(numbers[-3:].tolist()), CLOSE_ROWS * noise),
     )
 
 
-def _loss_growth(timings: Timings, numbers: tuple[float, ...], deviation: float) -> LossGrowth:
+def _loss_growth(timings: Timings, numbers: tuple[float, ...], noise: float) -> LossGrowth:
     """Return how losses grow between three numbers of processors."""
     rows = [timings.time[timings.p == number] for number in numbers]
     shares = [1.0] * len(numbers) if timings.weak_scaling else numbers
@@ -247,8 +246,8 @@ def _loss_growth(timings: Timings, numbers: tuple[float, ...], deviation: float)
         share * float(np.exp(np.log(times).mean()))
         for share, times in zip(shares, rows, strict=True)
     ]
-    noise = [deviation / math.sqrt(len(times)) for times in rows]
-    return LossGrowth(tuple(numbers), tuple(works), tuple(noise), timings.weak_scaling)
+    deviations = [noise / math.sqrt(len(times)) for times in rows]
+    return LossGrowth(tuple(numbers), tuple(works), tuple(deviations), timings.weak_scaling)
 
 
 def _about_half(numbers: Array, whole: float) -> float:

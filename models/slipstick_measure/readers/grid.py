@@ -371,22 +371,27 @@ def _rows(
 
 def _blank_rows(content: Sequence[tuple[int, str]]) -> list[tuple[int, list[str]]]:
     """Split lines at two or more blanks if that gives the same number of cells in all lines, else
-    at any blanks.
+    at any blanks. Where that differs too, cells at the end of a few lines are taken as empty.
 
     A unit belongs to the name before it.
     """
     (line, first), *other_lines = content
     heading = re.sub(r"(?<!\s)\s++(?=[\[(])", "", first).strip()
-    for pattern in (_WIDE, re.compile(r"\s+")):
-        rows = [
-            (number, pattern.split(text.strip()))
-            for number, text in [(line, heading), *other_lines]
-        ]
+    splits = [
+        [(number, pattern.split(text.strip())) for number, text in [(line, heading), *other_lines]]
+        for pattern in (_WIDE, re.compile(r"\s+"))
+    ]
+    for rows in splits:
         if len(rows[0][1]) > 1 and len({len(cells) for _, cells in rows}) == 1:
             return rows
         if _counts_rows(rows):
             return [rows[0], *((number, cells[1:]) for number, cells in rows[1:])]
-    return rows
+    for rows in splits:
+        width = len(rows[0][1])
+        short = sum(len(cells) < width for _, cells in rows)
+        if width > 1 and all(len(cells) <= width for _, cells in rows) and 3 * short < len(rows):
+            return [(number, [*cells, *[""] * (width - len(cells))]) for number, cells in rows]
+    return splits[-1]
 
 
 def _counts_rows(rows: Sequence[tuple[int, Sequence[str]]]) -> bool:

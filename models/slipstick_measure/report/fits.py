@@ -5,7 +5,7 @@ the terminal.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from slipstick.answer import Answer, Value
@@ -63,19 +63,21 @@ def fit_blocks(fitting: Fitting) -> Iterator[TextBlock]:
     yield f"Fitted to {fitting.source}." if fitting.source else ""
     yield needed(fitting)
     yield [f"warning: {with_members(warning, words)}" for warning in fitting.warnings]
-    yield _families(fitted_answers, fitting.truth)
+    yield _families(fitting, fitted_answers)
     yield [
         f"{answer.model}: no fit: {answer.failed}" for answer in fitting.answers if answer.failed
     ]
     for answer in fitted_answers:
         if answer is fitted_answers[0] or has_interval(answer) or answer.model == fitting.laid:
-            named_values = {
-                name: value for name, value in answer.values.items() if name.startswith(_TIME)
-            }
-            named_values = {**fitted_values(answer), **named_values}
             rows = [
                 [name, amount(value), between(value) if value.low is not None else ""]
-                for name, value in named_values.items()
+                for name, value in fitted_values(answer).items()
+            ]
+            rows += [
+                [name.replace("time", "throughput") if fitting.rate else name, *predicted]
+                for name, value in answer.values.items()
+                if name.startswith(_TIME)
+                for predicted in [_amount_and_ends(fitting, name, value, "to")]
             ]
             yield f"{answer.model}: {answer.notes[0]}"
             yield TextTable([answer.model, "value", "between"], rows, [1, 2]) if rows else ""
@@ -111,8 +113,8 @@ def needed(fitting: Fitting) -> list[str]:
         )
     for name, value in best.values.items():
         if name.startswith(_TIME) and float(name[5:-1]) not in fitting.bounded:
-            ends = f", between {between(value, 'and')}" if value.low is not None else ""
-            lines.append(f"On p = {name[5:-1]}: {amount(value)}{ends}.")
+            middle, ends = _amount_and_ends(fitting, name, value, "and")
+            lines.append(f"On p = {name[5:-1]}: {middle}{ends and f', between {ends}'}.")
         if name.startswith(_SIZE):
             lines.append(
                 _size(
@@ -125,9 +127,13 @@ def needed(fitting: Fitting) -> list[str]:
 
 def _bounds(fitting: Fitting) -> list[str]:
     """Return the intervals that need no law, what they assume, and what to measure next."""
+    best = fitting.answers[0]
     lines = [
-        f"On p = {p:g}: between {amount(Value(low, 's'))} and {amount(Value(high, 's'))}."
+        f"On p = {p:g}: between {ends}{_by_law(fitting, best, p)}."
         for p, (low, high) in fitting.bounded.items()
+        for _, ends in [
+            _amount_and_ends(fitting, f"{_TIME}{p:g}]", Value(low, "s", low, high), "and")
+        ]
     ]
     if not lines:
         return []
@@ -138,6 +144,33 @@ def _bounds(fitting: Fitting) -> list[str]:
         f" on {fitting.next_runs} next."
     )
     return [*lines, reason]
+
+
+def _by_law(fitting: Fitting, best: Answer, p: float) -> str:
+    """Return what the best law predicts beside an interval that needs none; empty without one that
+    describes the rows.
+    """
+    name = f"{_TIME}{p:g}]"
+    if not fitting.described or name not in best.values:
+        return ""
+    return f"; by {best.model} {_amount_and_ends(fitting, name, best.values[name], '')[0]}"
+
+
+def _amount_and_ends(fitting: Fitting, name: str, time: Value, word: str) -> tuple[str, str]:
+    """Return a predicted time and the ends of its interval in words, or the throughput p / T where
+    throughputs were measured; the ends are empty without an interval.
+    """
+    if fitting.rate is None:
+        return amount(time), between(time, word) if time.low is not None else ""
+    unit, size = fitting.rate
+    processors = float(name[len(_TIME) : -1])
+
+    def throughput(seconds: float | None) -> str:
+        return f"{plain(processors / seconds / size)} {unit}" if seconds else ""
+
+    if time.low is None:
+        return throughput(time.value), ""
+    return throughput(time.value), f"{throughput(time.high)} {word} {throughput(time.low)}"
 
 
 def _name_with_title(answer: Answer) -> str:
@@ -237,10 +270,11 @@ def _grouped(number: float) -> str:
     return f"{int(text):,}" if text.isdigit() else text
 
 
-def _families(answers: Sequence[Answer], truth: Mapping[float, float]) -> TextTable:
-    """Build the table of all families; for generated data with their errors against the known
-    truth.
+def _families(fitting: Fitting, answers: Sequence[Answer]) -> TextTable:
+    """Build the table of all families that have a fit; for generated data with their errors against
+    the known truth.
     """
+    truth = fitting.truth
     times = [name for name in answers[0].values if name.startswith(_TIME)]
     truths = {name: truth[float(name[5:-1])] for name in times if truth}
     head = [
@@ -257,7 +291,7 @@ def _families(answers: Sequence[Answer], truth: Mapping[float, float]) -> TextTa
             f"{answer['behind']:.1f}",
             percent(answer["scatter"], 2),
             percent(answer["missed"] if "missed" in answer.values else None, 2),
-            *(amount(answer.values[name]) for name in times),
+            *(_amount_and_ends(fitting, name, answer.values[name], "")[0] for name in times),
             *(percent((answer[name] or 0.0) / truth - 1, 2) for name, truth in truths.items()),
         ]
         for answer in answers

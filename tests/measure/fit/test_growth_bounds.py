@@ -72,7 +72,6 @@ def test_noise_widens_both_ends() -> None:
 @pytest.mark.parametrize(
     "other",
     [
-        rows(COLD, servers=None),
         replace(rows(COLD), weak_scaling=False),
         rows(COLD[:2]),
         replace(rows(COLD), n=np.array([1.0, 1.0, 1.0, 2.0, 2.0])),
@@ -80,6 +79,37 @@ def test_noise_widens_both_ends() -> None:
 )
 def test_other_rows_have_no_bounds(other: Timings) -> None:
     assert growth_bounds(other, 0.0) is None
+
+
+@pytest.mark.parametrize(
+    ("servers", "member", "rate", "bounded"),
+    [
+        (None, "processor", None, False),
+        (16, "processor", None, True),
+        (None, "thread", ("req/s", 1.0), True),
+        (None, "thread", None, False),
+        (None, "node", ("req/s", 1.0), False),
+    ],
+)
+def test_bounds_are_of_one_machine(
+    servers: int | None, member: str, rate: tuple[str, float] | None, bounded: bool
+) -> None:
+    found = compare(replace(rows(COLD, servers=servers), member=member, rate=rate))
+    assert bool(found.by_bounds([32.0], 0.9)) == bounded
+
+
+def test_predictions_of_throughputs_are_throughputs() -> None:
+    rates = 100 * np.array([1.0, 2, 4, 8, 16]) / (1 + 0.05 * (np.array([1.0, 2, 4, 8, 16]) - 1))
+    told = replace(rows(rates * 1e9, servers=None), member="thread", rate=("GB/s", 1e9))
+    text = " ".join(fits_text(fits(told, p=[32, 64])).split())
+    # By Amdahl: 3200 / 2.55 and 6400 / 4.15.
+    assert "On 32 threads: between 862.1 GB/s and 1744 GB/s; by amdahl 1255 GB/s." in text
+    assert "p = 32" in text
+    assert "throughput[32]" in text
+    assert "time[32]" not in text
+    refused = replace(rows(np.array(COLD) / 1e3, servers=None), member="node", rate=("k/s", 1.0))
+    (warning,) = fits(refused, p=[32]).warnings
+    assert "no law describes them" in warning
 
 
 def test_rows_that_no_law_describes_have_an_interval() -> None:

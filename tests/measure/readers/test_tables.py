@@ -32,6 +32,16 @@ READ: dict[str, tuple[str, str, list[tuple[int, float]]]] = {
         "time",
         [(1, 4), (1, 32), (4, 1.5), (4, 9.5)],
     ),
+    "empty cells at the end of lines parted by blanks": (
+        "cores  time\n1  12m4s\n2  6m20s\n4\n8  1m50s\n16  1m22s\n",
+        "time",
+        [(1, 724), (2, 380), (8, 110), (16, 82)],
+    ),
+    "empty cells at the end of lines parted by two blanks or more": (
+        "No. cores   time\n1           12m 4s\n2           6m 20s\n4\n8           110 s\n16          82 s\n",
+        "time",
+        [(1, 724), (2, 380), (8, 110), (16, 82)],
+    ),
     "gigabytes per second with lines below": (
         "threads,GB_per_s\n1,12.5\n16,90.25\n",
         "throughput",
