@@ -732,12 +732,13 @@ def fits(
     warnings = tuple(
         words
         for processors in p
-        if processors not in bounded and (words := comparison.warning(processors))
+        if processors not in bounded
+        and (
+            words := comparison.too_wide(processors, intervals.level)
+            or comparison.warning(processors)
+        )
     )
     predictions = comparison.predictions(p, intervals.level)
-    warnings += tuple(
-        words for processors in p if (words := comparison.too_wide(processors, intervals.level))
-    )
     rows = MeasuredRows(timings, efficiency)
     answers = [
         _answer(candidate, intervals, rows, predictions, comparison.reach)

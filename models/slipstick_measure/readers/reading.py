@@ -256,7 +256,8 @@ class Reading:
             )
             if rate is not None and self.rate is not None:
                 units = (unit.written and short(unit.written) for unit in (rate, self.rate))
-                message = f"{' does not fit '.join(unit or 'no unit' for unit in units)} before"
+                without = "a value without a unit"
+                message = f"{' does not fit '.join(unit or without for unit in units)} before"
             if ("unit", unit_text) not in self._told:
                 self.wrong(line, "unit", message)
             self._told.add(("unit", unit_text))

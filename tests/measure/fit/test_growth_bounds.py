@@ -107,6 +107,11 @@ def test_predictions_of_throughputs_are_throughputs() -> None:
     assert "p = 32" in text
     assert "throughput[32]" in text
     assert "time[32]" not in text
+    told = replace(told, member="node")
+    (near, far) = fits(told, p=[32, 64]).warnings
+    assert near.startswith("the prediction for 32 processors is extrapolated")
+    assert far.startswith("no prediction at p = 64: the throughput lies between ")
+    assert " GB/s, a factor of " in far
     refused = replace(rows(np.array(COLD) / 1e3, servers=None), member="node", rate=("k/s", 1.0))
     (warning,) = fits(refused, p=[32]).warnings
     assert "no law describes them" in warning
