@@ -58,7 +58,10 @@ TEST_AND_SET_LOAD = Law(
     ),
     holds="spinners >= 0 and delay >= 0 and access > 0",
     source=ANDERSON,
-    note="the law neglects that attempts wait for each other, which lowers a share near 1",
+    note=(
+        "attempts are assumed not to wait for each other; if the share is near 1, the true share"
+        " is lower"
+    ),
     exact=False,
     checks=(
         Check((4, 9e-6, 1e-6), 0.4, 1e-16, HAND),

@@ -589,7 +589,7 @@ class Monitor(HeldResource):
 class Semaphores(ResourceKind):
     """Counters from which processors take one (`wait`) and to which they add one (`signal`).
 
-    The processor that adds one may be another than the one that takes it.
+    One processor may add a unit that another one takes.
 
     Parameters
     ----------
