@@ -348,9 +348,10 @@ def still(projection: Projection) -> Iterator[str]:
         stay |= dict.fromkeys((track.trend, path) for path, _ in track.unfollowed)
     for trend, names in classes.items():
         if names:
+            stays = "their times stay as they are" if len(names) > 1 else "its time stays as it is"
             yield (
                 f"{_trend_name(trend, projection)} has no rate of"
-                f" {joined([class_words(name) for name in names])}: their times stay as they are"
+                f" {joined([class_words(name) for name in names])}: {stays}"
                 " in every year"
             )
     for trend, path in stay:

@@ -530,3 +530,12 @@ def test_prices_are_no_doubt_of_a_projection_of_times_alone(folder: Path) -> Non
         question = asked.replace("[time]", f'["{answer}"]')
         result = result_of(found(question, base="{model: model.yaml}"), ProjectResult)
         assert ("what price follows" in result.doubt()) is told
+
+
+def test_a_class_without_a_rate_and_several_are_told_in_their_number(folder: Path) -> None:
+    text = "answer: [time]\nproject: {trends: [measured], as_of: 2017, years: [2020, 2024]}\n"
+    doubt = result_of(found(text, base="{model: model.yaml}"), ProjectResult).doubt()
+    assert ": their times stay as they are in every year" in doubt
+    write("gpu-fp32")
+    doubt = result_of(found(text, base="{model: model.yaml}"), ProjectResult).doubt()
+    assert "has no rate of waiting for memory: its time stays as it is in every year" in doubt
