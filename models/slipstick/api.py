@@ -211,33 +211,17 @@ def load(
     """
     from slipstick.law import LAWS
     from slipstick.schema.inputs import build, resolve
-    from slipstick.schema.library import KINDS, Library, is_file_name, kinds_called, model_words
+    from slipstick.schema.library import KINDS, Library, model_words
 
     library = Library()
     reference_name = (
         str(next(iter(reference), "")) if isinstance(reference, Mapping) else os.fspath(reference)
     )
     kind_prefix, _, name_in_kind = reference_name.partition("/")
-    if isinstance(reference, Mapping):
-        candidate_kinds = [reference_name]
-    else:
-        candidate_kinds = (
-            [library.kind(reference_name, _mark_of_argument("load"))]
-            if is_file_name(reference_name)
-            else kinds_called(reference_name)
-        )
-    if (
-        kind_prefix in KINDS and not candidate_kinds
-    ):  # of that kind there is none; what is looked up below says so
-        candidate_kinds = [kind_prefix]
-    # A name may stand for a model and for other specs: models and hardware can be loaded.
-    kind = next(
-        (
-            candidate_kind
-            for candidate_kind in candidate_kinds
-            if model_words(candidate_kind) or candidate_kind in HARDWARE
-        ),
-        candidate_kinds[0] if candidate_kinds else "",
+    kind = (
+        reference_name
+        if isinstance(reference, Mapping)
+        else _kind_to_load(reference_name, kind_prefix, library)
     )
     if kind in HARDWARE:
         _refuse_program_inputs(kind, machine=machine, workload=workload, technology=technology)
@@ -263,6 +247,25 @@ def load(
         "technology": technology,
     }
     return build(resolve(_settings_by_path(reference_by_key, set or {}), library)).model
+
+
+def _kind_to_load(reference_name: str, kind_prefix: str, library: Library) -> str:
+    """Return the kind of a file, or of a name in the catalogue; empty for an unknown name."""
+    from slipstick.schema.library import KINDS, is_file_name, kinds_called, model_words
+
+    candidate_kinds = (
+        [library.kind(reference_name, _mark_of_argument("load"))]
+        if is_file_name(reference_name)
+        else kinds_called(reference_name)
+    )
+    # The look-up of a name that its kind does not have says so.
+    if kind_prefix in KINDS and not candidate_kinds:
+        return kind_prefix
+    # A name may stand for a model and for other specs: models and hardware can be loaded.
+    return next(
+        (kind for kind in candidate_kinds if model_words(kind) or kind in HARDWARE),
+        candidate_kinds[0] if candidate_kinds else "",
+    )
 
 
 class SolveOptions(TypedDict, total=False):

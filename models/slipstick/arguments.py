@@ -319,6 +319,36 @@ def checked(**kinds: Kind) -> Callable[[T], T]:
     return decorate
 
 
+def _refusal_of_argument(callable_name: str, argument_name: str, error: UnfitError) -> ModelError:
+    """Return the error that says which argument is not of its kind."""
+    requirement = f"must be {error.wanted}, got {described(error.value)}"
+    return ModelError(f"{callable_name}: {argument_name}{error.path} {requirement}")
+
+
+def _mismatch_error(
+    function: Any,
+    callable_name: str,
+    argument_values: Iterable[Any],
+    value_by_name: dict[str, Any],
+) -> ModelError | None:
+    """Return the error of a call with missing or unknown arguments; None if the call matches."""
+    code = function.__code__
+    argument_names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    unknown_arguments = [] if code.co_flags & inspect.CO_VARKEYWORDS else [*value_by_name]
+    for argument_name in unknown_arguments:
+        if argument_name not in argument_names:
+            known_names = [keyword for keyword in argument_names if keyword != "self"]
+            return ModelError(
+                f"{callable_name} has no argument"
+                f" {argument_name!r}{did_you_mean(argument_name, known_names)}"
+            )
+    try:
+        inspect.signature(function).bind(*argument_values, **value_by_name)
+    except TypeError as error:
+        return ModelError(f"{callable_name}: {error}; see help({callable_name})")
+    return None
+
+
 def _checked(function: Any, callable_name: str, kinds: Mapping[str, Kind]) -> Any:
     """Return a function that first converts its arguments by their kinds."""
     function_code = function.__code__
@@ -341,7 +371,10 @@ def _checked(function: Any, callable_name: str, kinds: Mapping[str, Kind]) -> An
         if name in types_and_reader
     )
     starred_kind = kinds.get(starred_name)
+    # The call runs with the globals of the function's module, so it needs these in its closure.
     unfit_error = UnfitError
+    refusal_of_argument = _refusal_of_argument
+    mismatch_error = _mismatch_error
 
     def call(*positional_values: Any, **value_by_name: Any) -> Any:
         """Convert the arguments by their kinds, and call the function."""
@@ -370,48 +403,20 @@ def _checked(function: Any, callable_name: str, kinds: Mapping[str, Kind]) -> An
                     if type(value) not in plain_types:
                         value_by_name[argument_name] = read(value)
         except unfit_error as error:
-            raise refusal_of_argument(error, position, argument_name) from None
+            if position >= positional_count:
+                argument_name = f"{starred_name}[{position - positional_count}]"
+            elif position >= 0:
+                argument_name = positional_names[position]
+            raise refusal_of_argument(callable_name, argument_name, error) from None
         try:
             return function(*argument_values, **value_by_name)
         # Only a call that fails pays for comparing its arguments with the signature, which tells a
         # wrong call from an error inside the function.
         except TypeError:
-            if (mismatch := mismatch_error(argument_values, value_by_name)) is not None:
+            mismatch = mismatch_error(function, callable_name, argument_values, value_by_name)
+            if mismatch is not None:
                 raise mismatch from None
             raise
-
-    def refusal_of_argument(error: UnfitError, position: int, argument_name: str) -> ModelError:
-        """Return the error that says which argument is not of its kind."""
-        if position >= 0:
-            argument_name = (
-                positional_names[position]
-                if position < positional_count
-                else f"{starred_name}[{position - positional_count}]"
-            )
-        requirement = f"must be {error.wanted}, got {described(error.value)}"
-        return ModelError(f"{callable_name}: {argument_name}{error.path} {requirement}")
-
-    def mismatch_error(
-        argument_values: Iterable[Any], value_by_name: dict[str, Any]
-    ) -> ModelError | None:
-        """Return the error of a call with missing or unknown arguments; None if the call
-        matches.
-        """
-        unknown_arguments = (
-            [] if function_code.co_flags & inspect.CO_VARKEYWORDS else [*value_by_name]
-        )
-        for argument_name in unknown_arguments:
-            if argument_name not in argument_names:
-                known_names = [keyword for keyword in argument_names if keyword != "self"]
-                return ModelError(
-                    f"{callable_name} has no argument"
-                    f" {argument_name!r}{did_you_mean(argument_name, known_names)}"
-                )
-        try:
-            inspect.signature(function).bind(*argument_values, **value_by_name)
-        except TypeError as error:
-            return ModelError(f"{callable_name}: {error}; see help({callable_name})")
-        return None
 
     # With the names of the function's own module, by which the tests of examples look for
     # functions.

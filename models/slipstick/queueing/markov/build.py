@@ -413,15 +413,7 @@ def build_state_space(point: NetworkPoint, truncation: int | None) -> StateSpace
     class_count, station_count = network.service.shape[1:]
     is_visited = point.visited()
     _check_time_spent(point)
-    entry_probability = routing.entry * is_visited
-    onward = routing.onward * is_visited
-    entries_by_class = [
-        [
-            (class_index, int(station), station_probabilities[station].item())
-            for station in np.flatnonzero(station_probabilities)
-        ]
-        for class_index, station_probabilities in enumerate(entry_probability)
-    ]
+    entries_by_class = _entries_by_class(routing.entry * is_visited)
     restart_by_class = [
         entries_by_class[class_index] for class_index in routing.restart or range(class_count)
     ]
@@ -455,17 +447,6 @@ def build_state_space(point: NetworkPoint, truncation: int | None) -> StateSpace
         + len(bursts)
     )
     empty_row = _empty_row(point, column_count, truncation)
-    destinations = {
-        (class_index, station): [
-            (
-                int(next_class),
-                int(next_station),
-                onward[class_index, station, next_class, next_station].item(),
-            )
-            for next_class, next_station in np.argwhere(onward[class_index, station])
-        ]
-        for class_index, station in np.argwhere(is_visited).tolist()
-    }
     arrivals = {
         int(class_index): (network.arrivals[0, class_index], entries_by_class[class_index])
         for class_index in np.flatnonzero(~network.closed)
@@ -474,7 +455,7 @@ def build_state_space(point: NetworkPoint, truncation: int | None) -> StateSpace
     space = StateSpace(
         stations=station_states,
         names=network.stations,
-        destinations=destinations,
+        destinations=_destinations(routing.onward * is_visited, is_visited),
         arrivals=arrivals,
         bursts=bursts,
         batch=network.batch or (1,) * class_count,
@@ -488,6 +469,34 @@ def build_state_space(point: NetworkPoint, truncation: int | None) -> StateSpace
         interleaved=empty_row,
     )
     return _place_closed_customers(space, point)
+
+
+def _entries_by_class(entry_probability: Array) -> list[list[tuple[int, int, complex]]]:
+    """List for each class the stations at which customers enter: class, station, probability."""
+    return [
+        [
+            (class_index, int(station), station_probabilities[station].item())
+            for station in np.flatnonzero(station_probabilities)
+        ]
+        for class_index, station_probabilities in enumerate(entry_probability)
+    ]
+
+
+def _destinations(
+    onward_probability: Array, is_visited: NDArray[np.bool_]
+) -> dict[tuple[int, int], list[tuple[int, int, complex]]]:
+    """List, by class and station, where customers go next: class, station, probability."""
+    return {
+        (class_index, station): [
+            (
+                int(next_class),
+                int(next_station),
+                onward_probability[class_index, station, next_class, next_station].item(),
+            )
+            for next_class, next_station in np.argwhere(onward_probability[class_index, station])
+        ]
+        for class_index, station in np.argwhere(is_visited).tolist()
+    }
 
 
 def _check_time_spent(point: NetworkPoint) -> None:
