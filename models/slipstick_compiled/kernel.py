@@ -83,20 +83,20 @@ class CompiledKernel:
 
     def _start(self) -> None:
         """Start the customers of closed groups and programs, and plan the first arrivals."""
-        s = self.state
+        tables = self.state
         run = self.state.run[0]
         first = 0
         arrivals = list[tuple[float, int, int]]()
         for number, customers in enumerate(self.plan.groups):
             if customers.kind == "open":
                 self._refill(customers.arrivals)
-                s.taken[customers.arrivals] = 1
-                arrivals.append((s.values[customers.arrivals, 0], len(arrivals), -1 - number))
+                tables.taken[customers.arrivals] = 1
+                arrivals.append((tables.values[customers.arrivals, 0], len(arrivals), -1 - number))
                 continue
-            tokens = s.token[first : first + len(customers.starts)]
+            tokens = tables.token[first : first + len(customers.starts)]
             tokens["group"], tokens["pc"] = number, customers.starts
             first += len(tokens)
-        started = s.token[:first]
+        started = tables.token[:first]
         started["customer"], started["permits"], started["weight"] = np.arange(first), 1, 1.0
         for column in (
             "parent",
@@ -110,23 +110,29 @@ class CompiledKernel:
         ):
             started[column] = -1
         if first:
-            s.queue[READY], run.free, started["next"][-1] = (0, first - 1), started["next"][-1], -1
+            tables.queue[READY], run.free, started["next"][-1] = (
+                (0, first - 1),
+                started["next"][-1],
+                -1,
+            )
             run.free_count -= first
         # A sorted list is a heap.
-        s.heap[: len(arrivals)] = [(order, token, time) for time, order, token in sorted(arrivals)]
+        tables.heap[: len(arrivals)] = [
+            (order, token, time) for time, order, token in sorted(arrivals)
+        ]
         run.planned = run.events_planned = len(arrivals)
 
     def _refill(self, draw: int) -> None:
         """Supply the loop with the next block of random numbers of a draw."""
-        s = self.state
+        tables = self.state
         distribution = self.plan.draws[draw].distribution
         block = (
-            np.full(s.values.shape[1], distribution.mean)
+            np.full(tables.values.shape[1], distribution.mean)
             if distribution.constant
             else next(self._blocks[draw])
         )
-        s.values[draw, : len(block)] = block
-        s.taken[draw], s.ready[draw] = 0, len(block)
+        tables.values[draw, : len(block)] = block
+        tables.taken[draw], tables.ready[draw] = 0, len(block)
 
     @property
     def now(self) -> float:
@@ -168,14 +174,14 @@ class CompiledKernel:
         """Copy rows of statistics, response times and trace out of the tables of the loop, so that
         these can be filled anew.
         """
-        s = self.state
+        tables = self.state
         run = self.state.run[0]
-        self._rows.append(s.rows[: run.rows].copy())
+        self._rows.append(tables.rows[: run.rows].copy())
         for group, times in enumerate(self._times):
-            times.append(s.responses[group, : s.group[group].responses].copy())
-        s.group["responses"] = 0
+            times.append(tables.responses[group, : tables.group[group].responses].copy())
+        tables.group["responses"] = 0
         if self._trace is not None:
-            self._trace += [(time, *where) for *where, time in s.trace[: run.traced].tolist()]
+            self._trace += [(time, *where) for *where, time in tables.trace[: run.traced].tolist()]
         run.rows = run.traced = 0
 
     def take_rows(self) -> Array:
@@ -192,19 +198,28 @@ class CompiledKernel:
 
     def waits(self) -> list[Wait]:
         """List the customers that wait for locks and barriers, with the holders of each lock."""
-        s = self.state
-        found = []
-        for r, plan in zip(s.resource[len(self.plan.stations) :], self.plan.locks, strict=True):
+        tables = self.state
+        waits_found = []
+        for resource, plan in zip(
+            tables.resource[len(self.plan.stations) :], self.plan.locks, strict=True
+        ):
             holders = tuple(
-                s.token[s.holder[r.holders_from : r.holders_from + r.busy]]["customer"].tolist()
+                tables.token[
+                    tables.holder[resource.holders_from : resource.holders_from + resource.busy]
+                ]["customer"].tolist()
             )
-            waiting = [*self._customers_in_queue(r.queue), *self._customers_in_queue(r.spinning)]
-            found += [Wait(customer, f"{plan.noun} {plan.name}", holders) for customer in waiting]
-        for barrier, name in enumerate(self.plan.barriers, s.run[0].barriers):
-            found += [
+            waiting = [
+                *self._customers_in_queue(resource.queue),
+                *self._customers_in_queue(resource.spinning),
+            ]
+            waits_found += [
+                Wait(customer, f"{plan.noun} {plan.name}", holders) for customer in waiting
+            ]
+        for barrier, name in enumerate(self.plan.barriers, tables.run[0].barriers):
+            waits_found += [
                 Wait(customer, f"barrier {name}") for customer in self._customers_in_queue(barrier)
             ]
-        return found
+        return waits_found
 
     def _customers_in_queue(self, queue: int) -> list[int]:
         """List the customers in a queue."""

@@ -413,11 +413,11 @@ def _check_ended(run: RoundRun, visits: int, settings: Simulation) -> None:
     ------
     NoAnswerError : there is nothing to estimate from
     """
-    ended = int(run.log[-1, 4])
-    if ended < visits:
+    ended_visits = int(run.log[-1, 4])
+    if ended_visits < visits:
         raise NoAnswerError(
-            f"{ended:,} of {visits:,} visits ended within the budget of {settings.events:,} events:"
-            " give larger pieces or a larger budget of a round, or allow more events"
+            f"{ended_visits:,} of {visits:,} visits ended within the budget of {settings.events:,}"
+            " events: give larger pieces or a larger budget of a round, or allow more events"
         )
 
 

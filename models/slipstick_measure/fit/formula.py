@@ -135,42 +135,45 @@ def observations_of(
     """
     points = reduce_repetitions(runs)[0]
     whole_region = regions_of(points, region).whole
-    kinds: dict[str, list[Measurement]] = {}
+    records_by_metric: dict[str, list[Measurement]] = {}
     for run in runs.records:
         if (
             run.metric in ("time", "cycle", "throughput")
             and run.region == whole_region
             and run.processor is None
         ):
-            kinds.setdefault(run.metric, []).append(run)
-    if len(kinds) != 1:
-        words = (
-            ", ".join(sorted(kinds, key=["time", "cycle", "throughput"].index)) or "none of them"
+            records_by_metric.setdefault(run.metric, []).append(run)
+    if len(records_by_metric) != 1:
+        metrics_in_words = (
+            ", ".join(sorted(records_by_metric, key=["time", "cycle", "throughput"].index))
+            or "none of them"
         )
         raise ModelError(
-            f"a fit needs times, cycles or throughputs, one of the three; there are {words}"
+            "a fit needs times, cycles or throughputs, one of the three; there are"
+            f" {metrics_in_words}"
         )
-    ((metric, values),) = kinds.items()
-    observed = [run for run in values if size is None or run.n == size]
-    if not observed:
+    ((metric, records_of_metric),) = records_by_metric.items()
+    chosen_records = [run for run in records_of_metric if size is None or run.n == size]
+    if not chosen_records:
         sizes = ", ".join(
-            f"{size:g}" for size in sorted({run.n for run in values if run.n is not None})
+            f"{size:g}"
+            for size in sorted({run.n for run in records_of_metric if run.n is not None})
         )
         raise ModelError(
             f"no run has the size {size:g}; known: {sizes or 'none, for no run has a size'}"
         )
-    if zero := next((run for run in observed if not run.value > 0), None):
+    if zero := next((run for run in chosen_records if not run.value > 0), None):
         raise ModelError(f"{zero.file}:{zero.line}: {metric} is 0; a fit needs values above 0")
     if metric != "time":
-        return Observations(metric, observed, runs.member, runs.rate)
+        return Observations(metric, chosen_records, runs.member, runs.rate)
     times = {
         index: time
         for index, point in enumerate(points)
         if (time := point.find("time", whole_region)) is not None
     }
     if growth_of(runs, points, times).weak:
-        return Observations("cycle", [replace(run, n=None) for run in observed], runs.member)
-    return Observations(metric, observed, runs.member)
+        return Observations("cycle", [replace(run, n=None) for run in chosen_records], runs.member)
+    return Observations(metric, chosen_records, runs.member)
 
 
 def timing_notes(runs: Measurements, region: str | None = None) -> list[Problem]:

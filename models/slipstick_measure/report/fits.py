@@ -306,11 +306,11 @@ def fitted_values(answer: Answer) -> dict[str, Value]:
     ----------
     answer : a fit
     """
-    following = (LOST, _SIZE, _TIME, _EFFICIENCY)
+    prefixes_of_derived = (LOST, _SIZE, _TIME, _EFFICIENCY)
     return {
         name: value
         for name, value in answer.values.items()
-        if name not in _MEASURES and not name.startswith(following)
+        if name not in _MEASURES and not name.startswith(prefixes_of_derived)
     }
 
 

@@ -139,12 +139,12 @@ def _one_of_each(program_counts: _Counted) -> Counts:
 
 def _need_work(counts: Counts) -> Counts:
     """Return the counts that time follows from, without a start-up; refuse counts without work."""
-    measured = counts.without(START)
-    if not measured.phases or not measured.total("work"):
+    counts_after_start = counts.without(START)
+    if not counts_after_start.phases or not counts_after_start.total("work"):
         raise ModelError(
             f"the counts of {counts.program} hold no work after {START}; no time follows from them"
         )
-    return measured
+    return counts_after_start
 
 
 class _Counted:

@@ -211,11 +211,12 @@ class Lowering:
             self.ledger.declare("communication-delays", line, name)
 
     def _declare_shares(self, processor: Processor, tasks: list[Task]) -> None:
-        grouped = {task.group for task in tasks}
-        capped = all(
-            group in self.network.shares and self.network.shares[group].capped for group in grouped
+        task_groups = {task.group for task in tasks}
+        are_all_capped = all(
+            group in self.network.shares and self.network.shares[group].capped
+            for group in task_groups
         )
-        if not capped and len(grouped) > 1:
+        if not are_all_capped and len(task_groups) > 1:
             self.ledger.declare("shares", processor.line, processor.name)
 
     # Populations --------------------------------------------------------------------------------
