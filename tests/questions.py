@@ -34,7 +34,7 @@ def reported(
     what is printed, the whole report, the question's rows of results.csv, and the JSON document,
     whose answers are those of the question
     """
-    assert main(["run", study, "--out", "here"]) == 0
+    assert main(["run", study, "--out", "here", "--all"]) == 0
     printed = capsys.readouterr().out
     with Path("here/results.csv").open() as file:
         rows = [row for row in csv.DictReader(file) if row["sweep"] == question]

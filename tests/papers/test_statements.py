@@ -154,7 +154,7 @@ def test_the_statements_of_several_reports_make_one_page(
     Path("study.yaml").write_text(
         "\n".join([*lines, "  lost: {says: long, value: time, of: [base], from: 1 s}", ""])
     )
-    assert main(["run", "study.yaml", "--out", "out"]) == 0
+    assert main(["run", "study.yaml", "--out", "out", "--all"]) == 0
     Path("other").mkdir()
     assert main(["statements", "other", "out", "--out", "papers.md"]) == 0
     page = Path("papers.md").read_text()
@@ -180,7 +180,7 @@ def test_the_page_says_why_statements_never_hold_and_which_readings_do(folder: P
         "  open: {says: so, value: time, of: [base], readings: {short: {to: 1 s}, long: {from: 1 s}}}",
     ]
     Path("study.yaml").write_text("\n".join([*lines, ""]))
-    assert main(["run", "study.yaml", "--out", "out"]) == 0
+    assert main(["run", "study.yaml", "--out", "out", "--all"]) == 0
     assert main(["statements", "out", "--out", "papers.md"]) == 0
     page = Path("papers.md").read_text()
     assert "In all: 2 mechanism missing, 2 excluded by the source, 1 not known." in page
@@ -204,7 +204,7 @@ def test_what_excludes_a_statement_has_figures_of_the_table_of_sentences(
     )
     study = f"study: 1\ntitle: Small\nbase: {{model: model.yaml}}\nstatements:\n  shut: {shut}\n"
     Path("study.yaml").write_text(study.replace("at most {", "'at most {").replace(" it}", " it'}"))
-    assert main(["run", "study.yaml", "--out", "out"]) == 0
+    assert main(["run", "study.yaml", "--out", "out", "--all"]) == 0
     head = "name,program,sentences,wanted,least,greatest,together\n"
     Path("table.csv").write_text(f"{head}cells,P,one,8 %,23 %,33 %,no\n")
     capsys.readouterr()
@@ -220,7 +220,7 @@ def test_what_excludes_a_statement_has_figures_of_the_table_of_sentences(
 def test_the_last_line_names_what_misses(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     made = checked("value: time, of: [base], to: 9.8 ms", "value: time, of: [slow], to: 9.8 ms")
     assert made.text() == "2 statements checked: 1 hit, 1 miss (s1)"
-    assert main(["run", "study.yaml", "--out", "out"]) == 0
+    assert main(["run", "study.yaml", "--out", "out", "--all"]) == 0
     assert "2 statements checked: 1 hit, 1 miss (s1)" in capsys.readouterr().out.splitlines()[-3:]
     assert "slow 18.8 ms (miss)" in whole_report("out")
 

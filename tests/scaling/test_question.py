@@ -236,7 +236,7 @@ def test_the_command_line_says_it_in_a_few_lines(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     Path("study.yaml").write_text(SCALE)
-    assert main(["run", "study.yaml", "--out", "here"]) == 0
+    assert main(["run", "study.yaml", "--out", "here", "--all"]) == 0
     printed = capsys.readouterr().out
     assert "base: At a fixed size it is fastest on " in printed
     assert "base: To keep 70 % the work must grow as processors**2" in printed

@@ -76,7 +76,7 @@ def test_a_report_and_its_table_repeat_it(
     (tmp_path / name).write_text(MODELS[name][0])
     (tmp_path / "study.yaml").write_text(study)
     out = tmp_path / "report"
-    assert main(["run", str(tmp_path / "study.yaml"), "--out", str(out)]) == 0
+    assert main(["run", str(tmp_path / "study.yaml"), "--out", str(out), "--all"]) == 0
     assert "left out by the import: shares" in capsys.readouterr().out
     report = (out / "report.md").read_text()
     assert "left out by the import: shares (tasks share p3 equally (line 12))" in report

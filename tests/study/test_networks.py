@@ -55,7 +55,7 @@ def study(tmp_path: Path) -> Path:
 def test_the_first_value_is_asked_for_where_nobody_says(
     study: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["run", str(study), "--out", str(study.parent / "out")]) == 0
+    assert main(["run", str(study), "--out", str(study.parent / "out"), "--all"]) == 0
     lines = capsys.readouterr().out.splitlines()
     # What is said of them at the head of the report stands before.
     first = next(

@@ -166,7 +166,7 @@ def test_a_value_that_the_default_has_not_is_simulated(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("study.yaml").write_text(f"{BASE}answer: [time, 'time_quantile[0.99]']\n")
-    assert main(["run", "study.yaml", "--no-html", "--out", "found"]) == 0
+    assert main(["run", "study.yaml", "--no-html", "--out", "found", "--all"]) == 0
     assert "simulation" in capfd.readouterr().out
     words = "simulated, because time_quantile[0.99] is asked for"
     assert words in Path("found/report.md").read_text()
