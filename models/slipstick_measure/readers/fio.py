@@ -237,6 +237,8 @@ def read_fio_text(reading: Reading) -> Sequence[LoadRow]:
     options: dict[str, Any] = {}
     way: dict[str, Any] = {}
     unit = 1.0
+    run = 0
+    heads: set[str] = set()
     for text in reading.lines:
         if (settings := _SETTINGS.search(text)) and (
             requests := _REQUESTS.search(text, settings.end())
@@ -248,7 +250,14 @@ def read_fio_text(reading: Reading) -> Sequence[LoadRow]:
             options = {"numjobs": begin_match["jobs"]}
             if begin_match["name"] in depths:
                 options["iodepth"] = depths[begin_match["name"]]
-            groups.setdefault(begin_match["group"], []).append((job, options))
+            # A job that stands there already, or follows the sum of its run, is of another run.
+            if text in heads or "" in heads:
+                run += 1
+                heads.clear()
+            heads.add(text)
+            groups.setdefault(f"{run} {begin_match['group']}", []).append((job, options))
+        elif text.lstrip().startswith("Run status group"):
+            heads.add("")
         elif way_match := _WAY.search(text):
             way = job[way_match["way"]] = {
                 "iops": float(way_match["iops"]) * _PREFIXES[way_match["k"]]

@@ -834,6 +834,16 @@ _TOTAL_SHARE = re.compile(
 )
 
 
+def _check_lengths(reading: Reading, grid: CellGrid) -> None:
+    """Refuse rows that have not as many values as the heading, as with unquoted decimal commas."""
+    for line, cells in grid.rows:
+        if len(cells) != len(grid.heading):
+            count = f"{len(cells)} values, where the header promises {len(grid.heading)}"
+            reading.wrong(line, "", f"{count}; write 1.5 for one and a half")
+    if reading.problems:
+        reading.finished()
+
+
 def _total_share(name: str) -> float | None:
     """Return the share of requests of a column of percentiles or medians; None for others."""
     match = _TOTAL_SHARE.fullmatch(name)
@@ -849,6 +859,7 @@ def _read_totals(reading: Reading) -> LoadRow:
     SpecError : several rows and none of all requests
     """
     grid = grid_of(reading)
+    _check_lengths(reading, grid)
     rows = [
         (line, cells)
         for line, cells in grid.rows
@@ -896,6 +907,7 @@ def _read_locust_history(reading: Reading) -> list[LoadRow]:
     response times cover the whole run and are left out.
     """
     grid = grid_of(reading)
+    _check_lengths(reading, grid)
     place = {name: index for index, name in enumerate(grid.heading)}
     shares = {name: index for name, index in place.items() if re.fullmatch(r"[0-9.]+%", name)}
     seconds_of: dict[float, list[Sequence[str]]] = defaultdict(list)
@@ -988,6 +1000,25 @@ _USERS_OPTION = {
 """The option of a generator that sets the number of users."""
 
 
+_COMMA_NUMBER = re.compile(r"(?<![\w.,])[0-9]+,[0-9]+(?![0-9,]|\.[0-9])")
+_POINT_NUMBER = re.compile(r"(?<![\w.,])[0-9]+\.[0-9]+(?![0-9.])")
+_THOUSANDS = re.compile(r"[0-9]{1,3},[0-9]{3}")
+
+
+def _with_points(reading: Reading, text: str) -> str:
+    """Return the output of a program whose numbers have decimal commas with points, and note it.
+
+    Its commas are decimal where one cannot part thousands, and more numbers have commas than
+    points: versions and addresses keep their points.
+    """
+    commas = _COMMA_NUMBER.findall(text) if text.lstrip()[:1] not in "{[" else []
+    decimal = [number for number in commas if not _THOUSANDS.fullmatch(number)]
+    if not decimal or len(commas) <= len(_POINT_NUMBER.findall(text)):
+        return text
+    reading.odd(1, decimal[0], "is read with a decimal comma, and so are all numbers of the file")
+    return re.sub(r"(?<=[0-9]),(?=[0-9])", ".", text)
+
+
 def read_load(reading: Reading, name: str) -> LoadTest:
     """Read a load test of a format from `load_format`; missing numbers of users are taken from the
     option for processors.
@@ -1008,7 +1039,8 @@ def read_load(reading: Reading, name: str) -> LoadTest:
             rows_found = tables[name](reading)
             rows = [rows_found] if isinstance(rows_found, LoadRow) else list(rows_found)
         else:
-            plain = replace(reading, text=textwrap.dedent(reading.text))
+            text = textwrap.dedent(reading.text)
+            plain = replace(reading, text=_with_points(reading, text))
             rows = _rows_of_parts(plain, name)
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         reading.refuse(1, "", f"this is not an output of {name} as it is known: {error}")

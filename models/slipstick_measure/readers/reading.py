@@ -303,7 +303,7 @@ def open_file(path: Path | str, hints: Hints) -> Reading:
     if binary := known_bytes(path):
         raise SpecError([Problem(shown_name(path), 1, 1, "", binary)])
     text = file_text(path, "data_bytes", "keep what you need of it, or split it")
-    text = _without_labels(_COLOUR.sub("", text))
+    text = _without_labels(_COLOUR.sub("", text.replace("\r\n", "\n")))
     reading = Reading(shown_name(path), text.removeprefix("\ufeff"), hints)
     if not text.strip("\ufeff \t\r\n"):
         reading.refuse(1, "", "the file is empty; a measurement may have failed to write it")
