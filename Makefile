@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 STUDY  ?= my-program
+CHECKS := $(BIN)/ruff format --check . && $(BIN)/ruff check . && $(BIN)/mypy && $(BIN)/lint-imports --no-cache
 
 # Each module is compiled to bytecode once, not by each worker and each process that a test starts.
 unexport PYTHONDONTWRITEBYTECODE
@@ -23,16 +24,13 @@ demo: $(VENV)/.demo ## set up, and answer for a program and for a service
 test: $(VENV)/.test ## set up and run everything that CI runs
 	@# The checks of the code run beside the tests, so that no processor waits; they are shown after them.
 	@mkdir -p build
-	@$(MAKE) --no-print-directory checks > build/checks.txt 2>&1 & checks=$$!; \
+	@{ $(CHECKS); } > build/checks.txt 2>&1 & checks=$$!; \
 	$(BIN)/pytest -q -n auto --dist worksteal; tested=$$?; \
 	wait $$checks; checked=$$?; cat build/checks.txt; exit $$((tested || checked))
 	@command -v chromium chromium-browser > /dev/null || echo "No Chromium is installed, so no page was opened in a browser."
 
 checks: $(VENV)/.test ## the form, the types and the contracts of the code
-	$(BIN)/ruff format --check .
-	$(BIN)/ruff check .
-	$(BIN)/mypy
-	$(BIN)/lint-imports --no-cache
+	$(CHECKS)
 
 thorough: $(VENV)/.test ## the tests with all examples, crosses, protocols with mistakes, pages and reports, of which `test` tries a fixed part
 	SLIPSTICK_EXAMPLES=1 $(BIN)/pytest -q -n auto --dist worksteal
