@@ -133,7 +133,7 @@ def test_what_would_help_most_is_ranked(study: Path) -> None:
     assert sum(row["share"] or 0.0 for row in ranking.rows) == pytest.approx(1.0)
     assert (
         by_path["stations.slow.service.jobs"].point["meaning"]
-        == "mean service time of a visit, or its distribution; in the place of a demand"
+        == "mean service time of a visit; or its distribution, in place of a demand"
     )
     assert by_path["classes.jobs.population"]["time_saved"] == pytest.approx(
         1
