@@ -8,7 +8,6 @@ from statistics import NormalDist
 import numpy as np
 import pytest
 
-from slipstick.sim.estimate import Layout
 from slipstick.sim.heavy_traffic import least_relative_half_widths
 from slipstick.sim.plan.builder import Builder
 from slipstick.sim.plan.distributions import ServiceTime
@@ -34,14 +33,11 @@ def open_station(
     return builder.plan()
 
 
-def sums(plan: Plan, customers: float, load: float) -> tuple[Layout, np.ndarray]:
-    """Return the statistics of a run in which so many customers were served."""
-    layout = Layout(plan)
-    column_sums = np.zeros(layout.width)
-    column_sums[layout.cycles[0]] = column_sums[layout.done[0]] = customers
-    column_sums[layout.time] = customers / load
-    column_sums[layout.use[0]] = customers
-    return layout, column_sums
+def half_widths(plan: Plan, customers: float, load: float) -> dict[int, float]:
+    """Return the least half-widths after so many customers were served at a load."""
+    return least_relative_half_widths(
+        plan, customers, np.array([customers]), np.array([1 - load]), LEVEL
+    )
 
 
 @pytest.mark.parametrize("load", [0.9, 0.95, 0.99])
@@ -52,7 +48,7 @@ def test_the_width_is_that_of_the_exact_variance_of_one_server(load: float) -> N
     exact_variance = 2 * load * (1 + load) / (1 - load) ** 4 / (customers / load)
     exact_deviation = math.sqrt(exact_variance) / (load / (1 - load))
     plan = open_station(load)
-    half_width = least_relative_half_widths(plan, *sums(plan, customers, load), LEVEL)[0]
+    half_width = half_widths(plan, customers, load)[0]
     quantile = NormalDist().inv_cdf(0.5 + LEVEL / 2)
     assert half_width == pytest.approx(quantile * exact_deviation, rel=1 - load)
     assert half_width >= quantile * exact_deviation
@@ -62,7 +58,7 @@ def test_varied_services_make_it_wider() -> None:
     widths = {}
     for scv in (1.0, 4.0):
         plan = open_station(0.9, scv)
-        widths[scv] = least_relative_half_widths(plan, *sums(plan, 1e5, 0.9), LEVEL)[0]
+        widths[scv] = half_widths(plan, 1e5, 0.9)[0]
     assert widths[4.0] == pytest.approx(math.sqrt(2.5) * widths[1.0])
 
 
@@ -70,7 +66,7 @@ def test_varied_services_make_it_wider() -> None:
     "plan", [open_station(0.9, capacity=5), open_station(0.9, discipline="priority")]
 )
 def test_limited_and_ranked_queues_are_left_out(plan: Plan) -> None:
-    assert least_relative_half_widths(plan, *sums(plan, 1e5, 0.9), LEVEL) == {}
+    assert half_widths(plan, 1e5, 0.9) == {}
 
 
 def test_closed_groups_are_left_out() -> None:
@@ -78,9 +74,7 @@ def test_closed_groups_are_left_out() -> None:
     builder.station("cpu")
     builder.serve("cpu", ServiceTime("exponential", 1.0))
     builder.add_closed_group("jobs", 3, first_instruction=0)
-    plan = builder.plan()
-    layout = Layout(plan)
-    assert least_relative_half_widths(plan, layout, np.ones(layout.width), LEVEL) == {}
+    assert half_widths(builder.plan(), 1e5, 0.9) == {}
 
 
 def test_intervals_of_short_runs_near_saturation_hold_the_mean() -> None:

@@ -591,8 +591,8 @@ def station(
 
     Parameters
     ----------
-    demand, service, visits, discipline, servers, rates, scv, capacity, priority, blocking,
-        patience, timeout, distribution, weight : see `NetworkStation`
+    demand, service, visits, discipline, servers, rates, scv, capacity : see `NetworkStation`
+    priority, blocking, patience, timeout, distribution, weight : see `NetworkStation`
 
     >>> station(service={"jobs": 0.01}, visits={"jobs": 3}).visitors()
     ('jobs',)

@@ -576,8 +576,17 @@ class Result(ReplicationResult):
         """
         layout = self.layout
         column_sums = self.batches.sum(axis=0)
+        servers = np.array([station.servers for station in self.plan.stations])
+        server_times = column_sums[layout.time] * servers
+        busy_times, ended_services = (
+            column_sums[columns[: len(servers)]] for columns in (layout.use, layout.done)
+        )
         half_widths = least_relative_half_widths(
-            self.plan, layout, column_sums, self.settings.level
+            self.plan,
+            float(column_sums[layout.cycles].sum()),
+            ended_services,
+            1 - busy_times / np.where(server_times > 0, server_times, np.inf),
+            self.settings.level,
         )
         is_time = bool(numerator[layout.cycle_time].any())
         total = float(column_sums[layout.cycle_time].sum() if is_time else column_sums @ numerator)

@@ -19,37 +19,32 @@ from __future__ import annotations
 import math
 from functools import lru_cache
 from statistics import NormalDist
-from typing import TYPE_CHECKING
 
 from slipstick.late import Array
 from slipstick.sim.plan.plan import Op, Plan
 from slipstick.vocabulary import DISCIPLINES
 
-if TYPE_CHECKING:
-    from slipstick.sim.estimate import Layout
-
 OPEN = "open"
 
 
 def least_relative_half_widths(
-    plan: Plan, layout: Layout, column_sums: Array, level: float
+    plan: Plan, cycles: float, services: Array, idle_parts: Array, level: float
 ) -> dict[int, float]:
     """Return the least half-width of the mean wait at each station, relative to it, by the number
     of the resource [1]; nothing of stations that the theory does not cover.
 
     Parameters
     ----------
-    plan, layout : what was run, and the columns of its statistics
-    column_sums : the statistics added up over the run [columns]
+    plan : what was run
+    cycles : that ended in the run [1]
+    services : that ended at each station [stations]
+    idle_parts : part of the time of its servers in which each station is idle [stations]
     level : of the interval [1]
     """
     half_widths = {}
-    ended_cycles = float(column_sums[layout.cycles].sum())
-    elapsed_time = float(column_sums[layout.time])
     for station_index, scv in _variation_by_station(plan).items():
-        served_customers = min(ended_cycles, float(column_sums[layout.done[station_index]]))
-        busy_time = float(column_sums[layout.use[station_index]])
-        idle_part = 1 - busy_time / plan.stations[station_index].servers / elapsed_time
+        served_customers = min(cycles, float(services[station_index]))
+        idle_part = float(idle_parts[station_index])
         if served_customers and 0 < idle_part < 1:
             deviation = 2 * math.sqrt(scv / served_customers) / idle_part
             half_widths[station_index] = NormalDist().inv_cdf(0.5 + level / 2) * deviation
