@@ -366,7 +366,7 @@ def _laws_that_hold(model: QueueingNetwork) -> Iterator[tuple[str, str]]:
     """Yield the laws of a network at its own values: without a product form only those that every
     network obeys.
     """
-    if not _reasons_without_formula(model):
+    if not reasons_without_formula(model):
         yield from _laws(model)
         return
     loses_customers = any(
@@ -383,7 +383,7 @@ def _laws_that_hold(model: QueueingNetwork) -> Iterator[tuple[str, str]]:
 
 def _lack_of_formula(model: QueueingNetwork) -> str:
     """Return the sentence on why residence times have no formula; empty where they have one."""
-    reasons = _reasons_without_formula(model)
+    reasons = reasons_without_formula(model)
     return (
         f"{'; '.join(reasons)}: residence times have no formula here; they are approximated,"
         " computed by a Markov chain, or simulated"
@@ -392,8 +392,18 @@ def _lack_of_formula(model: QueueingNetwork) -> str:
     )
 
 
-def _reasons_without_formula(model: QueueingNetwork) -> list[str]:
-    """List why a network has no product form, by station and class; none where it has one."""
+def reasons_without_formula(model: QueueingNetwork) -> list[str]:
+    """List why a network has no product form, by station and class; none where it has one.
+
+    Parameters
+    ----------
+    model : the network at its own values
+
+    >>> from slipstick.model.network import closed_class, network, station
+    >>> desk = station(service={"jobs": 1.0}, discipline="fcfs", scv={"jobs": 4.0})
+    >>> reasons_without_formula(network({"jobs": closed_class(2)}, {"desk": desk}))
+    ['desk is first come first served and its scv is not 1']
+    """
     if model.regions:
         return []  # their laws leave out what a region changes
     layout = NetworkLayout(model)

@@ -11,6 +11,7 @@ from slipstick.expression.nodes import TIME, zero
 from slipstick.expression.tape import Tape
 from slipstick.model.network import ClosedClass, NetworkStation, QueueingNetwork
 from slipstick.vocabulary import DISCIPLINES, NEVER, SAME_EXPONENTIAL
+from slipstick_equations.equations import reasons_without_formula
 
 LONGEST = 300
 """Characters of an equation that is still worth reading."""
@@ -66,6 +67,9 @@ def solved_in_symbols(model: QueueingNetwork) -> tuple[SymbolicSolution, ...]:
         int(column[0]) for column in Tape([member.population for member in members]).run({})
     ]
     if prod(customers + 1 for customers in populations) > MOST_POPULATIONS:
+        return ()
+    # The values decide, too: constant times alone have no product form.
+    if reasons_without_formula(model):
         return ()
     demands, thinks, delays, names = _letters(model, members)
     throughput, response = _mean_values(demands, thinks, populations)

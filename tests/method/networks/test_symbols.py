@@ -56,8 +56,15 @@ def test_equations_give_the_numbers(sizes: tuple[int, int]) -> None:
             {"a": closed_class(20)},
             {name: station(demand={"a": 1.0}) for name in ("cpu", "disk", "net")},
         ),
+        network(
+            {"a": closed_class(2)},
+            {
+                name: station(service={"a": 1.0}, discipline="ps", scv={"a": 0.0})
+                for name in ("cpu", "disk")
+            },
+        ),
     ],
-    ids=["two servers", "scv", "open", "unequal", "many"],
+    ids=["two servers", "scv", "open", "unequal", "many", "constant"],
 )
 def test_where_there_is_no_short_equation_there_is_none(model: QueueingNetwork) -> None:
     assert solved_in_symbols(model) == ()
