@@ -131,9 +131,11 @@ HEADS = {
         *PARTS,
         *MORE,
     ),
-    "study: 1\nbase: {model: dvsm/diff-request, machine: rs6000-43p-atm}\ncases: {more: {technology: eight-times}}\n": (
-        PROGRAM_PARTS
-    ),
+    (
+        "study: 1\n"
+        "base: {model: dvsm/diff-request, machine: rs6000-43p-atm}\n"
+        "cases: {more: {technology: eight-times}}\n"
+    ): (PROGRAM_PARTS),
     "study: 1\nbase: {model: central-server}\ncases: {more: {classes.jobs.population: 3}}\n": (
         NETWORK_PARTS
     ),

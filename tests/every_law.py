@@ -1,5 +1,5 @@
-"""A check of every law as a few tests, each of a group of laws: two thousand tests of a law each cost
-more in bookkeeping than in checks.
+"""A check of every law as a few tests, each of a group of laws: two thousand tests of a law each
+cost more in bookkeeping than in checks.
 """
 
 from __future__ import annotations

@@ -40,8 +40,14 @@ def sample(cases: Iterable[T], least: int = 1, part: float = PART) -> list[T]:
 STEPS = {
     "tests/cli/test_main.py::test_closed_standard_streams_are_no_error": 3,
     "tests/cli/test_main.py::test_help_and_check_load_no_heavy_library": 2,
-    "tests/expression/test_special.py::test_arrays_and_substitution_give_the_bits_of_single_points": 3,
-    "tests/measure/fit/test_answers.py::test_the_size_needed_has_an_interval_that_holds_the_truth": 3,
+    (
+        "tests/expression/test_special.py"
+        "::test_arrays_and_substitution_give_the_bits_of_single_points"
+    ): 3,
+    (
+        "tests/measure/fit/test_answers.py"
+        "::test_the_size_needed_has_an_interval_that_holds_the_truth"
+    ): 3,
     "tests/measure/fit/test_bootstrap.py::test_intervals_cover_at_the_stated_rate": 3,
     "tests/method/test_every_step.py::test_exact_answers_lie_in_the_interval_of_the_simulation": 3,
     "tests/method/test_names.py::test_every_value_that_is_found_is_listed_with_its_unit": 2,
@@ -53,15 +59,33 @@ STEPS = {
     "tests/schema/test_crosses.py::test_each_question_about_each_kind_of_model": 3,
     "tests/schema/test_dump.py::test_a_shipped_activity_answers_the_same_from_a_file": 2,
     "tests/schema/test_editor.py::test_every_shipped_spec_is_valid_in_an_editor": 2,
-    "tests/study/test_default_method.py::test_no_row_of_a_shipped_model_is_out_of_its_bounds_without_a_mark": 2,
+    (
+        "tests/study/test_default_method.py"
+        "::test_no_row_of_a_shipped_model_is_out_of_its_bounds_without_a_mark"
+    ): 2,
     "tests/study/test_reading.py::test_check_and_solving_agree_about_generated_specs": 3,
     "tests/test_random_times.py::test_pipelines_alone": 3,
     "tests/test_random_times.py::test_times_of_one_distribution": 3,
-    "tests/workloads/application/test_programs.py::test_shipped_counts_are_what_their_command_gives": 2,
-    "tests/workloads/billiards/test_scalability.py::test_memory_scales_better_than_efficiency_and_time_better_than_both": 3,
-    "tests/workloads/billiards/test_scalability.py::test_four_to_thirty_two_beside_the_printed_cell": 2,
-    "tests/workloads/dvsm/test_dvsm_protocol.py::test_an_exchange_takes_as_long_as_the_tree_says": 4,
-    "tests/workloads/unit_grains/test_phases.py::test_each_phase_takes_the_time_of_its_grain_among_its_competitors": 2,
+    (
+        "tests/workloads/application/test_programs.py"
+        "::test_shipped_counts_are_what_their_command_gives"
+    ): 2,
+    (
+        "tests/workloads/billiards/test_scalability.py"
+        "::test_memory_scales_better_than_efficiency_and_time_better_than_both"
+    ): 3,
+    (
+        "tests/workloads/billiards/test_scalability.py"
+        "::test_four_to_thirty_two_beside_the_printed_cell"
+    ): 2,
+    (
+        "tests/workloads/dvsm/test_dvsm_protocol.py"
+        "::test_an_exchange_takes_as_long_as_the_tree_says"
+    ): 4,
+    (
+        "tests/workloads/unit_grains/test_phases.py"
+        "::test_each_phase_takes_the_time_of_its_grain_among_its_competitors"
+    ): 2,
 }
 """Tests whose cases show the same and take long together: the first of so many is tried, and all by
 ``make thorough``."""

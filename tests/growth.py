@@ -1,5 +1,6 @@
-"""The lines of the package that some work executes, and the steps of a regular expression, counted: a backtracking matcher that follows the parsed
-pattern as the `re` module does, and texts that make it try again.
+"""The lines of the package that some work executes, and the steps of a regular expression, counted:
+a backtracking matcher that follows the parsed pattern as the `re` module does, and texts that make
+it try again.
 
 Steps do not depend on the machine, so that n and 4 n characters tell how they grow.
 """

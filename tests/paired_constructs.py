@@ -72,8 +72,9 @@ from slipstick.vocabulary import (
 WITH, LIMIT, WITHOUT = "with", "limit", "without"
 
 HALF_WIDTHS = 4.0
-"""Half intervals that a value may lie from a simulated one: of some thousand values that are compared
-one lies beyond 4 by chance."""
+"""Half intervals that a value may lie from a simulated one: of some thousand values that are
+compared one lies beyond 4 by chance.
+"""
 
 
 def _ranked_visits(body: Activity, form: str) -> Activity:
@@ -259,7 +260,9 @@ PATTERNS: Mapping[str, tuple[str, ArrivalPattern, ArrivalPattern | None]] = {
         ArrivalPattern(profile=((20.0, 1.0), (10.0, 1.0))),
     ),
 }
-"""By name, the construct, the pattern, and that at its limit, which is Poisson; None without one."""
+"""By name, the construct, the pattern, and that at its limit, which is Poisson; None without
+one.
+"""
 
 _THINK, _SERVED = delay(2.0, name="think", scv=1.0), service("disk", 0.4, scv=1.0)
 
@@ -356,8 +359,9 @@ def _alone(name: str, use: Use) -> Iterator[Pair]:
 
 
 def problems(pair: Pair, settings: Simulation) -> list[str]:
-    """List what is wrong with the answers to a pair: a method that passes over a construct, an exact
-    or default answer that simulation contradicts, bounds that do not hold, a limit that is none.
+    """List what is wrong with the answers to a pair: a method that passes over a construct, an
+    exact or default answer that simulation contradicts, bounds that do not hold, a limit that is
+    none.
 
     Parameters
     ----------

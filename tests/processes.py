@@ -10,4 +10,6 @@ HANGS = 900.0
 """Seconds after which a process counts as one that never ends, on the slowest machine too."""
 
 CACHE = Path(gettempdir()) / f"slipstick-tests-{os.getuid()}"
-"""The folder of stored code and checks: nothing is left in the home folder of who runs the tests."""
+"""The folder of stored code and checks: nothing is left in the home folder of who runs the
+tests.
+"""

@@ -1,8 +1,8 @@
 """Draw measured times near saturation, and execute each sentence of a fit: a part of
 benchmarks/sentences.py.
 
-What is said of the rows is held against the rows, what is said of the fitted law against that law on
-every number of processors that it is used for, and the best number of processors and the largest
+What is said of the rows is held against the rows, what is said of the fitted law against that law
+on every number of processors that it is used for, and the best number of processors and the largest
 speed-up against the truth that the rows were drawn from, within the rows.
 """
 
@@ -89,7 +89,10 @@ def _of_rows(sentence: str, timings: Timings, efficiency: float) -> Iterator[str
         for each, median in zip(numbers, medians, strict=True)
     ]
     falls = re.search(
-        r"falls below \S+ % between (\S+) processors? \(([\d.]+) %\) and (\S+) processors? \(([\d.]+) %\)",
+        (
+            r"falls below \S+ % between (\S+) processors? \(([\d.]+) %\) and (\S+) processors? "
+            r"\(([\d.]+) %\)"
+        ),
         sentence,
     )
     short = [index for index, each in enumerate(reached) if each < efficiency]

@@ -98,7 +98,8 @@ FASTEST = re.compile(
     r"it is fastest on (\S+) processors?(, the \w+ number examined)?(?: \(of .*?\))?: "
 )
 LARGEST = re.compile(
-    r"(?:(no number)|an efficiency of at least \S+ % on up to (\S+) processors?)(, the largest number"
+    r"(?:(no number)|an efficiency of at least \S+ % on up to (\S+) processors?)(, the largest "
+    r"number"
     r" examined)?[^;]*?(?:, but not on (.*))?$"
 )
 GROWS = re.compile(r"the work must grow as (.+?)(?:; the term .*from N = (\S+) on is (.+))?$")
@@ -253,7 +254,9 @@ def _growth(sentence: str, program: Program, goal: float) -> Iterator[str]:
 
 
 def _dominant(sentence: str, grows: re.Match[str], program: Program, goal: float) -> Iterator[str]:
-    """Solve for the work that each term alone asks for, on both sides of the place that is named."""
+    """Solve for the work that each term alone asks for, on both sides of the place that is
+    named.
+    """
     place, ratio = float(grows[2]), goal / (1 - goal)
     term = sympy.expand_log(sympy.sympify(grows[3]), force=True)
     numbers = {"items": 7.0, "processors": 5.0}

@@ -42,7 +42,10 @@ def false_statement(chance: random.Random, folder: Path) -> str:
         for case, rate in zip(CASES[1:], rates[1:], strict=True)
     )
     lines = [
-        f"  {name}: {{value: time, {', '.join(f'{key}: {value}' for key, value in spec.items() if key != 'cited')}}}"
+        (
+            f"  {name}: {{value: time, "
+            f"{', '.join(f'{key}: {value}' for key, value in spec.items() if key != 'cited')}}}"
+        )
         for name, spec in drawn.items()
     ]
     (folder / "study.yaml").write_text(

@@ -235,8 +235,8 @@ class TestOnePoint:
             (
                 lambda: solve(OPERATION, machine=load("machine/rs6000-43p-atm")),  # type: ignore[call-overload]
                 (
-                    "solve: machine must be a name, a file, or a dict of what the file would hold, or"
-                    " None"
+                    "solve: machine must be a name, a file, or a dict of what the file would "
+                    "hold, or None"
                 ),
             ),
             (
@@ -603,8 +603,8 @@ def test_a_law_takes_symbols_of_sympy() -> None:
 
 def test_a_stage_is_no_activity_and_names_the_fork() -> None:
     message = (
-        "parallel(...) is a stage of a pipeline, not an activity; write fork(a, b) for work done side"
-        " by side, then(a, b) for one after the other"
+        "parallel(...) is a stage of a pipeline, not an activity; write fork(a, b) for work "
+        "done side by side, then(a, b) for one after the other"
     )
     with pytest.raises(ModelError, match=re.escape(message)):
         parallel(delay(1.0)) >> delay(1.0)

@@ -107,7 +107,9 @@ def _changed_lines(text: str, kept_text: str) -> list[str]:
 
 
 def _same_but_for_noise(line: str, kept_line: str) -> bool:
-    """Return whether two lines differ in values with intervals alone, by a part of these at most."""
+    """Return whether two lines differ in values with intervals alone, by a part of these at
+    most.
+    """
     other_words, kept_words = (_ESTIMATE.sub("", text).split() for text in (line, kept_line))
     estimates, kept_estimates = map(_ESTIMATE.findall, (line, kept_line))
     return (

@@ -207,7 +207,10 @@ EXPRESSION = [
     ),
     bad(
         lambda: substitute(T, {"t": B}),
-        "cannot put in the place of t [s] and [B]: t and b; multiply the [B] by a quantity in [s/B]",
+        (
+            "cannot put in the place of t [s] and [B]: t and b; multiply the [B] by a quantity in "
+            "[s/B]"
+        ),
     ),
     bad(lambda: compare(T, "<", 3), f"cannot compare [s] and [1]: t and 3{PLAIN_TIME}"),
     bad(
@@ -281,11 +284,17 @@ ACTIVITIES = [
     bad(lambda: delay(-1.0), "the time of delay must be at least 0 s, got -1.0"),
     bad(
         lambda: service("bus", math.nan),
-        "service: time must be a finite number in base units, such as 9e-3, or an expression, got nan",
+        (
+            "service: time must be a finite number in base units, such as 9e-3, or an expression, "
+            "got nan"
+        ),
     ),
     bad(
         lambda: service("bus", math.inf),
-        "service: time must be a finite number in base units, such as 9e-3, or an expression, got inf",
+        (
+            "service: time must be a finite number in base units, such as 9e-3, or an expression, "
+            "got inf"
+        ),
     ),
     bad(lambda: delay(B, name="a"), "the time of a must be a [s], got [B]: b"),
     bad(
@@ -307,8 +316,10 @@ ACTIVITIES = [
     ),
     bad(
         lambda: closed_model(hold("door", A, permits=4), 2, resources={"door": Permits(3)}),
-        "a hold takes 4 permits of door at once, and there are 3: it would wait without end; take at"
-        " most 3, or have more of them",
+        (
+            "a hold takes 4 permits of door at once, and there are 3: it would wait without end; "
+            "take at most 3, or have more of them"
+        ),
     ),
     bad(
         lambda: closed_model(
@@ -324,11 +335,17 @@ ACTIVITIES = [
     ),
     bad(
         lambda: fork([A, C]),  # type: ignore[arg-type]
-        "fork: branches[0] must be an activity, such as delay(1.0), got [delay(1.0, name='a'), delay(2.0, name='c')]",
+        (
+            "fork: branches[0] must be an activity, such as delay(1.0), got [delay(1.0, name='a'), "
+            "delay(2.0, name='c')]"
+        ),
     ),
     bad(
         lambda: choose([(0.5, A), (0.5, C)]),  # type: ignore[arg-type]
-        "choose: options[0][0] must be a finite number in base units, such as 9e-3, or an expression, got (0.5, delay(1.0, name='a'))",
+        (
+            "choose: options[0][0] must be a finite number in base units, such as 9e-3, or an "
+            "expression, got (0.5, delay(1.0, name='a'))"
+        ),
     ),
     bad(lambda: choose((1.5, A)), "a probability of choose must lie between 0 and 1, got 1.5"),
     bad(
@@ -363,7 +380,10 @@ ACTIVITIES = [
     ),
     bad(
         lambda: repeat(2.5, A, scv=0.03),
-        "the scv of a count with mean 2.5 is at least 0.04, that of the whole numbers next to it, got 0.03",
+        (
+            "the scv of a count with mean 2.5 is at least 0.04, that of the whole numbers next to "
+            "it, got 0.03"
+        ),
     ),
     bad(
         lambda: repeat(2, A, "geometric", scv=0.5),
@@ -402,14 +422,20 @@ SYSTEMS = [
     ),
     bad(
         lambda: Station(discipline="lifo"),
-        "there is no discipline 'lifo'; known: fcfs, ps, lcfs, random, lcfs-pr, is, priority, priority-preemptive",
+        (
+            "there is no discipline 'lifo'; known: fcfs, ps, lcfs, random, lcfs-pr, is, priority, "
+            "priority-preemptive"
+        ),
     ),
     bad(lambda: Station(2, "is"), "an is station serves everyone at once; leave servers out"),
     bad(lambda: Station(rates=(1.0, 0.0)), "the rates of a station must be above 0, got 0"),
     bad(lambda: service("cpu", 1.0, weight=0), "the weight of step cpu must be above 0, got 0"),
     bad(
         lambda: closed_model(service("cpu", 1.0, weight=2), 2),
-        "step cpu has a weight, but cpu does not share its server; give a station the discipline ps",
+        (
+            "step cpu has a weight, but cpu does not share its server; give a station the "
+            "discipline ps"
+        ),
     ),
     bad(
         lambda: Lock("spin"), "there is no lock 'spin'; known: fifo, tas, ttas, ticket, array, mcs"
@@ -459,7 +485,10 @@ SYSTEMS = [
     bad(lambda: open_model(A, -0.5), "the rate of arrivals must be at least 0, got -0.5"),
     bad(
         lambda: open_model(A, math.nan),
-        "open_model: rate must be a finite number in base units, such as 9e-3, or an expression, got nan",
+        (
+            "open_model: rate must be a finite number in base units, such as 9e-3, or an "
+            "expression, got nan"
+        ),
     ),
     bad(lambda: phased_model(), "a program needs at least one phase"),
     bad(lambda: phased_model((-1, 2, A)), "the repeat of a phase must be at least 0, got -1"),
@@ -514,7 +543,10 @@ NETWORK = [
     bad(lambda: station(demand={"a": -1.0}), "the demand of a cannot be negative, got -1"),
     bad(
         lambda: station(demand={"a": float("nan")}),
-        "station: demand['a'] must be a finite number in base units, such as 9e-3, or an expression, got nan",
+        (
+            "station: demand['a'] must be a finite number in base units, such as 9e-3, or an "
+            "expression, got nan"
+        ),
     ),
     bad(lambda: station(service={"a": N}), "the service of a is a [s], but n is a [1]"),
     bad(lambda: closed_class(2.5), "a population must be a whole number, got 2.5"),
@@ -536,7 +568,10 @@ NETWORK = [
     ),
     bad(
         lambda: open_class("3 /s"),  # type: ignore[arg-type]
-        "open_class: rate must be a finite number in base units, such as 9e-3, or an expression, got '3 /s'",
+        (
+            "open_class: rate must be a finite number in base units, such as 9e-3, or an "
+            "expression, got '3 /s'"
+        ),
     ),
     bad(
         lambda: network(
@@ -606,7 +641,10 @@ PROGRAM = [
     ),
     bad(
         lambda: delay("9 ms", name="work"),  # type: ignore[arg-type]
-        "delay: time must be a finite number in base units, such as 9e-3, or an expression, got '9 ms'",
+        (
+            "delay: time must be a finite number in base units, such as 9e-3, or an expression, "
+            "got '9 ms'"
+        ),
     ),
     bad(
         lambda: solve(delay(1.0, name="work")),  # type: ignore[call-overload]
@@ -619,7 +657,10 @@ PROGRAM = [
     ),
     bad(
         lambda: DIFFS.on("rs6000-43p-atm"),  # type: ignore[arg-type]
-        "dvsm/diff-request runs on a machine, as load('machine/...') gives it; got 'rs6000-43p-atm'",
+        (
+            "dvsm/diff-request runs on a machine, as load('machine/...') gives it; got "
+            "'rs6000-43p-atm'"
+        ),
     ),
     bad(
         lambda: closed_model(
@@ -775,12 +816,18 @@ PATTERNS = [
     ),
     bad(
         lambda: closed_model(pick(service("desk", 1.0), A)),
-        "each part of a pick begins with a step at a station, or a hold of a fifo lock or of permits; one begins at nothing",
+        (
+            "each part of a pick begins with a step at a station, or a hold of a fifo lock or of "
+            "permits; one begins at nothing"
+        ),
     ),
     *(
         bad(
             partial(_picked_by_work, option, resource),
-            "a pick by least-work needs stations whose servers have one speed, where the work of a visit is known when it begins; "
+            (
+                "a pick by least-work needs stations whose servers have one speed, where the work "
+                "of a visit is known when it begins; "
+            )
             + words,
         )
         for resource, option, words in (
@@ -799,7 +846,10 @@ PATTERNS = [
     ),
     bad(
         lambda: closed_model(A >> delay(1.0, name="rest", think=True), 2),
-        "step rest has think: true; think time must be the first step of a cycle with other steps; elsewhere, and for arrivals and programs, leave think out",
+        (
+            "step rest has think: true; think time must be the first step of a cycle with other "
+            "steps; elsewhere, and for arrivals and programs, leave think out"
+        ),
     ),
     bad(
         lambda: service("desk", 1.0).__class__("ask", A.time, "desk", think=True),
@@ -820,8 +870,10 @@ PATTERNS = [
             2,
             resources={"desk": Station(1, "fcfs", (1.0, 2.0))},
         ),
-        "a service at desk, a station with rates, cannot be given up; write limits: wait, or servers"
-        " in the place of rates",
+        (
+            "a service at desk, a station with rates, cannot be given up; write limits: wait, or "
+            "servers in the place of rates"
+        ),
     ),
     bad(
         lambda: closed_model(
@@ -842,7 +894,10 @@ PATTERNS = [
             2,
             resources={"guard": Breaker(3, OPEN)},
         ),
-        "attempt needs a circuit breaker called 'gaurd', which does not exist; did you mean 'guard'?",
+        (
+            "attempt needs a circuit breaker called 'gaurd', which does not exist; did you mean "
+            "'guard'?"
+        ),
     ),
     bad(
         lambda: closed_model(
@@ -862,7 +917,10 @@ PATTERNS = [
     ),
     bad(
         lambda: serial(A) >> A,
-        "serial(...) is a stage of a pipeline, not an activity; write fork(a, b) for work done side by side, then(a, b) for one after the other",
+        (
+            "serial(...) is a stage of a pipeline, not an activity; write fork(a, b) for work done "
+            "side by side, then(a, b) for one after the other"
+        ),
     ),
     bad(
         lambda: repeat(2.5, A, spread="geometrical"),
@@ -909,7 +967,10 @@ PATTERNS = [
     ),
     bad(
         lambda: closed_model(service("desk", 1.0, rank=2), 2),
-        "step desk has a rank, but desk does not serve by rank; give a station the discipline priority",
+        (
+            "step desk has a rank, but desk does not serve by rank; give a station the discipline "
+            "priority"
+        ),
     ),
     bad(
         lambda: closed_model(
@@ -917,11 +978,18 @@ PATTERNS = [
             2,
             resources={"desk": Station(discipline="ps")},
         ),
-        "an attempt needs a queue: a station that is not shared and interrupts no service, a fifo lock, or permits; desk is a station of the discipline ps; limits: visit gives up services there, too",
+        (
+            "an attempt needs a queue: a station that is not shared and interrupts no service, a "
+            "fifo lock, or permits; desk is a station of the discipline ps; limits: visit gives up "
+            "services there, too"
+        ),
     ),
     bad(
         lambda: closed_model(service("own", 1.0), 2, resources={"own": Station()}),
-        "own is the name of a processor in steps, not of a resource; give the resource another name, such as own_desk",
+        (
+            "own is the name of a processor in steps, not of a resource; give the resource another "
+            "name, such as own_desk"
+        ),
     ),
     bad(
         lambda: closed_model(repeat(2, reply("door")), 2),
@@ -948,7 +1016,10 @@ PATTERNS = [
             2,
             resources={"door": Permits(1)},
         ),
-        "the hold of door has a reply, so what is done after it is part of its body; leave after out",
+        (
+            "the hold of door has a reply, so what is done after it is part of its body; leave "
+            "after out"
+        ),
     ),
     bad(
         lambda: closed_model(
@@ -963,16 +1034,24 @@ PATTERNS = [
     ),
     bad(
         lambda: closed_model(hold("door", A, after=barrier("all")), 2, resources={"door": Lock()}),
-        "the second phase at door cannot wait for other processors, because its own has gone on; leave barriers and pools out of it",
+        (
+            "the second phase at door cannot wait for other processors, because its own has gone "
+            "on; leave barriers and pools out of it"
+        ),
     ),
     bad(
         lambda: phased_model((1, 2, hold("door", A, after=C)), resources={"door": Lock()}),
-        "the second phase at door may outlast a program that ends; give it to processors that repeat"
-        " a cycle, or to arrivals",
+        (
+            "the second phase at door may outlast a program that ends; give it to processors that "
+            "repeat a cycle, or to arrivals"
+        ),
     ),
     bad(
         lambda: BatchServer("x", OpenCustomers(RATES), {}, {}),
-        "phases: a server that works in rounds needs at least one phase; round: a server that works in rounds needs the time of a round",
+        (
+            "phases: a server that works in rounds needs at least one phase; round: a server that "
+            "works in rounds needs the time of a round"
+        ),
         ModelFaultsError,
     ),
 ]

@@ -277,8 +277,8 @@ def test_what_is_no_distribution_is_refused(make: Any, arguments: Any, message: 
         (
             "samples: {unit: ms}",
             (
-                "give measured times as values or in a file; a file is read where it is written, not by"
-                " --set"
+                "give measured times as values or in a file; a file is read where it is "
+                "written, not by --set"
             ),
         ),
     ],

@@ -80,7 +80,10 @@ def test_a_new_file_has_its_schema_beside_it_and_is_never_written_over(
         ),
         (
             ["list", "--search", "zzzz"],
-            "there is no name, title or term with 'zzzz'; slipstick list and slipstick glossary show what there is",
+            (
+                "there is no name, title or term with 'zzzz'; slipstick list and slipstick "
+                "glossary show what there is"
+            ),
         ),
         (["run", "amdahl-speedup"], "it is a law: slipstick solve law/amdahl-speedup"),
         (["run", "amdahl-speedupp"], "did you mean 'amdahl-speedup'? It is a law"),

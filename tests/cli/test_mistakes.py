@@ -303,8 +303,9 @@ def test_a_model_file_may_have_any_name(
         (
             "study: 1\nbase: {model: language-model-step, parameters: {width: 4096}}\n",
             (
-                "parameters: this replaces all parameters of the model, and 44 of them are not among these,"
-                " such as tensor; to change single ones write parameters.width: VALUE"
+                "parameters: this replaces all parameters of the model, and 44 of them are not "
+                "among these, such as tensor; to change single ones write parameters.width: "
+                "VALUE"
             ),
         ),
         (
@@ -313,8 +314,8 @@ def test_a_model_file_may_have_any_name(
                 "stations: {s: {service: {a: {time: 1 s, scv: 4}}}}\n"
             ),
             (
-                "unknown key; write {gamma: {mean: TIME, scv: NUMBER}}, or the time alone and its scv"
-                " beside it: in a step scv: NUMBER, at a station scv: {CLASS: NUMBER}"
+                "unknown key; write {gamma: {mean: TIME, scv: NUMBER}}, or the time alone and "
+                "its scv beside it: in a step scv: NUMBER, at a station scv: {CLASS: NUMBER}"
             ),
         ),
     ],

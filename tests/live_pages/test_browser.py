@@ -371,8 +371,8 @@ def test_every_text_stands_out_from_its_ground(
 def test_a_curve_has_a_band_within_the_ranges_of_what_is_not_moved(
     browser: Browser, tmp_path: Path
 ) -> None:
-    """The band is as high everywhere as the range of the work, 2 to 8 ms; with the work moved there is
-    nothing that has a range.
+    """The band is as high everywhere as the range of the work, 2 to 8 ms; with the work moved there
+    is nothing that has a range.
     """
     path, out = tmp_path / "two.yaml", tmp_path / "two.html"
     path.write_text(

@@ -134,8 +134,8 @@ def test_a_table_with_a_column_for_each_metric(tmp_path: Path) -> None:
     ]
     assert [str(note).rpartition("/")[2] for note in runs.notes] == [
         (
-            "wide.csv:2:1: columns: read as p = ranks, time = time [ms], wait = wait (s); left out: note;"
-            " to say otherwise: --column OURS=NAME"
+            "wide.csv:2:1: columns: read as p = ranks, time = time [ms], wait = wait (s); left "
+            "out: note; to say otherwise: --column OURS=NAME"
         )
     ]
     mapped = account(

@@ -12,7 +12,9 @@ from slipstick_measure.formats import read_all
 from slipstick_measure.measurements import Hints
 
 TIMES: Mapping[int, float] = {1: 100.0, 2: 60.0, 4: 40.0}
-"""Elapsed times [s]; on p processors each works for 24 + 76 / p s without the extra, and 4 s more."""
+"""Elapsed times [s]; on p processors each works for 24 + 76 / p s without the extra, and 4 s
+more.
+"""
 
 WAITS: Mapping[int, float] = {1: 0.0, 2: 4.0, 4: 8.0}
 """Waits of all processors [s]."""

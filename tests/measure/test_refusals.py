@@ -123,8 +123,8 @@ WRONG: dict[str, tuple[str, Hints, list[str]]] = {
         Hints(),
         [
             (
-                "x.csv:1:1: there is no column with values: 'value', or one such as 'time [s]'; name"
-                " one with --column value=NAME"
+                "x.csv:1:1: there is no column with values: 'value', or one such as 'time "
+                "[s]'; name one with --column value=NAME"
             )
         ],
     ),
@@ -138,8 +138,8 @@ WRONG: dict[str, tuple[str, Hints, list[str]]] = {
         Hints(),
         [
             (
-                "x.csv:1:1: metric: values stand in column value if there is a column metric; keep one"
-                " of the two"
+                "x.csv:1:1: metric: values stand in column value if there is a column metric; "
+                "keep one of the two"
             )
         ],
     ),
@@ -205,8 +205,8 @@ WRONG: dict[str, tuple[str, Hints, list[str]]] = {
         S,
         [
             (
-                "x.csv:2:1: which parameter is the processors? there are x, y; name it with --column"
-                " p=NAME"
+                "x.csv:2:1: which parameter is the processors? there are x, y; name it with "
+                "--column p=NAME"
             )
         ],
     ),
@@ -354,8 +354,8 @@ WRONG: dict[str, tuple[str, Hints, list[str]]] = {
         Hints(processors=1),
         [
             (
-                "x.csv:1:1: perf lock says neither processors nor elapsed time; tell them: --processors"
-                " 8 --time '3.2 s'"
+                "x.csv:1:1: perf lock says neither processors nor elapsed time; tell them: "
+                "--processors 8 --time '3.2 s'"
             )
         ],
     ),
@@ -364,8 +364,8 @@ WRONG: dict[str, tuple[str, Hints, list[str]]] = {
         Hints(processors=1, time=1.0),
         [
             (
-                "x.csv:1:1: this is perf lock report; print perf lock contention instead, which says"
-                " what waited"
+                "x.csv:1:1: this is perf lock report; print perf lock contention instead, "
+                "which says what waited"
             )
         ],
     ),
@@ -415,8 +415,8 @@ WRONG: dict[str, tuple[str, Hints, list[str]]] = {
         Hints(),
         [
             (
-                "x.csv:2:1: this is not a line of a table of metrics: ';' expected after '\"'; check the"
-                " quotes"
+                "x.csv:2:1: this is not a line of a table of metrics: ';' expected after '\"'; "
+                "check the quotes"
             )
         ],
     ),
@@ -440,8 +440,8 @@ WRONG: dict[str, tuple[str, Hints, list[str]]] = {
         Hints(),
         [
             (
-                "x.csv:2:1: region: which region is the whole? there are a, b; name it with --region,"
-                " or leave it empty in the file"
+                "x.csv:2:1: region: which region is the whole? there are a, b; name it with "
+                "--region, or leave it empty in the file"
             )
         ],
     ),
@@ -526,7 +526,10 @@ ODD: dict[str, tuple[str, Hints, str]] = {
     "repeated points": (
         "p,time [s]\n2,9\n2,8\n1,10\n",
         Hints(),
-        "x.csv:3:1: time: time at p = 2 is in 2 rows without a number of the repetition; they are taken as repetitions",
+        (
+            "x.csv:3:1: time: time at p = 2 is in 2 rows without a number of the repetition; they "
+            "are taken as repetitions"
+        ),
     ),
     "mixed units": (
         f"{HEAD}1,,,time,s,2,\n2,,,time,ms,1200,\n",
@@ -585,8 +588,8 @@ ODD: dict[str, tuple[str, Hints, str]] = {
         "PARAMETER p q\nPOINTS (1 2) (2 2)\nDATA 3\nDATA 2\n",
         S,
         (
-            "x.csv:2:1: q: this parameter is neither the processors nor the size; if it varies, it is"
-            " part of the region"
+            "x.csv:2:1: q: this parameter is neither the processors nor the size; if it "
+            "varies, it is part of the region"
         ),
     ),
     "points missing": (

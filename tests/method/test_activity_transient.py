@@ -196,8 +196,9 @@ def test_values_before_the_long_run_that_have_no_rule_are_refused_by_name() -> N
     )
     single = open_model(service("disk", 1.0, scv=1.0), STREAM)
     no_profile = (
-        "values before the long run follow Poisson streams; model has arrival profiles: simulate"
-        " a profile whose last part has rate 0, so that each period is one peak from an empty system"
+        "values before the long run follow Poisson streams; model has arrival profiles: "
+        "simulate a profile whose last part has rate 0, so that each period is one peak from "
+        "an empty system"
     )
     no_bursts = (
         "values before the long run follow Poisson streams; network has bursts: the chain of a"
@@ -212,8 +213,8 @@ def test_values_before_the_long_run_that_have_no_rule_are_refused_by_name() -> N
         " values of the long run, by simulation"
     )
     no_spread = (
-        "values before the long run follow Poisson streams; model has arrivals that are not Poisson:"
-        " leave their scv out"
+        "values before the long run follow Poisson streams; model has arrivals that are not "
+        "Poisson: leave their scv out"
     )
     regular = open_model(service("disk", 1.0, scv=1.0), STREAM, pattern=ArrivalPattern(0.0))
     closed = "no streams come to network, so leave out the backlog"

@@ -1,4 +1,6 @@
-"""Every value that can be asked of a model is there, or the way to have it is told and leads there."""
+"""Every value that can be asked of a model is there, or the way to have it is told and leads
+there.
+"""
 
 from __future__ import annotations
 
@@ -186,8 +188,11 @@ def test_whether_a_formula_has_a_quantile_is_known_without_solving(
     chance = random.Random(seed)
     kind = chance.choice(["arrivals: 20 /s", "population: 3"])
     lines = [
-        f"  s{k}: {{{chance.choice(['discipline: is', 'servers: 3, discipline: fcfs', 'discipline: fcfs', 'discipline: ps'])},"
-        f" service: {{jobs: 10 ms}}, visits: {{jobs: {chance.choice([1, 1, 2])}}}}}"
+        (
+            f"  s{k}: "
+            f"{{{chance.choice(['discipline: is', 'servers: 3, discipline: fcfs', 'discipline: fcfs', 'discipline: ps'])}, "
+            f"service: {{jobs: 10 ms}}, visits: {{jobs: {chance.choice([1, 1, 2])}}}}}"
+        )
         for k in range(chance.choice([1, 2, 3]))
     ]
     text = f"classes: {{jobs: {{{kind}}}}}\nstations:\n" + "\n".join(lines) + "\n"
@@ -258,7 +263,10 @@ def test_values_of_several_groups_are_asked_by_group(
     with pytest.raises(SpecError, match=r"study.yaml:3:10: .* write throughput\[gold\] or"):
         check_file(study)
     compared = text.replace("throughput", "'time[gold]'")
-    compared += "compare: [{title: Rates, unit: s, columns: [base], rows: [{row: r, sum: [time], printed: [1.0]}]}]\n"
+    compared += (
+        "compare: [{title: Rates, unit: s, columns: [base], rows: [{row: r, sum: [time], "
+        "printed: [1.0]}]}]\n"
+    )
     study.write_text(compared)
     with pytest.raises(SpecError, match=r"there is no time without a group; write time\[gold\]"):
         check_file(study)

@@ -1,4 +1,6 @@
-"""Stations that break down: as a network, as an activity, and by the formula of White and Christie."""
+"""Stations that break down: as a network, as an activity, and by the formula of White and
+Christie.
+"""
 
 from __future__ import annotations
 
@@ -137,7 +139,10 @@ def test_ranks_stay_in_their_order(tmp_path: Path) -> None:
             NETWORK,
             "breakdown:",
             "capacity: 3\n    breakdown:",
-            "disk cannot break down with a capacity: a server in repair would count among the customers",
+            (
+                "disk cannot break down with a capacity: a server in repair would count among the "
+                "customers"
+            ),
         ),
         (
             ACTIVITY,

@@ -269,8 +269,8 @@ def test_services_that_are_given_up_are_those_of_birth_and_death(
 
 
 def test_services_in_two_phases_are_wasted_as_long_as_they_last() -> None:
-    """One customer, whose service has two equal phases: the first is followed by the second, or given
-    up, and what was spent in both is lost if the second is given up.
+    """One customer, whose service has two equal phases: the first is followed by the second, or
+    given up, and what was spent in both is lost if the second is given up.
     """
     visit = attempt(
         service("desk", SERVICE, name="call", scv=0.5), patience=PATIENCE, limits="visit"
@@ -382,8 +382,8 @@ def test_methods_refuse_what_they_cannot_follow() -> None:
     with pytest.raises(NoAnswerError) as raised:
         solve(closed_model(thinks() >> meeting, 2, resources=resources), method="markov-chain")
     assert str(raised.value) == (
-        "markov-chain takes no circuit breaker beside a barrier with a cost, such as meet; leave the"
-        " cost out, or ask for simulation"
+        "markov-chain takes no circuit breaker beside a barrier with a cost, such as meet; "
+        "leave the cost out, or ask for simulation"
     )
     with pytest.raises(NoAnswerError) as raised:
         solve(alone(guard(2)), {"open": 1e300}, method="simulation")
@@ -398,8 +398,8 @@ def test_attempts_that_fail_again_and_again_without_time_are_refused() -> None:
     with pytest.raises(NoAnswerError) as raised:
         solve(model, simulation=Simulation(events=20_000))
     assert str(raised.value) == (
-        "attempts of model fail and are made again at once, so that no time passes; give the cycle a"
-        " think time, or the attempt a back_off or something that takes time otherwise"
+        "attempts of model fail and are made again at once, so that no time passes; give the "
+        "cycle a think time, or the attempt a back_off or something that takes time otherwise"
     )
 
 
@@ -413,8 +413,8 @@ def test_a_file_with_more_failures_than_tries_is_refused_at_its_key(tmp_path: Pa
     with pytest.raises(SpecError) as raised:
         load(file)
     assert str(raised.value).endswith(
-        "guarded.yaml:3:37: resources.guard.of: 5 failures open it, so that it looks back at 5 tries"
-        " or more; got 3"
+        "guarded.yaml:3:37: resources.guard.of: 5 failures open it, so that it looks back at 5 "
+        "tries or more; got 3"
     )
     file.write_text(file.read_text().replace("of: 3", "of: 8, trials: 2, scv: 1"))
     model = load(file)

@@ -1,7 +1,7 @@
 """Each construct means the same in every method that knows it, and every other refuses it by name.
 
-`EXAMPLES` has models of each construct; a construct without one is noticed. What is an expectation is
-compared with the Markov chain where that takes the model, else with a simulation.
+`EXAMPLES` has models of each construct; a construct without one is noticed. What is an expectation
+is compared with the Markov chain where that takes the model, else with a simulation.
 """
 
 from __future__ import annotations
@@ -433,7 +433,10 @@ def test_counts_at_their_limits_are_whole_or_geometric() -> None:
 def test_a_field_that_is_neither_plain_nor_special_cannot_be_defined() -> None:
     with pytest.raises(
         TypeError,
-        match="Twice does not say whether its field hurry is plain, known to every method with a rule for it, or special; see slipstick",
+        match=(
+            "Twice does not say whether its field hurry is plain, known to every method with a "
+            "rule for it, or special; see slipstick"
+        ),
     ):
 
         @dataclass(frozen=True, slots=True)
@@ -548,7 +551,10 @@ def test_streams_saturate_together() -> None:
         ),
         (
             {"trace": (1.0, 2.0), "arrivals_scv": 0.0},
-            "arrivals follow one pattern: arrivals that are not Poisson or recorded arrivals, not both",
+            (
+                "arrivals follow one pattern: arrivals that are not Poisson or recorded arrivals, "
+                "not both"
+            ),
         ),
     ],
 )
@@ -880,9 +886,9 @@ IS = Station(1, "is")
                 attempt(served(), timeout=1.0), resources={"disk": Station(1, "ps")}
             ),
             (
-                "an attempt needs a queue: a station that is not shared and interrupts no service, a"
-                " fifo lock, or permits; disk is a station of the discipline ps; limits: visit gives up"
-                " services there, too"
+                "an attempt needs a queue: a station that is not shared and interrupts no "
+                "service, a fifo lock, or permits; disk is a station of the discipline ps; "
+                "limits: visit gives up services there, too"
             ),
         ),
         (
@@ -891,8 +897,8 @@ IS = Station(1, "is")
                 resources={"disk": Station(1, "fcfs", (1.0, 2.0))},
             ),
             (
-                "a service at disk, a station with rates, cannot be given up; write limits: wait, or"
-                " servers in the place of rates"
+                "a service at disk, a station with rates, cannot be given up; write limits: "
+                "wait, or servers in the place of rates"
             ),
         ),
         *(
@@ -932,22 +938,22 @@ IS = Station(1, "is")
         (
             lambda: closed_model(hold("door", served(), after=barrier("meet"))),
             (
-                "the second phase at door cannot wait for other processors, because its own has gone on; leave"
-                " barriers and pools out of it"
+                "the second phase at door cannot wait for other processors, because its own "
+                "has gone on; leave barriers and pools out of it"
             ),
         ),
         (
             lambda: phased_model((1, 1, hold("door", served(), after=thinks()))),
             (
-                "the second phase at door may outlast a program that ends; give it to processors that"
-                " repeat a cycle, or to arrivals"
+                "the second phase at door may outlast a program that ends; give it to "
+                "processors that repeat a cycle, or to arrivals"
             ),
         ),
         (
             lambda: closed_model(service("disk", 1.0, rank=1)),
             (
-                "step disk has a rank, but disk does not serve by rank; give a station the discipline"
-                " priority"
+                "step disk has a rank, but disk does not serve by rank; give a station the "
+                "discipline priority"
             ),
         ),
     ],

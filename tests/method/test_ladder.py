@@ -185,7 +185,10 @@ def test_a_method_that_fails_while_it_is_compiled_is_noted_as_well() -> None:
     answer = on(Method("faulty", "activity", compiled, 1.0), fixed("sound")).points(SIZES).answer(3)
     assert (answer.method, answer["time"]) == ("sound", 4.0)
     assert answer.notes == (
-        "sound answers by default: faulty failed, a fault of slipstick (ZeroDivisionError: nothing)",
+        (
+            "sound answers by default: faulty failed, a fault of slipstick (ZeroDivisionError: "
+            "nothing)"
+        ),
     )
 
 
@@ -274,8 +277,8 @@ def test_a_refusal_names_a_method_that_has_an_answer_or_all_reasons() -> None:
         "too large; ask for simulation; simulation has no answer either, ask for bounds"
     )
     assert refusal_of(chain, loses) == (
-        "too large; ask for simulation; simulation has no answer either: it loses customers; ask for"
-        " chain"
+        "too large; ask for simulation; simulation has no answer either: it loses customers; "
+        "ask for chain"
     )
 
 

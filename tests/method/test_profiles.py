@@ -283,6 +283,7 @@ def test_a_key_that_asks_for_a_burst_once_names_the_way_to_write_it(tmp_path: Pa
     with pytest.raises(SpecError) as raised:
         load(file)
     assert str(raised.value).endswith(
-        "population.profile.0.once: unknown key; for a burst that comes once, end the profile with a"
-        " part of rate 0 that lasts until all are served; each period then repeats the burst"
+        "population.profile.0.once: unknown key; for a burst that comes once, end the profile "
+        "with a part of rate 0 that lasts until all are served; each period then repeats the "
+        "burst"
     )

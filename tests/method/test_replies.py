@@ -118,8 +118,12 @@ def test_a_reply_at_the_end_changes_nothing() -> None:
     assert hold("server", plain >> SERVER) == hold("server", plain)
     early, late, without = (
         solve(model(each, 4, 2), method=SIMULATION, simulation=Simulation(cycles=300))
-        for each in (fork(branches[0] >> SERVER, branches[1]), fork(branches[0], branches[1] >> SERVER), plain)
-    )  # fmt: skip
+        for each in (
+            fork(branches[0] >> SERVER, branches[1]),
+            fork(branches[0], branches[1] >> SERVER),
+            plain,
+        )
+    )
     assert late["time"] == pytest.approx(without["time"], rel=1e-9)
     assert early["time"] == pytest.approx((without["time"] or 0.0) - 1.0, rel=0.05)
 
@@ -134,8 +138,8 @@ def test_a_reply_between_parts_of_a_body_is_a_second_phase() -> None:
 
 
 def test_the_processor_goes_on_before_the_rest_of_the_body() -> None:
-    """Both want the disk at the instant of the reply: the processor has it for 1 s, then the rest for
-    3 s while the processor thinks. In the other order a cycle takes 14 s.
+    """Both want the disk at the instant of the reply: the processor has it for 1 s, then the rest
+    for 3 s while the processor thinks. In the other order a cycle takes 14 s.
     """
     rest = choose((1.0, SERVER >> service("disk", 3.0, name="log")))
     cycle = step("think", 10.0, 0.0) >> hold("server", rest) >> service("disk", 1.0)
@@ -229,16 +233,44 @@ PLAIN = step("work", 1.0)
 @pytest.mark.parametrize(
     ("body", "message"),
     [
-        (choose((1.0, reply("db"))), "a reply to db stands inside a hold of db; there is none around it"),
-        (repeat(2, SERVER), "a reply to server cannot stand inside a repeat that may execute it several times, or goes on beside its processor; put it directly into the body of the hold, a choice, or a fork that waits for all branches"),
-        (fork(PLAIN >> SERVER, step("other", 1.0), join=1), "a reply to server cannot stand inside a fork"),
+        (
+            choose((1.0, reply("db"))),
+            "a reply to db stands inside a hold of db; there is none around it",
+        ),
+        (
+            repeat(2, SERVER),
+            (
+                "a reply to server cannot stand inside a repeat that may execute it several times, "
+                "or goes on beside its processor; put it directly into the body of the hold, a "
+                "choice, or a fork that waits for all branches"
+            ),
+        ),
+        (
+            fork(PLAIN >> SERVER, step("other", 1.0), join=1),
+            "a reply to server cannot stand inside a fork",
+        ),
         (pipeline([PLAIN >> SERVER], 3), "a reply to server cannot stand inside a pipeline"),
-        (fork(PLAIN >> SERVER, step("other", 1.0) >> SERVER), "the body of the hold of server may reply twice; its processor goes on once: leave one reply out, or put them into options of a choice"),
-        (PLAIN >> SERVER >> step("log", 1.0) >> SERVER >> step("close", 1.0), "the body of the hold of server may reply twice"),
-        (choose((0.5, SERVER), (0.5, PLAIN)) >> SERVER >> step("log", 1.0), "the body of the hold of server may reply twice"),
-        (choose((1.0, SERVER >> barrier("meet"))), "the second phase at server cannot wait for other processors"),
+        (
+            fork(PLAIN >> SERVER, step("other", 1.0) >> SERVER),
+            (
+                "the body of the hold of server may reply twice; its processor goes on once: leave "
+                "one reply out, or put them into options of a choice"
+            ),
+        ),
+        (
+            PLAIN >> SERVER >> step("log", 1.0) >> SERVER >> step("close", 1.0),
+            "the body of the hold of server may reply twice",
+        ),
+        (
+            choose((0.5, SERVER), (0.5, PLAIN)) >> SERVER >> step("log", 1.0),
+            "the body of the hold of server may reply twice",
+        ),
+        (
+            choose((1.0, SERVER >> barrier("meet"))),
+            "the second phase at server cannot wait for other processors",
+        ),
     ],
-)  # fmt: skip
+)
 def test_replies_that_mean_nothing_are_refused(body: Activity, message: str) -> None:
     with pytest.raises(ModelError, match=message):
         model(body, db=Permits(1), meet=Barrier())
@@ -246,12 +278,26 @@ def test_replies_that_mean_nothing_are_refused(body: Activity, message: str) -> 
 
 def test_holds_that_cannot_go_on_are_refused() -> None:
     body = choose((1.0, SERVER))
-    with pytest.raises(ModelError, match="the hold of server has a reply, so what is done after it is part of its body; leave after out"):  # fmt: skip
+    with pytest.raises(
+        ModelError,
+        match=(
+            "the hold of server has a reply, so what is done after it is part of its body; "
+            "leave after out"
+        ),
+    ):
         closed_model(hold("server", body, after=PLAIN), 2, resources={"server": Permits(1)})
-    with pytest.raises(ModelError, match="a reply to server stands in what is done after the body of its hold, when its processor has gone on; leave this reply out"):  # fmt: skip
+    with pytest.raises(
+        ModelError,
+        match=(
+            "a reply to server stands in what is done after the body of its hold, when its "
+            "processor has gone on; leave this reply out"
+        ),
+    ):
         closed_model(
             hold("server", PLAIN, after=SERVER >> PLAIN), 2, resources={"server": Permits(1)}
         )
     spinning = Lock("ttas", "bus", Parameter("access", TIME, 1e-6))
-    with pytest.raises(ModelError, match="a second phase must hold a fifo lock or permits, not server"):  # fmt: skip
+    with pytest.raises(
+        ModelError, match="a second phase must hold a fifo lock or permits, not server"
+    ):
         closed_model(hold("server", body), 2, resources={"server": spinning, "bus": Station()})

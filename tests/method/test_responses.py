@@ -115,7 +115,10 @@ def test_the_share_within_a_target_is_that_of_the_formula_and_of_a_run() -> None
     assert all_of_them["within_target[calls]"] == pytest.approx(1.0, abs=1e-9)
 
 
-WORDS = "has think: true; think time must be the first step of a cycle with other steps; elsewhere, and for arrivals and programs, leave think out"
+WORDS = (
+    "has think: true; think time must be the first step of a cycle with other steps; "
+    "elsewhere, and for arrivals and programs, leave think out"
+)
 
 
 def test_thinking_elsewhere_is_refused() -> None:

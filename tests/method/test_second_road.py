@@ -191,7 +191,9 @@ def test_few_points_are_looked_at_and_all_where_one_differs() -> None:
 
 
 def test_product_form_needs_something_random() -> None:
-    """Two processors in step wait for each other each time: 3 s, which product form takes for 2.5."""
+    """Two processors in step wait for each other each time: 3 s, which product form takes for
+    2.5.
+    """
     model = closed_model(
         delay(1.0, name="work") >> service("cpu", 1.0),
         2,

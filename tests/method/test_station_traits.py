@@ -93,7 +93,9 @@ def test_a_wait_is_below_0_where_company_makes_a_station_faster(method: str) -> 
 
 @pytest.mark.parametrize("method", [MARKOV_CHAIN, SIMULATION])
 def test_a_step_is_booked_the_time_that_a_customer_takes_alone(method: str) -> None:
-    """At half the speed half the work is the same: 0.7 s alone, in the account and in the equations."""
+    """At half the speed half the work is the same: 0.7 s alone, in the account and in the
+    equations.
+    """
     slow = Station(1, "fcfs", (0.5, 0.9, 1.2))
     cycle = THINK >> service("disk", 0.35, name="seek", scv=1.0)
     model = closed_model(cycle, 3, resources={"disk": slow})

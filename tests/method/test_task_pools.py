@@ -191,9 +191,14 @@ class Threads:
 @settings(max_examples=examples(60), deadline=None, derandomize=True)
 @given(
     st.builds(lambda shape, size: Trees((shape,), size), shapes(), st.integers(1, 5))
-    | st.builds(Loop, st.lists(st.integers(1, 9), min_size=1, max_size=30).map(tuple), st.integers(1, 4)),
-    st.integers(1, 9), st.sampled_from([0.0, 0.25, 2.0]), st.sampled_from(["lifo", "fifo"]), st.integers(1, 4),
-)  # fmt: skip
+    | st.builds(
+        Loop, st.lists(st.integers(1, 9), min_size=1, max_size=30).map(tuple), st.integers(1, 4)
+    ),
+    st.integers(1, 9),
+    st.sampled_from([0.0, 0.25, 2.0]),
+    st.sampled_from(["lifo", "fifo"]),
+    st.integers(1, 4),
+)
 def test_the_account_is_that_of_threads_with_monitors(
     source: Loop | Trees, processors: int, inside: float, order: str, queues: int
 ) -> None:
@@ -365,7 +370,10 @@ def test_nodes_of_a_tree_have_work_of_their_own() -> None:
 REFUSED: list[tuple[Callable[[], object], str]] = [
     (
         lambda: Loop(0),
-        "Loop: iterations must be a number of iterations from 1 to 1,000,000, or a list of the work of each, got 0",
+        (
+            "Loop: iterations must be a number of iterations from 1 to 1,000,000, or a list of the "
+            "work of each, got 0"
+        ),
     ),
     (lambda: Loop((2, -1)), "Loop: iterations[1] must be a whole number of at least 0, got -1"),
     (lambda: Trees(((2, 0),)), "node 0 of a tree has 2 subtrees, but 1 follow it"),
@@ -395,8 +403,8 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
             (1, 2, fork(ask("pool"), delay(1.0))), resources={"pool": pool(Loop(1))}
         ),
         (
-            "ask('pool') needs all processors each time, so it cannot be in a model with arrivals, or"
-            " inside a fork, a choice or a hold"
+            "ask('pool') needs all processors each time, so it cannot be in a model with "
+            "arrivals, or inside a fork, a choice or a hold"
         ),
     ),
     (

@@ -296,25 +296,68 @@ def within(*resources: str) -> Activity:
 
 
 REFUSED: list[tuple[Callable[[], object], str]] = [
-    (lambda: closed_model(wait("x.y"), resources={"x": Semaphores({"y": 0})}), "no step signals x.y, so a wait for it never ends"),
-    (lambda: closed_model(delay(1.0) >> signal("x.y"), resources={"x": Semaphores({"y": 0})}), "no step waits for x.y, so its units grow without end"),
-    (lambda: closed_model(signal("quee.items"), resources={"queue": buffer(1)}), "signal('quee.items') needs a semaphore, the places or items of a buffer, or a condition of a monitor; did you mean 'queue.items'?"),
-    (lambda: closed_model(within(), resources={"m": Monitor({"c": 0})}), "wait('m.c') must be directly inside a hold of the monitor m, not in a fork, a choice or a pipeline"),
-    (lambda: closed_model(within("m", "door"), resources={"m": Monitor({"c": 0})}), "wait('m.c') leaves m, but not door, which is held as well: a deadlock"),
     (
-        lambda: closed_model(hold("m", signal("m.c") >> delay(1.0)), resources={"m": Monitor({"c": 0})}),
+        lambda: closed_model(wait("x.y"), resources={"x": Semaphores({"y": 0})}),
+        "no step signals x.y, so a wait for it never ends",
+    ),
+    (
+        lambda: closed_model(delay(1.0) >> signal("x.y"), resources={"x": Semaphores({"y": 0})}),
+        "no step waits for x.y, so its units grow without end",
+    ),
+    (
+        lambda: closed_model(signal("quee.items"), resources={"queue": buffer(1)}),
+        (
+            "signal('quee.items') needs a semaphore, the places or items of a buffer, or a "
+            "condition of a monitor; did you mean 'queue.items'?"
+        ),
+    ),
+    (
+        lambda: closed_model(within(), resources={"m": Monitor({"c": 0})}),
+        (
+            "wait('m.c') must be directly inside a hold of the monitor m, not in a fork, a choice "
+            "or a pipeline"
+        ),
+    ),
+    (
+        lambda: closed_model(within("m", "door"), resources={"m": Monitor({"c": 0})}),
+        "wait('m.c') leaves m, but not door, which is held as well: a deadlock",
+    ),
+    (
+        lambda: closed_model(
+            hold("m", signal("m.c") >> delay(1.0)), resources={"m": Monitor({"c": 0})}
+        ),
         "signal('m.c') must be the last step inside m: a signal leaves the monitor at once",
     ),
     (
-        lambda: closed_model(hold("m", fork(signal("m.c"), delay(1.0))), resources={"m": Monitor({"c": 0})}),
-        "signal('m.c') must be directly inside a hold of the monitor m, not in a fork, a choice or a pipeline",
+        lambda: closed_model(
+            hold("m", fork(signal("m.c"), delay(1.0))), resources={"m": Monitor({"c": 0})}
+        ),
+        (
+            "signal('m.c') must be directly inside a hold of the monitor m, not in a fork, a "
+            "choice or a pipeline"
+        ),
     ),
-    (lambda: closed_model(hold("t", delay(1.0)), resources={"t": ReaderWriterLock()}), "t is a reader-writer lock; hold it in one of the modes read, write"),
-    (lambda: closed_model(hold("t", delay(1.0), "read"), resources={"t": Lock()}), "t is a lock; hold it without a mode"),
-    (lambda: buffer(2, 3), "Semaphores: units['places'] must be a whole number from 0 to 1,000,000, got -1"),
-    (lambda: ReaderWriterLock(readers=0), "ReaderWriterLock: readers must be a whole number from 1 to 1,000,000, got 0"),
-    (lambda: ReaderWriterLock("readers"), "there is no order 'readers'; did you mean 'reader-first'?"),
-]  # fmt: skip
+    (
+        lambda: closed_model(hold("t", delay(1.0)), resources={"t": ReaderWriterLock()}),
+        "t is a reader-writer lock; hold it in one of the modes read, write",
+    ),
+    (
+        lambda: closed_model(hold("t", delay(1.0), "read"), resources={"t": Lock()}),
+        "t is a lock; hold it without a mode",
+    ),
+    (
+        lambda: buffer(2, 3),
+        "Semaphores: units['places'] must be a whole number from 0 to 1,000,000, got -1",
+    ),
+    (
+        lambda: ReaderWriterLock(readers=0),
+        "ReaderWriterLock: readers must be a whole number from 1 to 1,000,000, got 0",
+    ),
+    (
+        lambda: ReaderWriterLock("readers"),
+        "there is no order 'readers'; did you mean 'reader-first'?",
+    ),
+]
 
 
 @pytest.mark.parametrize(
@@ -324,9 +367,9 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
 def test_two_requests_that_meet_in_a_server_have_the_published_throughputs(
     waits_for_both: tuple[bool, bool], printed: tuple[float, float]
 ) -> None:
-    """Regressions 80 and 81 of the layered solver, as its simulator printed them within 1 %: a server
-    goes on when both of its entries were called, and answers the first at once in the second model.
-    The number of calls is geometric.
+    """Regressions 80 and 81 of the layered solver, as its simulator printed them within 1 %: a
+    server goes on when both of its entries were called, and answers the first at once in the second
+    model. The number of calls is geometric.
     """
 
     def caller(number: int, waits: bool) -> Activity:

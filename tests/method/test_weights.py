@@ -126,7 +126,14 @@ def test_weights_that_would_lose_their_digits_are_refused_by_simulation_alone() 
     """One with nearly all of the server goes first, as by rank with interruption."""
     weights = {"gold": 1e9, "plain": 1e-9}
     for model in (shares(weights), lowered(shares(weights))):
-        with pytest.raises(NoAnswerError, match=re.escape("the weights of visits to cpu go from 1e-09 to 1e+09; of those that are simulated none is over 1e+06 times another: where one visit has nearly all of the server, give the station the discipline priority-preemptive")):  # fmt: skip
+        with pytest.raises(
+            NoAnswerError,
+            match=re.escape(
+                "the weights of visits to cpu go from 1e-09 to 1e+09; of those that are "
+                "simulated none is over 1e+06 times another: where one visit has nearly all of "
+                "the server, give the station the discipline priority-preemptive"
+            ),
+        ):
             solve(model, method=SIMULATION)
     users = {name: closed_class(2, think_time=1.0) for name in WEIGHTS}
     ranks = {"gold": 0, "plain": 1}
@@ -171,7 +178,8 @@ def test_a_file_says_weights_by_parameters(tmp_path: Path) -> None:
     text = (
         "activity: 1\nparameters: {share: 4}\nresources: {cpu: {servers: 1, discipline: ps}}\n"
         "groups:\n"
-        "  gold: {processors: 2, cycle: [{name: a, service: cpu, time: 1 s, scv: 1, weight: share}]}\n"
+        "  gold: {processors: 2, cycle: [{name: a, service: cpu, time: 1 s, scv: 1, weight: "
+        "share}]}\n"
         "  plain: {processors: 2, cycle: [{name: b, service: cpu, time: 1 s, scv: 1}]}\n"
     )
     (tmp_path / "model.yaml").write_text(text)

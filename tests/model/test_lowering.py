@@ -180,8 +180,8 @@ def test_losses_that_activities_have_no_words_for_are_refused_by_name() -> None:
     plain = station(service={"a": 1.0})
     repeated = station(service={"a": 1.0}, patience={"a": 2.0}, visits={"a": 3.0})
     skips = (
-        "network cannot be written as an activity: one has patience, and a customer of a that is lost"
-        " there skips the visits that follow; visit it once, as the last station"
+        "network cannot be written as an activity: one has patience, and a customer of a that "
+        "is lost there skips the visits that follow; visit it once, as the last station"
     )
     for stations in ({"one": patient, "two": plain}, {"one": repeated}):
         with pytest.raises(NoAnswerError) as caught:

@@ -195,8 +195,10 @@ FAULTS: list[tuple[Any, str]] = [
     (
         lambda: switching(routing=[route(("a", "cpu"), ("a", "cpu"), 1.0), *WAYS[1:]]),
         (
-            "routing.1.from: no route leads from the reference of users to disk as b; routing.2.from:"
-            " no route leads from the reference of users to cpu as b; stations.cpu.service.b: no route takes b to cpu; stations.disk.service.b: no route takes b to disk"
+            "routing.1.from: no route leads from the reference of users to disk as b; "
+            "routing.2.from: no route leads from the reference of users to cpu as b; "
+            "stations.cpu.service.b: no route takes b to cpu; stations.disk.service.b: no "
+            "route takes b to disk"
         ),
     ),
     (

@@ -177,7 +177,10 @@ def test_the_page_says_why_statements_never_hold_and_which_readings_do(folder: P
         f"  dark: {{{long}}}",
         "  part-1: {says: so, value: time, of: [base], to: 1 s, part_of: whole, lacks: nothing}",
         f"  part-2: {{{long}, part_of: whole, excluded: Table 2}}",
-        "  open: {says: so, value: time, of: [base], readings: {short: {to: 1 s}, long: {from: 1 s}}}",
+        (
+            "  open: {says: so, value: time, of: [base], readings: {short: {to: 1 s}, long: {from: "
+            "1 s}}}"
+        ),
     ]
     Path("study.yaml").write_text("\n".join([*lines, ""]))
     assert main(["run", "study.yaml", "--out", "out", "--all"]) == 0

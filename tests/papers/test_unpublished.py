@@ -131,7 +131,10 @@ def test_a_value_within_a_change_is_drawn_there_alone(folder: Path) -> None:
         "unpublished:",
         "  inputs:",
         "    latency:",
-        "      {title: latency, reason: no, path: parameters.latency, from: 0 us, to: 20 us, change: nearer}",
+        (
+            "      {title: latency, reason: no, path: parameters.latency, from: 0 us, to: 20 us, "
+            "change: nearer}"
+        ),
     ]
     made = result_of(found("answer: [time, overhead]", *asked), UnpublishedResult)
     (row,), (ranged,) = made.rows, made.ranges

@@ -249,8 +249,8 @@ def test_sharp_bounds_refuse_stations_without_product_form(bounds: object) -> No
     assert callable(bounds)
     wild = network_arrays([1.0, 1.0], population=3, discipline="fcfs", scv=9)
     words = (
-        "station 1 is first come first served and its scv is not 1, so there is no product form, which"
-        " .* bounds need; asymptotic bounds take any"
+        "station 1 is first come first served and its scv is not 1, so there is no product "
+        "form, which .* bounds need; asymptotic bounds take any"
     )
     with pytest.raises(ModelError, match=words):
         bounds(wild)

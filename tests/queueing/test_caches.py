@@ -1,4 +1,6 @@
-"""Che's approximation of LRU against King's exact sum over orders, and against a cache that is run."""
+"""Che's approximation of LRU against King's exact sum over orders, and against a cache that is
+run.
+"""
 
 from __future__ import annotations
 

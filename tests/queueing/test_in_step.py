@@ -1,4 +1,6 @@
-"""Closed classes whose times are all constant have no product form: their customers stay in step."""
+"""Closed classes whose times are all constant have no product form: their customers stay in
+step.
+"""
 
 from __future__ import annotations
 

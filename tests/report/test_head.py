@@ -58,7 +58,10 @@ SEARCHED = "(cells along an edge from 8 to 1024)"
         ((SEARCH,), "Efficiency is at least 80 % with at least 386 cells along an edge"),
         (
             (SEARCH, replace(SEARCH, case="ndr", crossings=(Change(203, 202, starts=True),))),
-            "Efficiency is at least 80 % with at least 203 cells along an edge for NDR and 386 for HDR",
+            (
+                "Efficiency is at least 80 % with at least 203 cells along an edge for NDR and 386 "
+                "for HDR"
+            ),
         ),
         ((NEVER,), f"Efficiency is at least 80 %: never {SEARCHED}"),
         (
@@ -76,8 +79,8 @@ SEARCHED = "(cells along an edge from 8 to 1024)"
         (
             (replace(NEVER, unanswered=(Unanswered(60, 1024, 50, None, True, False),)),),
             (
-                "Efficiency is at least 80 % with at most 50 cells along an edge; larger values have"
-                " no answer"
+                "Efficiency is at least 80 % with at most 50 cells along an edge; larger "
+                "values have no answer"
             ),
         ),
     ],
@@ -137,13 +140,16 @@ CHEAPEST = f"cheapest are 2 web servers and 5 app servers, cost 27; then {KEPT}"
         (
             (replace(CHOICE, found=(), nearest=POINT),),
             (
-                "No combination keeps all limits; 2 web servers and 5 app servers would come nearest:"
-                f" then {KEPT}"
+                "No combination keeps all limits; 2 web servers and 5 app servers would come "
+                f"nearest: then {KEPT}"
             ),
         ),
         (
             (replace(CHOICE, undecided=(CHEAPER,)),),
-            f"The {CHEAPEST}; it is undecided whether 2 web servers and 4 app servers would be better",
+            (
+                f"The {CHEAPEST}; it is undecided whether 2 web servers and 4 app servers would be "
+                "better"
+            ),
         ),
         ((replace(CHOICE, found=()),), "No combination has all the values that are limited"),
     ],
@@ -345,12 +351,18 @@ choose:
         (
             "Does a cycle end within 20 ms?",
             SOUGHT.format(limit="20 ms"),
-            "Yes, with a work of a step of 10 ms: time is at most 20 ms if the work of a step is at most 18 ms.",
+            (
+                "Yes, with a work of a step of 10 ms: time is at most 20 ms if the work of a step "
+                "is at most 18 ms."
+            ),
         ),
         (
             "Does a cycle end within 8 ms?",
             SOUGHT.format(limit="8 ms"),
-            "No, with a work of a step of 10 ms: time is at most 8 ms if the work of a step is at most 6 ms.",
+            (
+                "No, with a work of a step of 10 ms: time is at most 8 ms if the work of a step is "
+                "at most 6 ms."
+            ),
         ),
         (
             "Do the methods agree?",
@@ -359,7 +371,10 @@ choose:
         ),
         (
             "Does a cycle take longer than 8 ms?",
-            "statements:\n  long: {value: time, of: [base], from: 8 ms, says: It takes 8 ms or more}\n",
+            (
+                "statements:\n"
+                "  long: {value: time, of: [base], from: 8 ms, says: It takes 8 ms or more}\n"
+            ),
             "Yes: it is true that it takes 8 ms or more; computed: base 12 ms.",
         ),
         (

@@ -162,8 +162,8 @@ def lengths(prompt: float, output: float, tokens: float) -> dict[str, float | st
 
 
 def test_the_capacity_is_the_throughput_of_a_full_server() -> None:
-    """Rounds full of first phases bring 30 customers to the second phase, of 127 for whom memory has
-    room: with as many in it as that the load was 4 % too low.
+    """Rounds full of first phases bring 30 customers to the second phase, of 127 for whom memory
+    has room: with as many in it as that the load was 4 % too low.
     """
     values = {**lengths(6420, 162, 1205), "machine": "gpu-node-h200", "parameters.rate": "4 /s"}
     model = load("llm-serving", set=values)
@@ -197,8 +197,8 @@ def test_a_stream_that_waits_for_a_place_is_simulated() -> None:
     with pytest.raises(NoAnswerError) as refused:
         solve("llm-serving", values, method="formula")
     assert str(refused.value) == (
-        "customers wait for a place or for memory, and the formula does not know how long; let fewer"
-        " customers arrive, give more places or memory, or ask for simulation"
+        "customers wait for a place or for memory, and the formula does not know how long; let "
+        "fewer customers arrive, give more places or memory, or ask for simulation"
     )
     run = solve("llm-serving", values, simulation=FEW)
     assert run.method == "simulation"
@@ -208,8 +208,8 @@ def test_a_stream_that_waits_for_a_place_is_simulated() -> None:
 
 
 def test_first_phases_of_different_work_are_as_simulated() -> None:
-    """By the mean of the work, 95 of 100 were 45 % too short at a low load; of a closed population, where
-    some first phases take a round and others two, the mean was 22 % too short.
+    """By the mean of the work, 95 of 100 were 45 % too short at a low load; of a closed population,
+    where some first phases take a round and others two, the mean was 22 % too short.
     """
     values = {**lengths(4096, 200, 2048), "parameters.shortest": 0.1}
     settings = Simulation(seed=315, cycles=1500)
@@ -238,8 +238,8 @@ def test_the_formula_refuses_long_first_phases_that_wait_for_memory() -> None:
 def test_the_formula_says_how_far_first_phases_of_a_closed_population_may_be_off() -> None:
     closed = solve(changed(TWO, customers={"population": 8}), method="formula")
     words = (
-        "in a closed population first phases were up to 15 % off simulated ones, and up to three fifths"
-        " longer where second phases fill the budget"
+        "in a closed population first phases were up to 15 % off simulated ones, and up to "
+        "three fifths longer where second phases fill the budget"
     )
     assert words in closed.notes
     assert words not in solve(TWO, method="formula").notes
@@ -291,8 +291,8 @@ def test_the_formula_refuses_short_second_phases_and_says_what_was_not_measured(
     with pytest.raises(NoAnswerError) as refused:
         answer(60, 2.0)
     assert str(refused.value) == (
-        "second phases are short beside first phases at this load, where the formula was up to a third"
-        " off; let fewer customers arrive, or ask for simulation"
+        "second phases are short beside first phases at this load, where the formula was up to "
+        "a third off; let fewer customers arrive, or ask for simulation"
     )
     light = {**lengths(1024, 128, 8192), "parameters.rate": "4 /s"}
     near = solve("llm-serving", light, method="formula")
@@ -602,7 +602,10 @@ NO_SERVER = [
     ({"places": "2 * 1.25"}, "the number of places is 2.5: give a whole number of at least 1"),
     (
         {"memory": "100 - 2100"},
-        "the memory of the server for customers is -2,000: give more than 0, beside what else it holds",
+        (
+            "the memory of the server for customers is -2,000: give more than 0, beside what else "
+            "it holds"
+        ),
     ),
     ({"batching_delay": "0 * fixed - fixed"}, "the batching delay is -0.008: give at least 0"),
     ({"customers": {"arrivals": "0 * rate"}}, "the rate of arrivals is 0: give more than 0"),
@@ -685,8 +688,9 @@ def test_the_formula_refuses_what_it_does_not_know() -> None:
         (
             {"customers": {"population": 8}, "phases": {"a": {"work": 9}, "b": {"work": 5}}},
             (
-                "customers of equal work without think time stay in step, which the formula does not"
-                " know; give a think time or a least work below the largest, or ask for simulation"
+                "customers of equal work without think time stay in step, which the formula "
+                "does not know; give a think time or a least work below the largest, or ask "
+                "for simulation"
             ),
         ),
         (

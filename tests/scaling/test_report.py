@@ -312,8 +312,8 @@ def test_the_head_says_once_what_holds_of_several_cases() -> None:
     ]
     assert ScaleResult((MADE, other)).headline(Words({"base": "as it is"})) == [
         (
-            "as it is: to keep 50 % efficiency on N processors, the work must grow as N^2; other: as"
-            " N^3 log(N)"
+            "as it is: to keep 50 % efficiency on N processors, the work must grow as N^2; "
+            "other: as N^3 log(N)"
         ),
         "fastest at a fixed size on 7 processors, in 400 ms",
     ]
@@ -325,5 +325,8 @@ def test_the_head_speaks_of_customers_and_of_the_ends_of_a_range() -> None:
     scaling = replace(MADE, fastest=nothing, largest=nothing, growth=None)
     assert ScaleResult((scaling,)).headline(Words(member="customer")) == [
         "no number of customers (of 2 to 60) is 50 % efficient",
-        "fastest at a fixed size (of 2 to 60) on no number of customers, because none has an answer",
+        (
+            "fastest at a fixed size (of 2 to 60) on no number of customers, because none has an "
+            "answer"
+        ),
     ]

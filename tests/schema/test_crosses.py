@@ -111,7 +111,9 @@ def test_patience_where_services_are_interrupted_is_refused_in_words() -> None:
     with pytest.raises(
         SlipstickError,
         match=(
-            "customers abandon disk, which interrupts services; a chain does not distinguish customers that wait to be resumed from those whose service has not begun; ask for simulation"
+            "customers abandon disk, which interrupts services; a chain does not distinguish "
+            "customers that wait to be resumed from those whose service has not begun; ask for "
+            "simulation"
         ),
     ):
         slipstick.solve(document, method="markov-chain")

@@ -114,8 +114,8 @@ REFUSED = [
         {"machine": "rs6000-43p-atm"},
         [
             (
-                f"--set machine: model: name a model, one of {', '.join(model_names())}, or the file of"
-                " an activity or a queueing network"
+                f"--set machine: model: name a model, one of {', '.join(model_names())}, or "
+                "the file of an activity or a queueing network"
             )
         ],
     ),
@@ -143,7 +143,10 @@ REFUSED = [
         {"model": "law/flow-line", "items": "3 us", "once": "10 us"},
         [
             "--set items: '3 us' is a quantity in s, but a plain number is wanted, such as '3'",
-            "--set model: longest: key 'longest' is missing: time of one item at the longest serial stage",
+            (
+                "--set model: longest: key 'longest' is missing: time of one item at the longest "
+                "serial stage"
+            ),
         ],
     ),
     ({**ATM, "partis": "3"}, ["--set partis: unknown key; did you mean 'parties'?"]),
@@ -153,8 +156,8 @@ REFUSED = [
         {**ATM, "machine__network__adaptor": "5 us"},
         [
             (
-                "--set machine__network__adaptor: machine.network.adaptor: unknown key; did you mean"
-                " 'adapter'?"
+                "--set machine__network__adaptor: machine.network.adaptor: unknown key; did "
+                "you mean 'adapter'?"
             )
         ],
     ),
@@ -162,8 +165,8 @@ REFUSED = [
         {**ATM, "machine__netwerk__adapter": "5 us"},
         [
             (
-                "--set machine__netwerk__adapter: machine.netwerk.adapter: there is no path 'netwerk';"
-                " did you mean 'network'?"
+                "--set machine__netwerk__adapter: machine.netwerk.adapter: there is no path "
+                "'netwerk'; did you mean 'network'?"
             )
         ],
     ),
@@ -171,8 +174,8 @@ REFUSED = [
         {**ATM, "machine__network__adapter": "5"},
         [
             (
-                "--set machine__network__adapter: machine.network.adapter: write a number with a unit,"
-                " such as '5 us'; got 5"
+                "--set machine__network__adapter: machine.network.adapter: write a number with "
+                "a unit, such as '5 us'; got 5"
             )
         ],
     ),
@@ -188,8 +191,8 @@ REFUSED = [
         {"model": "three-parts", "parameters__latencie": "3 us"},
         [
             (
-                "--set parameters__latencie: parameters.latencie: there is no parameter 'latencie'; did"
-                " you mean 'latency'?"
+                "--set parameters__latencie: parameters.latencie: there is no parameter "
+                "'latencie'; did you mean 'latency'?"
             )
         ],
     ),

@@ -22,7 +22,10 @@ FIVE_US = "write a number with a unit, such as '5 us'"
 def test_the_advice_on_items_can_be_written_as_it_stands(kind: str, tmp_path: Path) -> None:
     example = ITEMS[kind].example
     assert ITEMS[kind].use.startswith("for ")
-    held = "bus: {servers: 1}, left: {servers: 1}, right: {servers: 1}, table: {lock: fifo}, meet: {barrier: central}, queue: {buffer: 4}, server: {lock: fifo}"
+    held = (
+        "bus: {servers: 1}, left: {servers: 1}, right: {servers: 1}, table: {lock: fifo}, "
+        "meet: {barrier: central}, queue: {buffer: 4}, server: {lock: fifo}"
+    )
     pool = "stack: {pool: lifo, chunk: 1, iterations: 4, time: 1 ms}"
     head = f"machine: epyc-rome-7452\nresources: {{{held}, {pool}}}\n"
     others = {"wait": "{signal: queue.items}", "signal": "{wait: queue.places}"}
@@ -56,10 +59,10 @@ MACHINES = [
         "machin: 1",
         [
             (
-                "1:1: machin: begin with the kind of spec, one of 'machine: 1', 'network: 1', 'workload: 1',"
-                " 'technology: 1', 'fitted: 1', 'activity: 1', 'queueing-network: 1',"
-                " 'study: 1',"
-                " 'profile: 1', 'trend: 1', 'batch-server: 1', 'counts: 1'; did you mean 'machine'?"
+                "1:1: machin: begin with the kind of spec, one of 'machine: 1', 'network: 1', "
+                "'workload: 1', 'technology: 1', 'fitted: 1', 'activity: 1', "
+                "'queueing-network: 1', 'study: 1', 'profile: 1', 'trend: 1', 'batch-server: "
+                "1', 'counts: 1'; did you mean 'machine'?"
             )
         ],
     ),
@@ -111,8 +114,8 @@ MACHINES = [
         "processors: {count: eight}",
         [
             (
-                "2:21: processors.count: 'eight': this does not begin with a number; write a number "
-                "and a unit, such as '5 us'"
+                "2:21: processors.count: 'eight': this does not begin with a number; write a "
+                "number and a unit, such as '5 us'"
             )
         ],
     ),
@@ -176,8 +179,8 @@ NETWORKS = [
         "    small: {total: {fixed: 102 us, per_byte: 0.04 us/B}}",
         [
             (
-                "5:12: protocol.ranges.small.up_to: range small needs an up_to above that of the range"
-                " before it"
+                "5:12: protocol.ranges.small.up_to: range small needs an up_to above that of "
+                "the range before it"
             )
         ],
     ),
@@ -271,8 +274,10 @@ ACTIVITIES = [
         activity("{delay: 1 s, technology: wier}"),
         [
             (
-                "4:30: cycle.0.technology: write 'application', 'software', 'system', 'protocol',"
-                " 'signal', 'adapter', 'switch', 'wire', 'memory', 'memory_latency', 'storage' or 'storage_latency'; got 'wier'; did you mean 'wire'?"
+                "4:30: cycle.0.technology: write 'application', 'software', 'system', "
+                "'protocol', 'signal', 'adapter', 'switch', 'wire', 'memory', "
+                "'memory_latency', 'storage' or 'storage_latency'; got 'wier'; did you mean "
+                "'wire'?"
             )
         ],
     ),
@@ -401,8 +406,8 @@ STUDIES = [
         study("vary: {a: 5}"),
         [
             (
-                "3:11: vary.a: write a sweep with axes, a list of values, or a range: from, to, and one"
-                " of step, factor and count"
+                "3:11: vary.a: write a sweep with axes, a list of values, or a range: from, "
+                "to, and one of step, factor and count"
             )
         ],
     ),
@@ -410,8 +415,8 @@ STUDIES = [
         study("vary: {a: {axes: {parties: 5}}}"),
         [
             (
-                "3:28: vary.a.axes.parties: write a list of values, or a range: from, to, and one of"
-                " step, factor and count"
+                "3:28: vary.a.axes.parties: write a list of values, or a range: from, to, and "
+                "one of step, factor and count"
             )
         ],
     ),
@@ -451,8 +456,8 @@ STUDIES = [
         study("answer: [Time]"),
         [
             (
-                "3:10: answer.0: write a value as answers name it, such as time or account[lock]; got"
-                " 'Time'"
+                "3:10: answer.0: write a value as answers name it, such as time or "
+                "account[lock]; got 'Time'"
             )
         ],
     ),
@@ -481,8 +486,8 @@ STUDIES = [
         study("pictures: [{name: a, title: b, kind: bars, cases: [base], stack: tecnology}]"),
         [
             (
-                "3:66: pictures.0.stack: write 'component' or 'technology'; got 'tecnology'; did you"
-                " mean 'technology'?"
+                "3:66: pictures.0.stack: write 'component' or 'technology'; got 'tecnology'; "
+                "did you mean 'technology'?"
             )
         ],
     ),

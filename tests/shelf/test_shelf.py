@@ -33,9 +33,12 @@ def test_every_reader_of_the_shelf_has_five_files() -> None:
         ({"says": ["no such word"]}, "wrong"),
         ({"refused": ["anything"]}, "wrong"),
         ({"run": ["solve {file} --with gueswork --json"]}, "refused badly"),
-        ({"run": ["solve {file} --with gueswork --json"], "refused": ["gueswork", "known"]}, "refused well"),
+        (
+            {"run": ["solve {file} --with gueswork --json"], "refused": ["gueswork", "known"]},
+            "refused well",
+        ),
     ],
-)  # fmt: skip
+)
 def test_the_judge_tells_the_verdicts_apart(
     row: dict[str, object], verdict: str, tmp_path: Path
 ) -> None:

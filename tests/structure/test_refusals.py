@@ -1,4 +1,6 @@
-"""A fact about a model that has no rule for a kind of step, or of population, refuses it by name."""
+"""A fact about a model that has no rule for a kind of step, or of population, refuses it by
+name.
+"""
 
 from __future__ import annotations
 

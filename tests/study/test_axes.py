@@ -83,19 +83,28 @@ REFUSED = [
     (
         "technology.wire: {from: 1, to: 5, step: -1}",
         [
-            f"{WIRE} the range never gets from 'from' to 'to'; reverse the sign of the step, or invert the factor"
+            (
+                f"{WIRE} the range never gets from 'from' to 'to'; reverse the sign of the step, "
+                "or invert the factor"
+            )
         ],
     ),
     (
         "technology.wire: {from: 1, to: 5, factor: 0.5}",
         [
-            f"{WIRE} the range never gets from 'from' to 'to'; reverse the sign of the step, or invert the factor"
+            (
+                f"{WIRE} the range never gets from 'from' to 'to'; reverse the sign of the step, "
+                "or invert the factor"
+            )
         ],
     ),
     (
         "technology.wire: {from: 1, to: 5, step: 0}",
         [
-            'x.yaml:3:48: vary."technology.wire".step: a step of 0 never reaches the end; write another'
+            (
+                'x.yaml:3:48: vary."technology.wire".step: a step of 0 never reaches the end; '
+                "write another"
+            )
         ],
     ),
     (
@@ -130,8 +139,8 @@ REFUSED = [
         "technology.wire: {from: one, to: 5, count: 3}",
         [
             (
-                "x.yaml:3:32: vary.\"technology.wire\".from: 'one': this does not begin with a number;"
-                " write a number and a unit, such as '5 us'"
+                "x.yaml:3:32: vary.\"technology.wire\".from: 'one': this does not begin with a "
+                "number; write a number and a unit, such as '5 us'"
             )
         ],
     ),
@@ -215,7 +224,8 @@ REFUSED = [
         "parties: [2, 3], vary: {axes: {parties: [2]}}",
         [
             (
-                "x.yaml:3:25: vary.vary: the axes without a name already form a sweep of this name; choose another"
+                "x.yaml:3:25: vary.vary: the axes without a name already form a sweep of this "
+                "name; choose another"
             )
         ],
     ),

@@ -491,7 +491,8 @@ def test_other_versions_and_systems_are_refused(monkeypatch: pytest.MonkeyPatch)
     with pytest.raises(
         InputError,
         match=(
-            "this operating system cannot limit single processes; leave out --on processes and the limits"
+            "this operating system cannot limit single processes; leave out --on processes and "
+            "the limits"
         ),
     ):
         Engine(limits=Limits(time=1.0))

@@ -93,7 +93,9 @@ left_out: {small-operations: operations of all sizes run at the rate of the larg
 """
 OF_THE_MACHINE = {"small-operations": "operations of all sizes run at the rate of the largest"}
 ON_A_MACHINE = {
-    "activity.yaml": "activity: 1\nmachine: m.yaml\npopulation: {processors: 4}\ncycle: [{delay: 1 s}]\n",
+    "activity.yaml": (
+        "activity: 1\nmachine: m.yaml\npopulation: {processors: 4}\ncycle: [{delay: 1 s}]\n"
+    ),
     "network.yaml": NETWORK.replace("left_out", "machine: m.yaml\nleft_out"),
 }
 

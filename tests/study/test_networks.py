@@ -225,7 +225,9 @@ COMMANDS = {
         "by simulation: estimated, each value with its interval"
     ),
     "solve central-server --set method=linearizer": "by linearizer: not exact",
-    "solve central-server --set classes.jobs.population=1 --with convolution": "convolution: solved exactly",
+    (
+        "solve central-server --set classes.jobs.population=1 --with convolution"
+    ): "convolution: solved exactly",
     "explain lazowska-mixed": "D[a,disk] = parameters.second / 6",
     "explain schwetman-switching": "D[b,one] = stations.one.service.b * V.b.one",
     "explain lazowska-closed-classes": "X[a] = (D[b,cpu] + D[b,disk])/(",

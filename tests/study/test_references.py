@@ -158,5 +158,8 @@ def test_the_model_of_a_fit_is_looked_up_at_its_line(
     assert check_reference("fit.yaml") == ["fitted"]
     fit.write_text(text.replace("model: serving-step", "model: of-mine"))
     (checked,) = check_reference("fit.yaml")
-    note = "there is no model 'of-mine', and no file 'of-mine.yaml' here: its parameters are not looked up"
+    note = (
+        "there is no model 'of-mine', and no file 'of-mine.yaml' here: its parameters are not "
+        "looked up"
+    )
     assert checked == f"fitted; {note}"

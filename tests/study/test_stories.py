@@ -346,7 +346,9 @@ def test_stages_pass_pieces_and_gather_them_in_the_node_unless_sequences_are_spl
     network = {"machine.node.network": "nvlink-3-nccl"}
     steps = {
         "piece": f"{{message: {numbers * 2 // 8} B, placement: network}}",
-        "gather": f"{{collective: allgather, algorithm: ring, size: {numbers * 2} B, placement: node}}",
+        "gather": (
+            f"{{collective: allgather, algorithm: ring, size: {numbers * 2} B, placement: node}}"
+        ),
     }
     times: dict[str, float] = {}
     for name, step in steps.items():
@@ -368,7 +370,8 @@ def test_tokens_go_to_experts_over_the_links_of_the_node_or_between_nodes(
     """Six exchanges a layer, each of the 2 x 4096 numbers of 2 B of 2048 tokens."""
     (tmp_path / "sent.yaml").write_text(
         "activity: 1\nmachine: gpu-node-h100\npopulation: {processors: 8}\n"
-        f"cycle: [{{collective: alltoall, size: {2 * 2048 * 4096 * 2} B, ranks: 8, placement: {placement}}}]\n"
+        f"cycle: [{{collective: alltoall, size: {2 * 2048 * 4096 * 2} B, ranks: 8, placement: "
+        f"{placement}}}]\n"
     )
     settings: dict[str, float | str] = {"machine": "gpu-node-h100", "parameters.near": near}
     split = {"tensor": 1, "data": 8, "batch": 8, "micro": 1, "spread": 8}
@@ -396,7 +399,9 @@ def test_gradients_that_are_summed_after_the_backward_pass_are_not_hidden() -> N
 
 @pytest.mark.parametrize("rate", [20e9, 150e9, 200e9, 219e9, 220e9])
 def test_latency_under_load_is_that_of_a_closed_queue(rate: float) -> None:
-    """Mean value analysis of the lines of 28 cores at 12 channels, with a think time for the rate."""
+    """Mean value analysis of the lines of 28 cores at 12 channels, with a think time for the
+    rate.
+    """
     answer = solve("loaded-memory", {"parameters.rate": rate, "parameters.held": 1.0})
     found, service, idle, lines = answer.find("time"), 12 * 64 / 220e9, 80e-9, 28 * 16
     assert found is not None

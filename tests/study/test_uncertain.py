@@ -272,7 +272,9 @@ def test_cases_are_compared_by_the_same_draws(
     than one for half of it and a start depends on the work.
     """
     (folder / "two.yaml").write_text(
-        "activity: 1\nparameters: {work: 4 ms, start: 2 ms, part: 0.5}\npopulation: {processors: 1}\n"
+        "activity: 1\n"
+        "parameters: {work: 4 ms, start: 2 ms, part: 0.5}\n"
+        "population: {processors: 1}\n"
         "useful: [work]\ncycle:\n  - {name: work, delay: work, component: work}\n"
         "  - {name: wait, delay: part * work + start}\n"
     )
@@ -293,14 +295,17 @@ def test_changes_are_ranked_by_the_same_draws(folder: Path) -> None:
     the start. Which removes more depends on the work, a little less of the start never does.
     """
     (folder / "two.yaml").write_text(
-        "activity: 1\nparameters: {work: 4 ms, start: 1 ms, part: 0.5}\npopulation: {processors: 1}\n"
+        "activity: 1\n"
+        "parameters: {work: 4 ms, start: 1 ms, part: 0.5}\n"
+        "population: {processors: 1}\n"
         "useful: [work]\ncycle:\n  - {name: work, delay: work, component: work}\n"
         "  - {name: wait, delay: part * work + start}\n"
     )
     (folder / "study.yaml").write_text(
         "study: 1\nbase: {model: two.yaml, parameters.work: 1 ms..16 ms}\nanswer: [time]\n"
         "rank:\n  cases: [base]\n  changes:\n    sooner: {set: {parameters.start: 0.01 ms}}\n"
-        "    shorter: {times: {parameters.part: 0.5}}\n    little: {times: {parameters.start: 0.9}}\n"
+        "    shorter: {times: {parameters.part: 0.5}}\n"
+        "    little: {times: {parameters.start: 0.9}}\n"
     )
     ranked = run("study.yaml").questions["rank"]
     words = " ".join(ranked.sentences())
@@ -331,8 +336,8 @@ cycle:
 def test_ranges_of_a_simulation_cost_few_runs_and_have_the_ends_of_the_exact_method(
     folder: Path,
 ) -> None:
-    """Two ranges, so nine simulations, or 25, in place of 512; either station may be the slower, so that the
-    answer is no product of powers.
+    """Two ranges, so nine simulations, or 25, in place of 512; either station may be the slower, so
+    that the answer is no product of powers.
     """
     (folder / "queues.yaml").write_text(QUEUES)
     for method in ("mean-value", "simulation"):

@@ -372,7 +372,10 @@ SERIES = "{year: 2010, value: 1}, {year: 2012, value: 2}, {year: 2014, value: 3}
         ),
         (
             "series: {a: {points: [POINTS, {year: 2020, value: 3, announced: true}]}}",
-            "an announced point needs known, the year of the plan, and error, how far it may be off",
+            (
+                "an announced point needs known, the year of the plan, and error, how far it may "
+                "be off"
+            ),
         ),
         (
             "series: {a: {of: [wire], points: [MORE]}, b: {of: [wire], points: [MORE]}}",
@@ -439,15 +442,15 @@ def test_a_step_of_today_starts_after_the_points_and_says_so(folder: Path) -> No
     (track,) = result.projection.tracks
     assert dict(track.ended)["Peak of a GPU in bf16 or fp16, dense"] == 2025
     assert result.doubt().endswith(
-        "rates end before the base year 2026, the first in 2021 (one thread, best of the year); from"
-        " there on the last rates are carried on, and their bands grow"
+        "rates end before the base year 2026, the first in 2021 (one thread, best of the "
+        "year); from there on the last rates are carried on, and their bands grow"
     )
     with pytest.raises(SpecError) as caught:
         projection(text.replace("years: [2026", "base_year: 2035, years: [2035"))
     assert str(caught.value).endswith(
-        "trend measured knows peak of a GPU in bf16 or fp16, dense for 2016 to 2025 only, so nothing"
-        " can start in 2035, 10 years after 9 years of data: start closer to these years, or extend"
-        " the trend by a rate of your own"
+        "trend measured knows peak of a GPU in bf16 or fp16, dense for 2016 to 2025 only, so "
+        "nothing can start in 2035, 10 years after 9 years of data: start closer to these "
+        "years, or extend the trend by a rate of your own"
     )
 
 
@@ -525,7 +528,10 @@ def test_prices_are_no_doubt_of_a_projection_of_times_alone(folder: Path) -> Non
     priced = "price: {value: 3e5, technology: node_price}"
     text = MODEL.replace("{scale: 1,", f"{{scale: 1, {priced},")
     Path("model.yaml").write_text(f"{text}amounts: {{paid: price * 2}}\n")
-    asked = "answer: [time]\nproject: {trends: [measured], as_of: 2014, base_year: 2016, years: [2016, 2018]}\n"
+    asked = (
+        "answer: [time]\n"
+        "project: {trends: [measured], as_of: 2014, base_year: 2016, years: [2016, 2018]}\n"
+    )
     for answer, told in (("time", False), ("amount[paid]", True)):
         question = asked.replace("[time]", f'["{answer}"]')
         result = result_of(found(question, base="{model: model.yaml}"), ProjectResult)

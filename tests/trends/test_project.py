@@ -239,7 +239,10 @@ WRONG = [
     (
         "base_year: 2005",
         "base_year: 1995",
-        "trend trend knows rates of processors for 2000 to 2020 only, so nothing can start in 1995: start closer to these years, or extend the trend by a rate of your own",
+        (
+            "trend trend knows rates of processors for 2000 to 2020 only, so nothing can start in "
+            "1995: start closer to these years, or extend the trend by a rate of your own"
+        ),
     ),
     (
         "base_year: 2005\n  years: {from: 2005, to: 2025, step: 5}",
@@ -443,7 +446,10 @@ def test_ranges_of_settings_are_named_where_the_middle_stands_for_them(folder: P
     base = "{model: model.yaml, parameters.memory: 1 ms .. 9 ms}"
     results = found(PROJECT, base=base)
     result = result_of(results, ProjectResult)
-    said = "the years ahead take the middle of the range of memory, and their bands leave the range out"
+    said = (
+        "the years ahead take the middle of the range of memory, and their bands leave the "
+        "range out"
+    )
     assert said in result.sentences()
     assert said in result.doubt()
     at_the_middle = projection(base="{model: model.yaml, parameters.memory: 3 ms}")
@@ -474,9 +480,9 @@ def test_a_year_after_the_data_starts_at_the_case_and_its_band_grows_from_the_da
         result_of(found(text), ProjectResult)
         .doubt()
         .endswith(
-            "; these rates are guesses: processors 2010 to 2020; data end before the base year 2026:"
-            " processors (2020) and network adapters (2020); from there on the last rates are carried on,"
-            " and their bands grow"
+            "; these rates are guesses: processors 2010 to 2020; data end before the base year "
+            "2026: processors (2020) and network adapters (2020); from there on the last rates "
+            "are carried on, and their bands grow"
         )
     )
 
@@ -495,7 +501,10 @@ def test_two_changes_of_a_rate_within_a_quarter_of_a_year_are_seen(folder: Path)
         "{from: 2010.05, to: 2010.15, factor: 20}",
         "{from: 2010.15, to: 2010.25, factor: 0.05}",
     )
-    periods = f"{{from: 2000, to: 2010.05, factor: 1}}, {there}, {back}, {{from: 2010.25, to: 2030, factor: 1}}"
+    periods = (
+        f"{{from: 2000, to: 2010.05, factor: 1}}, {there}, {back}, {{from: 2010.25, to: 2030, "
+        f"factor: 1}}"
+    )
     Path("trend.yaml").write_text(f"trend: 1\nsource: made up\nrates:\n  processors: [{periods}]\n")
     text = """\
 answer: [time]

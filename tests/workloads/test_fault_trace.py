@@ -17,7 +17,10 @@ FTRACE = (
 TRACE_CMD = (
     "   bash-930   [003]  6288.896762: page_fault_user:      address=0x5010 ip=0x7f error_code=0x7"
 )
-PERF = "my prog   930 [003]  6288.896762: exceptions:page_fault_user: address=0x5010 ip=0x7f error_code=0x4"
+PERF = (
+    "my prog   930 [003]  6288.896762: exceptions:page_fault_user: address=0x5010 ip=0x7f "
+    "error_code=0x4"
+)
 
 
 def test_lines_of_each_tool_are_read() -> None:
@@ -77,8 +80,8 @@ def test_the_command_refuses_what_does_not_tell_writes(
         (
             "prog 930 [003] 6288.8: 1 page-faults:u: 7f10",
             (
-                "faults.txt:1:1: a sample of page-faults does not tell reads from writes; record the"
-                " event exceptions:page_fault_user"
+                "faults.txt:1:1: a sample of page-faults does not tell reads from writes; "
+                "record the event exceptions:page_fault_user"
             ),
         ),
         (
@@ -98,8 +101,8 @@ def test_the_command_refuses_what_does_not_tell_writes(
         (
             "nothing",
             (
-                "there is no page fault here; give a table of events in a .csv file, or what perf script,"
-                " trace-cmd report or ftrace print of exceptions:page_fault_user"
+                "there is no page fault here; give a table of events in a .csv file, or what "
+                "perf script, trace-cmd report or ftrace print of exceptions:page_fault_user"
             ),
         ),
     ):

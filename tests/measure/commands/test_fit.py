@@ -40,7 +40,10 @@ def test_what_is_odd_about_the_data_is_said_aside(
     assert main(["fit", str(path), "--model", "amdahl"]) == 0
     notes = capsys.readouterr().err.replace(f"{path}:", "").splitlines()
     assert notes == [
-        "note: 6:1: time: time at p = 8 is in 2 rows without a number of the repetition; they are taken as repetitions",
+        (
+            "note: 6:1: time: time at p = 8 is in 2 rows without a number of the repetition; they "
+            "are taken as repetitions"
+        ),
         "note: 8:1: tmie: is not a part of the account of time; did you mean 'time'?",
         (
             "note: 3:1: time: superlinear: speed-up 2.5 on 2 processors; less work, more cache, or"

@@ -96,14 +96,14 @@ def test_a_warning_says_how_far_and_what_is_known_of_the_error() -> None:
     assert found.warning(32) == ""
     near, far = (each.missed for each in found.best.tests)
     assert found.warning(64).startswith(
-        "the prediction for 64 processors is extrapolated to 2 times the largest measured number, 32."
-        " Models fitted to the runs on up to 16 processors are "
+        "the prediction for 64 processors is extrapolated to 2 times the largest measured "
+        "number, 32. Models fitted to the runs on up to 16 processors are "
     )
     assert f"{100 * near:.1f}" in found.warning(64)
     assert f"{100 * far:.1f}" in found.warning(128)
     assert found.warning(128).endswith(
-        "the interval allows for that, and for a throughput that rises no further, but not for losses"
-        " that first appear above 32"
+        "the interval allows for that, and for a throughput that rises no further, but not for "
+        "losses that first appear above 32"
     )
 
 

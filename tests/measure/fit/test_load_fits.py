@@ -148,15 +148,15 @@ def test_rows_that_no_station_explains_are_said_to_be_so() -> None:
         (
             [LoadRow(1, rate=1.0, response=1.0)],
             (
-                "response times at two loads at least are needed, at which the requests that come are"
-                " completed; there are 1"
+                "response times at two loads at least are needed, at which the requests that "
+                "come are completed; there are 1"
             ),
         ),
         (
             [LoadRow(1, users=1.0, response=1.0), LoadRow(2, users=2.0, response=1.0)],
             (
-                "users need a throughput and a mean response time in each row, from which their think"
-                " time follows (Little's law)"
+                "users need a throughput and a mean response time in each row, from which "
+                "their think time follows (Little's law)"
             ),
         ),
         ([LoadRow(1, rate=1.0), LoadRow(2, rate=2.0)], "there are no response times in it"),

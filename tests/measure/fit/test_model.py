@@ -128,16 +128,47 @@ def test_a_law_with_a_size() -> None:
 @pytest.mark.parametrize(
     ("settings", "free", "message"),
     [
-        ({}, ["parameters.wrk"], "free.yaml:3:7: free: lock-and-bus has no number at 'parameters.wrk'; did you mean"),
-        ({}, ["parameters.work=3 s"], "write parameters.work=low..high, such as parameters.work=9 ms..; got"),
+        (
+            {},
+            ["parameters.wrk"],
+            "free.yaml:3:7: free: lock-and-bus has no number at 'parameters.wrk'; did you mean",
+        ),
+        (
+            {},
+            ["parameters.work=3 s"],
+            "write parameters.work=low..high, such as parameters.work=9 ms..; got",
+        ),
         ({}, ["parameters.work=3..4 s"], "'3' lacks its unit"),
-        ({}, ["parameters.work=4 s..3 s"], "parameters.work is free from 4 s to 3 s: the first value must be less than the second, and not negative"),
-        ({}, ["parameters.work", "parameters.work"], "parameters.work is free twice; leave one out"),
-        ({}, ["population.processors"], "population.processors comes from the data, so it cannot be free"),
-        ({"method": "simulation"}, ["parameters.work"], "a fit needs a smooth model; simulated times jump, so take another method"),
-        ({"model": "lazowska-closed-classes"}, [], "is the number of processors (population); there are classes."),
+        (
+            {},
+            ["parameters.work=4 s..3 s"],
+            (
+                "parameters.work is free from 4 s to 3 s: the first value must be less than the "
+                "second, and not negative"
+            ),
+        ),
+        (
+            {},
+            ["parameters.work", "parameters.work"],
+            "parameters.work is free twice; leave one out",
+        ),
+        (
+            {},
+            ["population.processors"],
+            "population.processors comes from the data, so it cannot be free",
+        ),
+        (
+            {"method": "simulation"},
+            ["parameters.work"],
+            "a fit needs a smooth model; simulated times jump, so take another method",
+        ),
+        (
+            {"model": "lazowska-closed-classes"},
+            [],
+            "is the number of processors (population); there are classes.",
+        ),
     ],
-)  # fmt: skip
+)
 def test_what_cannot_be_free_is_refused(
     settings: dict[str, object], free: list[str], message: str
 ) -> None:
@@ -149,13 +180,49 @@ def test_what_cannot_be_free_is_refused(
 @pytest.mark.parametrize(
     ("settings", "free", "truth", "cycles", "message"),
     [
-        ({"model": "law/sequential-estimate", "processors": 1, "waits": "100 s", "time": "1 s"}, "time=0 s..1 s", "lock", None, "law/sequential-estimate has no time at the points of the data: "),
-        ({"model": "central-server"}, "classes.jobs.think_time", "serial part", None, "the data are times of a whole work; say how many cycles of central-server it has (cycles)"),
-        ({"model": "central-server"}, "classes.jobs.think_time", "lock", 3, "the data are times of a cycle, so the number of cycles (cycles) says nothing; leave it out"),
-        ({"model": "law/amdahl-speedup", "serial": 0.5, "processors": 1}, "serial", "lock", None, "law/amdahl-speedup gives a speedup, not a time, so no time can be held against it"),
-        ({"model": "law/amdahl-time", "serial": "1 s", "parallel": "1 s", "processors": 1}, "serial", "sized", None, "the data have several sizes; say which number of law/amdahl-time is the size (size)"),
+        (
+            {"model": "law/sequential-estimate", "processors": 1, "waits": "100 s", "time": "1 s"},
+            "time=0 s..1 s",
+            "lock",
+            None,
+            "law/sequential-estimate has no time at the points of the data: ",
+        ),
+        (
+            {"model": "central-server"},
+            "classes.jobs.think_time",
+            "serial part",
+            None,
+            (
+                "the data are times of a whole work; say how many cycles of central-server it has "
+                "(cycles)"
+            ),
+        ),
+        (
+            {"model": "central-server"},
+            "classes.jobs.think_time",
+            "lock",
+            3,
+            (
+                "the data are times of a cycle, so the number of cycles (cycles) says nothing; "
+                "leave it out"
+            ),
+        ),
+        (
+            {"model": "law/amdahl-speedup", "serial": 0.5, "processors": 1},
+            "serial",
+            "lock",
+            None,
+            "law/amdahl-speedup gives a speedup, not a time, so no time can be held against it",
+        ),
+        (
+            {"model": "law/amdahl-time", "serial": "1 s", "parallel": "1 s", "processors": 1},
+            "serial",
+            "sized",
+            None,
+            "the data have several sizes; say which number of law/amdahl-time is the size (size)",
+        ),
     ],
-)  # fmt: skip
+)
 def test_data_that_a_model_cannot_be_held_against_are_refused(
     settings: dict[str, object], free: str, truth: str, cycles: float | None, message: str
 ) -> None:

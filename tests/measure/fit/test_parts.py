@@ -31,8 +31,14 @@ def test_one_station_is_the_machine_repairman(
     """The station is idle with probability 1 / sum_k N! / (N - k)! (D / Z)^k; Allen 1990,
     machine repair.
     """
-    terms = [math.exp(math.lgamma(machines + 1) - math.lgamma(machines - k + 1) + k * math.log(service / outside))
-             for k in range(machines + 1)]  # fmt: skip
+    terms = [
+        math.exp(
+            math.lgamma(machines + 1)
+            - math.lgamma(machines - k + 1)
+            + k * math.log(service / outside)
+        )
+        for k in range(machines + 1)
+    ]
     busy = 1 - 1 / math.fsum(terms)
     if busy > 1e-6:
         assert cycle_times(outside, np.array([service]), np.array([float(machines)]))[

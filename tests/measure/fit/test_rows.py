@@ -46,7 +46,10 @@ def test_rows_name_the_neighbours_of_a_crossing() -> None:
 def test_rows_that_never_fall_say_so() -> None:
     rows = MeasuredRows(timings(POWERS, 100 / POWERS), 0.75)
     assert rows.sentences() == [
-        "Measured: efficiency is 100 % at p = 16, the largest measured; it does not fall below 75 %."
+        (
+            "Measured: efficiency is 100 % at p = 16, the largest measured; it does not fall below "
+            "75 %."
+        )
     ]
     assert rows.crossing == (16.0, np.inf)
 

@@ -238,7 +238,10 @@ def test_lines_of_memory_are_a_closed_system(tmp_path: Path) -> None:
     from slipstick_measure.imports.memory import _closed_latency
 
     (tmp_path / "lines.yaml").write_text(
-        "queueing-network: 1\nclasses: {lines: {population: 40}}\nstations:\n  way: {discipline: is,"
+        "queueing-network: 1\n"
+        "classes: {lines: {population: 40}}\n"
+        "stations:\n"
+        "  way: {discipline: is,"
         " demand: {lines: 70 ns}}\n"
         + "".join(f"  m{k}: {{demand: {{lines: 2.5 ns}}}}\n" for k in range(4))
     )
@@ -312,18 +315,42 @@ def jsim(change: str, to: str) -> str:
 @pytest.mark.parametrize(
     ("change", "to", "message"),
     [
-        ("RoutingStrategies.RandomStrategy", "RoutingStrategies.ShortestQueueLengthRoutingStrategy", "which a network does not have"),
+        (
+            "RoutingStrategies.RandomStrategy",
+            "RoutingStrategies.ShortestQueueLengthRoutingStrategy",
+            "which a network does not have",
+        ),
         ("<value>0.3</value>", "<value>0.2</value>", "add up to 0.9, not to 1"),
         ('"stationName"', '"station"', "a probability stands before the name of its node"),
-        ("random.HyperExp", "random.BurstDistribution", "the time of Jobs at CPU is a 'BurstDistribution'"),
+        (
+            "random.HyperExp",
+            "random.BurstDistribution",
+            "the time of Jobs at CPU is a 'BurstDistribution'",
+        ),
         ("<value>Sink</value>", "<value>Sunk</value>", "there is no node 'Sunk' to go to"),
-        ('className="JobSink"', 'className="Fork"', "'Sink' is a Fork, which a network does not have"),
+        (
+            'className="JobSink"',
+            'className="Fork"',
+            "'Sink' is a Fork, which a network does not have",
+        ),
         ('target="Disk 1"/>', 'target="Disk 9"/>', "there is no node 'Disk 9'"),
-        ("PutStrategies.TailStrategy", "PutStrategies.SJFStrategy", "customers queue at 'Disk 1' by 'SJFStrategy'"),
-        ('referenceSource="Source "', 'referenceSource="Sours"', "there is no node 'Sours' where 'Web' begin"),
-        ("<value>0.75</value>", "<value>0.5</value>", "change at 'Change' with probabilities of 0.75 in all, not 1"),
+        (
+            "PutStrategies.TailStrategy",
+            "PutStrategies.SJFStrategy",
+            "customers queue at 'Disk 1' by 'SJFStrategy'",
+        ),
+        (
+            'referenceSource="Source "',
+            'referenceSource="Sours"',
+            "there is no node 'Sours' where 'Web' begin",
+        ),
+        (
+            "<value>0.75</value>",
+            "<value>0.5</value>",
+            "change at 'Change' with probabilities of 0.75 in all, not 1",
+        ),
     ],
-)  # fmt: skip
+)
 def test_what_a_network_has_not_is_refused_of_jsim(
     change: str, to: str, message: str, tmp_path: Path
 ) -> None:
@@ -450,9 +477,13 @@ def test_weights_of_jsim_are_kept_where_customers_share_by_them(
         ('Class="true"', 'Class="false"', {"room": {"stations": ["Desk", "Till"], "capacity": 3}}),
         ('<regionNode nodeName="Till"/>', "", None),  # a capacity of Desk
         ('maxJobs="3"', 'maxJobs="-1"', None),
-        ('name="room"', 'name="Desk"', {"Desk-region": {"stations": ["Desk", "Till"], "capacity": 3, "blocking": "loss"}}),
+        (
+            'name="room"',
+            'name="Desk"',
+            {"Desk-region": {"stations": ["Desk", "Till"], "capacity": 3, "blocking": "loss"}},
+        ),
     ],
-)  # fmt: skip
+)
 def test_regions_of_jsim_are_regions_of_the_network(
     old: str, new: str, regions: dict[str, Any] | None, tmp_path: Path
 ) -> None:
@@ -467,9 +498,12 @@ def test_regions_of_jsim_are_regions_of_the_network(
     [
         ('maxJobs="3"/>', 'maxJobs="3"/><classWeight weight="2"/>'),
         ('nodeName="Till"', 'nodeName="Hall"'),
-        ('<globalConstraint maxJobs="3"/>', '<globalConstraint maxJobs="3"/><classConstraint maxJobsPerClass="2"/>'),
+        (
+            '<globalConstraint maxJobs="3"/>',
+            '<globalConstraint maxJobs="3"/><classConstraint maxJobsPerClass="2"/>',
+        ),
     ],
-)  # fmt: skip
+)
 def test_regions_of_jsim_that_a_network_lacks_are_losses(
     old: str, new: str, tmp_path: Path
 ) -> None:
@@ -518,34 +552,87 @@ def test_capacities_priorities_and_bursts_of_jsim_are_kept(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("text", "told", "message"),
     [
-        ("# OSU MPI Latency Test v7\n# Size  Latency (us)\n8 1.5\n16 1.5\n32 1.5\n", {}, "where were the processes?"),
-        ("# OSU MPI Latency Test v7\n# Size  Latency (us)\n8 1.5\n", {"placement": "switch"}, "1 sizes; a line needs 3"),
-        ("# OSU MPI Allreduce Latency Test v7\n# Size  Avg Latency(us)\n8 1.5\n", {"placement": "node"}, "operation of all processes"),
-        ("Function    Best Rate MB/s\nTriad: 5 0 0 0\n", {"base": "linux-cluster"}, "does not say how many threads ran"),
-        ("Number of Threads counted = 2\nFunction    Best Rate MB/s\nTriad: 5 0 0 0\n", {}, "--extends NAME"),
-        ("CreateNode(NAMES[0], CEN, FCFS)", {}, "what 'NAMES[0]' stands for cannot be told; write a name in quotes"),
+        (
+            "# OSU MPI Latency Test v7\n# Size  Latency (us)\n8 1.5\n16 1.5\n32 1.5\n",
+            {},
+            "where were the processes?",
+        ),
+        (
+            "# OSU MPI Latency Test v7\n# Size  Latency (us)\n8 1.5\n",
+            {"placement": "switch"},
+            "1 sizes; a line needs 3",
+        ),
+        (
+            "# OSU MPI Allreduce Latency Test v7\n# Size  Avg Latency(us)\n8 1.5\n",
+            {"placement": "node"},
+            "operation of all processes",
+        ),
+        (
+            "Function    Best Rate MB/s\nTriad: 5 0 0 0\n",
+            {"base": "linux-cluster"},
+            "does not say how many threads ran",
+        ),
+        (
+            "Number of Threads counted = 2\nFunction    Best Rate MB/s\nTriad: 5 0 0 0\n",
+            {},
+            "--extends NAME",
+        ),
+        (
+            "CreateNode(NAMES[0], CEN, FCFS)",
+            {},
+            "what 'NAMES[0]' stands for cannot be told; write a name in quotes",
+        ),
         ("CreateNode('a', CEN)", {}, "it has 3 arguments; here are 2"),
         ("CreateNode('a', CEN, FCFS)\nCreateSingleNode('a')", {}, "a network has nothing like it"),
-        ("CreateNode('a', MSQ, FCFS)", {}, "a network has no station of 'MSQ', 'FCFS'; nodes are CEN, MSO, MSC or DLY"),
+        (
+            "CreateNode('a', MSQ, FCFS)",
+            {},
+            "a network has no station of 'MSQ', 'FCFS'; nodes are CEN, MSO, MSC or DLY",
+        ),
         ("CreateOpen('w', rate)", {}, "'rate' cannot be computed; give it with --set rate=NUMBER"),
         ("CreateOpen('w', 1)\nSetDemand('a', 'w', 1)", {}, "'a' is used before it is created"),
-        ('<!DOCTYPE a [<!ENTITY b "c">]><lqn-model/>', {}, "a model file must not contain a document type or an entity"),
+        (
+            '<!DOCTYPE a [<!ENTITY b "c">]><lqn-model/>',
+            {},
+            "a model file must not contain a document type or an entity",
+        ),
         ("<lqn-model><processor", {}, "this is no XML: unclosed token; is the file cut off?"),
         ("<a>" * 99 + "<lqn-model/>", {}, "more than 60 elements inside one another"),
         ("<model><sim name='x'/></model>", {}, "the model has no class of customers or no station"),
-        ("# OSU MPI Latency Test v7\n# Size  Latency (us)\n8 1\n16 1\n32 0\n", {"placement": "switch"}, "time: is 0; a message takes some time"),
         (
-            ("# Benchmarking Sendrecv\n #bytes #repetitions  t[usec]  Mbytes/sec\n 8 9 1 1\n# Benchmarking PingPing\n"
-            " #bytes #repetitions  t[usec]  Mbytes/sec\n 8 9 1 1\n"),
+            "# OSU MPI Latency Test v7\n# Size  Latency (us)\n8 1\n16 1\n32 0\n",
+            {"placement": "switch"},
+            "time: is 0; a message takes some time",
+        ),
+        (
+            (
+                "# Benchmarking Sendrecv\n"
+                " #bytes #repetitions  t[usec]  Mbytes/sec\n"
+                " 8 9 1 1\n"
+                "# Benchmarking PingPing\n"
+                " #bytes #repetitions  t[usec]  Mbytes/sec\n 8 9 1 1\n"
+            ),
             {"placement": "switch"},
             "latencies of several benchmarks, Sendrecv, PingPing; give one",
         ),
-        ("# Benchmarking Bcast\n# #processes = 4\n #bytes #repetitions  t_avg[usec]\n 8 9 1\n", {"placement": "node"}, "there is no latency of messages between two processes"),
-        ("# OSU MPI Latency Test v7\n# Size  Latency (us)\n8 1.5\n", {"placement": "rack"}, "there is no placement 'rack'; known: node, switch, network"),
+        (
+            "# Benchmarking Bcast\n# #processes = 4\n #bytes #repetitions  t_avg[usec]\n 8 9 1\n",
+            {"placement": "node"},
+            "there is no latency of messages between two processes",
+        ),
+        (
+            "# OSU MPI Latency Test v7\n# Size  Latency (us)\n8 1.5\n",
+            {"placement": "rack"},
+            "there is no placement 'rack'; known: node, switch, network",
+        ),
         ("words\n", {"format": "osuu"}, "there is no format to import 'osuu'; did you mean 'osu'"),
-        ("words\n", {}, "cannot tell what this is; name it with --format, one of osu, imb, perftest"),
+        (
+            "words\n",
+            {},
+            "cannot tell what this is; name it with --format, one of osu, imb, perftest",
+        ),
     ],
-)  # fmt: skip
+)
 def test_what_cannot_be_imported_is_refused(
     text: str, told: dict[str, str], message: str, tmp_path: Path
 ) -> None:

@@ -70,17 +70,58 @@ def _row(*names: str) -> str:
 ONE_AFTER_THE_OTHER = _element(
     "task",
     _element("entry", name="s", type="NONE")
-    + _element("task-activities", _activity("a", 5, bound_to_entry="s") + _activity("b", 1) + _row("a", "b")),
-    name="t", scheduling="fcfs",
-)  # fmt: skip
+    + _element(
+        "task-activities",
+        _activity("a", 5, bound_to_entry="s") + _activity("b", 1) + _row("a", "b"),
+    ),
+    name="t",
+    scheduling="fcfs",
+)
 PUBLISHED = {
-    "20-multiserver": (_model(("inf", 1, _users(4, 0, 1, ("s", 1))), ("inf", 1, _task("s", _activity("s", 1), multiplicity=2))), 1.7, 1e-9),
-    "machine-repair": (_model(("inf", 1, _users(4, 5, 0, ("s", 1))), ("fcfs", 2, _task("s", _activity("s", 1), scheduling="inf"))), 0.66208, 1e-5),
-    "two-tasks": (_model(("ps", 1, _users(100, 10, 1, ("s", 1), ("r", 1))), ("ps", 1, _task("s", _activity("s", 3), scheduling="inf") + _task("r", _activity("r", 1), scheduling="inf"))), 0.25, 1e-9),
-    "tutorial-10": (_model(("ps", 1, _users(10, 5, 1, ("s", 2.5))), ("ps", 1, _task("s", _activity("s", 0.8), scheduling="inf"))), 0.497049, 1e-6),
+    "20-multiserver": (
+        _model(
+            ("inf", 1, _users(4, 0, 1, ("s", 1))),
+            ("inf", 1, _task("s", _activity("s", 1), multiplicity=2)),
+        ),
+        1.7,
+        1e-9,
+    ),
+    "machine-repair": (
+        _model(
+            ("inf", 1, _users(4, 5, 0, ("s", 1))),
+            ("fcfs", 2, _task("s", _activity("s", 1), scheduling="inf")),
+        ),
+        0.66208,
+        1e-5,
+    ),
+    "two-tasks": (
+        _model(
+            ("ps", 1, _users(100, 10, 1, ("s", 1), ("r", 1))),
+            (
+                "ps",
+                1,
+                _task("s", _activity("s", 3), scheduling="inf")
+                + _task("r", _activity("r", 1), scheduling="inf"),
+            ),
+        ),
+        0.25,
+        1e-9,
+    ),
+    "tutorial-10": (
+        _model(
+            ("ps", 1, _users(10, 5, 1, ("s", 2.5))),
+            ("ps", 1, _task("s", _activity("s", 0.8), scheduling="inf")),
+        ),
+        0.497049,
+        1e-6,
+    ),
     # The exact chain of the two activities; the printed 0.08876 is that of one exponential service.
-    "serial": (_model(("ps", 1, _users(10, 100, 1.6, ("s", 1))), ("ps", 1, ONE_AFTER_THE_OTHER)), 0.0892045, 1e-3),
-}  # fmt: skip
+    "serial": (
+        _model(("ps", 1, _users(10, 100, 1.6, ("s", 1))), ("ps", 1, ONE_AFTER_THE_OTHER)),
+        0.0892045,
+        1e-3,
+    ),
+}
 """Models with the throughput printed for them, and the relative error of mean value against it."""
 
 
@@ -161,14 +202,34 @@ def test_two_kinds_of_callers_become_groups(tmp_path: Path) -> None:
     ("processors", "message"),
     [
         ([("inf", 1, _users(2, 1, 0, ("f", 1)))], "there is no entry 'f'"),
-        ([("inf", 1, USER), ("fcfs", 1, _task("s", _activity("s", 1, ("s", 1))))], "'s' calls itself, by way of user, s"),
-        ([("fcfs", 1, _task("s", _activity("s", 1)))], "there is no reference task that calls others"),
+        (
+            [("inf", 1, USER), ("fcfs", 1, _task("s", _activity("s", 1, ("s", 1))))],
+            "'s' calls itself, by way of user, s",
+        ),
+        (
+            [("fcfs", 1, _task("s", _activity("s", 1)))],
+            "there is no reference task that calls others",
+        ),
         ([("inf", 1, _users(2, 0, 0))], "a cycle without any time has no throughput"),
-        ([("inf", 1, USER), ("fcfs", 1, _task("s", _activity("s", 1), scheduling="semaphore"))], "is no wait or signal"),
+        (
+            [("inf", 1, USER), ("fcfs", 1, _task("s", _activity("s", 1), scheduling="semaphore"))],
+            "is no wait or signal",
+        ),
         ([("inf", 1, USER), ("fcfs", 1, _task("s", _activity("s", "x")))], "'x' is not a number"),
-        ([("inf", 1, _users(2, 1, 0, *(("s", 1),) * 50)), ("fcfs", 1, _task("s", _activity("s", 1, *(("r", 1),) * 50)) + _task("r", _activity("r", 1)))], "more than 3,000 steps"),
+        (
+            [
+                ("inf", 1, _users(2, 1, 0, *(("s", 1),) * 50)),
+                (
+                    "fcfs",
+                    1,
+                    _task("s", _activity("s", 1, *(("r", 1),) * 50))
+                    + _task("r", _activity("r", 1)),
+                ),
+            ],
+            "more than 3,000 steps",
+        ),
     ],
-)  # fmt: skip
+)
 def test_what_is_no_layered_activity_is_refused(
     processors: list[tuple[str, int, str]], message: str, tmp_path: Path
 ) -> None:
@@ -259,11 +320,32 @@ def test_calls_in_many_layers_stay_geometric(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "loss", "change"),
     [
-        (_model(("inf", 1, USER), ("hol", 1, _task("s", _activity("s", 1), priority=3) + _task("r", _activity("r", 1)))), "priorities", "in the order of arrival: p1 (line 1)"),
-        (_model(("inf", 1, USER), ("fcfs", 1, _task("s", _activity("s", 1), queue_length=4))), "queue-length", "no request is lost"),
-        (_model(("inf", 1, USER), ("fcfs", 1, _task("s", _activity("s", 1)))).replace('"ref"', '"burst"'), "bursts", "exponential"),
+        (
+            _model(
+                ("inf", 1, USER),
+                (
+                    "hol",
+                    1,
+                    _task("s", _activity("s", 1), priority=3) + _task("r", _activity("r", 1)),
+                ),
+            ),
+            "priorities",
+            "in the order of arrival: p1 (line 1)",
+        ),
+        (
+            _model(("inf", 1, USER), ("fcfs", 1, _task("s", _activity("s", 1), queue_length=4))),
+            "queue-length",
+            "no request is lost",
+        ),
+        (
+            _model(("inf", 1, USER), ("fcfs", 1, _task("s", _activity("s", 1)))).replace(
+                '"ref"', '"burst"'
+            ),
+            "bursts",
+            "exponential",
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_loss_is_refused_by_name_unless_it_is_left_out(
     text: str, loss: str, change: str, tmp_path: Path
 ) -> None:
@@ -335,7 +417,11 @@ def test_variables_are_parameters_and_ranges_are_axes_of_a_study(tmp_path: Path)
         ("$n / 4", "$m / 4", r"2:1: parameter: '\$m' has no value in the file; .* --set m=NUMBER"),
         ("$n / 4", "rand() / 4", "cannot be computed"),
         ("[1, 2]", "[1 : 1e9, 1]", "needs 1 to 1000 values"),
-        ("p cpu s", "p cpu x", "'x', where a scheduling of cpu, one of f, i, r, h, p, c, s, is due"),
+        (
+            "p cpu s",
+            "p cpu x",
+            "'x', where a scheduling of cpu, one of f, i, r, h, p, c, s, is due",
+        ),
         ("t disk n", "t disk w", "a scheduling of disk, one of"),
         ("s go 0 -1", "s gone 0 -1", "there is no entry 'gone'"),
         ("y go read 1 -1", "y go rad 1 -1", "there is no entry 'rad'"),
@@ -343,7 +429,7 @@ def test_variables_are_parameters_and_ranges_are_axes_of_a_study(tmp_path: Path)
         ("-1\nT 2", "-1\nC 1\n$n = 2\n-1\nT 2", "changes its own parameters until they settle"),
         ("s read", "O user none 2\n  s read", "'O', where a or A or c"),
     ],
-)  # fmt: skip
+)
 def test_mistakes_in_a_text_are_named_at_their_line(
     old: str, new: str, message: str, tmp_path: Path
 ) -> None:

@@ -158,20 +158,70 @@ compare:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("data: runs.csv", "data: run.csv", "study.yaml:5:11: data: there is no file of measurements 'run.csv'; check its name"),
-        ("[amdahl]", "[amdal]", "study.yaml:8:15: fits.runs.families: there is no family of models 'amdal'; did you mean"),
-        ("[parameters.work,", "[parameters.wrk,", "study.yaml:6:12: free: model has no number at 'parameters.wrk'"),
-        ("    data: runs.csv\n", "", "give a fit either data, or a case that makes up the timings (made)"),
-        ("data: runs.csv", "made: {case: bas, processors: [1]}", "fits.runs.made.case: there is no case 'bas'"),
-        ("    at: [64]", "    at: [64]\n    of_size: 7", "study.yaml:5:11: fits.runs.data: no run has the size 7; known: none, for no run has a size"),
-        ("    at: [64]", "    at: [64]\n    region: door", "study.yaml:10:13: fits.runs.region: there is no region"),
-        ("data: runs.csv", "made: {case: base, processors: [1]}\n    region: a", "made-up timings have no regions and one size; leave out region and of_size"),
-        ("cases:", "pictures: [{kind: fits, name: a, title: a, fit: rns}]\ncases:", "there is no fit 'rns'; did you mean 'runs'?"),
-        ("base: {model: model.yaml, parameters.p: 64}", "measured: {a: {data: runs.csv, region: door}}", "study.yaml:2:40: measured.a.region: there is no region"),
+        (
+            "data: runs.csv",
+            "data: run.csv",
+            "study.yaml:5:11: data: there is no file of measurements 'run.csv'; check its name",
+        ),
+        (
+            "[amdahl]",
+            "[amdal]",
+            (
+                "study.yaml:8:15: fits.runs.families: there is no family of models 'amdal'; did "
+                "you mean"
+            ),
+        ),
+        (
+            "[parameters.work,",
+            "[parameters.wrk,",
+            "study.yaml:6:12: free: model has no number at 'parameters.wrk'",
+        ),
+        (
+            "    data: runs.csv\n",
+            "",
+            "give a fit either data, or a case that makes up the timings (made)",
+        ),
+        (
+            "data: runs.csv",
+            "made: {case: bas, processors: [1]}",
+            "fits.runs.made.case: there is no case 'bas'",
+        ),
+        (
+            "    at: [64]",
+            "    at: [64]\n    of_size: 7",
+            (
+                "study.yaml:5:11: fits.runs.data: no run has the size 7; known: none, for no run "
+                "has a size"
+            ),
+        ),
+        (
+            "    at: [64]",
+            "    at: [64]\n    region: door",
+            "study.yaml:10:13: fits.runs.region: there is no region",
+        ),
+        (
+            "data: runs.csv",
+            "made: {case: base, processors: [1]}\n    region: a",
+            "made-up timings have no regions and one size; leave out region and of_size",
+        ),
+        (
+            "cases:",
+            "pictures: [{kind: fits, name: a, title: a, fit: rns}]\ncases:",
+            "there is no fit 'rns'; did you mean 'runs'?",
+        ),
+        (
+            "base: {model: model.yaml, parameters.p: 64}",
+            "measured: {a: {data: runs.csv, region: door}}",
+            "study.yaml:2:40: measured.a.region: there is no region",
+        ),
         ("  no-serial: {", "  no-serial: {model: model.yaml, ", ""),
-        ("cases:", "  more: {data: runs.csv, free: [parameters.work]}\ncases:", "the base is fitted to runs already; a study has one base, so one fit with free paths"),
+        (
+            "cases:",
+            "  more: {data: runs.csv, free: [parameters.work]}\ncases:",
+            "the base is fitted to runs already; a study has one base, so one fit with free paths",
+        ),
     ],
-)  # fmt: skip
+)
 def test_what_is_wrong_is_said_where_it_stands(
     old: str, new: str, message: str, tmp_path: Path
 ) -> None:

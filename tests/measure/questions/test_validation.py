@@ -92,7 +92,9 @@ def test_ranges_alone_predict(folder: Path, capsys: pytest.CaptureFixture[str]) 
 
 
 def test_models_of_sets_are_not_compared(folder: Path) -> None:
-    """The cases of a study of sets are models of different subjects, so their times have no order."""
+    """The cases of a study of sets are models of different subjects, so their times have no
+    order.
+    """
     with_case = STUDY.replace(
         "validation:", "cases:\n  twice: {parameters.size: 2 GB}\nvalidation:"
     )

@@ -38,7 +38,14 @@ READ: dict[str, tuple[str, str, list[tuple[int, float]]]] = {
         [(1, 724), (2, 380), (8, 110), (16, 82)],
     ),
     "empty cells at the end of lines parted by two blanks or more": (
-        "No. cores   time\n1           12m 4s\n2           6m 20s\n4\n8           110 s\n16          82 s\n",
+        (
+            "No. cores   time\n"
+            "1           12m 4s\n"
+            "2           6m 20s\n"
+            "4\n"
+            "8           110 s\n"
+            "16          82 s\n"
+        ),
         "time",
         [(1, 724), (2, 380), (8, 110), (16, 82)],
     ),
@@ -59,7 +66,11 @@ READ: dict[str, tuple[str, str, list[tuple[int, float]]]] = {
     ),
     "markdown in a text": (
         (
-            "# Results\n\nWe ran it twice.\n\n| GPUs | tokens/s |\n|-----:|:--------|\n| 1 | 3,150.5 |\n"
+            "# Results\n\n"
+            "We ran it twice.\n\n"
+            "| GPUs | tokens/s |\n"
+            "|-----:|:--------|\n"
+            "| 1 | 3,150.5 |\n"
             "| 8 | 22,400.0 |\n\nSo it scales.\n"
         ),
         "throughput",
@@ -67,7 +78,10 @@ READ: dict[str, tuple[str, str, list[tuple[int, float]]]] = {
     ),
     "boxes": (
         (
-            "┌───────┬──────────┐\n│ ranks │ time (s) │\n├───────┼──────────┤\n│ 1     │ 40.5     │\n"
+            "┌───────┬──────────┐\n"
+            "│ ranks │ time (s) │\n"
+            "├───────┼──────────┤\n"
+            "│ 1     │ 40.5     │\n"
             "│ 4     │ 11.25    │\n└───────┴──────────┘\n"
         ),
         "time",
@@ -75,7 +89,11 @@ READ: dict[str, tuple[str, str, list[tuple[int, float]]]] = {
     ),
     "plus and minus signs as a box": (
         (
-            "+------+--------+\n| np   | wall   |\n+======+========+\n| 2    | 2m42s  |\n| 4    | 1m30s  |\n"
+            "+------+--------+\n"
+            "| np   | wall   |\n"
+            "+======+========+\n"
+            "| 2    | 2m42s  |\n"
+            "| 4    | 1m30s  |\n"
             "+------+--------+\n"
         ),
         "time",
@@ -151,14 +169,21 @@ READ: dict[str, tuple[str, str, list[tuple[int, float]]]] = {
     ),
     "several rows in a line of LaTeX": (
         (
-            "\\begin{tabular}{rr}\nCores & Time [s] \\\\ \\hline\n1 & 100 \\\\ 2 & 51 \\\\[2pt] 4 & 27 \\\\% once 3 & 9\n"
+            "\\begin{tabular}{rr}\n"
+            "Cores & Time [s] \\\\ \\hline\n"
+            "1 & 100 \\\\ 2 & 51 \\\\[2pt] 4 & 27 \\\\% once 3 & 9\n"
             "8 & $1.5 \\times 10^{1}$ \\\\\n\\end{tabular}\n"
         ),
         "time",
         [(1, 100), (2, 51), (4, 27), (8, 15)],
     ),
     "a heading in the line that begins a table of LaTeX": (
-        "\\begin{tabular*}{\\textwidth}[t]{l@{}p{2cm}} p & time [s] \\\\ \\hline\n1 & 40 \\\\\n2 & 21 \\\\\n\\end{tabular*}\n",
+        (
+            "\\begin{tabular*}{\\textwidth}[t]{l@{}p{2cm}} p & time [s] \\\\ \\hline\n"
+            "1 & 40 \\\\\n"
+            "2 & 21 \\\\\n"
+            "\\end{tabular*}\n"
+        ),
         "time",
         [(1, 40), (2, 21)],
     ),
@@ -206,8 +231,8 @@ REFUSED: dict[str, tuple[str, Hints, str]] = {
         "cores,Actual\n1,5e4\n2,9e4\n4,1.7e5\n",
         Hints(columns={"value": "Actual"}, unit="s"),
         (
-            "goes from 5e4 to 1.7e5 as p grows, as a throughput does, and --unit s is of a time; say"
-            " --column throughput=Actual without --unit, or --column time=Actual"
+            "goes from 5e4 to 1.7e5 as p grows, as a throughput does, and --unit s is of a "
+            "time; say --column throughput=Actual without --unit, or --column time=Actual"
         ),
     ),
     "a time that stays": (
@@ -300,9 +325,17 @@ def test_what_was_understood_is_a_note_with_the_command_that_says_otherwise(tmp_
     ("name", "table"),
     [
         ("x.md", "| cores | time [s] |\n|---|---|\n| {0} | 9 |\n| 2 | 5 |\n\n"),
-        ("x.tex", "\\begin{{tabular}}{{rr}}\ncores & time [s] \\\\\n{0} & 9\\\\ 2 & 5\n\\end{{tabular}}\n"),
+        (
+            "x.tex",
+            (
+                "\\begin{{tabular}}{{rr}}\n"
+                "cores & time [s] \\\\\n"
+                "{0} & 9\\\\ 2 & 5\n"
+                "\\end{{tabular}}\n"
+            ),
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_second_table_is_left_out_with_a_note(name: str, table: str, tmp_path: Path) -> None:
     (tmp_path / name).write_text(table.format(1))
     assert read(tmp_path / name).notes == ()

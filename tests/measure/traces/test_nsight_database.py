@@ -27,10 +27,17 @@ NAMES = {
 SCHEMA = {
     "StringIds": "id INTEGER PRIMARY KEY, value TEXT NOT NULL",
     "ThreadNames": "nameId INT, priority INT, globalTid INT",
-    "CUPTI_ACTIVITY_KIND_KERNEL": "start INT, end INT, deviceId INT, contextId INT, streamId INT, demangledName INT, shortName INT",
-    "CUPTI_ACTIVITY_KIND_MEMCPY": "start INT, end INT, deviceId INT, streamId INT, bytes INT, copyKind INT",
+    "CUPTI_ACTIVITY_KIND_KERNEL": (
+        "start INT, end INT, deviceId INT, contextId INT, streamId INT, demangledName INT, "
+        "shortName INT"
+    ),
+    "CUPTI_ACTIVITY_KIND_MEMCPY": (
+        "start INT, end INT, deviceId INT, streamId INT, bytes INT, copyKind INT"
+    ),
     "CUPTI_ACTIVITY_KIND_MEMSET": "start INT, end INT, deviceId INT, streamId INT, value INT",
-    "CUPTI_ACTIVITY_KIND_RUNTIME": "start INT, end INT, eventClass INT, globalTid INT, correlationId INT, nameId INT",
+    "CUPTI_ACTIVITY_KIND_RUNTIME": (
+        "start INT, end INT, eventClass INT, globalTid INT, correlationId INT, nameId INT"
+    ),
     "OSRT_API": "start INT, end INT, eventClass INT, globalTid INT, nameId INT",
     "MPI_P2P_EVENTS": "start INT, end INT, eventType INT, globalTid INT, textId INT",
     "NVTX_EVENTS": "start INT, end INT, eventType INT, textId INT, globalTid INT",

@@ -138,7 +138,11 @@ def test_a_table_of_records() -> None:
 
 def test_what_has_not_ended_lasts_to_the_end_of_the_table(tmp_path: Path) -> None:
     (tmp_path / "x.csv").write_text(
-        "time [s],processor,event,destination\n0,0,create,\n1,0,enter,lock:a\n3,1,create,\n4,1,end,\n"
+        "time [s],processor,event,destination\n"
+        "0,0,create,\n"
+        "1,0,enter,lock:a\n"
+        "3,1,create,\n"
+        "4,1,end,\n"
     )
     trace = read_trace(tmp_path / "x.csv")
     assert spans_of(trace) == [
@@ -529,7 +533,11 @@ def test_bad_events_are_refused_in_one_message(text: str, said: str, tmp_path: P
         ),
         (
             (
-                "time [s],processor,event,destination\n0,0,enter,a\n1,0,enter,b\n2,0,leave,a\n3,0,leave,b\n"
+                "time [s],processor,event,destination\n"
+                "0,0,enter,a\n"
+                "1,0,enter,b\n"
+                "2,0,leave,a\n"
+                "3,0,leave,b\n"
             ),
             "it leaves 'a' inside of 'b'; is an event missing?",
         ),

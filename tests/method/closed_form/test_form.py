@@ -220,19 +220,35 @@ CASES: list[tuple[str, Activity, float, dict[str, float]]] = [
     ("a lock costs nothing", hold("door", A >> B), 3.0, {"a": 1, "b": 2}),
     ("nothing", then(), 0.0, {}),
     ("a step twice", A >> B >> A, 4.0, {"a": 2, "b": 2}),
-    ("flow line: once each and the longest serial again", pipeline([serial(A), serial(B), parallel(C)], 4), 12.0,
-     {"a": 1, "b": 8, "c": 3}),
-    ("flow line: equal stages, the first written repeats", pipeline([serial(A >> A, name="x"), serial(B)], 3), 8.0,
-     {"a": 6, "b": 2}),
+    (
+        "flow line: once each and the longest serial again",
+        pipeline([serial(A), serial(B), parallel(C)], 4),
+        12.0,
+        {"a": 1, "b": 8, "c": 3},
+    ),
+    (
+        "flow line: equal stages, the first written repeats",
+        pipeline([serial(A >> A, name="x"), serial(B)], 3),
+        8.0,
+        {"a": 6, "b": 2},
+    ),
     ("all parallel", pipeline([parallel(A), parallel(B)], 9), 3.0, {"a": 1, "b": 2}),
     ("one item", pipeline([serial(A), serial(B)], 1), 3.0, {"a": 1, "b": 2}),
     # Ends: item 0: 1, 4; item 1: 4, 4+1 = 5 (3 at the first stage); item 2: 5, 8.
-    ("uneven items, by hand", pipeline([serial(A, C, A, name="x"), serial(C, A, C, name="y")], 3), 8.0,
-     {"a": 2, "c": 6}),
+    (
+        "uneven items, by hand",
+        pipeline([serial(A, C, A, name="x"), serial(C, A, C, name="y")], 3),
+        8.0,
+        {"a": 2, "c": 6},
+    ),
     # Every item waits for nobody: the longest sum of its own two.
-    ("uneven items side by side", pipeline([parallel(A, C, name="x"), parallel(C, B, name="y")], 2), 5.0,
-     {"a": 0, "c": 3, "b": 2}),
-]  # fmt: skip
+    (
+        "uneven items side by side",
+        pipeline([parallel(A, C, name="x"), parallel(C, B, name="y")], 2),
+        5.0,
+        {"a": 0, "c": 3, "b": 2},
+    ),
+]
 
 
 @pytest.mark.parametrize(
@@ -247,8 +263,14 @@ def test_time_and_account_worked_by_hand(
 
 
 @quick
-@given(st.lists(st.lists(st.sampled_from([0.5, 1.0, 2.0, 3.25]), min_size=3, max_size=3), min_size=2, max_size=6),
-       st.tuples(*[st.sampled_from(["serial", "parallel"])] * 3))  # fmt: skip
+@given(
+    st.lists(
+        st.lists(st.sampled_from([0.5, 1.0, 2.0, 3.25]), min_size=3, max_size=3),
+        min_size=2,
+        max_size=6,
+    ),
+    st.tuples(*[st.sampled_from(["serial", "parallel"])] * 3),
+)
 def test_uneven_items_follow_the_recursion(
     times: list[list[float]], kinds: tuple[str, str, str]
 ) -> None:
@@ -437,13 +459,19 @@ def test_gradients_are_differences(name: str) -> None:
     """
     cycle = then(
         delay(ALL_PARAMETERS[0], name="work"),
-        fork(delay(ALL_PARAMETERS[1], name="x"), delay(ALL_PARAMETERS[2] * ALL_PARAMETERS[8], name="y")),
+        fork(
+            delay(ALL_PARAMETERS[1], name="x"),
+            delay(ALL_PARAMETERS[2] * ALL_PARAMETERS[8], name="y"),
+        ),
         pipeline(
-            [serial(delay(ALL_PARAMETERS[3] * ALL_PARAMETERS[5], name="send")), parallel(delay(1 / ALL_PARAMETERS[6], name="r"))],
+            [
+                serial(delay(ALL_PARAMETERS[3] * ALL_PARAMETERS[5], name="send")),
+                parallel(delay(1 / ALL_PARAMETERS[6], name="r")),
+            ],
             ALL_PARAMETERS[7],
         ),
         delay(ALL_PARAMETERS[4] * ALL_PARAMETERS[5], name="page"),
-    )  # fmt: skip
+    )
     model = closed_model(cycle)
     base = next(each.value for each in ALL_PARAMETERS if each.name == name)
     assert base is not None

@@ -92,8 +92,8 @@ def test_each_approximation_is_named() -> None:
     locked = THINK >> hold("door", delay(1.0, name="a", scv=0.5))
     assert notes(locked) == (
         (
-            "each lock (door) is modelled as a queue; its service time is the time for which the lock"
-            " is held, including waits"
+            "each lock (door) is modelled as a queue; its service time is the time for which "
+            "the lock is held, including waits"
         ),
         USUAL.format(size="10 %"),
     )
@@ -151,9 +151,10 @@ def test_an_answer_outside_what_was_measured_promises_no_error_and_says_so() -> 
         "times with an scv above 4: the error was not measured": closed_model(
             THINK >> service("bus", 1.0, scv=5.0), 8
         ),
-        "an open stream through locks or permits: errors of up to 62 % were measured, near saturation of up to 106 %": open_model(
-            THINK >> inside >> hold("door", service("bus", 0.1, scv=0.5)), 0.5
-        ),
+        (
+            "an open stream through locks or permits: errors of up to 62 % were measured, near "
+            "saturation of up to 106 %"
+        ): open_model(THINK >> inside >> hold("door", service("bus", 0.1, scv=0.5)), 0.5),
         (
             "pipelines with parallel stages and an scv above 1: errors of up to 25 % (95th"
             " percentile) were measured"

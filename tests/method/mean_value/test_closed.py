@@ -282,11 +282,10 @@ def test_groups_refuse_barriers_and_too_many_populations() -> None:
     )
     dozen = grouped_model({f"g{n}": (1, cycle(f"g{n}.")) for n in range(12)}, name="dozen")
     sizes = " x ".join("2" * 12)
-    assert (
-        MeanValue(dozen).points({}).answer(0).failed
-        == f"mean-value goes through every population of groups up to the one asked for, {sizes}"
-        " of dozen, each in the time of 36 of two groups; the limit is 20,000: simulate it, or allow"
-        " more with --limit populations=150000 (limits: in a study, limits= in Python)"
+    assert MeanValue(dozen).points({}).answer(0).failed == (
+        f"mean-value goes through every population of groups up to the one asked for, {sizes} "
+        "of dozen, each in the time of 36 of two groups; the limit is 20,000: simulate it, or "
+        "allow more with --limit populations=150000 (limits: in a study, limits= in Python)"
     )
     half = MeanValue(grouped_model({"test": (1, cycle()), "others": (2, cycle("o."))}))
     assert (

@@ -1,4 +1,6 @@
-"""Visits in a row: exact for an open stream at one first-come server, close to chains when closed."""
+"""Visits in a row: exact for an open stream at one first-come server, close to chains when
+closed.
+"""
 
 from __future__ import annotations
 

@@ -22,7 +22,9 @@ from slipstick_mean_value.form import MeanValue
 
 
 def cycle(prefix: str, draw: random.Random) -> Activity:
-    """Return a cycle of delays, a shared and a first-come station, a lock, a choice and a repeat."""
+    """Return a cycle of delays, a shared and a first-come station, a lock, a choice and a
+    repeat.
+    """
     mean, chance = draw.choice([0.5, 1.0, 2.0]), draw.choice([0.25, 0.5])
     first = service("disk", 0.5, name=f"{prefix}read", scv=1.0)
     shared = service("cpu", mean, name=f"{prefix}compute", scv=1.0)

@@ -224,7 +224,10 @@ def test_processors_that_find_a_server_each_never_wait() -> None:
     assert each["time"] == 3.0
     with pytest.raises(
         NoAnswerError,
-        match="mean-value takes stations of one server, or of one for each processor, in supersteps; disk has 2 for 3",
+        match=(
+            "mean-value takes stations of one server, or of one for each processor, in "
+            "supersteps; disk has 2 for 3"
+        ),
     ):
         solve(superstep_model((2, visits(3), meet), resources=disks), method="mean-value")
     assert solve(superstep_model((2, visits(3), meet), resources=disks))["time"] == pytest.approx(

@@ -167,11 +167,23 @@ def test_nothing_is_promised_for_a_lock_that_many_writers_take_first() -> None:
 TABLE: dict[str, Resource] = {"table": ReaderWriterLock()}
 THINK, READ = delay(2.0, name="think", scv=1), hold("table", delay(1.0, name="read", scv=1), "read")
 REFUSED: list[tuple[Callable[[Activity], Model], str]] = [
-    (lambda cycle: open_model(cycle, 0.1, resources=TABLE), "processors that are not all alike, or come and go"),
-    (lambda cycle: grouped_model({"a": (2, cycle), "b": (1, THINK)}, resources=TABLE), "processors that are not all alike"),
-    (lambda cycle: closed_model(THINK >> fork(READ, delay(1.0)), 3, resources=TABLE), "forks, pipelines and barriers"),
-    (lambda cycle: closed_model(THINK >> hold("door", READ), 3, resources=TABLE), "locks inside others"),
-]  # fmt: skip
+    (
+        lambda cycle: open_model(cycle, 0.1, resources=TABLE),
+        "processors that are not all alike, or come and go",
+    ),
+    (
+        lambda cycle: grouped_model({"a": (2, cycle), "b": (1, THINK)}, resources=TABLE),
+        "processors that are not all alike",
+    ),
+    (
+        lambda cycle: closed_model(THINK >> fork(READ, delay(1.0)), 3, resources=TABLE),
+        "forks, pipelines and barriers",
+    ),
+    (
+        lambda cycle: closed_model(THINK >> hold("door", READ), 3, resources=TABLE),
+        "locks inside others",
+    ),
+]
 
 
 @pytest.mark.parametrize(("made", "why"), REFUSED)

@@ -184,7 +184,8 @@ def test_it_says_that_spinning_is_approximate_and_refuses_it_for_arrivals() -> N
     )
     assert any(
         note.startswith(
-            "typical error of the time with spin locks under 10 % (2 to 64 processors, random times)"
+            "typical error of the time with spin locks under 10 % (2 to 64 processors, random "
+            "times)"
         )
         for note in notes
     )

@@ -1,5 +1,5 @@
-"""Several streams by mean value: against product form of networks, Pollaczek and Khinchine, a single
-stream of their sum, and simulation.
+"""Several streams by mean value: against product form of networks, Pollaczek and Khinchine, a
+single stream of their sum, and simulation.
 """
 
 from __future__ import annotations

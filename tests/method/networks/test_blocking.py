@@ -183,15 +183,17 @@ def test_a_line_that_is_held_up_too_often_is_saturated() -> None:
     message = str(caught.value)
     assert message.startswith("jobs arrive faster than they leave: 0.9 in a second, and 0.6")
     assert message.endswith(
-        " s that were simulated; a resource is asked for more than it can do, or customers stay longer"
-        " than the run: lower the arrivals, or simulate longer"
+        " s that were simulated; a resource is asked for more than it can do, or customers "
+        "stay longer than the run: lower the arrivals, or simulate longer"
     )
     answer = solve(network({"jobs": open_class(0.3)}, line), method="simulation", simulation=RUN)
     assert answer["throughput[jobs]"] == pytest.approx(0.3, rel=0.03)
 
 
 def test_constant_times_pass_like_beads_on_a_string() -> None:
-    """First works 1 s and second 2 s, with one place: a cycle every 2 s, and 1 s of each held up."""
+    """First works 1 s and second 2 s, with one place: a cycle every 2 s, and 1 s of each held
+    up.
+    """
     model = network(
         {"jobs": closed_class(2)},
         {
@@ -224,17 +226,17 @@ REFUSED = [
     (
         ring("repeat", discipline="ps"),
         (
-            "a simulation has no rule for first, where customers are blocked: it holds up servers in"
-            " the order of arrival or of ranks without rates, and infinite servers; write discipline:"
-            " fcfs at first"
+            "a simulation has no rule for first, where customers are blocked: it holds up "
+            "servers in the order of arrival or of ranks without rates, and infinite servers; "
+            "write discipline: fcfs at first"
         ),
     ),
     (
         ring("after-service", discipline="random"),
         (
-            "a simulation has no rule for first, where customers are blocked: it holds up servers in"
-            " the order of arrival or of ranks without rates, and infinite servers; write discipline:"
-            " fcfs at first"
+            "a simulation has no rule for first, where customers are blocked: it holds up "
+            "servers in the order of arrival or of ranks without rates, and infinite servers; "
+            "write discipline: fcfs at first"
         ),
     ),
     (
@@ -257,8 +259,8 @@ REFUSED = [
     (
         ring("repeat", patience={"jobs": 2.0}),
         (
-            "customers of jobs that abandon first begin their cycle anew, where they may be blocked;"
-            " give jobs a think time"
+            "customers of jobs that abandon first begin their cycle anew, where they may be "
+            "blocked; give jobs a think time"
         ),
     ),
 ]
@@ -294,8 +296,8 @@ def in_a_region(customers: int, blocking: str, think: float) -> QueueingNetwork:
 
 @pytest.mark.parametrize("blocking", ["repeat", "after-service"])
 def test_a_region_before_what_blocks_is_that_of_a_chain_by_hand(blocking: str) -> None:
-    """A state has the customers at the room, waiting included, what the one inside does (0: at a, 1:
-    at c, 2: it is held up), and those at b.
+    """A state has the customers at the room, waiting included, what the one inside does (0: at a,
+    1: at c, 2: it is held up), and those at b.
     """
     customers, think, service_a, service_c, service_b = 4, 2.0, 0.5, 0.4, 1.0
     repeats = blocking == "repeat"
@@ -386,8 +388,8 @@ def test_cycles_that_cannot_be_counted_are_refused_by_the_chain() -> None:
     with pytest.raises(NoAnswerError) as caught:
         solve(model, method="markov-chain")
     assert (
-        "jobs visits no station just once in a cycle, and draws its destination again where a station"
-        " is full: its cycles cannot be counted in a Markov chain; ask for simulation"
+        "jobs visits no station just once in a cycle, and draws its destination again where a "
+        "station is full: its cycles cannot be counted in a Markov chain; ask for simulation"
     ) in str(caught.value)
     assert solve(model).method == "simulation"
 
@@ -444,6 +446,6 @@ def test_impatient_customers_that_are_blocked_after_service_are_those_of_a_chain
     with pytest.raises(NoAnswerError) as caught:
         solve(impatient(open_class(0.5), "after-service"), method="markov-chain")
     assert str(caught.value) == (
-        "a Markov chain has no rule for queues that are abandoned where it blocks after service; ask"
-        " for simulation"
+        "a Markov chain has no rule for queues that are abandoned where it blocks after "
+        "service; ask for simulation"
     )

@@ -109,11 +109,19 @@ REFUSED = [
     ),
     (
         network({"jobs": closed_class(3)}, {"one": PAIR, "two": HOLDS}),
-        "one is not one exponential server, as a Markov chain needs where it blocks after service; ask for simulation",
+        (
+            "one is not one exponential server, as a Markov chain needs where it blocks after "
+            "service; ask for simulation"
+        ),
     ),
     (
         network({"jobs": closed_class(3)}, {"one": LOSES, "two": HOLDS}),
-        "one has another kind of blocking; in a Markov chain all stations block after service if any does; ask for simulation; simulation has no answer either: a cycle of jobs may begin at one, which may be full: a lost customer would come back at the same instant; give jobs a think time, or one more capacity",
+        (
+            "one has another kind of blocking; in a Markov chain all stations block after service "
+            "if any does; ask for simulation; simulation has no answer either: a cycle of jobs may "
+            "begin at one, which may be full: a lost customer would come back at the same instant; "
+            "give jobs a think time, or one more capacity"
+        ),
     ),
 ]
 

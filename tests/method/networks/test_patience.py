@@ -85,7 +85,10 @@ def test_a_time_out_has_the_shares_of_barrer() -> None:
     assert share.low <= 0.8 * empty * exp(-0.2) <= share.high
     with pytest.raises(
         NoAnswerError,
-        match="the time-out at cpu is constant, which a Markov chain does not cover; ask for simulation",
+        match=(
+            "the time-out at cpu is constant, which a Markov chain does not cover; ask for "
+            "simulation"
+        ),
     ):
         solve(model, method="markov-chain")
     assert solve(model).method == "simulation"

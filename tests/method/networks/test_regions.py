@@ -125,8 +125,8 @@ def test_routes_stay_inside_a_region_and_leave_it() -> None:
 
 @pytest.mark.parametrize("rate", [0.5, 2.0])
 def test_a_region_that_loses_customers_has_the_truncated_product_form(rate: float) -> None:
-    """Kelly, Reversibility and Stochastic Networks, 1979: customers lost at the entrance of a region
-    leave the product form of what is inside, cut off at its capacity.
+    """Kelly, Reversibility and Stochastic Networks, 1979: customers lost at the entrance of a
+    region leave the product form of what is inside, cut off at its capacity.
     """
     found = solve(tandem(rate, 3, "loss"), simulation=SETTINGS)
     weights = {n: (n + 1) * rate**n for n in range(4)}  # n + 1 ways to spread n over two stations
@@ -177,7 +177,9 @@ def test_every_other_method_refuses_a_region_by_name() -> None:
     assert solved_in_symbols(model) == ()
     (bounds,) = answered(model, {}, method="bounds")
     assert bounds.failed
-    with pytest.raises(NoAnswerError, match="network cannot be written as an activity: region r loses customers"):  # fmt: skip
+    with pytest.raises(
+        NoAnswerError, match="network cannot be written as an activity: region r loses customers"
+    ):
         lowered(limited({"r": region(["cpu"], 2, "loss")}))
 
 
@@ -190,7 +192,10 @@ def test_work_beyond_the_places_of_a_region_is_refused() -> None:
         " arrivals, or give it more places"
     )
     # Two equal stations with n places in all do n / (n + 1).
-    with pytest.raises(NoAnswerError, match=r"j arrive faster than they leave: 0.9 in a second, and 0.7[45]\d* leave"):  # fmt: skip
+    with pytest.raises(
+        NoAnswerError,
+        match=r"j arrive faster than they leave: 0.9 in a second, and 0.7[45]\d* leave",
+    ):
         solve(tandem(0.9, 3), simulation=Simulation(seed=1, events=40_000))
 
 
@@ -204,7 +209,9 @@ def test_a_fast_station_of_a_region_needs_fewer_places() -> None:
         found = solve(network(jobs, {"q": fast}, regions=limits), simulation=SETTINGS)
         assert within(found, "response_time[j]", free["response_time[j]"])
     slow = network({"j": open_class(1.5)}, {"q": fast}, regions={"r": region(["q"], 1)})
-    with pytest.raises(NoAnswerError, match=r"hold its places for 1.5 s together, and it has 1 place "):  # fmt: skip
+    with pytest.raises(
+        NoAnswerError, match=r"hold its places for 1.5 s together, and it has 1 place "
+    ):
         solve(slow)
 
 
@@ -274,11 +281,22 @@ def test_faults_of_regions_are_named() -> None:
         "region none has no stations; list some",
     ]
     blocks = {**STATIONS, "tape": station(service={"a": 1.0}, capacity=2, blocking="repeat")}
-    with pytest.raises(ModelFaultsError, match="tape blocks when it is full, which no method covers inside a region; leave one of them out"):  # fmt: skip
+    with pytest.raises(
+        ModelFaultsError,
+        match=(
+            "tape blocks when it is full, which no method covers inside a region; leave one of "
+            "them out"
+        ),
+    ):
         network(MEMBERS, blocks, regions={"r": region(["tape"], 2)})
-    with pytest.raises(ModelFaultsError, match="a cycle of c would end inside the region r; choose a reference outside of it"):  # fmt: skip
+    with pytest.raises(
+        ModelFaultsError,
+        match="a cycle of c would end inside the region r; choose a reference outside of it",
+    ):
         central("cpu", ["cpu", "disk"])
-    with pytest.raises(ModelError, match="a full region cannot have the blocking 'los'; did you mean 'loss'"):  # fmt: skip
+    with pytest.raises(
+        ModelError, match="a full region cannot have the blocking 'los'; did you mean 'loss'"
+    ):
         region(["cpu"], 1, "los")
 
 

@@ -136,7 +136,9 @@ def test_work_of_several_servers_counts_for_each_of_them() -> None:
 
 
 def test_work_of_customers_that_left_the_queue_is_no_longer_there() -> None:
-    """Without patience for any wait, all that find both busy leave: Erlang's loss of two servers."""
+    """Without patience for any wait, all that find both busy leave: Erlang's loss of two
+    servers.
+    """
     load = 1.4
     visits = [attempt(service(name, 1.0, scv=1.0), patience=1e-7) for name in ("left", "right")]
     found = simulated(open_model(pick(*visits, by=LEAST_WORK), Parameter("rate", RATE, load)))

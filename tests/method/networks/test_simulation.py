@@ -101,37 +101,77 @@ MODELS: dict[str, tuple[QueueingNetwork, str]] = {
     "mixed, rates, several servers, delay": (MIXED, "exact"),
     "switching": (SWITCHING, "exact"),
     "switching and leaving": (PASSING, "convolution"),
-    "visits below and above one": (network({"jobs": closed_class(3)}, {
-        "one": station(service={"jobs": 1.25}, servers=2, visits={"jobs": 2.5}),
-        "two": station(service={"jobs": 2.0}, visits={"jobs": 0.4}),
-    }), "convolution"),
-    "rates in turn": (network({"jobs": closed_class(5, 1.0)}, {
-        "pool": station(service={"jobs": 1.0}, visits={"jobs": 2.0}, rates=[1, 1.5, 2.5]),
-        "slow-start": station(service={"jobs": 1.0}, rates=[0.5, 1.5]),
-    }), "exact"),
-    "times that ps and lcfs-pr do not notice": (network({"jobs": closed_class(4, 1.0)}, {
-        "cpu": station(service={"jobs": 0.5}, discipline="ps", scv={"jobs": 4}),
-        "disk": station(service={"jobs": 0.4}, discipline="lcfs-pr", scv={"jobs": 0.25}),
-        "net": station(service={"jobs": 0.4}, discipline="is", scv={"jobs": 0}),
-    }), "exact"),
+    "visits below and above one": (
+        network(
+            {"jobs": closed_class(3)},
+            {
+                "one": station(service={"jobs": 1.25}, servers=2, visits={"jobs": 2.5}),
+                "two": station(service={"jobs": 2.0}, visits={"jobs": 0.4}),
+            },
+        ),
+        "convolution",
+    ),
+    "rates in turn": (
+        network(
+            {"jobs": closed_class(5, 1.0)},
+            {
+                "pool": station(service={"jobs": 1.0}, visits={"jobs": 2.0}, rates=[1, 1.5, 2.5]),
+                "slow-start": station(service={"jobs": 1.0}, rates=[0.5, 1.5]),
+            },
+        ),
+        "exact",
+    ),
+    "times that ps and lcfs-pr do not notice": (
+        network(
+            {"jobs": closed_class(4, 1.0)},
+            {
+                "cpu": station(service={"jobs": 0.5}, discipline="ps", scv={"jobs": 4}),
+                "disk": station(service={"jobs": 0.4}, discipline="lcfs-pr", scv={"jobs": 0.25}),
+                "net": station(service={"jobs": 0.4}, discipline="is", scv={"jobs": 0}),
+            },
+        ),
+        "exact",
+    ),
     "unequal fcfs": (two_kinds(station(service=WORK)), "markov-chain"),
     "two servers": (two_kinds(station(service=WORK, servers=2)), "markov-chain"),
-    "priority": (two_kinds(station(service=WORK, discipline="priority", priority=FIRST_B)), "markov-chain"),
+    "priority": (
+        two_kinds(station(service=WORK, discipline="priority", priority=FIRST_B)),
+        "markov-chain",
+    ),
     "preemptive": (
-        two_kinds(station(service=WORK, discipline="priority-preemptive", priority=FIRST_B)), "markov-chain",
+        two_kinds(station(service=WORK, discipline="priority-preemptive", priority=FIRST_B)),
+        "markov-chain",
     ),
     "one queue with losses": (LOSSY, "markov-chain"),
-    "losses where the speed varies": (network({"jobs": open_class(1.5)}, {
-        "cpu": station(service={"jobs": 1.0}, rates=[1, 1.5], capacity=3),
-        "disk": station(service={"jobs": 0.5}, discipline="ps"),
-    }), "markov-chain"),
-    "demands of two classes": (network({"a": closed_class(2, 1.0), "b": open_class(0.2)}, {
-        "cpu": station(demand={"a": 1.0, "b": 0.5}),
-    }), "exact"),
-    "only thinking": (network({"a": closed_class(2, 1.0), "b": closed_class(1, 3.0)}, {
-        "cpu": station(demand={"a": 1.0, "b": 0.0}),
-    }), "exact"),
-}  # fmt: skip
+    "losses where the speed varies": (
+        network(
+            {"jobs": open_class(1.5)},
+            {
+                "cpu": station(service={"jobs": 1.0}, rates=[1, 1.5], capacity=3),
+                "disk": station(service={"jobs": 0.5}, discipline="ps"),
+            },
+        ),
+        "markov-chain",
+    ),
+    "demands of two classes": (
+        network(
+            {"a": closed_class(2, 1.0), "b": open_class(0.2)},
+            {
+                "cpu": station(demand={"a": 1.0, "b": 0.5}),
+            },
+        ),
+        "exact",
+    ),
+    "only thinking": (
+        network(
+            {"a": closed_class(2, 1.0), "b": closed_class(1, 3.0)},
+            {
+                "cpu": station(demand={"a": 1.0, "b": 0.0}),
+            },
+        ),
+        "exact",
+    ),
+}
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -270,7 +310,13 @@ def test_the_parts_of_classes_in_a_utilization_vary_beside_it(seed: int) -> None
     users = {"a": closed_class(3, think_time=1.0), "b": closed_class(3, think_time=0.7)}
     model = network(users, {"cpu": cpu})
     exact = known(solve(model))
-    assert outside(seen(model, seed), {f"utilization[{key}]": exact[f"utilization[{key}]"] for key in ("a,cpu", "b,cpu")}) == {}  # fmt: skip
+    assert (
+        outside(
+            seen(model, seed),
+            {f"utilization[{key}]": exact[f"utilization[{key}]"] for key in ("a,cpu", "b,cpu")},
+        )
+        == {}
+    )
 
 
 def test_quantiles_are_those_of_several_servers_without_thinking() -> None:
@@ -480,8 +526,10 @@ def test_points_of_a_sweep_are_what_they_are_alone() -> None:
 
 
 def test_shares_come_from_differences_and_are_those_of_mean_values() -> None:
-    small = network({"jobs": closed_class(4, 1.0)}, {name: station(demand={"jobs": each}) for name, each in
-                                                  (("cpu", 0.5), ("disk", 0.2))})  # fmt: skip
+    small = network(
+        {"jobs": closed_class(4, 1.0)},
+        {name: station(demand={"jobs": each}) for name, each in (("cpu", 0.5), ("disk", 0.2))},
+    )
     settings = Simulation(seed=2, cycles=20_000, shares=2)
     found, exact = solve(small, method="simulation", simulation=settings), solve(small)
     wanted = exact.share["response_time[jobs]"]

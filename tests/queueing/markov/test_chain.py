@@ -103,9 +103,9 @@ def test_two_ends_have_no_long_run() -> None:
     )
     with pytest.raises(NoAnswerError) as caught:
         stationary(chain)
-    assert (
-        str(caught.value)
-        == "the chain ends in one of 2 sets of states and stays there, so the steady state depends on chance; every state must be reachable from every other"
+    assert str(caught.value) == (
+        "the chain ends in one of 2 sets of states and stays there, so the steady state "
+        "depends on chance; every state must be reachable from every other"
     )
 
 

@@ -520,10 +520,9 @@ def test_stations_that_take_no_time_hold_nobody() -> None:
     assert not found.queue.any()
     with pytest.raises(NoAnswerError) as caught:
         solve_markov_chain(network_arrays([0.0], population=3))
-    assert (
-        str(caught.value)
-        == "class 1 spends no time anywhere, so it would cycle infinitely often; give it a service or"
-        " think time"
+    assert str(caught.value) == (
+        "class 1 spends no time anywhere, so it would cycle infinitely often; give it a "
+        "service or think time"
     )
 
 

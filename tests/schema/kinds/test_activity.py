@@ -430,8 +430,8 @@ def test_a_fan_out_of_unequal_parts_is_refused(
 def test_one_of_a_repeated_resource_that_is_not_there_is_refused(tmp_path: Path) -> None:
     assert refused(tmp_path, REPEATED.replace("memory.0", "memory.2")) == [
         (
-            "x.yaml:6:28: cycle.1.service: first needs a station called 'memory.2', which does not exist;"
-            " did you mean 'memory.1'?"
+            "x.yaml:6:28: cycle.1.service: first needs a station called 'memory.2', which does "
+            "not exist; did you mean 'memory.1'?"
         )
     ]
 
@@ -449,8 +449,8 @@ UNREAD = [
         "",
         [
             (
-                "2:33: parameters.parts: 3 lacks its unit; write '3 s' or '3 ms': cycle.0.delay wants"
-                " a [s]"
+                "2:33: parameters.parts: 3 lacks its unit; write '3 s' or '3 ms': "
+                "cycle.0.delay wants a [s]"
             )
         ],
     ),
@@ -458,7 +458,10 @@ UNREAD = [
         ["{repeat: work, body: [{delay: work}]}"],
         "",
         [
-            "6:14: cycle.0.repeat: work gives a [s], but a [1] is wanted; divide by a time, as in '/ 1 s'"
+            (
+                "6:14: cycle.0.repeat: work gives a [s], but a [1] is wanted; divide by a time, as "
+                "in '/ 1 s'"
+            )
         ],
     ),
     (
@@ -471,8 +474,8 @@ UNREAD = [
         "",
         [
             (
-                "6:13: cycle.0.delay: '3 us' holds time; make it a named parameter, so that its share"
-                " can be computed"
+                "6:13: cycle.0.delay: '3 us' holds time; make it a named parameter, so that "
+                "its share can be computed"
             )
         ],
     ),
@@ -481,8 +484,8 @@ UNREAD = [
         "",
         [
             (
-                "6:13: cycle.0.delay: '3 us' holds time; make it a named parameter, so that its share"
-                " can be computed"
+                "6:13: cycle.0.delay: '3 us' holds time; make it a named parameter, so that "
+                "its share can be computed"
             )
         ],
     ),
@@ -507,8 +510,8 @@ UNREAD = [
     (
         [
             (
-                "{pipeline: 2, name: p, stages: [{serial: [{delay: work}], name: s}, {serial: [{delay:"
-                " work}], name: s}]}"
+                "{pipeline: 2, name: p, stages: [{serial: [{delay: work}], name: s}, {serial: "
+                "[{delay: work}], name: s}]}"
             )
         ],
         "",
@@ -524,8 +527,8 @@ UNREAD = [
         "",
         [
             (
-                "6:15: cycle.0.service: bos needs a station called 'bos', which does not exist; did you"
-                " mean 'bus'?"
+                "6:15: cycle.0.service: bos needs a station called 'bos', which does not "
+                "exist; did you mean 'bus'?"
             )
         ],
     ),

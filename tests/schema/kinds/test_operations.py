@@ -146,8 +146,9 @@ RING = {"allreduce": "ring", "reduce-scatter": "ring", "allgather": "ring", "all
 
 
 PROTOCOLS = ((0.5, 141e9, 0.0, 0.0), (0.92, 1e99, 7.4e-6, 1.3e-6), (1.0, 1e99, 1.8e-6, 2.8e-6))
-"""Those of a ring in a node of H100: share of the rate, largest rate [B/s], what they add to the start
-and to each step [s]."""
+"""Those of a ring in a node of H100: share of the rate, largest rate [B/s], what they add to the
+start and to each step [s].
+"""
 
 
 def _best(operation: str, size: float, ranks: float, latency: float, per_byte: float) -> float:
@@ -281,7 +282,12 @@ node:
 
 def test_ranks_that_share_an_adapter_wait_for_each_other(tmp_path: Path) -> None:
     (tmp_path / "shared.yaml").write_text(SHARED)
-    head = f"activity: 1\nmachine: {tmp_path / 'shared.yaml'}\npopulation: {{processors: 64}}\ncycle:\n"
+    head = (
+        "activity: 1\n"
+        f"machine: {tmp_path / 'shared.yaml'}\n"
+        f"population: {{processors: 64}}\n"
+        "cycle:\n"
+    )
     path = activity(tmp_path, "{collective: alltoall, size: 64 MB, algorithm: pairwise}", head=head)
     answer = solve(path)
     # Counted: each of 32 ranks sends 32 of its 64 blocks of 1 MB through the one adapter.
@@ -578,7 +584,12 @@ network: {protocol: {ranges: {all: {total: {fixed: 0.5 us}}}}, wire: {per_byte: 
 
 def on_node(folder: Path, *items: str, more: str = "") -> str:
     (folder / "node.yaml").write_text(NODE)
-    head = f"activity: 1\nmachine: {folder / 'node.yaml'}\n{more}population: {{processors: 1}}\ncycle:\n"
+    head = (
+        "activity: 1\n"
+        f"machine: {folder / 'node.yaml'}\n"
+        f"{more}population: {{processors: 1}}\n"
+        "cycle:\n"
+    )
     return activity(folder, *items, head=head)
 
 
@@ -656,7 +667,8 @@ def test_what_a_model_requires_is_refused_where_it_is_written_and_has_no_answer_
     assert "whole: 1 is not 1.714 (floor(blocks / parts) == blocks / parts)" in said
     study = tmp_path / "study.yaml"
     study.write_text(
-        f"study: 1\nbase: {{model: {Path(path).name}, parameters.parts: 4, parameters.state: 10 GB}}\n"
+        "study: 1\n"
+        f"base: {{model: {Path(path).name}, parameters.parts: 4, parameters.state: 10 GB}}\n"
         "cases:\n  large: {parameters.state: 80 GB}\n"
     )
     with pytest.raises(SpecError) as caught:

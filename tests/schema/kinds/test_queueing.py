@@ -175,8 +175,9 @@ REFUSED: list[tuple[str, list[str]]] = [
         line(DESIGN, 5, "  cpu: {discipline: fifo, demand: {jobs: 5 ms}}"),
         [
             (
-                f"5:21: stations.cpu.discipline: write {', '.join(map(repr, tuple(STATION_DISCIPLINES)[:-1]))}"
-                f" or {tuple(STATION_DISCIPLINES)[-1]!r}; got 'fifo'"
+                "5:21: stations.cpu.discipline: write "
+                f"{', '.join(map(repr, tuple(STATION_DISCIPLINES)[:-1]))} or "
+                f"{tuple(STATION_DISCIPLINES)[-1]!r}; got 'fifo'"
             )
         ],
     ),
@@ -192,8 +193,8 @@ REFUSED: list[tuple[str, list[str]]] = [
         line(DESIGN, 3, "  jobs: {population: 2, arrivals: 1 /s}"),
         [
             (
-                "3:35: classes.jobs.arrivals: closed with a population, or open with arrivals; give one"
-                " of them"
+                "3:35: classes.jobs.arrivals: closed with a population, or open with arrivals; "
+                "give one of them"
             )
         ],
     ),
@@ -201,8 +202,8 @@ REFUSED: list[tuple[str, list[str]]] = [
         line(DESIGN, 3, "  jobs: {arrivals: 1 /s, think_time: 1 s}"),
         [
             (
-                "3:38: classes.jobs.think_time: a think time belongs to a closed class; an open class"
-                " has none"
+                "3:38: classes.jobs.think_time: a think time belongs to a closed class; an "
+                "open class has none"
             )
         ],
     ),
@@ -228,8 +229,8 @@ REFUSED: list[tuple[str, list[str]]] = [
         line(DESIGN, 5, "  cpu: {demand: {jobs: work}}"),
         [
             (
-                "5:24: stations.cpu.demand.jobs: there is no name 'work'; write '5 us', or the name of"
-                " a parameter"
+                "5:24: stations.cpu.demand.jobs: there is no name 'work'; write '5 us', or the "
+                "name of a parameter"
             )
         ],
     ),
@@ -237,8 +238,8 @@ REFUSED: list[tuple[str, list[str]]] = [
         line(SWITCHING, 10, "  - {from: [b, cpu], to: [a, cpu], probability: 0.9}"),
         [
             (
-                "10:49: routing.2.probability: the probabilities of leaving cpu as b must add up to 1,"
-                " got 0.9"
+                "10:49: routing.2.probability: the probabilities of leaving cpu as b must add "
+                "up to 1, got 0.9"
             )
         ],
     ),

@@ -100,7 +100,10 @@ def test_a_study_varies_and_seeks_what_shapes_the_model(tmp_path: Path) -> None:
     [
         (
             {"permits": "connections / 2"},
-            r":6:19: resources.pool.permits: connections / 2 is 1.5; it must be a whole number from",
+            (
+                r":6:19: resources.pool.permits: connections / 2 is 1.5; it must be a whole number "
+                r"from"
+            ),
         ),
         ({"permits": "connections / (cores - 2)"}, "is inf; it must be a whole number"),
         ({"permits": "conections"}, "did you mean 'connections'"),

@@ -163,15 +163,15 @@ def test_a_trace_is_read_from_the_folder_of_the_file(tmp_path: Path) -> None:
         (
             f"population: {{profile: {DAY}, burst_time: 1 s, quiet_time: 1 s}}\n{CYCLE}",
             (
-                "population.profile: a profile says at which rate customers arrive; leave bursts and"
-                " traces out"
+                "population.profile: a profile says at which rate customers arrive; leave "
+                "bursts and traces out"
             ),
         ),
         (
             f"population: {{profile: {DAY}, arrivals_scv: 0}}\n{CYCLE}",
             (
-                "population.arrivals_scv: arrivals by a profile are a Poisson stream at any time; leave"
-                " arrivals_scv out"
+                "population.arrivals_scv: arrivals by a profile are a Poisson stream at any "
+                "time; leave arrivals_scv out"
             ),
         ),
         (

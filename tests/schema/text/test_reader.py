@@ -114,9 +114,13 @@ REFUSED = {
     "": "1:1: the file is empty; begin with the kind of spec, as in 'activity: 1'",
     "# nothing\n": "1:1: the file is empty; begin with the kind of spec, as in 'activity: 1'",
     "---\n": "1:1: the file is empty; begin with the kind of spec, as in 'activity: 1'",
-    "text": "1:1: a spec consists of 'key: value' lines; begin with the kind of spec, as in 'activity: 1'",
+    "text": (
+        "1:1: a spec consists of 'key: value' lines; begin with the kind of spec, as in "
+        "'activity: 1'"
+    ),
     "\n- 1\n": (
-        "2:1: a spec consists of 'key: value' lines; begin with the kind of spec, as in 'activity: 1'"
+        "2:1: a spec consists of 'key: value' lines; begin with the kind of spec, as in "
+        "'activity: 1'"
     ),
     "a:\n\tb: 1": "2:1: a tab stands here; write spaces",
     "a: b\0": "1:5: the character U+0000 is not text; remove it",

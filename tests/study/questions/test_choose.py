@@ -135,7 +135,10 @@ def test_cases_that_are_choices_begin_with_the_best_one(folder: Path) -> None:
 
 def test_saturated_points_are_told_from_those_without_an_answer(folder: Path) -> None:
     """Where all points have to be solved, those that are saturated are asked about together."""
-    text = "  vary: {classes.requests.arrivals: [100 /s, 900 /s, 950 /s], stations.db.servers: [3, 4]}\n"
+    text = (
+        "  vary: {classes.requests.arrivals: [100 /s, 900 /s, 950 /s], stations.db.servers: "
+        "[3, 4]}\n"
+    )
     found = chosen(text + f"  minimize: {TIME}\n  where: {TIME} <= 90 ms\n")
     assert (found.solved, found.unanswered) == (6, 0)
     assert found.found[0].point["classes.requests.arrivals"] == 100.0

@@ -189,7 +189,9 @@ def test_near_saturation_the_change_that_helps_is_named_not_the_one_without_an_a
 def test_what_is_said_to_help_most_does_and_its_opposite_does_not_help_more(
     tmp_path: Path, seed: int
 ) -> None:
-    """The models are drawn near saturation, and every change is solved by the command's own road."""
+    """The models are drawn near saturation, and every change is solved by the command's own
+    road.
+    """
     chance = random.Random(seed)
     speed, load = chance.uniform(50, 150), chance.uniform(0.85, 0.995)
     values = {
@@ -198,7 +200,10 @@ def test_what_is_said_to_help_most_does_and_its_opposite_does_not_help_more(
         "stations.disk.service.jobs": (chance.uniform(0.3, 0.97) / (speed * load), "s"),
     }
     text = BUSY.replace("100 /s", f"{speed!r} /s").replace("95 /s", f"{speed * load!r} /s")
-    disk = f"  disk: {{discipline: fcfs, service: {{jobs: {values['stations.disk.service.jobs'][0]!r} s}}}}\n"
+    disk = (
+        f"  disk: {{discipline: fcfs, service: {{jobs: "
+        f"{values['stations.disk.service.jobs'][0]!r} s}}}}\n"
+    )
     (tmp_path / "busy.yaml").write_text(
         text.replace("stations: {cpu", "stations:\n  cpu").replace("}}}\n", "}}\n") + disk
     )
@@ -293,7 +298,8 @@ def test_of_several_groups_the_first_is_ranked_by_its_name(tmp_path: Path) -> No
     )
     (tmp_path / "x.yaml").write_text(
         "study: 1\nbase: {model: shop.yaml}\nanswer: ['response_time[readers]']\n"
-        "rank: {of: [groups.readers.cycle.read.time, groups.buyers.cycle.order.time], change: 50%}\n"
+        "rank: {of: [groups.readers.cycle.read.time, groups.buyers.cycle.order.time], change: "
+        "50%}\n"
     )
     result = result_of(run(prepare(str(tmp_path / "x.yaml"))), RankResult)
 

@@ -78,9 +78,9 @@ def test_the_year_in_which_hardware_passes_software(folder: Path) -> None:
     assert crossing.value == pytest.approx(2010 + t, rel=1e-10)
     assert made.beyond == ("processors (2010 to 2020)", "adapter (2000 to 2020)")
     assert (
-        "rates used beyond the years of their data: processors (2010 to 2020), adapter (2000 to 2020)"
-        in search_text(made)
-    )
+        "rates used beyond the years of their data: processors (2010 to 2020), adapter (2000 "
+        "to 2020)"
+    ) in search_text(made)
 
 
 def test_all_crossings_are_found_and_their_sides_said(folder: Path) -> None:
@@ -522,7 +522,10 @@ def test_each_limit_near_saturation_is_found_and_holds_on_its_own_side_only(
 
 
 def test_whole_numbers_follow_from_the_conditions_of_a_law(folder: Path) -> None:
-    base = "{model: law/mmc-waiting-quantile, arrivals: 200 /h, service: 3 min, share: 0.8, servers: 12}"
+    base = (
+        "{model: law/mmc-waiting-quantile, arrivals: 200 /h, service: 3 min, share: 0.8, "
+        "servers: 12}"
+    )
     Path("law.yaml").write_text(
         f"study: 1\nbase: {base}\n"
         "seek: {it: {of: servers, from: 5, to: 30, where: wait <= 20 s}}\n"

@@ -218,7 +218,9 @@ def test_waits_behind_others_follow_what_is_prefetched(name: str) -> None:
 def test_the_delay_of_further_requests_is_the_slope_of_the_printed_ones(
     network: str, alone: float
 ) -> None:
-    """Least squares through the delay of a request alone, over the six columns of Tables 4 and 5."""
+    """Least squares through the delay of a request alone, over the six columns of Tables 4 and
+    5.
+    """
     columns = [
         column for table in ("table_4", "table_5") for column in PAPER[table][network].values()
     ]

@@ -102,8 +102,16 @@ def test_one_more_part_takes_the_longest_serial_stage(network: str) -> None:
 def test_one_more_party_takes_one_more_request(network: str) -> None:
     two = solve(lock(network, 2))
     three = solve(lock(network, 2), {"parties": 3.0})
-    again = {"request.send.protocol", "request.wire", "request.hardware.adapter", "request.hardware.switch", "signal",
-             "remote.delay", "request.receive.protocol", "remote.compute"}  # fmt: skip
+    again = {
+        "request.send.protocol",
+        "request.wire",
+        "request.hardware.adapter",
+        "request.hardware.switch",
+        "signal",
+        "remote.delay",
+        "request.receive.protocol",
+        "remote.compute",
+    }
     for step, seconds in two.steps.items():
         assert three.steps[step] == pytest.approx(seconds * (2 if step in again else 1))
 

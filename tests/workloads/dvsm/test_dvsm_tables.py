@@ -167,15 +167,24 @@ def test_lock(network: str, parties: int) -> None:
     column, requests = PAPER["table_6"][network][parties], parties - 1
     answer = solve(lock(network, parties))
     rows = {
-        "protocol": ("request.send.protocol", "request.receive.protocol", "reply.send.protocol", "reply.receive.protocol"),
+        "protocol": (
+            "request.send.protocol",
+            "request.receive.protocol",
+            "reply.send.protocol",
+            "reply.receive.protocol",
+        ),
         "call": ("call",),
         "wire": ("request.wire", "reply.wire"),
-        "hardware": tuple(f"{each}.hardware.{part}" for each in ("request", "reply") for part in ("adapter", "switch")),
+        "hardware": tuple(
+            f"{each}.hardware.{part}"
+            for each in ("request", "reply")
+            for part in ("adapter", "switch")
+        ),
         "compute": ("compute",),
         "signal": ("signal",),
         "remote_compute": ("remote.compute",),
         "remote_delay": ("remote.delay",),
-    }  # fmt: skip
+    }
     for row, steps in rows.items():
         ours = sum(answer.steps[step] for step in steps) / US
         close(ours, (6, f"{network} {parties}", row), column[row], 1.0)

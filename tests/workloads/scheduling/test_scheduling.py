@@ -92,8 +92,8 @@ def test_blocks_need_modules_of_their_own() -> None:
     with pytest.raises(
         ModelError,
         match=(
-            "the memory modules of sequent-symmetry-s81 belong to no processor; newton/blocks runs on"
-            " switches"
+            "the memory modules of sequent-symmetry-s81 belong to no processor; newton/blocks "
+            "runs on switches"
         ),
     ):
         BLOCKS.on(shared_machine("sequent-symmetry-s81"))
