@@ -693,8 +693,8 @@ class JointlyNormalTimes:
         )
 
     def _add(self, mean: Array, *moments: tuple[Array, Mapping[int, Array]]) -> int:
-        """Add a time by its mean, variance and fourth cumulant, and those that it shares with
-        earlier times; return its number.
+        """Add a time by its mean, variance and fourth cumulant, with its covariances and joint
+        fourth cumulants with earlier times; return the number of the time.
         """
         new_number = self._next
         self._next += 1

@@ -514,7 +514,7 @@ BUFFERED_DELAY = Law(
     ),
     note=(
         "the wait at the first stage is exact for messages of one packet; at later stages the wait"
-        " is longer, by a fraction of up to about 0.8 p/k"
+        " is longer than by this formula, by a fraction of up to about 0.8 rate / degree"
     ),
     exact=False,
     checks=(

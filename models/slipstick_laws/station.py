@@ -167,8 +167,8 @@ MM1_WAITING_QUANTILE = Law(
     holds=f"share >= 0 and share < 1 and {_OPEN} and arrivals * service > 0",
     source=KLEINROCK,
     note=(
-        "the discipline is first come, first served; shares below the probability of an empty"
-        " station have the time 0"
+        "the discipline is first come, first served; if the share is below the probability that the"
+        " station is empty, the wait is 0"
     ),
     words="p50 p90 p95 p99 percentile tail latency",
     checks=(
@@ -288,8 +288,8 @@ MMC_WAITING_QUANTILE = Law(
     holds=f"share >= 0 and share < 1 and {_SEVERAL}",
     source=_ERLANG,
     note=(
-        "the discipline is first come, first served; shares below the probability of a free"
-        " server have the time 0"
+        "the discipline is first come, first served; if the share is below the probability that a"
+        " server is free, the wait is 0"
     ),
     words="p50 p90 p95 p99 percentile tail latency",
     checks=(

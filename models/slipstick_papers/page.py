@@ -22,12 +22,12 @@ STATEMENTS = "statements.csv"
 
 
 RANGES = "ranges.csv"
-"""The verdicts over what a source does not print, one a row."""
+"""The table of verdicts for all values of the inputs that a paper does not print, one a row."""
 
 
 class RangedRow(NamedTuple):
-    """The verdict on a statement over the inputs that its source does not print, as the table
-    `RANGES` of a run has it.
+    """A row of the table `RANGES`: whether a statement holds for all values of the inputs that its
+    paper does not print.
     """
 
     statement: str

@@ -532,7 +532,9 @@ _PARTS = ("stations.", "classes.", "resources.", "population.", "technology.")
 
 
 def _in_words(path: str, words: Words) -> str:
-    """Return what an axis is: as its author says, or the words of a part of a network."""
+    """Return the title of an axis: the meaning that the study gives to the quantity, or a phrase
+    for a quantity of a network; else a title made from the path.
+    """
     is_known = path in words.meanings or path.startswith(_PARTS)
     return words.quantity(path) if is_known else axis_title(path, "")
 

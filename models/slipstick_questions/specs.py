@@ -122,7 +122,7 @@ class SeekSpec(QuestionSpec):
 
 
 class SearchPictureSpec(Drawn):
-    """A picture of both sides of a condition, against the quantity that seek varies."""
+    """A picture of a limited value and its limit, against the quantity that `seek` varies."""
 
     question: ClassVar[str] = "seek"
     kind: Literal["search"] = Field(

@@ -62,7 +62,9 @@ class PeriodRate:
         return any(period.factor.kind != "fixed" for period in self.periods)
 
     def numbers(self, years: Array) -> int:
-        """Return how many normal numbers a draw takes: of the rate, and of the years after it."""
+        """Return how many standard normal variates one draw needs: one for the rate, and one for
+        each year after the last period if the rate is uncertain.
+        """
         return 1 + int(np.count_nonzero(self._after(years)))
 
     def _after(self, years: Array) -> Array:
@@ -198,8 +200,8 @@ class SeriesRate:
     uncertain: ClassVar[bool] = True
 
     def numbers(self, years: Array) -> int:
-        """Return how many normal numbers a draw takes: of the level in each year, and of
-        devices.
+        """Return how many standard normal variates one draw needs: one a year for the level, one
+        for the device of all later years, and one a year for the device of the base year.
         """
         return 2 * len(years) + 1
 

@@ -240,8 +240,8 @@ def _pooled_row(tests: Sequence[BackTest]) -> list[str]:
 
 
 def _worst_prediction(points: Sequence[Prediction]) -> Prediction:
-    """Return the prediction with the largest error, the first of equal ones: fits of two starts
-    between which nothing was measured are equal but for rounding.
+    """Return the prediction with the largest error; of errors equal to 9 digits, the first. Two
+    starts with no measurement between them give the same fit, up to rounding.
     """
     return max(points, key=lambda point: round(abs(point.error), 9))
 

@@ -712,8 +712,8 @@ def _with_reasons(solution: Solution, reasons: Sequence[str | None]) -> Solution
 
     # Details are nested, one level for each method that passed the point on.
     def detail_with_reason(index: int) -> tuple[Solution, int]:
-        """Return the whole answer at a point, noted with the reason of the earlier methods, and its
-        index.
+        """Return the solution that has the answer in detail, with a note on why the earlier methods
+        did not answer, and the index of the point in that solution.
         """
         inner_solution = solution
         inner_index = index

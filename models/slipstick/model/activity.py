@@ -943,8 +943,8 @@ def repeat(
     spread : ``whole``: a mean of 2.5 gives two or three times; ``geometric``: after each time,
         another follows with a fixed probability
     scv : squared coefficient of variation of the number of times, in place of a spread. Up to the
-        scv of a geometric number, it is the sum of an integer and a geometric number. Above, it is
-        0 with some probability, and otherwise geometric
+        scv of a geometric distribution, the number of times is the sum of an integer and a
+        geometric number. Above that scv, it is 0 with some probability, and otherwise geometric
 
     >>> repeat(2.5, delay(1.0), spread="geometric")
     repeat(2.5, delay(1.0, name='delay'), spread='geometric')
@@ -1083,9 +1083,9 @@ def hold(
 
 
 def _first_and_second_phase(resource: str, body: Activity) -> tuple[Activity, Activity | None]:
-    """Divide the body of a hold at a reply between its parts: return what is done before the reply
-    and after it. The second is None if nothing follows, if there is no such reply, or if there are
-    others, which the model refuses.
+    """Split the body of a hold at its reply: return what comes before the reply and what comes
+    after it. The second is None if nothing follows, or if the body does not have exactly one reply
+    among its top-level parts; the model refuses several replies.
     """
     body_parts = body.parts if isinstance(body, Then) else (body,)
     own_reply = EarlyReply(resource)

@@ -223,8 +223,8 @@ def program_spec(program: Program) -> type[BaseModel]:
 
 
 def _as_text(written_value: object) -> object:
-    """Return a whole number as text, because YAML reads words such as the 1 of ``passes: 1`` as
-    numbers.
+    """Return a whole number as text: YAML reads the name of a choice such as ``passes: 1`` as a
+    number.
     """
     return (
         str(written_value)

@@ -156,7 +156,7 @@ def _fit_of(
     """Return the values of the fit that a setting names, where no other setting replaces them.
 
     A fit has one common value for each parameter and an offset of it for each owner, such as each
-    machine; the settings `fitted.COLUMN` name the owner_by_column, such as the machine.
+    machine; the settings `fitted.COLUMN` name the owners, such as the machine.
     """
     node = settings[FITTED]
     if not (isinstance(node, Scalar) and isinstance(node.value, str)):
@@ -179,7 +179,7 @@ def _fit_of(
         ]
         for row in weights_by_path
     ]
-    # An owner that the fit has not seen adds the spread between owner_by_column.
+    # An owner that the fit has not seen adds the spread between owners.
     for index, path in enumerate(paths):
         covariance[index][index] += sum(
             deviation**2

@@ -787,9 +787,9 @@ def unended(plan: Plan, sums: Array, group_index: int) -> float:
 
 
 def hardly_ended(plan: Plan, sums: Array, group_index: int) -> bool:
-    """Return whether a closed group without think time ended so few cycles that all time of
-    unfinished cycles may be due to the start and the end of the run; Little's law then gives the
-    mean time.
+    """Return whether so few cycles of a group ended that unfinished cycles at the start and the end
+    of the run would bias the mean time. Little's law then gives the mean time. False for groups
+    that are not closed or have think time.
 
     Parameters
     ----------

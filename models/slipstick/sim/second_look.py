@@ -212,7 +212,9 @@ class _Steady:
         return has_next_event
 
     def sums(self) -> Array:
-        """Return the sums over stretches of the run, without its first fifth."""
+        """Return the statistics summed over each stretch of the run, without the first fifth of the
+        run [stretches, columns of the layout].
+        """
         self._rows = [np.concatenate(self._rows)]
         stretches: Array = np.diff(self._rows[0], axis=0)
         return (
@@ -267,7 +269,9 @@ class _Programs:
         return True
 
     def sums(self) -> Array:
-        """Return the sums of each replication."""
+        """Return the statistics summed over each replication [replications, columns of the
+        layout].
+        """
         no_rows = np.zeros((0, self.layout.width))
         return np.concatenate([no_rows, *self._rows])
 

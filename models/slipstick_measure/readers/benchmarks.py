@@ -318,8 +318,8 @@ def _by_processor_time(row: Mapping[str, Any]) -> bool:
 def _single_rows(
     reading: Reading, rows: Sequence[Mapping[str, Any]]
 ) -> Iterator[Mapping[str, Any]]:
-    """Yield the runs, and the mean of each function of which only aggregates are written
-    (``--benchmark_report_aggregates_only``), as a run, with a note.
+    """Yield the rows of single runs. Of a function with aggregates only
+    (``--benchmark_report_aggregates_only``), yield the mean as if it were a run, and note this.
     """
     single = [row for row in rows if row.get("run_type") != "aggregate"]
     names = {row.get("name") for row in single}

@@ -138,7 +138,9 @@ def _one_of_each(program_counts: _Counted) -> Counts:
 
 
 def _need_work(counts: Counts) -> Counts:
-    """Return the counts that time follows from, without a start-up; refuse counts without work."""
+    """Return the counts after the start-up, from which the time is computed; raise if they contain
+    no work.
+    """
     counts_after_start = counts.without(START)
     if not counts_after_start.phases or not counts_after_start.total("work"):
         raise ModelError(

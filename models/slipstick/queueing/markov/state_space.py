@@ -152,8 +152,8 @@ class StateSpace:
         return slice(first_column, first_column + self.stations[station].width)
 
     def present(self, rows: Rows) -> Array:
-        """Return the number present in each state; a mean where a class is drawn only later [rows,
-        classes, stations].
+        """Return the number present in each state [rows, classes, stations]. A station that draws
+        the class of a customer only when its service begins gives the expected number.
         """
         present_by_station = [
             station.present(rows[:, self.columns(station_index)])
@@ -583,8 +583,8 @@ class StationState(ABC):
 
     @abstractmethod
     def present(self, rows: Rows) -> Array:
-        """Count the customers present by class; a mean where a class is drawn only later [rows,
-        classes].
+        """Count the customers present by class [rows, classes]. Where the class of a customer is
+        drawn only when its service begins, return the expected number.
         """
 
     @abstractmethod

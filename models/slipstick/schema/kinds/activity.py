@@ -755,8 +755,9 @@ class RepeatSpec(ItemSpec):
         None,
         description=(
             "squared coefficient of variation of the number of repetitions, in place of a spread."
-            " Up to the scv of a geometric number, it is the sum of a whole and a geometric number."
-            " Above it, it is 0 with some probability and otherwise geometric"
+            " Up to the scv of a geometric distribution, the number of repetitions is the sum of a"
+            " whole and a geometric number. Above that scv, it is 0 with some probability and"
+            " otherwise geometric"
         ),
     )
 

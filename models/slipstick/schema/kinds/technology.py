@@ -39,10 +39,9 @@ QUANTITIES = {
 
 
 class ClassChange(Spec):
-    """The change of a class of cost by a technology: a factor, or a new value of its quantity of
-    the machine.
+    """How a technology changes a class of cost: a factor, or a new value of the machine's quantity.
 
-    A bare number is refused, for it reads as either: 0.5 may be half the time or 0.5 us.
+    A bare number is refused because it is ambiguous: 0.5 may be half the time or 0.5 us.
     """
 
     by: Factor | None = Field(None, description="factor on the time of the class")

@@ -58,7 +58,7 @@ class PatientQueue(QueueStatistics):
     __slots__ = ()
 
     def await_service(self, token: Token, now: float) -> None:
-        """Plan when a customer abandons the queue; the event_cell becomes void when its service
+        """Plan when a customer abandons the queue; the planned event becomes void when the service
         begins.
         """
         token.event_cell = [token]
@@ -255,7 +255,7 @@ class Ordered(SimulatedStation):
 
     def _begin_service(self, token: Token, now: float) -> None:
         """Begin the service of a token, which gives up a planned abandonment."""
-        # The event_cell is still that of the planned abandonment, which the service prevents.
+        # The planned event is still the abandonment, which the service prevents.
         if token.patience >= 0 and token.delayed:
             token.event_cell[0] = None
         # Services with a limit are not interrupted, so that one begins once.

@@ -569,9 +569,9 @@ class Lowering:
         return self._rounds([(count, body) for count, body in bodies if body])
 
     def _fork(self, parallel_step: Both, task: Task, reply: Items) -> Items:
-        """Return a fork. If branches that are not alike queue for one processor, the orders in
-        which they may start are equally probable: all orders, or of more than `MOST_ORDERED`
-        branches the rotations.
+        """Return the fork for a step with parallel branches. If unlike branches queue for one
+        processor, choose among the orders in which they start, each equally probable: among all
+        orders, or above `MOST_ORDERED` branches only among the rotations.
         """
         branches = [
             (branch, items)
