@@ -453,8 +453,8 @@ def _is_number(spot: _Spot) -> bool:
 
 
 def _is_quantity(spot: _Spot) -> bool:
-    # A parameter may be a quantity of any kind; what is wrong with it shows where it is used. Values
-    # of what a paper does not print may be labels of files.
+    # A parameter may be a quantity of any kind; what is wrong with it shows where it is used.
+    # Values of what a paper does not print may be labels of files.
     return bool(
         _is_number(spot)
         and spot.scalar

@@ -52,7 +52,8 @@ activity: 1
 # or {arrivals: 0.3 /s}; or phases: [{repeat, processors, cycle}]
 population: {processors: 8}          
 useful: [busy]
-resources: {bus: {servers: 1, discipline: fcfs}, door: {lock: fifo}, meet: {barrier: central, cost: 5 us}}
+resources:
+  {bus: {servers: 1, discipline: fcfs}, door: {lock: fifo}, meet: {barrier: central, cost: 5 us}}
 cycle:
   - {name: work, delay: 9 ms, scv: 1, component: busy}
   - {hold: door, body: [{name: crit, service: bus, time: 1 ms, component: lock}]}

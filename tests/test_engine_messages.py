@@ -1112,7 +1112,8 @@ def test_every_raise_of_the_engine_has_its_text_in_the_table() -> None:
     found = {pattern: sorted(root.glob(pattern)) for pattern in SOURCES}
     assert all(found.values()), "a module has moved"
     # What the reader of formulas says, and at which column, is in
-    # tests/schema/text/test_formula.py; what series of points refuse is in tests/model/test_series.py.
+    # tests/schema/text/test_formula.py; what series of points refuse is in
+    # tests/model/test_series.py.
     elsewhere = ("formula.py", "series.py")
     for path in (path for paths in found.values() for path in paths if path.name not in elsewhere):
         # Passing an error on is no message of its own.

@@ -238,7 +238,9 @@ def test_rates_may_vary_and_be_sought_for_times_of_a_byte(
 study: 1
 base: {model: dvsm/message, machine: rs6000-43p-atm, size: 4 KiB}
 vary: {machine.network.wire.bandwidth: {from: 10 MB/s, to: 40 MB/s, count: 3}}
-seek: {s: {of: machine.network.wire.bandwidth, from: 1 MB/s, to: 100 MB/s, where: time <= 1 ms, points: 3}}
+seek:
+  s:
+    {of: machine.network.wire.bandwidth, from: 1 MB/s, to: 100 MB/s, where: time <= 1 ms, points: 3}
 """)
     found = run("rates.yaml")
     assert found.sweeps[0].axes[0].values == pytest.approx([1e-7, 4e-8, 2.5e-8])

@@ -266,7 +266,7 @@ def test_quiescence_counted_transaction_by_transaction() -> None:
             transactions += 1
             if (
                 attempt > 0
-                # all but the first fail and spin again; the write has everybody who spins read again
+                # all but the first fail and spin again; the write has all who spin read again
             ):
                 spinning += 1
                 transactions += spinning

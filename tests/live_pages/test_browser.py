@@ -339,7 +339,8 @@ for (const e of document.querySelectorAll("body *")) {
   if (!own || !e.getClientRects().length || e.closest("option, script, figure a")) continue;
   const style = getComputedStyle(e);
   const pair = [parts(e.closest("svg") ? style.fill : style.color), ground(e)].map(luminance);
-  worst[e.tagName] = Math.min(worst[e.tagName] || 21, (Math.max(...pair) + 0.05) / (Math.min(...pair) + 0.05));
+  const contrast = (Math.max(...pair) + 0.05) / (Math.min(...pair) + 0.05);
+  worst[e.tagName] = Math.min(worst[e.tagName] || 21, contrast);
 }
 return worst;
 })()"""

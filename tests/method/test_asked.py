@@ -57,7 +57,8 @@ stations: {desk: {servers: 2, discipline: fcfs, capacity: 3, service: {calls: 10
 """,
     "patience": """\
 classes: {calls: {arrivals: 20 /s}}
-stations: {desk: {servers: 2, discipline: fcfs, service: {calls: 100 ms}, patience: {calls: 200 ms}}}
+stations:
+  desk: {servers: 2, discipline: fcfs, service: {calls: 100 ms}, patience: {calls: 200 ms}}
 """,
 }
 ACTIVITIES = {
@@ -87,7 +88,9 @@ resources: {bus: {servers: 1, discipline: fcfs}}
 cycle:
   - name: line
     pipeline: 7
-    stages: [{serial: [{name: send, delay: 2 ms}]}, {serial: [{name: take, service: bus, time: 1 ms}]}]
+    stages:
+      - serial: [{name: send, delay: 2 ms}]
+      - serial: [{name: take, service: bus, time: 1 ms}]
 """,
 }
 BRIEF = Simulation(cycles=400)
@@ -187,12 +190,10 @@ def test_whether_a_formula_has_a_quantile_is_known_without_solving(
 ) -> None:
     chance = random.Random(seed)
     kind = chance.choice(["arrivals: 20 /s", "population: 3"])
+    kinds = ["discipline: is", "servers: 3, discipline: fcfs", "discipline: fcfs", "discipline: ps"]
     lines = [
-        (
-            f"  s{k}: "
-            f"{{{chance.choice(['discipline: is', 'servers: 3, discipline: fcfs', 'discipline: fcfs', 'discipline: ps'])}, "
-            f"service: {{jobs: 10 ms}}, visits: {{jobs: {chance.choice([1, 1, 2])}}}}}"
-        )
+        f"  s{k}: {{{chance.choice(kinds)}, service: {{jobs: 10 ms}}, "
+        f"visits: {{jobs: {chance.choice([1, 1, 2])}}}}}"
         for k in range(chance.choice([1, 2, 3]))
     ]
     text = f"classes: {{jobs: {{{kind}}}}}\nstations:\n" + "\n".join(lines) + "\n"

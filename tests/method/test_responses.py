@@ -30,7 +30,10 @@ groups:
     processors: 6
     target_time: 300 ms
     cycle: [{delay: 1 s, scv: 1, think: true}, {service: server, time: 80 ms, scv: 1}]
-  calls: {arrivals: 3 /s, target_time: 100 ms, cycle: [{service: server, name: call, time: 40 ms, scv: 1}]}
+  calls:
+    arrivals: 3 /s
+    target_time: 100 ms
+    cycle: [{service: server, name: call, time: 40 ms, scv: 1}]
 resources: {server: {servers: 2}}
 """
 

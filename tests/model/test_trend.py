@@ -108,7 +108,8 @@ def test_the_band_grows_after_the_last_period_by_a_rate_that_walks(base: float, 
     drawn_years = np.array([base, *years])
     draws = Trend("t", "", {"wire": rate}, {"wire": "wire"}).draws(drawn_years, 4096, 5)
     logs = np.log(rate.gain(base, years, draws["wire"]))
-    # By a second road: the rate of a walk that nothing is known of until 2024 is summed, day by day.
+    # By a second road: the rate of a walk that nothing is known of until 2024 is summed,
+    # day by day.
     model = RateModel()
     days = np.arange(2024, 2036, 1 / 365)
     kernel = np.where(days[:, None] < days, np.exp(-model.damping * (days - days[:, None])), 0.0)

@@ -16,7 +16,7 @@ from slipstick_papers.unpublished import UnpublishedResult
 from tests.questions import result_of
 from tests.study.small_program import found, in_folder
 
-# Computing 6 ms, memory 3 ms, network 0.8 ms: the time is 9.8 ms, and 6.8 ms with the memory's left out.
+# Computing 6 ms, memory 3 ms, network 0.8 ms: the time is 9.8 ms, and 6.8 ms without the memory's.
 CASES = "cases: {far: {parameters.latency: 40 us}}"
 MEMORY = (
     "  memory: {title: time of memory, reason: not printed, path: parameters.memory, from: 1 ms,"
@@ -52,7 +52,8 @@ def drawn(*lines: str, draws: int = 200, agree: str = "[]") -> UnpublishedResult
 def test_a_statement_always_holds_or_depends_or_never_holds(folder: Path) -> None:
     made = drawn(MEMORY, agree="[printed]")
     rows = {row.statement: row for row in made.rows}
-    # The time is the memory's and 6.8 ms: at most 13 ms where the memory takes at most 6.2 of 1 to 9.
+    # The time is the memory's and 6.8 ms: at most 13 ms where the memory takes at most 6.2
+    # of 1 to 9.
     assert made.kept / made.drawn == pytest.approx(5.2 / 8, abs=0.1)
     verdicts = {name: row.verdict for name, row in rows.items()}
     assert verdicts == {
@@ -138,7 +139,8 @@ def test_a_value_within_a_change_is_drawn_there_alone(folder: Path) -> None:
     ]
     made = result_of(found("answer: [time, overhead]", *asked), UnpublishedResult)
     (row,), (ranged,) = made.rows, made.ranges
-    # The network takes 0.8 ms of the overhead of 3.8 ms, by messages of 20 us each: half saves 10.5 %.
+    # The network takes 0.8 ms of the overhead of 3.8 ms, by messages of 20 us each: half saves
+    # 10.5 %.
     assert row.verdict == "depends"
     assert ranged.value == pytest.approx(0.4 / 3.8)
     assert ranged.low == pytest.approx(0, abs=0.01)

@@ -86,9 +86,7 @@ def test_many_customers_by_the_largest_weights_alone(
     assert found.imag == pytest.approx(every.imag, abs=1e-29)
 
 
-def test_the_recursion_is_exact_with_the_finite_source_and_within_the_stated_error_with_the_load() -> (
-    None
-):
+def test_the_recursion_is_exact_with_the_finite_source_and_within_its_error_with_the_load() -> None:
     errors = []
     for servers, customers, think in STATIONS:
         served = sum(p * min(j, servers) for j, p in enumerate(chances(customers, servers, think)))

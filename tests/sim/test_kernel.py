@@ -197,9 +197,7 @@ def test_pauses_are_spread_from_nothing_to_twice_their_mean_which_doubles(togeth
         assert sum(pauses) / 30 == pytest.approx(1.0, abs=0.35)
 
 
-def test_a_ticket_lock_is_handed_over_in_the_order_of_asking_and_all_who_wait_look_at_each_release() -> (
-    None
-):
+def test_a_ticket_lock_goes_in_the_order_of_asking_and_all_who_wait_look_at_each_release() -> None:
     form = LockImplementation("ticket", word="bus", access=constant(1.0))
     told = held(locked(form))
     # Three numbers, then three looks; the first of these ends at 4 s. After each release whoever is

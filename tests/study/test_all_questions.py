@@ -30,23 +30,56 @@ answer: [time, efficiency]
 vary: {population.processors: [1, 4]}
 measured: {runs: {data: lucier-1988}}
 fits: {made: {made: {case: base, processors: [1, 2, 4, 8, 16]}, families: [amdahl, usl], at: [32]}}
-compare: [{title: T, unit: ms, columns: [base, few], rows: [{row: time, sum: [time], printed: [20, 13], within: 0.5}]}]
+compare:
+  - title: T
+    unit: ms
+    columns: [base, few]
+    rows: [{row: time, sum: [time], printed: [20, 13], within: 0.5}]
 agree: {methods: [closed-form, mean-value]}
 traces: {simulated: {case: base, cycles: 12}}
-rank: {of: [cycle.ask.time], changes: {half: {times: {cycle.ask.time: 0.5}}, less: {times: {cycle.work.delay: 0.5}}}}
-project: {trends: [trend.yaml], base_year: 2010, years: [2010, 2012], samples: 16, watch: ["time <= 12 ms"]}
-seek: {fast: {of: cycle.ask.time, from: 1 us, to: 3 ms, where: "efficiency >= 0.6", cases: [base, loose], points: 9}}
+rank:
+  of: [cycle.ask.time]
+  changes: {half: {times: {cycle.ask.time: 0.5}}, less: {times: {cycle.work.delay: 0.5}}}
+project:
+  trends: [trend.yaml]
+  base_year: 2010
+  years: [2010, 2012]
+  samples: 16
+  watch: ["time <= 12 ms"]
+seek:
+  fast:
+    of: cycle.ask.time
+    from: 1 us
+    to: 3 ms
+    where: "efficiency >= 0.6"
+    cases: [base, loose]
+    points: 9
 choose:
   vary: {population.processors: [1, 2, 4, 8]}
   minimize: 0 - population.processors
   where: efficiency >= 0.6
-sample: {of: {cycle.ask.time: {distribution: uniform, from: 2 ms, to: 4 ms}}, samples: 16, indices: false}
+sample:
+  of: {cycle.ask.time: {distribution: uniform, from: 2 ms, to: 4 ms}}
+  samples: 16
+  indices: false
 bottleneck: {along: {population.processors: [1, 8]}}
-scale: {processors: {population.processors: [1, 2, 8]}, size: {cycle.work.delay: 1}, threshold: 70%, ways: [time-bound], time: 20 ms}
+scale:
+  processors: {population.processors: [1, 2, 8]}
+  size: {cycle.work.delay: 1}
+  threshold: 70%
+  ways: [time-bound]
+  time: 20 ms
 validation:
-  rows: {data: rows.csv, measured: {seen: "time [ms]"}, groups: [host], free: [cycle.work.delay=5 ms..20 ms]}
+  rows:
+    data: rows.csv
+    measured: {seen: "time [ms]"}
+    groups: [host]
+    free: [cycle.work.delay=5 ms..20 ms]
 statements: {slow: {says: few is fast, value: time, of: [few], below: [base]}}
-unpublished: {draws: 8, inputs: {work: {title: work, reason: made up, path: cycle.work.delay, from: 5 ms, to: 9 ms}}}
+unpublished:
+  draws: 8
+  inputs:
+    work: {title: work, reason: made up, path: cycle.work.delay, from: 5 ms, to: 9 ms}
 """
 ACTIVITY = """\
 activity: 1

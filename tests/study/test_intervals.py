@@ -36,7 +36,11 @@ vary:
   load: {axes: {classes.jobs.arrivals: [2 /s, 2.5 /s, 3 /s]}}
   many: {axes: {classes.jobs.arrivals: {from: 1 /s, to: 3 /s, count: 41}}}
   solved: {axes: {method: [exact, simulation]}}
-answer: ["response_time[jobs]", "response_time_quantile[jobs,0.99]", "account[web]", "account[wait:web]"]
+answer:
+  - "response_time[jobs]"
+  - "response_time_quantile[jobs,0.99]"
+  - "account[web]"
+  - "account[wait:web]"
 """
 VALUES = (
     "response_time[jobs]",
@@ -172,9 +176,21 @@ rank:
   changes:
     half: {times: {cycle.ask.time: 0.5}}
     same: {times: {cycle.ask.time: 0.505}}
-project: {trends: [trend.yaml], base_year: 2010, years: [2010, 2012, 2016], samples: SAMPLES, watch: ["time <= 12 ms"]}
-scale: {processors: {population.processors: [1, 2, 4, 8]}, size: {cycle.work.delay: 1}, threshold: 70%, ways: [fixed-size]}
-sample: {of: {cycle.ask.time: {distribution: uniform, from: 2 ms, to: 4 ms}}, samples: 16, indices: false}
+project:
+  trends: [trend.yaml]
+  base_year: 2010
+  years: [2010, 2012, 2016]
+  samples: SAMPLES
+  watch: ["time <= 12 ms"]
+scale:
+  processors: {population.processors: [1, 2, 4, 8]}
+  size: {cycle.work.delay: 1}
+  threshold: 70%
+  ways: [fixed-size]
+sample:
+  of: {cycle.ask.time: {distribution: uniform, from: 2 ms, to: 4 ms}}
+  samples: 16
+  indices: false
 compare:
   - title: Measured
     unit: ms

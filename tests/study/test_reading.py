@@ -24,7 +24,8 @@ cases:
   faster: {technology: table-7-half}
   changed: {machine.network.adapter: 1 us, technology.processors: 16}
   other: {machine.network: atm-oc3}
-seek: {s: {of: technology.wire, from: 0.1, to: 1, where: efficiency > 0.5, points: 3, cases: [faster]}}
+seek:
+  s: {of: technology.wire, from: 0.1, to: 1, where: efficiency > 0.5, points: 3, cases: [faster]}
 """
 
 BASE = "study: 1\ntitle: t\nbase: {model: lock-and-bus}\n"

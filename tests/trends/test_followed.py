@@ -277,7 +277,13 @@ def test_a_search_of_a_year_moves_the_parameter() -> None:
     seek = """\
 answer: ["amount[spent]"]
 seek:
-  year: {of: year, trend: trend.yaml, base_year: 2020, from: 2020, to: 2030, where: "amount[spent] >= 7.2"}
+  year:
+    of: year
+    trend: trend.yaml
+    base_year: 2020
+    from: 2020
+    to: 2030
+    where: "amount[spent] >= 7.2"
 """
     (search,) = result_of(found(seek), SeekResult).searches
     (crossing,) = search.crossings

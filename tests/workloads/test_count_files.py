@@ -23,7 +23,11 @@ processors: 2
 page: 4096
 unit: rows
 phases:
-  - {name: sweep, repeat: 10, tallies: [{work: 60, faults: [[1, 400, 20]]}, {work: 40, served_diffs: 20, sent: {diffs: [20, 8000]}}]}
+  - name: sweep
+    repeat: 10
+    tallies:
+      - {work: 60, faults: [[1, 400, 20]]}
+      - {work: 40, served_diffs: 20, sent: {diffs: [20, 8000]}}
 """
 
 
@@ -48,7 +52,7 @@ def test_counts_measured_elsewhere_are_solved(
         (("work: 40", "work: 4.5"), "phases.0.tallies.1.work"),
         (("[[1, 400, 20]]", "[[1, 400]]"), "phases.0.tallies.0.faults"),
         (
-            (", {work: 40, served_diffs: 20, sent: {diffs: [20, 8000]}}", ""),
+            ("      - {work: 40, served_diffs: 20, sent: {diffs: [20, 8000]}}\n", ""),
             "give one tally for each of the 2 processors; here are 1",
         ),
         (("repeat: 10", "repeats: 10"), "unknown key; did you mean 'repeat'?"),

@@ -33,7 +33,8 @@ SHOP = """<lqn-model name="shop" description="d" lqn-schema-version="1.0"
 <processor name="pu" scheduling="inf"><task name="users" scheduling="ref" multiplicity="3"
   think-time="2"><entry name="u" type="PH1PH2"><entry-phase-activities>
   <activity name="u1" phase="1" host-demand-mean="0.5" call-order="STOCHASTIC">
-   <synch-call dest="e" calls-mean="1.5"/></activity></entry-phase-activities></entry></task></processor>
+   <synch-call dest="e" calls-mean="1.5"/></activity></entry-phase-activities></entry></task>
+</processor>
 <processor name="ps" scheduling="ps" quantum="0.1" speed-factor="2" multiplicity="2">
  <task name="server" scheduling="fcfs" multiplicity="2" priority="0" queue-length="0"
   activity-graph="NO">
@@ -48,16 +49,21 @@ SHOP = """<lqn-model name="shop" description="d" lqn-schema-version="1.0"
    <activity name="g1" phase="1" host-demand-mean="0.2"/></entry-phase-activities></entry></task>
 </processor></lqn-model>"""
 
-USER = """<processor name="pu" scheduling="inf"><task name="users" scheduling="ref" multiplicity="3">
+USER = """<processor name="pu" scheduling="inf">
+<task name="users" scheduling="ref" multiplicity="3">
 <entry name="u" type="PH1PH2"><entry-phase-activities>
 <activity name="u1" phase="1" host-demand-mean="1">CALLS</activity></entry-phase-activities>
 </entry></task></processor>"""
 CALL = '<synch-call dest="e" calls-mean="1"/>'
 
+ACTIVITIES = "".join(
+    f'<activity name="{name}" host-demand-mean="0.{tenths}"/>'
+    for tenths, name in enumerate("bcdfghkm", 1)
+)
 GRAPH = f"""<lqn-model name="graph">{USER.replace("CALLS", CALL)}
 <processor name="ps" scheduling="fcfs"><task name="server" scheduling="fcfs">
 <entry name="e" type="NONE"/><task-activities>
-{"".join(f'<activity name="{name}" host-demand-mean="0.{at}"/>' for at, name in enumerate("bcdfghkm", 1))}
+{ACTIVITIES}
 <activity name="a" bound-to-entry="e" host-demand-mean="0.1"/>
 <precedence><pre><activity name="a"/></pre>
  <post-OR><activity name="b" prob="0.4"/><activity name="c" prob="0.6"/></post-OR></precedence>
@@ -98,8 +104,10 @@ GROUPS = f"""<lqn-model name="groups">{USER.replace("CALLS", CALL)}
 <activity name="e1" phase="1" host-demand-mean="0.3"/></entry-phase-activities></entry></task>
 </group></processor></lqn-model>"""
 
+TAKE = '<synch-call dest="take" calls-mean="1"/>'
+GIVE = '<synch-call dest="give" calls-mean="1"/>'
 TOKENS = f"""<lqn-model name="tokens">
-{USER.replace("CALLS", '<synch-call dest="take" calls-mean="1"/><synch-call dest="give" calls-mean="1"/>')}
+{USER.replace("CALLS", TAKE + GIVE)}
 <processor name="ps" scheduling="inf"><task name="tokens" scheduling="semaphore" multiplicity="1"
  initially="1"><entry name="take" type="PH1PH2" semaphore="wait"><entry-phase-activities>
 <activity name="t1" phase="1" host-demand-mean="0"/></entry-phase-activities></entry>

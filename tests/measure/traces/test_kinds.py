@@ -52,7 +52,8 @@ def test_names_of_work(name: str) -> None:
 
 
 PROFILE = """{"traceEvents":[
-{"ph":"M","name":"thread_name","pid":0,"tid":1,"args":{"name":"a main thread with a name of many words"}},
+{"ph":"M","name":"thread_name","pid":0,"tid":1,
+ "args":{"name":"a main thread with a name of many words"}},
 {"ph":"M","name":"thread_name","pid":0,"tid":7,"args":{"name":"stream 7"}},
 {"ph":"X","cat":"Trace","name":"Profiler","pid":"Spans","tid":"Profiler","ts":0,"dur":100},
 {"ph":"X","cat":"cpu_op","name":"aten::mm","pid":0,"tid":1,"ts":0,"dur":20},

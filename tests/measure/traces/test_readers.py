@@ -436,8 +436,15 @@ def test_of_spans_that_begin_and_end_together_the_one_begun_last_is_booked(tmp_p
 
 
 def test_arrows_are_accesses_and_the_rest_is_noted(tmp_path: Path) -> None:
-    spans = '{"ph":"X","pid":1,"tid":1,"ts":0,"dur":5,"name":"a"},{"ph":"X","pid":1,"tid":2,"ts":"7.5","dur":5,"name":"b"}'
-    arrows = '{"ph":"s","id":4,"pid":1,"tid":1,"ts":1},{"ph":"f","id":4,"pid":1,"tid":2,"ts":8},{"ph":"f","id":5,"pid":1,"tid":2,"ts":9}'
+    spans = (
+        '{"ph":"X","pid":1,"tid":1,"ts":0,"dur":5,"name":"a"},'
+        '{"ph":"X","pid":1,"tid":2,"ts":"7.5","dur":5,"name":"b"}'
+    )
+    arrows = (
+        '{"ph":"s","id":4,"pid":1,"tid":1,"ts":1},'
+        '{"ph":"f","id":4,"pid":1,"tid":2,"ts":8},'
+        '{"ph":"f","id":5,"pid":1,"tid":2,"ts":9}'
+    )
     trace = chrome(
         tmp_path,
         f'[{spans},{arrows},{{"ph":"i","ts":3}},{{"ph":"B","pid":1,"tid":1,"ts":6,"name":"c"}},',
@@ -452,7 +459,10 @@ def test_arrows_are_accesses_and_the_rest_is_noted(tmp_path: Path) -> None:
 
 
 def test_spans_that_overlap_are_booked_once_and_noted(tmp_path: Path) -> None:
-    text = '[{"ph":"X","pid":1,"tid":1,"ts":5,"dur":10,"name":"b"},{"ph":"X","pid":1,"tid":1,"ts":0,"dur":10,"name":"a"}]'
+    text = (
+        '[{"ph":"X","pid":1,"tid":1,"ts":5,"dur":10,"name":"b"},'
+        '{"ph":"X","pid":1,"tid":1,"ts":0,"dur":10,"name":"a"}]'
+    )
     trace = chrome(tmp_path, text)
     assert spans_of(trace) == [
         ("1", "a", 0.0, pytest.approx(5e-6)),

@@ -36,7 +36,8 @@ ACTIVITY = """\
 activity: 1
 population: {processors: 8}
 useful: [busy]
-resources: {bus: {servers: 1, discipline: fcfs}, door: {lock: fifo}, meet: {barrier: central, cost: 5 us}}
+resources:
+  {bus: {servers: 1, discipline: fcfs}, door: {lock: fifo}, meet: {barrier: central, cost: 5 us}}
 cycle:
   - {name: work, delay: 9 ms, scv: 1, component: busy}
   - hold: door

@@ -17,7 +17,8 @@ from tests.specs import activity
 HEAD = """\
 parameters: {think: 9 ms, seek: 1 ms, work: 2 ms}
 population: {processors: 4}
-resources: {disk: {servers: 1, discipline: fcfs}, cpu: {servers: 2, discipline: fcfs}, door: {lock: fifo}}
+resources:
+  {disk: {servers: 1, discipline: fcfs}, cpu: {servers: 2, discipline: fcfs}, door: {lock: fifo}}
 """
 CYCLE = (
     "{name: think, delay: think}",

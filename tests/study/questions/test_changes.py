@@ -212,7 +212,8 @@ def test_nothing_is_compiled_before_it_is_solved(
 LOCKS = """\
 study: 1
 base:
-  {model: grain/unit, machine: sequent-symmetry-s81, accesses: 0, compute: 500, critical: 20, scv: 1, lock: back-off, competitors: 3}
+  {model: grain/unit, machine: sequent-symmetry-s81, accesses: 0, compute: 500, critical: 20,
+   scv: 1, lock: back-off, competitors: 3}
 rank:
   changes:
     longer: {set: {machine.locks.back-off.base: 40 us}, cost: 1}

@@ -549,8 +549,18 @@ def test_it_holds_throughout_only_where_every_place_has_an_answer(folder: Path) 
 SEARCHES = """\
 cases: {slow: {title: A slow network, parameters.latency: 50 us}}
 seek:
-  half: {title: 60 % of the time is useful, of: parameters.latency, from: 0 us, to: 100 us, where: efficiency >= 0.6}
-  gain: {of: technology.processors, from: 1, to: 64, where: time <= 0.9 * own.time, cases: [base, slow]}
+  half:
+    title: 60 % of the time is useful
+    of: parameters.latency
+    from: 0 us
+    to: 100 us
+    where: efficiency >= 0.6
+  gain:
+    of: technology.processors
+    from: 1
+    to: 64
+    where: time <= 0.9 * own.time
+    cases: [base, slow]
 """
 
 
