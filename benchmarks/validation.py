@@ -43,7 +43,7 @@ from slipstick_measure.fit.comparison import compare
 from slipstick_measure.fit.estimation import estimation, interval_scores
 from slipstick_measure.fit.formula import Timings
 from slipstick_measure.fit.request import EstimationRequest, prepare_estimation
-from slipstick_measure.fit.siblings import SiblingPrediction, curves_of, left_out
+from slipstick_measure.fit.siblings import SiblingPrediction, curves_of, predict_held_out
 from slipstick_measure.questions.validation import ValidationResult, ValidationSet
 from slipstick_measure.readers.cells import is_missing
 
@@ -217,7 +217,7 @@ def database(table: Path) -> list[Group]:
     groups: list[Group] = []
     for last in STARTS:
         for step in STEPS:
-            siblings = left_out(curves, alike, step, last)
+            siblings = predict_held_out(curves, alike, step, last)
             _print(f"siblings, to {last:g}, at {step:g} times", siblings)
             groups += _curves(f"siblings, {last:g} to {step * last:g}", siblings, step)
             alone = [

@@ -1211,31 +1211,33 @@ class _States:
             processor = _first_processor(positions, ("later",))
         if processor is None:
             return None
-        (word, number, *further_words), remaining = positions[processor]
-        if word == "later":
+        (action, index, *further_words), remaining = positions[processor]
+        if action == "later":
             return (
                 (),
                 units,
                 _with_replaced_position(
-                    positions, processor, [(1.0, ((further_words[0], number, 0), remaining))]
+                    positions, processor, [(1.0, ((further_words[0], index, 0), remaining))]
                 ),
             )
-        if word in ("go", "start", "cycle"):
-            names = (number,) if word == "cycle" else ()
-            ended = word == "cycle" and self.rounds
-            onward = (
+        if action in ("go", "start", "cycle"):
+            event_names = (index,) if action == "cycle" else ()
+            has_ended = action == "cycle" and self.rounds
+            outcomes = (
                 self._outcomes_of_continuing(remaining)
-                if word == "go"
-                else self._first_outcomes(number)
+                if action == "go"
+                else self._first_outcomes(index)
             )
-            if word == "cycle" and number in self._streams:
-                onward = [(1.0, _position_outside(number))]
+            if action == "cycle" and index in self._streams:
+                outcomes = [(1.0, _position_outside(index))]
             return (
-                names,
+                event_names,
                 units,
-                _with_replaced_position(positions, processor, [(1.0, ENDED)] if ended else onward),
+                _with_replaced_position(
+                    positions, processor, [(1.0, ENDED)] if has_ended else outcomes
+                ),
             )
-        return self._instant[word](positions, processor, units)
+        return self._instant[action](positions, processor, units)
 
     def _after_request(
         self, positions: Sequence[Position], processor: int, units: Sequence[int]

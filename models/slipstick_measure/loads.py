@@ -96,22 +96,22 @@ class Demand:
     tier : its name
     servers : of it
     value : seconds of one server for a request, by least squares [s]
-    each : of each row; None where it was not measured [s]
+    demand_by_row : of each row; None where it was not measured [s]
     """
 
     tier: str
     servers: int
     value: float
-    each: tuple[float | None, ...]
+    demand_by_row: tuple[float | None, ...]
 
     @property
     def largest_residual(self) -> float:
         """The largest relative difference between a row's own demand and the common one."""
-        estimates = [estimate for estimate in self.each if estimate is not None]
+        estimates = [estimate for estimate in self.demand_by_row if estimate is not None]
         return max((abs(estimate / self.value - 1) for estimate in estimates), default=0.0)
 
     @property
-    def most(self) -> float:
+    def saturation_rate(self) -> float:
         """The throughput at which the tier saturates [1/s]."""
         return self.servers / self.value
 
@@ -124,7 +124,10 @@ def demands(test: LoadTest) -> list[Demand]:
     ...     LoadRow(1, rate=10.0, utilization={"db": 0.2}),
     ...     LoadRow(2, rate=20.0, utilization={"db": 0.4}),
     ... ]
-    >>> [(each.tier, each.value, each.most) for each in demands(LoadTest("f", tuple(rows)))]
+    >>> [
+    ...     (each.tier, each.value, each.saturation_rate)
+    ...     for each in demands(LoadTest("f", tuple(rows)))
+    ... ]
     [('db', 0.02, 50.0)]
     """
     tier_demands = []

@@ -83,8 +83,8 @@ class Fitting:
     truth : the time that is known, by processors [s]; of made-up data only
     laid : the model whose values are laid over the base of the study
     efficiency : what the largest number of processors keeps, and the size needed gives [1]
-    rows : what the measured rows say by themselves
-    described : whether a law describes them
+    findings : sentences on what the measured rows say by themselves
+    has_law : whether a law describes the rows
     member : what one of the processors is called
     bounded : intervals of times that need no law, by processors [s]
     next_runs : numbers of processors whose measurement would tell most
@@ -103,8 +103,8 @@ class Fitting:
     truth: Mapping[float, float] = field(default_factory=dict)
     laid: str = ""
     efficiency: float = 0.75
-    rows: tuple[str, ...] = ()
-    described: bool = True
+    findings: tuple[str, ...] = ()
+    has_law: bool = True
     member: str = "processor"
     bounded: Mapping[float, tuple[float, float]] = field(default_factory=dict)
     next_runs: str = ""

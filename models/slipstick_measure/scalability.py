@@ -77,10 +77,10 @@ class MeasuredScalability:
         """The numbers of processors, in rising order."""
         return sorted(next(iter(self.runs.values())))
 
-    def cell(self, way: str, fewer: int, more: int) -> float | None:
+    def latency_ratio(self, kept: str, fewer: int, more: int) -> float | None:
         """Return L / L' for two numbers of processors; None if one has no run or no latency."""
-        first = self.runs[way][fewer]
-        second = self.runs[way][more]
+        first = self.runs[kept][fewer]
+        second = self.runs[kept][more]
         if first is None or second is None or not (first.latency > 0 and second.latency > 0):
             return None
         ratio = LATENCY_SCALABILITY.equation(latency=first.latency, more_latency=second.latency)

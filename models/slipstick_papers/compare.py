@@ -145,7 +145,7 @@ class CompareResult(QuestionResult):
 
     def headline(self, words: Words) -> list[str]:
         """Return how far computed values are from the published ones."""
-        if few := list(_few_values(self.compared, words)):
+        if few := list(_small_table_sentences(self.compared, words)):
             return few
         counts, errors = _counts(self.compared)
         lines = []
@@ -422,7 +422,7 @@ def comparison(table: PublishedTable) -> str:
 _FEW_VALUES = 8
 
 
-def _few_values(compared: Sequence[PublishedTable], words: Words) -> Iterator[str]:
+def _small_table_sentences(compared: Sequence[PublishedTable], words: Words) -> Iterator[str]:
     """Yield a sentence for each row of a single small table, with computed values beside published
     ones; nothing for larger or several tables.
     """
@@ -434,14 +434,14 @@ def _few_values(compared: Sequence[PublishedTable], words: Words) -> Iterator[st
         reference_names = [words.case(case) for case in row.against] or [row.reference] * len(
             row.cells
         )
-        told = [
+        comparisons = [
             f"{words.case(cell.case)} {_in_unit(cell.computed, table.unit)}"
             f" ({reference} {_in_unit(cell.printed, table.unit)})"
             for reference, cell in zip(reference_names, row.cells, strict=True)
             if cell.computed is not None and cell.printed is not None
         ]
-        if len(told) > 1:
-            yield f"{row.label}: {joined(told)}"
+        if len(comparisons) > 1:
+            yield f"{row.label}: {joined(comparisons)}"
 
 
 def _in_unit(value: float | None, unit: str) -> str:

@@ -331,7 +331,7 @@ class _Sentence:
         methods = " and ".join(dict.fromkeys(cell.method for cell in answers_used))
         exact = all(cell.exact for cell in answers_used)
         needed = spec.at_least or len(cells)
-        wanted_words = _words(spec, stated_numbers)
+        wanted_words = _condition_in_words(spec, stated_numbers)
         wanted_words += f", for {needed} of {len(cells)}" if needed < len(cells) else ""
         verdict = _verdict(cells, needed) if spec.counted else "input"
         cause = self._with_computed_numbers(spec.missed) if verdict in ("miss", "undecided") else ""
@@ -517,14 +517,15 @@ def _lies_between(
     return False if value.high <= least.low or value.low >= most.high else None
 
 
-def _words(spec: StatementSpec, stated: Mapping[str, Given]) -> str:
+def _condition_in_words(spec: StatementSpec, number_by_key: Mapping[str, Given]) -> str:
     """Return in words what must hold for a sentence to be confirmed."""
-    number = {key: number.text for key, number in stated.items()}
+    text_by_key = {key: text_by_key.text for key, text_by_key in number_by_key.items()}
     if spec.form == "about":
-        return f"{number['about']}, within {number['within']}"
+        return f"{text_by_key['about']}, within {text_by_key['within']}"
     if spec.form == "from":
         return ", ".join(
-            f"{'at least' if key == 'from' else 'at most'} {text}" for key, text in number.items()
+            f"{'at least' if key == 'from' else 'at most'} {text}"
+            for key, text in text_by_key.items()
         )
     return {
         "above": "more than the value beside it",

@@ -219,7 +219,7 @@ class RankResult(QuestionResult):
         yield _REDUCTIONS if self.changes else ""
         for change in self.changes:
             yield _changes(change)
-            yield _pairs(change)
+            yield _pairs_table(change)
 
     def named_answers(self) -> dict[str, Answer]:
         """Return the answers with the effect of each single change, by name."""
@@ -293,7 +293,7 @@ def read(rank_spec: RankSpec, study: StudyContext) -> Question:
 
     def solve(answers: BaseAnswers) -> RankResult:
         return RankResult(
-            tuple(ranking.solve(answers) for ranking in rankings),
+            tuple(ranking.rank(answers) for ranking in rankings),
             tuple(change.solve() for change in changes),
         )
 
@@ -368,7 +368,7 @@ class _CaseRanking:
             not self.case.smooth or default_method(model) == default_method(model, smooth=True)
         )
 
-    def solve(self, answers: BaseAnswers) -> Ranking:
+    def rank(self, answers: BaseAnswers) -> Ranking:
         """Rank the quantities of the case by how much the stated change of each reduces the time.
 
         The effect of less and of more is computed anew, with the changed value checked like a
@@ -383,16 +383,28 @@ class _CaseRanking:
             self.case.built.parameters
         )
         rows = [self._row(path, change, answer) for path in paths_wanted]
-        matter = sorted((row for row in rows if _has_effect(row)), key=_weight, reverse=True)
+        effective_rows = sorted(
+            (row for row in rows if _has_effect(row)), key=_weight, reverse=True
+        )
         # What may not be changed by that much, such as one server, was not tried and so is not said
         # to have no effect.
-        idle = [row for row in rows if not _has_effect(row) and row["time_saved"] is not None]
-        names = tuple(str(row.point["parameter"]) for row in idle)
-        ranges = bool(self.case.built.uncertain.paths)
-        rows = matter[: self.spec.most]
+        rows_without_effect = [
+            row for row in rows if not _has_effect(row) and row["time_saved"] is not None
+        ]
+        names_without_effect = tuple(str(row.point["parameter"]) for row in rows_without_effect)
+        has_uncertain_inputs = bool(self.case.built.uncertain.paths)
+        rows = effective_rows[: self.spec.most]
         groups = group_names(self.case.built.model)
         group = groups[0] if len(groups) > 1 else ""
-        return Ranking(name, change, tuple(rows), names, self.technology, ranges, group)
+        return Ranking(
+            name,
+            change,
+            tuple(rows),
+            names_without_effect,
+            self.technology,
+            has_uncertain_inputs,
+            group,
+        )
 
     def _row(self, path: str, change: float, answer: Answer) -> Answer:
         """Solve with a smaller and a larger value of a quantity; return the effect of the change
@@ -1098,11 +1110,11 @@ def _changes(change_ranking: ChangeRanking) -> ResultTable:
     )
 
 
-def _pairs(change_ranking: ChangeRanking) -> str | ResultTable:
+def _pairs_table(change_ranking: ChangeRanking) -> str | ResultTable:
     pairs = change_ranking.pairs[:_MOST_PAIRS]
     if not pairs:
         return ""
-    further_columns = [
+    interaction_effects = [
         round((_overhead_reduction(pair).value or 0.0) - (pair["apart"] or 0.0), 12)
         for pair in pairs
     ]
@@ -1119,7 +1131,7 @@ def _pairs(change_ranking: ChangeRanking) -> str | ResultTable:
         ResultColumn("sum of the two", [pair["apart"] for pair in pairs], "1", written=as_percent),
         ResultColumn(
             "difference",
-            further_columns,
+            interaction_effects,
             "1",
             written=lambda value, *_: percent(value, signed=True),
         ),

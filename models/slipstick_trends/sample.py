@@ -249,23 +249,23 @@ def _problems(
     path: str,
     spec: Uncertain,
     distribution: Uncertainty,
-    built: Evaluator,
+    evaluator: Evaluator,
     study: StudyContext,
 ) -> Iterator[Problem]:
     """Yield the problem of a sampled path that is no quantity or determines the structure of the
     model, or of a value that is not allowed there.
     """
     place = ("sample", "of", path_as_written)
-    if not built.built.computed_from([path]) or path not in built.built.parameters:
+    if not evaluator.built.computed_from([path]) or path not in evaluator.built.parameters:
         suggestion = did_you_mean(
-            path_as_written, sorted(built.built.free & built.built.parameters.keys())
+            path_as_written, sorted(evaluator.built.free & evaluator.built.parameters.keys())
         )
         problem_text = (
-            f"no answer of {built.case} depends continuously on {path_as_written}{suggestion}"
+            f"no answer of {evaluator.case} depends continuously on {path_as_written}{suggestion}"
         )
         yield study.problem(place, problem_text, key=True)
         return
-    dimension = built.built.parameters[path].dimension
+    dimension = evaluator.built.parameters[path].dimension
     if spec.dimension != dimension:
         yield study.problem(
             place,
@@ -276,7 +276,7 @@ def _problems(
     mark = value_mark(study.tree, place)
     for value in map(distribution.value_at, (1e-9, 0.5, 1 - 1e-9)):
         try:
-            built.inputs.with_value(
+            evaluator.inputs.with_value(
                 path_as_written, quantity_node(value, str(spec.dimension), mark)
             ).given(path_as_written)
         except SpecError as error:

@@ -452,12 +452,12 @@ def warnings(projection: Projection) -> Iterator[str]:
             yield from _series_words(trend, lead, projection)
             continue
         guesses = [f"{spelt(rate.name)} {span_words(rate)}" for rate in rates if rate.assumed]
-        some = (
+        guesses_in_words = (
             f"these rates are guesses: {', '.join(guesses)}"
             if guesses
             else "no rate is marked as a guess"
         )
-        verdict = "all rates used are guesses" if len(guesses) == len(rates) else some
+        verdict = "all rates used are guesses" if len(guesses) == len(rates) else guesses_in_words
         spans: dict[tuple[float, float], list[str]] = {}
         for rate in rates:
             # What ends before the base year has a sentence of its own.
@@ -470,9 +470,9 @@ def warnings(projection: Projection) -> Iterator[str]:
         use_in_words = (
             f"used beyond the years of their data: {periods_in_words}" if periods_in_words else ""
         )
-        within = not any(rate.beyond for rate in rates)
+        are_all_within_data = not any(rate.beyond for rate in rates)
         use_in_words = use_in_words or (
-            "none is used beyond the years of its data" if within else ""
+            "none is used beyond the years of its data" if are_all_within_data else ""
         )
         yield f"{lead}{'; '.join(filter(None, (verdict, use_in_words)))}"
 

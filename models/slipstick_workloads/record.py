@@ -228,10 +228,10 @@ def _event(
     )
 
 
-def _address(address: str, page: int) -> tuple[int, int]:
+def _address(address: str, page_size: int) -> tuple[int, int]:
     """Return the page of a number or of an address, and the offset in it [B]."""
     if address.lower().startswith("0x"):
-        return divmod(int(address, 16), page)
+        return divmod(int(address, 16), page_size)
     return int(address), 0
 
 
@@ -265,7 +265,7 @@ def _accesses(
             case "read":
                 yield Read(np.array([pages[event.where]]))
             case "write":
-                yield Write(np.array([pages[event.where]]), [_words(event, page)])
+                yield Write(np.array([pages[event.where]]), [_changed_words_mask(event, page)])
             case "acquire":
                 yield Acquire(locks[event.where])
             case "release":
@@ -274,8 +274,8 @@ def _accesses(
                 yield Arrive(event.where or "barrier")
 
 
-def _words(event: RecordedEvent, page: int) -> int:
+def _changed_words_mask(event: RecordedEvent, page_size: int) -> int:
     """Return the set of words that a write changes, from its address on, within the page."""
-    count = min(page // WORD, -(-(event.changed or 1) // WORD))
-    first = min(_address(event.where, page)[1] // WORD, page // WORD - count)
+    count = min(page_size // WORD, -(-(event.changed or 1) // WORD))
+    first = min(_address(event.where, page_size)[1] // WORD, page_size // WORD - count)
     return ((1 << count) - 1) << first

@@ -50,13 +50,15 @@ def test_sizes_between_measured_ones_keep_each_goal_as_algebra_has_it() -> None:
 
 def test_a_cell_is_the_latency_metric() -> None:
     made = found(SIZES, efficiency=0.8)
-    assert made.cell(EFFICIENCY, 2, 8) == pytest.approx((2 - 1 / 2) / (8 - 1 / 8), rel=0.02)
+    assert made.latency_ratio(EFFICIENCY, 2, 8) == pytest.approx(
+        (2 - 1 / 2) / (8 - 1 / 8), rel=0.02
+    )
 
 
 def test_nothing_is_taken_beyond_the_measured_sizes() -> None:
     made = found([8.0, 16.0], efficiency=0.8, time=1e3)
     assert made.runs[EFFICIENCY][8] is None
-    assert made.cell(EFFICIENCY, 2, 8) is None
+    assert made.latency_ratio(EFFICIENCY, 2, 8) is None
     assert set(made.runs[TIME].values()) == {None}
 
 

@@ -50,7 +50,7 @@ def continue_curves(
     on.
     """
     from slipstick.results.question import as_data
-    from slipstick_measure.fit.siblings import curves_of, left_out, predict
+    from slipstick_measure.fit.siblings import curves_of, predict, predict_held_out
 
     if len(files) != 1:
         refuse("FILE", "curves are read from one table at a time")
@@ -72,7 +72,7 @@ def continue_curves(
         ]
         last_points = sorted({last for curve in curves.values() for last in curve if last < target})
         checks += [
-            (target, last, left_out(curves, sibling_keys, target / last, last))
+            (target, last, predict_held_out(curves, sibling_keys, target / last, last))
             for last in last_points[-2:]
         ]
     if as_json:

@@ -255,11 +255,11 @@ def _path(file: Path) -> Path:
 
 
 def _show_load(test: LoadTest, as_json: bool) -> int:
-    from slipstick_measure.report.loads import load_document, load_text
+    from slipstick_measure.report.loads import load_test_as_data, load_text
     from slipstick_measure.report.measured import notes_text
 
     if as_json:
-        print_json({"load_test": load_document(test), "notes": plain_problems(test.notes)})
+        print_json({"load_test": load_test_as_data(test), "notes": plain_problems(test.notes)})
     else:
         click.echo(load_text(test), nl=False)
         click.echo(notes_text(test.notes), nl=False, err=True)

@@ -75,7 +75,7 @@ def _family(
 _SINGLE = FitParameter("single", "s", "time on one processor")
 
 
-def _over(timings: Timings) -> str:
+def _divisor_text(timings: Timings) -> str:
     return "" if timings.weak_scaling else " / p"
 
 
@@ -131,7 +131,7 @@ _TERMS: list[Basis] = [
 @_family("amdahl", "Amdahl's law", "Amdahl, AFIPS 1967")
 def _amdahl(timings: Timings) -> Iterator[TimeFormula]:
     parameters = (_SINGLE, FitParameter("serial", "1", "serial part of the work", 1.0))
-    text = f"T = single (1 + serial (p - 1)){_over(timings)}"
+    text = f"T = single (1 + serial (p - 1)){_divisor_text(timings)}"
     yield _by_law(AMDAHL_SPEEDUP, "amdahl", text, parameters, _TERMS[:2], ("serial part",))
 
 
@@ -139,7 +139,7 @@ def _amdahl(timings: Timings) -> Iterator[TimeFormula]:
 def _usl(timings: Timings) -> Iterator[TimeFormula]:
     contention = FitParameter("contention", "1", "part of the work that queues", 1.0)
     coherency = FitParameter("coherency", "1", "cost of keeping each pair of processors consistent")
-    text = f"T = single (1 + contention (p - 1) + coherency p (p - 1)){_over(timings)}"
+    text = f"T = single (1 + contention (p - 1) + coherency p (p - 1)){_divisor_text(timings)}"
     parameters = (_SINGLE, contention, coherency)
     yield _by_law(
         UNIVERSAL_SCALABILITY, "usl", text, parameters, _TERMS, ("contention", "coherency")
@@ -311,7 +311,7 @@ def _closed_queue(stations: int) -> _Formulas:
         ]
 
     def formulas(timings: Timings) -> Iterator[TimeFormula]:
-        text = f"T = cycle of a closed queueing network{_over(timings)}"
+        text = f"T = cycle of a closed queueing network{_divisor_text(timings)}"
         yield TimeFormula(f"queue-{stations}", text, parameters, time, starts, lost=lost)
 
     return formulas
@@ -369,7 +369,7 @@ def _phase_barrier(timings: Timings) -> Iterator[TimeFormula]:
 
     yield linear(
         "phase-barrier",
-        f"T = work{_over(timings)} + spread largest(p){'' if weak else ' / sqrt(p)'} + step"
+        f"T = work{_divisor_text(timings)} + spread largest(p){'' if weak else ' / sqrt(p)'} + step"
         " log2(p)",
         [
             (
@@ -413,7 +413,7 @@ def _servers(timings: Timings) -> Iterator[TimeFormula]:
         FitParameter("outside", "s", "time outside the queue"),
         FitParameter("service", "s", "service demand at a queue with all servers of the hardware"),
     )
-    text = f"T = cycle of a closed queue with {timings.servers} servers{_over(timings)}"
+    text = f"T = cycle of a closed queue with {timings.servers} servers{_divisor_text(timings)}"
     yield TimeFormula("servers", text, parameters, time, starts)
 
 
@@ -468,7 +468,7 @@ def _smooth(first: Array, second: Array) -> Array:
 )
 def _saturating(timings: Timings) -> Iterator[TimeFormula]:
     """Yield T = rest / p + max(work / p, floor / domains), of one domain where none is told."""
-    domain = timings.domain
+    processors_per_domain = timings.domain
 
     def time(theta: Array, points: Timings) -> Array:
         serial_time, work, floor = theta
@@ -491,10 +491,11 @@ def _saturating(timings: Timings) -> Iterator[TimeFormula]:
         FitParameter("work", "s", "work that the shared limit holds up"),
         FitParameter("floor", "s", "least time of that work in one domain"),
     )
-    places = f" / ceil(p / {domain})" if domain else ""
-    text = f"T = rest{_over(timings)} + max(work{_over(timings)}, floor{places})"
+    division_text = f" / ceil(p / {processors_per_domain})" if processors_per_domain else ""
+    divisor_text = _divisor_text(timings)
+    text = f"T = rest{divisor_text} + max(work{divisor_text}, floor{division_text})"
     if timings.weak_scaling:
-        text = f"T = rest + max(work, floor p{places})"
+        text = f"T = rest + max(work, floor p{division_text})"
     yield TimeFormula("saturating", text, parameters, time, starts)
 
 
@@ -519,7 +520,7 @@ def _nodes(timings: Timings) -> Iterator[TimeFormula]:
         FitParameter("serial", "s", "part that does not get shorter"),
         FitParameter("slower", "1", "part by which processors of several nodes are slower"),
     )
-    text = f"T = work (1 + slower [p > {timings.domain}]){_over(timings)} + serial"
+    text = f"T = work (1 + slower [p > {timings.domain}]){_divisor_text(timings)} + serial"
     yield TimeFormula("nodes", text, parameters, time, starts)
 
 
@@ -546,7 +547,7 @@ def _latency(timings: Timings) -> Iterator[TimeFormula]:
     for power, log, size in product(_GROWTH, _LOGS, sizes):
         words = " ".join(filter(None, [_term("p", power, log), _term("n", size, 0)]))
         parameter = FitParameter("latency", "s", "factor of the average latency")
-        text = f"T = work n{_over(timings)} + latency {words}".rstrip()
+        text = f"T = work n{_divisor_text(timings)} + latency {words}".rstrip()
         terms = [useful, (parameter, _power(power, log, size))]
         yield linear(
             "latency",

@@ -121,7 +121,7 @@ def _sizes(table: ColumnTable, heading: str) -> list[float]:
 
 
 @dataclass(frozen=True)
-class _Parted:
+class _ParsedEntry:
     """A free parameter as written, split into its path, the text after = and its owners."""
 
     written: Scalar
@@ -134,14 +134,14 @@ class _Parted:
         return self.written.mark.error(message, "free")
 
 
-def _split_free_parameter(scalar: Scalar) -> _Parted:
+def _split_free_parameter(scalar: Scalar) -> _ParsedEntry:
     text, _, owners = str(scalar.value).partition("@")
     path, _, values = text.partition("=")
     names = tuple(owner.strip() for owner in owners.split("+") if owner.strip())
-    return _Parted(scalar, path.strip(), values.strip(), names)
+    return _ParsedEntry(scalar, path.strip(), values.strip(), names)
 
 
-def _with_path(entry: _Parted, observed: Observed) -> _Parted:
+def _with_path(entry: _ParsedEntry, observed: Observed) -> _ParsedEntry:
     """Return a free parameter with its path where its name alone is written, as in headings."""
     path = f"parameters.{entry.path}"
     known_paths = observed.built.entries
@@ -162,7 +162,7 @@ def _with_group(table: ColumnTable, groups: Sequence[str]) -> ColumnTable:
     return replace(table, headings=(*table.headings, GROUP), rows=rows)
 
 
-def _check_owners(entry: _Parted, table: ColumnTable) -> None:
+def _check_owners(entry: _ParsedEntry, table: ColumnTable) -> None:
     for owner in entry.owners:
         if owner not in table.headings:
             hint = did_you_mean(owner, list(table.headings))
@@ -172,7 +172,7 @@ def _check_owners(entry: _Parted, table: ColumnTable) -> None:
             )
 
 
-def _known(entry: _Parted, observed: Observed) -> Given:
+def _checked_start_value(entry: _ParsedEntry, observed: Observed) -> Given:
     entries = observed.built.entries
     if entry.path not in entries:
         hint = did_you_mean(entry.path, list(observed.built.parameters))
@@ -186,11 +186,11 @@ def _known(entry: _Parted, observed: Observed) -> Given:
     return entries[entry.path].given
 
 
-def _free(entry: _Parted, observed: Observed) -> FreeParameter:
+def _free(entry: _ParsedEntry, observed: Observed) -> FreeParameter:
     """Return the prior range of a parameter (5 % to 95 %): the written one, that of the spec, or a
     wide default.
     """
-    default = _known(entry, observed)
+    default = _checked_start_value(entry, observed)
     low, dots, high = entry.values.partition("..")
     if entry.values and not (dots and low.strip() and high.strip()):
         raise entry.wrong(
@@ -218,8 +218,8 @@ def _free(entry: _Parted, observed: Observed) -> FreeParameter:
     return FreeParameter(entry.path, least, most, entry.owners)
 
 
-def _choice(entry: _Parted, observed: Observed) -> UnknownChoice:
-    default = _known(entry, observed)
+def _choice(entry: _ParsedEntry, observed: Observed) -> UnknownChoice:
+    default = _checked_start_value(entry, observed)
     texts = tuple(text.strip() for text in entry.values.split("|"))
     try:
         values = tuple(to_base(text, default.dimension) for text in texts)

@@ -117,16 +117,16 @@ def _centre(ratios: Array, weights: Array) -> tuple[float, float]:
     return mean, float(t.ppf(0.95, count + 1) * np.sqrt(variance))
 
 
-def left_out(
-    curves: Curves, alike: Mapping[str, str], step: float, last: float
+def predict_held_out(
+    curves: Curves, alike: Mapping[str, str], factor: float, last_processors: float
 ) -> list[SiblingPrediction]:
-    """Predict each curve at a multiple of `last` as if it ended at `last`, to test the
-    predictions.
+    """Predict each curve at `factor` times `last_processors` as if it ended at `last_processors`,
+    to test the predictions.
     """
     predictions = (
-        predict(curves, alike, name, step * last, last)
+        predict(curves, alike, name, factor * last_processors, last_processors)
         for name, values in curves.items()
-        if step * last in values
+        if factor * last_processors in values
     )
     return [prediction for prediction in predictions if prediction is not None]
 

@@ -961,34 +961,36 @@ def _regions(
         if not limits or not names:
             continue
         station = stations[names[0]]
-        most = round(limits[0][1])
-        loses_customers = _loses_customers(element, visitors)
-        single = len(limits) == 1 and (limits[0][0].tag == "globalConstraint" or len(visitors) == 1)
+        capacity = round(limits[0][1])
+        loss_flags = _loses_customers(element, visitors)
+        has_single_limit = len(limits) == 1 and (
+            limits[0][0].tag == "globalConstraint" or len(visitors) == 1
+        )
         weights = {weight.get("weight") for weight in element.every("classWeight")}
         blocks = any(stations[name].get("blocking", "loss") != "loss" for name in names)
-        fits = (
-            single
-            and most >= 1
+        is_expressible = (
+            has_single_limit
+            and capacity >= 1
             and not weights - {"", "1"}
-            and len(loses_customers) == 1
+            and len(loss_flags) == 1
             and not blocks
         )
-        if fits and len(names) == 1:
-            if loses_customers == {True} and "capacity" not in station:
-                station["capacity"] = most
+        if is_expressible and len(names) == 1:
+            if loss_flags == {True} and "capacity" not in station:
+                station["capacity"] = capacity
                 continue
             ordered = station["discipline"] == "fcfs"
-            if loses_customers == {False} and ordered and most >= station.get("servers", 1):
+            if loss_flags == {False} and ordered and capacity >= station.get("servers", 1):
                 continue
-        if not fits or (
-            closed and (True in loses_customers or _ends_inside(jsim, nodes, reached_places))
+        if not is_expressible or (
+            closed and (True in loss_flags or _ends_inside(jsim, nodes, reached_places))
         ):
             jsim.ledger.declare("regions", element.line, element.get("name"))
             continue
-        blocking = {"blocking": "loss"} if True in loses_customers else {}
+        blocking = {"blocking": "loss"} if True in loss_flags else {}
         title = jsim.model.name(element)
         title = title if title not in stations else f"{title}-region"
-        yield title, {"stations": names, "capacity": most, **blocking}
+        yield title, {"stations": names, "capacity": capacity, **blocking}
 
 
 def _limits(jsim: _Jsim, region: XmlElement) -> list[tuple[XmlElement, float]]:

@@ -149,7 +149,7 @@ def _names(tier_demands: list[Demand]) -> dict[str, str]:
 
 
 def _residual(demand: Demand, test: LoadTest) -> str:
-    count = sum(estimate is not None for estimate in demand.each)
+    count = sum(estimate is not None for estimate in demand.demand_by_row)
     words = f"{demand.tier}: {demand.value * 1e3:.4g} ms a request"
     if demand.tier not in test.servers:
         words += ", as one server (say --servers where it has more)"

@@ -98,9 +98,9 @@ class _Pdq:
         self.model = ToolModel(self.reading)
         self.ledger = Ledger(FORMAT, self.reading)
         self.program = ProgramText(self.reading, "Solve")
-        self.program.known |= dict.fromkeys(_CONSTANTS)
+        self.program.value_by_variable |= dict.fromkeys(_CONSTANTS)
         for name in _CONSTANTS:
-            self.program.known[name] = name
+            self.program.value_by_variable[name] = name
 
     def spec(self) -> ImportedSpec:
         """Return the network."""

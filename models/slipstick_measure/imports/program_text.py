@@ -146,7 +146,7 @@ class ProgramText:
 
     reading: Reading
     stops: str
-    known: dict[str, Known] = field(default_factory=dict)
+    value_by_variable: dict[str, Known] = field(default_factory=dict)
     loops: dict[str, tuple[Known, int, int]] = field(default_factory=dict)
     lines: dict[str, int] = field(default_factory=dict)
     _count: int = 0
@@ -155,9 +155,9 @@ class ProgramText:
     def __post_init__(self) -> None:
         self.dialect = _dialect(self.reading.text)
         self.types: dict[str, str] = {}
-        self.known["__name__"] = "__main__"
+        self.value_by_variable["__name__"] = "__main__"
         for name, text in self.reading.hints.settings.items():
-            self.known[name] = self.value(text)
+            self.value_by_variable[name] = self.value(text)
 
     def calls(self) -> Iterator[CalledFunction]:
         """Yield the calls in the order in which the program makes them, up to the call that ends
@@ -168,7 +168,7 @@ class ProgramText:
     def value(self, text: str) -> Known:
         """Return the value of an expression, as far as it is known."""
         try:
-            return _Expression(text, self.known, self.dialect).whole()
+            return _Expression(text, self.value_by_variable, self.dialect).whole()
         except (ValueError, ArithmeticError, IndexError, TypeError, KeyError, RecursionError):
             return None
 
@@ -187,7 +187,7 @@ class ProgramText:
             elif match := statement.block and _ITEMS.match(statement.text.strip()):
                 block_text = " ".join(inner.text for inner in statement.block)
                 if match["name"] not in self.reading.hints.settings:
-                    self.known[match["name"]] = [
+                    self.value_by_variable[match["name"]] = [
                         self.value(item) for item in _split_arguments(block_text)
                     ]
             elif statement.block:
@@ -212,11 +212,15 @@ class ProgramText:
         if truth is not None:
             yield from self._calls_of_block(body, depth + 1)
             return 1.0
-        values_before = dict(self.known)
+        values_before = dict(self.value_by_variable)
         for call in self._calls_of_block(body, depth + 1):
             yield call._replace(sure=False)
-        changed_names = {name for name in self.known if self.known[name] != values_before.get(name)}
-        self.known |= dict.fromkeys(changed_names)
+        changed_names = {
+            name
+            for name in self.value_by_variable
+            if self.value_by_variable[name] != values_before.get(name)
+        }
+        self.value_by_variable |= dict.fromkeys(changed_names)
         return None
 
     def _block(self, statement: _Statement, depth: int) -> Iterator[CalledFunction]:
@@ -224,12 +228,14 @@ class ProgramText:
         header = statement.text.strip()
         name, values = self._loop(header)
         if name:
-            values = [self.known[name]] if name in self.reading.hints.settings else values
-            for place, value in enumerate(values, 1):
+            values = (
+                [self.value_by_variable[name]] if name in self.reading.hints.settings else values
+            )
+            for iteration, value in enumerate(values, 1):
                 if self._stopped:
                     return
-                self.known[name] = value
-                self.loops[name] = value, place, len(values)
+                self.value_by_variable[name] = value
+                self.loops[name] = value, iteration, len(values)
                 yield from self._calls_of_block(statement.block, depth + 1)
             return
         match = _CONDITION.match(header)
@@ -237,14 +243,16 @@ class ProgramText:
             yield from self._calls_of_block(statement.block, depth + 1)
             return
         condition = _without_end(match)
-        counter = next((name for name in re.findall(r"\w+", condition) if name in self.known), "")
-        place = 0
+        counter = next(
+            (name for name in re.findall(r"\w+", condition) if name in self.value_by_variable), ""
+        )
+        iteration = 0
         while not self._stopped and self._count <= MOST_STATEMENTS:
             truth = self.value(condition)
             if truth == 0.0:
                 return
-            place += 1
-            self.loops[counter] = self.known.get(counter), place, place + 1
+            iteration += 1
+            self.loops[counter] = self.value_by_variable.get(counter), iteration, iteration + 1
             yield from self._calls_of_block(statement.block, depth + 1)
             if truth is None:
                 return
@@ -276,20 +284,20 @@ class ProgramText:
         if re.search("float|double", match["type"]):
             first = float(first)
         step = _next_value_expression(name, match["step"])
-        value_before = self.known.get(name)
+        value_before = self.value_by_variable.get(name)
         values: list[Known] = []
         value: Known = first
         while isinstance(value, float) and len(values) < MOST_STATEMENTS:
             if not _result_of_operation(until, value, last):
                 break
             values.append(value)
-            self.known[name] = value
+            self.value_by_variable[name] = value
             following = self.value(step)
             if following is None or following == value:
                 values.append(None)  # how it goes on is not known
                 break
             value = following
-        self.known[name] = value_before
+        self.value_by_variable[name] = value_before
         return values
 
     def _plain_statement(self, statement: _Statement) -> Iterator[CalledFunction]:
@@ -310,7 +318,7 @@ class ProgramText:
             names = [name.strip() for name in names_match["names"].split(",")]
             for name, piece in zip(names, values, strict=False):
                 if len(names) == len(values) and name not in self.reading.hints.settings:
-                    self.known[name] = self.value(piece)
+                    self.value_by_variable[name] = self.value(piece)
             return
         if stepped := _STEPPED.match(text):
             name = stepped[1] or stepped[2]
@@ -332,13 +340,13 @@ class ProgramText:
         pieces = pieces[1:] if match["how"] == "snprintf" else pieces
         values = [self.value(piece) for piece in pieces]
         if match["how"] == "strcat":
-            values = [self.known.get(match["name"]), *values]
+            values = [self.value_by_variable.get(match["name"]), *values]
         are_known = all(value is not None for value in values)
         joined = all(isinstance(value, str) for value in values) and match["how"] != "sprintf"
         text = "".join(map(str, values)) if joined and "printf" not in match["how"] else None
         if are_known and "printf" in match["how"]:
             text = _formatted_text(values)
-        self.known[match["name"]] = text
+        self.value_by_variable[match["name"]] = text
 
     def _value_of_type(self, name: str, value: Known) -> Known:
         """Return a value as the type of a variable holds it."""
@@ -354,7 +362,9 @@ class ProgramText:
         if types := match["types"]:
             self.types[name] = types
         if name in self.reading.hints.settings:
-            self.known[name] = self._value_of_type(name, self.known.get(name))
+            self.value_by_variable[name] = self._value_of_type(
+                name, self.value_by_variable.get(name)
+            )
             return
         text = match["of"]
         if match["how"][0] in "-+*/":
@@ -363,19 +373,19 @@ class ProgramText:
         self.lines.setdefault(name, line)
         value = self._value_of_type(name, value)
         if types and match["at"]:  # the size of a list
-            self.known.setdefault(name, [])
+            self.value_by_variable.setdefault(name, [])
             return
         if not match["at"]:
-            self.known[name] = value
+            self.value_by_variable[name] = value
             return
         place = self.value(match["at"])
-        items = self.known.get(name)
+        items = self.value_by_variable.get(name)
         if isinstance(place, float) and self.dialect.first <= place < 10_000:
             items = items if isinstance(items, list) else []
             item_index = int(place) - self.dialect.first
             items += [None] * max(0, item_index + 1 - len(items))
             items[item_index] = value
-            self.known[name] = items
+            self.value_by_variable[name] = items
 
 
 def bare_program(text: str) -> str:

@@ -81,7 +81,7 @@ def read_jtl(reading: Reading) -> list[LoadRow]:
     ------
     SpecError : what is wrong with it, by line
     """
-    rows = _of_xml if reading.text.lstrip("\ufeff \t\r\n")[:1] == "<" else _of_table
+    rows = _rows_of_xml if reading.text.lstrip("\ufeff \t\r\n")[:1] == "<" else _rows_of_table
     samples = list[_Sample]()
     failed = transactions = 0
     line = 1
@@ -157,7 +157,7 @@ def _interval(cells: Mapping[str, str]) -> tuple[float, float] | None:
     return float(start), float(start) + float(elapsed)
 
 
-def _of_table(reading: Reading) -> Iterator[tuple[int, Mapping[str, str]]]:
+def _rows_of_table(reading: Reading) -> Iterator[tuple[int, Mapping[str, str]]]:
     grid = grid_of(reading)
     for line, cells in grid.rows:
         if len(cells) == len(grid.heading):
@@ -167,7 +167,7 @@ def _of_table(reading: Reading) -> Iterator[tuple[int, Mapping[str, str]]]:
             reading.wrong(line, "", counts)
 
 
-def _of_xml(reading: Reading) -> Iterator[tuple[int, Mapping[str, str]]]:
+def _rows_of_xml(reading: Reading) -> Iterator[tuple[int, Mapping[str, str]]]:
     """Yield the outermost samples, and those of transactions; other nested ones are their parts."""
     root = parsed(replace(reading, text=reading.text.lstrip("\ufeff")))
     elements = [child for results in root.children for child in results.children][::-1]

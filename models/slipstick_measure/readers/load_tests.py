@@ -829,7 +829,7 @@ _AGGREGATE = re.compile("\ufeff?(?:Label,# Samples,Average,|sampler_label,aggreg
 """What begins a table of JMeter's aggregate report, with its headings or with their names."""
 
 
-_TOTAL_SHARE = re.compile(
+_QUANTILE_COLUMN = re.compile(
     r"(?:aggregate_report_)?(?:([0-9.]+)%(?:[ _][Ll]ine)?|[Mm]edian(?: [Rr]esponse [Tt]ime)?)"
 )
 
@@ -844,9 +844,9 @@ def _check_lengths(reading: Reading, grid: CellGrid) -> None:
         reading.finished()
 
 
-def _total_share(name: str) -> float | None:
+def _quantile_of_column(name: str) -> float | None:
     """Return the share of requests of a column of percentiles or medians; None for others."""
-    match = _TOTAL_SHARE.fullmatch(name)
+    match = _QUANTILE_COLUMN.fullmatch(name)
     share = float(match[1] or 50) / 100 if match else 0.0
     return share if 0 < share < 1 else None
 
@@ -886,7 +886,7 @@ def _read_totals(reading: Reading) -> LoadRow:
     quantiles = {
         share: float(cell) / 1e3
         for name, cell in row.items()
-        if (share := _total_share(name)) and re.fullmatch(r"[0-9.]+", cell)
+        if (share := _quantile_of_column(name)) and re.fullmatch(r"[0-9.]+", cell)
     }
     unit = rate_unit(re.sub(r"^[0-9.]+\s*", "", rate)) if "/" in rate else None
     number = _found(r"^([0-9.]+)", rate)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-_SIZE = "size_needed["
+_SIZE_PREFIX = "size_needed["
 _TIME = "time["
 _EFFICIENCY = "efficiency["
 
@@ -99,9 +99,9 @@ def needed(fitting: Fitting) -> list[str]:
     words = Words(member=fitting.member)
     verdict = f"{fitting.verdict[:1].upper()}{fitting.verdict[1:]}."
     limits = _limits(best, fitting.efficiency)
-    rows = [with_members(row, words) for row in fitting.rows]
+    rows = [with_members(row, words) for row in fitting.findings]
     bounds = [with_members(line, words) for line in _bounds(fitting)]
-    if not fitting.described:
+    if not fitting.has_law:
         return [*rows, *bounds, with_members(verdict, words)]
     lines = [*rows, *([f"By {_name_with_title(best)}: {limits}"] if limits else [])]
     if lost_processors:
@@ -115,11 +115,12 @@ def needed(fitting: Fitting) -> list[str]:
         if name.startswith(_TIME) and float(name[5:-1]) not in fitting.bounded:
             middle, ends = _amount_and_ends(fitting, name, value, "and")
             lines.append(f"On p = {name[5:-1]}: {middle}{ends and f', between {ends}'}.")
-        if name.startswith(_SIZE):
+        if name.startswith(_SIZE_PREFIX):
             lines.append(
-                _size(
+                _size_text(
                     value,
-                    f"efficiency of {percent(fitting.efficiency)} at p = {name[len(_SIZE) : -1]}",
+                    f"efficiency of {percent(fitting.efficiency)}"
+                    f" at p = {name.removeprefix(_SIZE_PREFIX)[:-1]}",
                 )
             )
     return [*(with_members(line, words) for line in lines), *bounds, with_members(verdict, words)]
@@ -151,7 +152,7 @@ def _by_law(fitting: Fitting, best: Answer, p: float) -> str:
     describes the rows.
     """
     name = f"{_TIME}{p:g}]"
-    if not fitting.described or name not in best.values:
+    if not fitting.has_law or name not in best.values:
         return ""
     return f"; by {best.model} {_amount_and_ends(fitting, name, best.values[name], '')[0]}"
 
@@ -189,20 +190,20 @@ def fit_head(fitting: Fitting, words: Words) -> list[str]:
     words : of the study
     """
     best = fitting.answers[0]
-    lines = [row.removeprefix("Measured: ").rstrip(".") for row in fitting.rows[:1]]
+    lines = [finding.removeprefix("Measured: ").rstrip(".") for finding in fitting.findings[:1]]
     lines = [f"measured {line}" for line in lines]
-    if fitting.described and (limits := _limits(best, fitting.efficiency)):
+    if fitting.has_law and (limits := _limits(best, fitting.efficiency)):
         lines.insert(0, f"{limits.rstrip('.')}, by the fitted model")
-    if fitting.described:
+    if fitting.has_law:
         lines[1:1] = [
             f"on p = {number:g}: {_prediction_text(best, number)}"
             for number in asked_in(words.title, best)
         ][:1]
-    sizes = [name for name in best.values if name.startswith(_SIZE) and fitting.described]
+    sizes = [name for name in best.values if name.startswith(_SIZE_PREFIX) and fitting.has_law]
     for name in sizes[-1:]:
-        goal = f"efficiency of {percent(fitting.efficiency)} at p = {name[len(_SIZE) : -1]}"
-        lines.append(_size(best.values[name], goal).replace("n = ", "a size of "))
-    if not fitting.described:
+        goal = f"efficiency of {percent(fitting.efficiency)} at p = {name[len(_SIZE_PREFIX) : -1]}"
+        lines.append(_size_text(best.values[name], goal).replace("n = ", "a size of "))
+    if not fitting.has_law:
         lines.append(fitting.verdict)
     return [with_members(line.rstrip("."), words) for line in lines]
 
@@ -237,7 +238,7 @@ def fit_verdict(fitting: Fitting, words: Words) -> TitleAnswer | None:
     numbers = asked_in(words.title, best)
     target = percent(fitting.efficiency).replace(" ", " ?")
     asks_for_target = re.search(rf"{target}|efficien", words.title)
-    if not (fitting.described and len(numbers) == 1 and asks_for_target):
+    if not (fitting.has_law and len(numbers) == 1 and asks_for_target):
         return None
     efficiency = best.values.get(f"{_EFFICIENCY}{numbers[0]:g}]")
     if efficiency is None or efficiency.value is None:
@@ -253,7 +254,7 @@ def fit_verdict(fitting: Fitting, words: Words) -> TitleAnswer | None:
     return TitleAnswer(word, sentence, replaces_headline=False)
 
 
-def _size(needed: Value, goal: str) -> str:
+def _size_text(needed: Value, goal: str) -> str:
     if not needed.value:
         return f"No size has an {goal}."
     words = f"An {goal} needs n = {_grouped(needed.value)}"
@@ -306,7 +307,7 @@ def fitted_values(answer: Answer) -> dict[str, Value]:
     ----------
     answer : a fit
     """
-    prefixes_of_derived = (LOST, _SIZE, _TIME, _EFFICIENCY)
+    prefixes_of_derived = (LOST, _SIZE_PREFIX, _TIME, _EFFICIENCY)
     return {
         name: value
         for name, value in answer.values.items()

@@ -25,19 +25,23 @@ def load_text(test: LoadTest) -> str:
     test : the load test
     """
     tier_demands = demands(test)
-    blocks = [_rows(test)]
+    blocks = [_table_text(test)]
     if tier_demands:
         blocks += ["demands by the utilization law, D = U c / X", _demands(test, tier_demands)]
     blocks += [wrapped(sentence) for sentence in sentences(test, tier_demands)]
     return ascii_only("\n\n".join(blocks) + "\n")
 
 
-def _rows(test: LoadTest) -> str:
-    head = ["users" if test.rows[0].users is not None else "rate", "throughput", "mean response"]
-    head += [f"{100 * quantile:g} %" for quantile in test.quantiles]
-    head += [f"{tier} busy" for tier in test.tiers]
+def _table_text(test: LoadTest) -> str:
+    headings = [
+        "users" if test.rows[0].users is not None else "rate",
+        "throughput",
+        "mean response",
+    ]
+    headings += [f"{100 * quantile:g} %" for quantile in test.quantiles]
+    headings += [f"{tier} busy" for tier in test.tiers]
     with_think = any(row.think_time is not None for row in test.rows)
-    head += ["think time"] if with_think else []
+    headings += ["think time"] if with_think else []
     rows = []
     for row in test.rows:
         load = f"{row.users:g}" if row.users is not None else quantity(row.rate, "1/s")
@@ -47,10 +51,10 @@ def _rows(test: LoadTest) -> str:
         cells += [quantity(row.think_time, "s")] if with_think else []
         rows.append(cells)
     used_columns = [
-        column for column in range(len(head)) if any(row[column] != NOTHING for row in rows)
+        column for column in range(len(headings)) if any(row[column] != NOTHING for row in rows)
     ]
     return plain_table(
-        [head[column] for column in used_columns],
+        [headings[column] for column in used_columns],
         [[row[column] for column in used_columns] for row in rows],
         range(len(used_columns)),
     )
@@ -64,7 +68,7 @@ def _demands(test: LoadTest, tier_demands: Sequence[Demand]) -> str:
             str(demand.servers),
             quantity(demand.value, "s"),
             percent(demand.largest_residual, 2),
-            quantity(demand.most, "1/s"),
+            quantity(demand.saturation_rate, "1/s"),
         ]
         for demand in tier_demands
     ]
@@ -77,10 +81,10 @@ def sentences(test: LoadTest, tier_demands: Sequence[Demand]) -> list[str]:
     """
     words = []
     if tier_demands:
-        first = min(tier_demands, key=lambda demand: demand.most)
+        first = min(tier_demands, key=lambda demand: demand.saturation_rate)
         words.append(
-            f"{first.tier} saturates first, at {quantity(first.most, '1/s')}, if its demand stays"
-            " the same."
+            f"{first.tier} saturates first, at {quantity(first.saturation_rate, '1/s')}, if its"
+            " demand stays the same."
         )
     thinking = think_time(test)
     if thinking is not None:
@@ -122,7 +126,7 @@ def _think_words(test: LoadTest, thinking: float) -> str:
     return f"Users think {quantity(thinking, 's')} on average, by Little's law."
 
 
-def load_document(test: LoadTest) -> dict[str, Any]:
+def load_test_as_data(test: LoadTest) -> dict[str, Any]:
     """Return a load test as plain data, with its demands."""
     return {
         "file": test.file,
@@ -142,8 +146,8 @@ def load_document(test: LoadTest) -> dict[str, Any]:
             demand.tier: {
                 "servers": demand.servers,
                 "value": demand.value,
-                "each": list(demand.each),
-                "saturates": demand.most,
+                "each": list(demand.demand_by_row),
+                "saturates": demand.saturation_rate,
             }
             for demand in demands(test)
         },

@@ -75,7 +75,9 @@ def _matrix(scalability: MeasuredScalability) -> str:
         [
             str(fewer),
             *(
-                "/".join(_ratio(scalability.cell(way, fewer, larger_count)) for way in WAYS)
+                "/".join(
+                    _ratio(scalability.latency_ratio(way, fewer, larger_count)) for way in WAYS
+                )
                 if larger_count > fewer
                 else ""
                 for larger_count in counts[1:]
@@ -127,7 +129,7 @@ def scalability_document(scalability: MeasuredScalability) -> dict[str, Any]:
             for fewer in counts
             for larger_count in counts
             if larger_count > fewer
-            and (cell := scalability.cell(way, fewer, larger_count)) is not None
+            and (cell := scalability.latency_ratio(way, fewer, larger_count)) is not None
         ],
         "sources": [
             {"processors": count, "size": None if math.isnan(size) else size, "latency": causes}

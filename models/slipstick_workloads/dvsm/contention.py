@@ -33,7 +33,7 @@ from slipstick.model.steps import Activity
 from slipstick.model.system import ClosedPopulation, Group, Model, Station
 from slipstick.program.operations import protocol_time, wire_time
 from slipstick.program.program import Input, InputValues, Program, number, value_of
-from slipstick_workloads.dvsm.operations import hardware
+from slipstick_workloads.dvsm.operations import cross_hardware
 
 COMPONENT = "fault"
 
@@ -102,10 +102,10 @@ def _fault(machine: Machine, inputs: InputValues, mark: str) -> Activity:
         _network_step(
             machine, costs.request, "request.wire", queues=machine.network.medium == "shared"
         ),
-        hardware(machine, 1, name="request.hardware", component=COMPONENT),
+        cross_hardware(machine, 1, name="request.hardware", component=COMPONENT),
         work("each-other", costs.serve, "serve", "software"),
         *(() if held else (reply,)),
-        hardware(machine, 1, name="reply.hardware", component=COMPONENT),
+        cross_hardware(machine, 1, name="reply.hardware", component=COMPONENT),
         work("own", arriving + costs.receive if held else costs.receive, "receive", "protocol"),
     )
     stages = [

@@ -88,7 +88,7 @@ def message(machine: Machine, inputs: InputValues) -> Activity:
     return then(
         sender.handle("send", size, value_of(inputs, "send_call")),
         wire(machine, size, name="wire", component=component),
-        hardware(machine, 1, name="hardware", component=component),
+        cross_hardware(machine, 1, name="hardware", component=component),
         receiver.handle("receive", size, value_of(inputs, "receive_call")),
     )
 
@@ -106,7 +106,7 @@ def page_fault(machine: Machine, inputs: InputValues) -> Activity:
     return then(
         endpoint.handle("send", request),
         wire(machine, request, name="request.wire", component=component),
-        hardware(machine, 2, name="hardware", component=component),
+        cross_hardware(machine, 2, name="hardware", component=component),
         remote.requested(inputs, "remote"),
         remote.handle("remote.send", reply),
         wire(machine, reply, name="reply.wire", component=component),
@@ -155,7 +155,7 @@ def _part(
         wire(machine, reply, name=f"reply.wire{mark}", component=component),
     )
     remote = then(
-        hardware(machine, 2, name="hardware", component=component),
+        cross_hardware(machine, 2, name="hardware", component=component),
         remote_endpoint.requested(inputs, "remote", value_of(inputs, "remote_call")),
         remote_endpoint.handle(f"remote.send{mark}", reply),
     )
@@ -184,14 +184,14 @@ def lock(machine: Machine, inputs: InputValues) -> Activity:
     hop = then(
         endpoint.handle("request.send", request),
         wire(machine, request, name="request.wire", component=component),
-        hardware(machine, 1, name="request.hardware", component=component),
+        cross_hardware(machine, 1, name="request.hardware", component=component),
         remote.requested(inputs, "request"),
     )
     return then(
         repeat(parties - 1, hop),
         remote.handle("reply.send", reply),
         wire(machine, reply, name="reply.wire", component=component),
-        hardware(machine, 1, name="reply.hardware", component=component),
+        cross_hardware(machine, 1, name="reply.hardware", component=component),
         endpoint.handle("reply.receive", reply),
         endpoint.spend("call", value_of(inputs, "call"), "system"),
         endpoint.spend("compute", value_of(inputs, "compute"), "software"),
@@ -209,7 +209,7 @@ def barrier_slave(machine: Machine, inputs: InputValues) -> Activity:
         endpoint.spend("notices", value_of(inputs, "notices"), "software"),
         _arrival_to_release(machine, inputs),
         wire(machine, release, name="release.wire", component=component),
-        hardware(machine, 1, name="release.hardware", component=component),
+        cross_hardware(machine, 1, name="release.hardware", component=component),
         endpoint.handle("release.receive", release, value_of(inputs, "receive_call")),
         endpoint.spend("invalidate", value_of(inputs, "invalidate"), "software"),
     )
@@ -232,20 +232,20 @@ def _arrival_to_release(machine: Machine, inputs: InputValues) -> Activity:
     by one.
     """
     component = "barrier"
-    arrive = value_of(inputs, "arrive")
-    release = value_of(inputs, "release")
-    count = value_of(inputs, "processors")
+    arrival_bytes = value_of(inputs, "arrive")
+    release_bytes = value_of(inputs, "release")
+    processors = value_of(inputs, "processors")
     slave = Endpoint(machine, component)
     master = Endpoint(machine, component, "processor[0]")
     return then(
-        slave.handle("arrive.send", arrive, value_of(inputs, "send_call")),
-        wire(machine, arrive, name="arrive.wire", component=component),
-        hardware(machine, 1, name="arrive.hardware", component=component),
-        master.handle("arrive.receive", arrive),
+        slave.handle("arrive.send", arrival_bytes, value_of(inputs, "send_call")),
+        wire(machine, arrival_bytes, name="arrive.wire", component=component),
+        cross_hardware(machine, 1, name="arrive.hardware", component=component),
+        master.handle("arrive.receive", arrival_bytes),
         master.spend("merge", value_of(inputs, "merge"), "software"),
         repeat(
-            count - 1,
-            master.handle("release.send", release, value_of(inputs, "release_call")),
+            processors - 1,
+            master.handle("release.send", release_bytes, value_of(inputs, "release_call")),
         ),
     )
 
@@ -390,10 +390,10 @@ def wire(machine: Machine, size: Expr, *, name: str, component: str) -> Activity
     return service("wire", seconds, name=name, component=component, technology="wire")
 
 
-def hardware(machine: Machine, messages: Like, *, name: str, component: str) -> Activity:
+def cross_hardware(machine: Machine, messages: Like, *, name: str, component: str) -> Activity:
     """Cross two adapters and the switches between them, once for each message in turn."""
-    adapters, switches = latency(machine.network, messages)
+    adapter_time, switch_time = latency(machine.network, messages)
     return then(
-        delay(adapters, name=f"{name}.adapter", component=component, technology="adapter"),
-        delay(switches, name=f"{name}.switch", component=component, technology="switch"),
+        delay(adapter_time, name=f"{name}.adapter", component=component, technology="adapter"),
+        delay(switch_time, name=f"{name}.switch", component=component, technology="switch"),
     )

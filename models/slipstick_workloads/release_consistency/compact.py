@@ -81,21 +81,21 @@ def _pairs_added(pairs: Iterable[Exchange]) -> Exchange:
 
 def _rounded_tally(tally: ProcessorTally) -> ProcessorTally:
     total = _sum_of_tallies([tally])
-    total.faults = _exchanges_by_class(tally.faults)
-    total.collected = _exchanges_by_class(tally.collected)
+    total.faults = _merge_similar_exchanges(tally.faults)
+    total.collected = _merge_similar_exchanges(tally.collected)
     return total
 
 
-def _exchanges_by_class(exchanges: Mapping[Exchange, int]) -> Counter[Exchange]:
+def _merge_similar_exchanges(exchanges: Mapping[Exchange, int]) -> Counter[Exchange]:
     """Return exchanges of as many parts, and of sizes within a power of two, their mean size."""
-    exchanges_by_class: dict[Exchange, Exchange] = {}
-    for (part_count, size), number in exchanges.items():
+    totals_by_class: dict[Exchange, Exchange] = {}
+    for (part_count, size), exchange_count in exchanges.items():
         key = part_count, (size // part_count).bit_length()
-        count_before, bytes_before = exchanges_by_class.get(key, (0, 0))
-        exchanges_by_class[key] = count_before + number, bytes_before + number * size
+        count_before, bytes_before = totals_by_class.get(key, (0, 0))
+        totals_by_class[key] = count_before + exchange_count, bytes_before + exchange_count * size
     return Counter(
         {
-            (part_count, round(size / number)): number
-            for (part_count, _), (number, size) in exchanges_by_class.items()
+            (part_count, round(size / exchange_count)): exchange_count
+            for (part_count, _), (exchange_count, size) in totals_by_class.items()
         }
     )

@@ -35,7 +35,7 @@ class Recorder:
     def __init__(self, processors: int) -> None:
         self.tallies = [ProcessorTally() for _ in range(processors)]
         self.phases: list[CountedPhase] = []
-        self.faulted = [0] * processors
+        self.fault_counts = [0] * processors
         """Faults and first misses of each processor so far."""
 
     def end_phase(self, name: str) -> None:
@@ -174,14 +174,14 @@ class SharedPages(ABC):
                 return
             self._fetch(reader, page)
         if page in self.pending[reader]:
-            self.recorder.faulted[reader] += 1
+            self.recorder.fault_counts[reader] += 1
             self._update(reader, page)
         self.state[reader, page] = READABLE
 
     def _fetch(self, reader: int, page: int) -> None:
         """Get a whole page from its owner, for the first time."""
         owner = int(self.owner[page])
-        self.recorder.faulted[reader] += 1
+        self.recorder.fault_counts[reader] += 1
         if self.state[owner, page] == EXCLUSIVE:
             self.state[owner, page] = READABLE
         self.send_page(reader, owner, page)
@@ -420,7 +420,7 @@ class SingleWriter(SharedPages):
         if self.state[writer, page] == ABSENT:
             self._fetch(writer, page)
         else:
-            self.recorder.faulted[writer] += 1
+            self.recorder.fault_counts[writer] += 1
             self._update(writer, page)
         self.owner[page] = writer
         self.state[owner, page] = READABLE

@@ -93,7 +93,7 @@ class _Turns:
         self.bodies: list[Iterator[Access]] = [
             program.body(processor) for processor in range(count)
         ]
-        self.done = [0.0] * count
+        self.end_times = [0.0] * count
         self.ready = [(0.0, processor, processor) for processor in range(count)]
         self.turns = count
         self.arrived: dict[int, str] = {}
@@ -105,7 +105,7 @@ class _Turns:
             _, _, processor = heapq.heappop(self.ready)
             self._turn(processor)
             if len(self.arrived) == self.program.processors:
-                self._complete()
+                self._complete_barrier()
         if self.ended < self.program.processors:
             raise ModelError(f"program {self.program.name} stops: {self._waiting_processors()}")
         if held := self.locks.held():
@@ -116,10 +116,10 @@ class _Turns:
 
     def _turn(self, processor: int) -> None:
         """Run a processor until time passes for it, it waits or ends."""
-        faulted = self.recorder.faulted
+        fault_counts = self.recorder.fault_counts
         message = self.program.message
         for access in self.bodies[processor]:
-            faults_before = faulted[processor]
+            faults_before = fault_counts[processor]
             match access:
                 case Read(pages):
                     self._check(processor, pages)
@@ -135,21 +135,22 @@ class _Turns:
                             " least 0"
                         )
                     self.recorder.tallies[processor].work += amount
-                    self._wake(processor, self.done[processor] + amount)
+                    self._wake(processor, self.end_times[processor] + amount)
                     return
                 case Acquire(lock):
                     hops, granted = self.locks.acquire(processor, lock)
-                    self.done[processor] += hops * message
+                    self.end_times[processor] += hops * message
                     if not granted:
                         return
                     if hops and message:
-                        self._wake(processor, self.done[processor] + message)
+                        self._wake(processor, self.end_times[processor] + message)
                         return
                 case Release(lock):
                     following = self.locks.release(processor, lock)
                     if following is not None:
                         self._wake(
-                            following, max(self.done[following], self.done[processor]) + message
+                            following,
+                            max(self.end_times[following], self.end_times[processor]) + message,
                         )
                 case Arrive(phase):
                     self.arrived[processor] = phase
@@ -158,10 +159,11 @@ class _Turns:
                     raise ModelError(
                         f"processor {processor} yields {access!r}, which is not an access"
                     )
-            if message and faulted[processor] > faults_before:
+            if message and fault_counts[processor] > faults_before:
                 self._wake(
                     processor,
-                    self.done[processor] + 2 * message * (faulted[processor] - faults_before),
+                    self.end_times[processor]
+                    + 2 * message * (fault_counts[processor] - faults_before),
                 )
                 return
         self.ended += 1
@@ -187,18 +189,18 @@ class _Turns:
             )
 
     def _wake(self, processor: int, end_time: float) -> None:
-        self.done[processor] = end_time
+        self.end_times[processor] = end_time
         self.turns += 1
         heapq.heappush(self.ready, (end_time, self.turns, processor))
 
-    def _complete(self) -> None:
-        names = sorted(set(self.arrived.values()))
-        if len(names) > 1:
-            raise ModelError(f"processors arrive at different barriers: {', '.join(names)}")
+    def _complete_barrier(self) -> None:
+        barrier_names = sorted(set(self.arrived.values()))
+        if len(barrier_names) > 1:
+            raise ModelError(f"processors arrive at different barriers: {', '.join(barrier_names)}")
         self.barriers.complete()
-        self.recorder.end_phase(names[0])
+        self.recorder.end_phase(barrier_names[0])
         self.arrived.clear()
-        latest = max(self.done)
+        latest = max(self.end_times)
         for processor in range(self.program.processors):
             self._wake(processor, latest)
 

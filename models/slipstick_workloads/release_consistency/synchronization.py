@@ -53,7 +53,7 @@ class Notices:
         """Return for each writer the last interval that a processor knows."""
         return self._intervals.seen[processor]
 
-    def acquire(self, processor: int, giver: int, released: Sequence[int]) -> int:
+    def learn_from_giver(self, processor: int, giver: int, released: Sequence[int]) -> int:
         """Pass the giver's knowledge to a processor, as it is now or as it was when the giver
         released the lock; give the size that it adds to the giver's message [B].
         """
@@ -118,19 +118,19 @@ class _LockState:
 
     Parameters
     ----------
-    manager, last, holder, queue : processors
+    manager, last_holder, holder, queue : processors
     released : for each writer the last interval that the last holder knew at its release
-    begun : faults of the holder when it got the lock
+    faults_at_grant : page faults of the holder when it got the lock
     faults : of all its holders in their sections
     seen : of these, when each processor in the queue made its request
     """
 
     manager: int
-    last: int
+    last_holder: int
     released: Sequence[int]
     holder: int | None = None
     queue: deque[int] = field(default_factory=deque)
-    begun: int = 0
+    faults_at_grant: int = 0
     faults: int = 0
     seen: dict[int, int] = field(default_factory=dict)
 
@@ -178,7 +178,7 @@ class LockManagers:
         self._notices.release(processor)
         lock.released = tuple(self._notices.knowledge(processor))
         lock.holder = None
-        lock.faults += self._recorder.faulted[processor] - lock.begun
+        lock.faults += self._recorder.fault_counts[processor] - lock.faults_at_grant
         if not lock.queue:
             return None
         following = lock.queue.popleft()
@@ -194,7 +194,7 @@ class LockManagers:
 
     def _request(self, processor: int, lock: _LockState) -> int:
         """Send the request by way of the manager to the processor that requested last."""
-        last = lock.queue[-1] if lock.queue else lock.last
+        last = lock.queue[-1] if lock.queue else lock.last_holder
         way = [
             processor_on_way
             for processor_on_way in (lock.manager, last)
@@ -211,14 +211,13 @@ class LockManagers:
         return hops
 
     def _grant(self, processor: int, lock: _LockState) -> None:
-        giver = lock.last
-        lock.last = processor
+        giver = lock.last_holder
+        lock.last_holder = processor
         lock.holder = processor
-        lock.begun = self._recorder.faulted[processor]
+        lock.faults_at_grant = self._recorder.fault_counts[processor]
         if giver != processor:
-            size = self._protocol.sizes.lock_reply + self._notices.acquire(
-                processor, giver, lock.released
-            )
+            notice_bytes = self._notices.learn_from_giver(processor, giver, lock.released)
+            size = self._protocol.sizes.lock_reply + notice_bytes
             self._recorder.send("lock reply", giver, processor, size)
             self._recorder.tallies[giver].granted += 1
 

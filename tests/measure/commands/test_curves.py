@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from slipstick.cli.main import main
-from slipstick_measure.fit.siblings import curves_of, left_out, predict
+from slipstick_measure.fit.siblings import curves_of, predict, predict_held_out
 
 
 def machine(seed: int, count: int = 5) -> dict[str, dict[float, float]]:
@@ -32,7 +32,7 @@ def machine(seed: int, count: int = 5) -> dict[str, dict[float, float]]:
 def test_siblings_know_what_no_law_knows() -> None:
     curves = machine(31)
     alike = dict.fromkeys(curves, "one")
-    found = left_out(curves, alike, 2.0, 16.0)
+    found = predict_held_out(curves, alike, 2.0, 16.0)
     assert len(found) == 5
     errors = [abs(each.value / (each.measured or 1.0) - 1) for each in found]
     assert float(np.median(errors)) < 0.05
@@ -44,7 +44,7 @@ def test_intervals_of_siblings_hold_nine_of_ten() -> None:
     held = []
     for seed in range(400, 440):
         curves = machine(seed, 4)
-        found = left_out(curves, dict.fromkeys(curves, "one"), 4.0, 16.0)
+        found = predict_held_out(curves, dict.fromkeys(curves, "one"), 4.0, 16.0)
         held += [each.low <= (each.measured or 0.0) <= each.high for each in found]
     assert np.mean(held) > 0.9
 

@@ -327,14 +327,15 @@ def test_a_network_too_large_is_refused_with_its_size() -> None:
     with pytest.raises(NoAnswerError) as caught:
         solve_markov_chain(
             network_arrays([[1.0, 2.0]] * 2, population=[20, 20], think=1.0, discipline="fcfs"),
-            limit=5000,
+            state_limit=5000,
         )
     assert str(caught.value).startswith(
         "the chain has more than 5,000 states (at least 5.336e+04 in all); ask for fewer"
     )
     with pytest.raises(NoAnswerError, match="as many as were looked for, truncated at"):
         solve_markov_chain(
-            network_arrays([[1.0, 2.0]] * 2, arrivals=[0.1, 0.2], discipline="fcfs"), limit=5000
+            network_arrays([[1.0, 2.0]] * 2, arrivals=[0.1, 0.2], discipline="fcfs"),
+            state_limit=5000,
         )
 
 

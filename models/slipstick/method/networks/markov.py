@@ -48,7 +48,7 @@ def solve_by_class(
     NoAnswerError : there are too many states, or open classes bring more work than can be done
     """
     try:
-        solution = solve_markov_chain(*_network_of_classes(network_points), limit=state_limit)
+        solution = solve_markov_chain(*_network_of_classes(network_points), state_limit=state_limit)
     except TooManyStatesError as error:
         alternatives = alternatives or _alternatives(network_points)
         raise NoAnswerError(f"{error.size}; {alternatives}, {way_out('states')}") from None
@@ -81,7 +81,7 @@ def chain_at(
     network, rules = _network_of_classes(network_points)
     try:
         return markov_chain(
-            network, rules[0] if rules else None, truncation=truncation, limit=state_limit
+            network, rules[0] if rules else None, truncation=truncation, state_limit=state_limit
         )
     except TooManyStatesError as error:
         raise NoAnswerError(f"{error.size}; {BEFORE_STEADY_STATE}, {way_out('states')}") from None

@@ -36,7 +36,7 @@ def markov_chain(
     routing: Routing | None = None,
     *,
     truncation: int | None = None,
-    limit: float | None = None,
+    state_limit: float | None = None,
 ) -> tuple[StateSpace, MarkovChain]:
     """Return the state space and the chain of a network at one point, for transient answers or
     rewards of one's own; see `solve_markov_chain`.
@@ -49,7 +49,7 @@ def markov_chain(
     point = network_point(network, routing)
     if truncation is None and point.unbounded():
         raise ModelError("open classes can fill a station without end; give the chain a truncation")
-    return _explored_chain(point, truncation, limit)
+    return _explored_chain(point, truncation, state_limit)
 
 
 def solve_markov_chain(
@@ -57,7 +57,7 @@ def solve_markov_chain(
     routing: Routing | Sequence[Routing] | None = None,
     *,
     error: float = ERROR,
-    limit: float | None = None,
+    state_limit: float | None = None,
     method: str | None = None,
 ) -> MarkovSolution:
     """Solve a network as a Markov chain.
@@ -88,7 +88,7 @@ def solve_markov_chain(
     routing : where customers go next, one for all points or one for each; by default `in_order` of
         the visits
     error : part of the mean number of open customers that may lie beyond the truncation [1]
-    limit : states at most; by default that of `slipstick.limits`
+    state_limit : states at most; by default that of `slipstick.limits`
     method : of `stationary`; by default by size
 
     Raises
@@ -115,7 +115,7 @@ def solve_markov_chain(
     )
     for point_index, point_routing in zip(range(network.points), routing_by_point, strict=True):
         point = network_point(network.select(slice(point_index, point_index + 1)), point_routing)
-        point_solutions.append(_solved_point(point, error, limit, method, solved_before))
+        point_solutions.append(_solved_point(point, error, state_limit, method, solved_before))
     solution = _joined_solution(network, point_solutions, routing is None)
     if routing is None:
         check_cycles(network.classes, solution)

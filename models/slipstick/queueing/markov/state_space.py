@@ -85,12 +85,12 @@ class StateSpace:
     start: Array
     interleaved: Array
 
-    def chain(self, limit: float, size_hint: Callable[[], str]) -> MarkovChain:
+    def chain(self, state_limit: float, size_hint: Callable[[], str]) -> MarkovChain:
         """Explore the chain; see `explore_rows`."""
         return explore_rows(
             self.start[None, :],
             self.transitions,
-            state_limit=limit,
+            state_limit=state_limit,
             reachable=self._states_after_arrivals(),
             size_hint=size_hint,
         )

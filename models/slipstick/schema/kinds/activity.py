@@ -167,7 +167,7 @@ class ItemSpec(Spec):
     @classmethod
     def write(cls, activity: Any, writer: ActivityWriter) -> dict[str, Any]:
         """Write an activity as the plain data of an item."""
-        return _keys_of_node(cls, activity, writer.values.keys(activity, writer.inner))
+        return _keys_of_node(cls, activity, writer.values.fields_as_data(activity, writer.inner))
 
 
 def _first_field(spec: ItemSpec | ResourceSpec | type[ItemSpec | ResourceSpec]) -> str:
@@ -1149,7 +1149,7 @@ class ResourceSpec(Spec):
     @classmethod
     def write(cls, resource: Any, quantity_writer: QuantityWriter) -> dict[str, Any]:
         """Write a resource as plain data."""
-        return _keys_of_node(cls, resource, quantity_writer.keys(resource))
+        return _keys_of_node(cls, resource, quantity_writer.fields_as_data(resource))
 
 
 class RepeatedSpec(ResourceSpec):
@@ -1427,7 +1427,7 @@ class TaskPoolSpec(ResourceSpec):
     def write(cls, resource: system.TaskPool, quantity_writer: QuantityWriter) -> dict[str, Any]:
         field_values = {
             key: value
-            for key, value in quantity_writer.keys(resource).items()
+            for key, value in quantity_writer.fields_as_data(resource).items()
             if key not in ("source", "leaf", "order")
         }
         source_data = {
@@ -1642,7 +1642,7 @@ def _pattern_data(
     pattern: system.ArrivalPattern, quantity_writer: QuantityWriter
 ) -> dict[str, Any]:
     """Write the keys of an arrival pattern as plain data."""
-    return pattern_data(quantity_writer.keys(pattern))
+    return pattern_data(quantity_writer.fields_as_data(pattern))
 
 
 class GroupSpec(ArrivingSpec):
@@ -2313,7 +2313,9 @@ class ActivityWriter:
                     "cycle": self.body(cycle),
                 }
             case system.PhasedPopulation(phases):
-                return {"phases": [self.values.keys(phase, self.inner) for phase in phases]}
+                return {
+                    "phases": [self.values.fields_as_data(phase, self.inner) for phase in phases]
+                }
             case system.SuperstepPopulation():
                 raise ModelError(
                     f"{model.name} has supersteps, which a file cannot state; keep its counts"

@@ -1198,7 +1198,7 @@ class QuantityWriter:
             new_nodes[id(node)] = new_node
         return new_nodes[id(value)]
 
-    def keys(
+    def fields_as_data(
         self, node: Any, write_other: Callable[[Any], object] = lambda unchanged: unchanged
     ) -> dict[str, Any]:
         """Return the fields of a part of a model as plain data; those with their defaults are left

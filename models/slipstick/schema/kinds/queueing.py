@@ -504,10 +504,10 @@ def network_data(network: networks.QueueingNetwork) -> dict[str, Any]:
     quantity_writer = QuantityWriter()
 
     def customer_data(customers: networks.CustomerClass) -> dict[str, Any]:
-        return pattern_data(quantity_writer.keys(customers))
+        return pattern_data(quantity_writer.fields_as_data(customers))
 
     def station_data(station: networks.NetworkStation) -> dict[str, Any]:
-        data = quantity_writer.keys(station)
+        data = quantity_writer.fields_as_data(station)
         distributions = station.distribution
         for key in ("demand", "service"):
             for class_name, mean in getattr(station, key).items():
@@ -544,7 +544,7 @@ def network_data(network: networks.QueueingNetwork) -> dict[str, Any]:
         ],
     }
     sections["regions"] = {
-        name: quantity_writer.keys(region) for name, region in network.regions.items()
+        name: quantity_writer.fields_as_data(region) for name, region in network.regions.items()
     }
     sections["amounts"] = quantity_writer.amounts(network.amounts, value_parameters(network))
     left_out = dict(network.left_out)

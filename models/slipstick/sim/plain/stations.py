@@ -400,44 +400,48 @@ class RandomOrder(Fcfs):
             self.queue.insert(int(token.place * (waiting_before + 1)), token)
 
 
+_TokenByFinish = tuple[float, int, Token]
+"""The service received at which a token leaves, the number of its arrival, and the token."""
+
+
 class Sharing(SimulatedStation):
     """Processor sharing: with n present, each is served at the rate min(1, servers / n), or
     rates[n] / n; one of weight w at w / (sum of the weights) of the speed of all.
 
-    `progress` is the service that a customer of weight 1 present all the time has received; an
-    arriving customer leaves when it has grown by the service requested over its weight. With first
-    come first served, at a speed that depends on the number present, it is the service that all
-    together have received, and an arrival has the work of the others before it. `present_tokens` is
-    a heap, for many may be present; of those that leave at the same progress the one that came
-    first goes first. The wait of a visit at a station with rates is its time there beyond that of a
-    customer alone; it may be below 0.
+    `service_received` is the service that a customer of weight 1 present all the time has received;
+    an arriving customer leaves when it has grown by the service requested over its weight. With
+    first come first served, at a speed that depends on the number present, it is the service that
+    all together have received, and an arrival has the work of the others before it.
+    `present_tokens` is a heap, for many may be present; of customers that leave at the same service
+    received, the one that came first goes first. The wait of a visit at a station with rates is its
+    time there beyond that of a customer alone; it may be below 0.
     """
 
     __slots__ = (
-        "arrivals",
-        "event_cell",
-        "in_turn",
+        "arrival_count",
+        "departure_cell",
         "last_finish",
         "present_tokens",
-        "progress",
         "rates",
-        "weight",
+        "serves_in_arrival_order",
+        "service_received",
+        "total_weight",
     )
 
     def __init__(self, event_loop: EventLoop, plan: StationPlan) -> None:
         super().__init__(event_loop, plan)
-        self.weight = 0.0
-        self.present_tokens: list[tuple[float, int, Token]] = []
-        self.progress = self.last_finish = 0.0
-        self.arrivals = 0
+        self.total_weight = 0.0
+        self.present_tokens: list[_TokenByFinish] = []
+        self.service_received = self.last_finish = 0.0
+        self.arrival_count = 0
         self.rates = plan.rates
-        self.in_turn = DISCIPLINES[plan.discipline].order == ARRIVAL
-        self.event_cell: list[Token | None] = [None]
+        self.serves_in_arrival_order = DISCIPLINES[plan.discipline].order == ARRIVAL
+        self.departure_cell: list[Token | None] = [None]
 
     def accumulate(self, now: float) -> None:
-        """Bring the integrals and the progress up to date."""
+        """Bring the integrals and the service received up to date."""
         # Before the integrals, which set the time up to which all is counted.
-        self.progress += (now - self.last) * self._rate()
+        self.service_received += (now - self.last) * self._rate()
         super().accumulate(now)
 
     def _rate(self) -> float:
@@ -447,40 +451,42 @@ class Sharing(SimulatedStation):
             return 1.0
         if self.rates:
             speed = self.rates[min(present, len(self.rates)) - 1]
-            return speed if self.in_turn else speed / self.weight
+            return speed if self.serves_in_arrival_order else speed / self.total_weight
         if present > self.servers:
-            return self.servers / self.weight
-        return present / self.weight
+            return self.servers / self.total_weight
+        return present / self.total_weight
 
     def enter(self, token: Token, work: float, now: float) -> None:
         """Add a customer to those that share the servers."""
         self.add_work(work, now)
-        # Only differences of the progress count: from 0 again they keep their digits.
+        # Only differences of the service received count: from 0 again they keep their digits.
         if not self.present_tokens:
-            self.progress = self.weight = 0.0  # sums of weights carry roundings along
-        self.weight += token.weight
+            self.service_received = self.total_weight = 0.0  # sums of weights carry roundings along
+        self.total_weight += token.weight
         token.requested = work
-        progress_before = (
-            self.last_finish if self.in_turn and self.present_tokens else self.progress
+        service_before = (
+            self.last_finish
+            if self.serves_in_arrival_order and self.present_tokens
+            else self.service_received
         )
-        token.finish = self.last_finish = progress_before + work / token.weight
-        self.arrivals += 1
-        heappush(self.present_tokens, (token.finish, self.arrivals, token))
+        token.finish = self.last_finish = service_before + work / token.weight
+        self.arrival_count += 1
+        heappush(self.present_tokens, (token.finish, self.arrival_count, token))
         self._plan_departure(now)
 
     def _plan_departure(self, now: float) -> None:
         """Plan the next departure again after the number present has changed."""
         self.present = len(self.present_tokens)
         self.busy = min(self.present, self.servers)
-        self.event_cell[0] = None
+        self.departure_cell[0] = None
         if self.present:
             next_to_leave = self.present_tokens[0][-1]
-            self.event_cell = [next_to_leave]
-            # Rounding may have carried the progress slightly beyond the end of a service.
-            end_time = now + max(next_to_leave.finish - self.progress, 0.0) / self._rate()
+            self.departure_cell = [next_to_leave]
+            # Rounding may have carried the service received slightly beyond the end of a service.
+            end_time = now + max(next_to_leave.finish - self.service_received, 0.0) / self._rate()
             heappush(
                 self.event_loop.heap,
-                (end_time, self.event_loop.order(), self._end, self.event_cell),
+                (end_time, self.event_loop.order(), self._end, self.departure_cell),
             )
 
     def _end(self, event_cell: list[Token | None], now: float) -> bool:
@@ -492,10 +498,10 @@ class Sharing(SimulatedStation):
             return False
         self.accumulate(now)
         # Exactly, so that rounding leaves no work of a customer that has left.
-        self.progress = token.finish
+        self.service_received = token.finish
         self.done += 1
         heappop(self.present_tokens)
-        self.weight -= token.weight
+        self.total_weight -= token.weight
         token.cause = None
         token.weight = 1.0
         self._plan_departure(now)
