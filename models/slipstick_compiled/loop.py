@@ -29,7 +29,7 @@ Row = Any
 """A row of a table of `State`."""
 
 
-def _place() -> str:
+def _cache_folder() -> str:
     text = hashlib.sha256()
     for path in (*sorted(Path(__file__).parent.glob("*.py")), Path(plan.__file__)):
         text.update(path.read_bytes())
@@ -45,7 +45,7 @@ def compiled(function: F) -> F:
     """
     numba = import_module("numba")
     before = numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = os.environ.get("NUMBA_CACHE_DIR") or _place()
+    numba.config.CACHE_DIR = os.environ.get("NUMBA_CACHE_DIR") or _cache_folder()
     try:
         compiled_function: F = numba.njit(cache=True, _nrt=False)(function)
     finally:

@@ -203,7 +203,7 @@ def _areas(results: Results, spec: BarsSpec, bars: _Bars) -> Figure:
     axes.set_xlim(places.min(), places.max())
     axes.set_ylim(0, bars.top)
     plain_ticks(axes.xaxis, places[ordered])
-    axes.set_xlabel(axis_title(_in_words(spec.along, results.words), "1"))
+    axes.set_xlabel(axis_title(_title_of_axis(spec.along, results.words), "1"))
     axes.set_ylabel(bars.axis)
     low, high = (area_bottom + sign * bars.reach[ordered, end] for end, sign in ((0, -1), (1, 1)))
     draw_intervals(axes, places[ordered], area_bottom, low, high)
@@ -462,7 +462,7 @@ def _lines(results: Results, spec: LinesSpec) -> Figure:
         *spec.called.values(),
     }
     title = (
-        _in_words(spec.series, results.words)
+        _title_of_axis(spec.series, results.words)
         if spec.series
         else "value"
         if has_one_line
@@ -502,7 +502,7 @@ class _HorizontalAxis:
 
     @staticmethod
     def of(axis: Axis, spec: LinesSpec, words: Words) -> _HorizontalAxis:
-        title = _in_words(axis.path, words)
+        title = _title_of_axis(axis.path, words)
         numbers = _numbers(axis)
         if numbers is None:
             return _HorizontalAxis(axis, "", 1.0, False, title, words)
@@ -531,7 +531,7 @@ class _HorizontalAxis:
 _PARTS = ("stations.", "classes.", "resources.", "population.", "technology.")
 
 
-def _in_words(path: str, words: Words) -> str:
+def _title_of_axis(path: str, words: Words) -> str:
     """Return the title of an axis: the meaning that the study gives to the quantity, or a phrase
     for a quantity of a network; else a title made from the path.
     """
@@ -899,7 +899,7 @@ def _map(results: Results, spec: MapSpec) -> Figure:
     )
     axes.set_xlabel(_cell_ticks(axes, x, "x"))
     axes.set_ylabel(_cell_ticks(axes, y, "y"))
-    return titled(figure, spec.title + _cut(sweep, spec), *legend)
+    return titled(figure, spec.title + _fixed_axes_text(sweep, spec), *legend)
 
 
 def grid_of(sweep: Sweep, spec: MapSpec) -> Indices:
@@ -922,7 +922,7 @@ def _fixed_axes(sweep: Sweep, spec: MapSpec) -> list[Axis]:
     return [axis for axis in sweep.axes if axis.path not in (spec.x, spec.y)]
 
 
-def _cut(sweep: Sweep, spec: MapSpec) -> str:
+def _fixed_axes_text(sweep: Sweep, spec: MapSpec) -> str:
     words = [
         f"{axis_title(axis.path, '')} = {axis_value(axis.values[0], axis.unit)}"
         for axis in _fixed_axes(sweep, spec)

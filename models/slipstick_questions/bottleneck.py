@@ -219,7 +219,9 @@ def _case_bottlenecks(case: str, sweep: SweepDefinition, study: StudyContext) ->
     demands: dict[str, Array] = {}
     for group in plan.groups:
         group_columns = (
-            _of_model(group) if isinstance(group.solvable.model, Model) else _of_network(group)
+            _demands_of_model(group)
+            if isinstance(group.solvable.model, Model)
+            else _demands_of_network(group)
         )
         population[group.rows], cycle[group.rows] = group_columns[0], group_columns[1]
         for resource, demand in group_columns[2].items():
@@ -240,7 +242,7 @@ def _case_bottlenecks(case: str, sweep: SweepDefinition, study: StudyContext) ->
     )
 
 
-def _of_model(group: PointGroup) -> tuple[Array, Array, dict[str, Array]]:
+def _demands_of_model(group: PointGroup) -> tuple[Array, Array, dict[str, Array]]:
     """Return N, the cycle without waiting and the demand per server of each resource: lower bounds
     on the time, over N.
     """
@@ -252,7 +254,7 @@ def _of_model(group: PointGroup) -> tuple[Array, Array, dict[str, Array]]:
     return size, lows[_SPAN], {name: low / size for name, low in lows.items() if name != _SPAN}
 
 
-def _of_network(group: PointGroup) -> tuple[Array, Array, dict[str, Array]]:
+def _demands_of_network(group: PointGroup) -> tuple[Array, Array, dict[str, Array]]:
     """Return N, the cycle without waiting and the demand per server of each station of a network
     with one closed class, without delays.
     """

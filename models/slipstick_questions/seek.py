@@ -208,17 +208,18 @@ class SeekResult(QuestionResult):
                 sentences.append(search_text(first))
                 continue
             sentences.append(
-                f"{name}{_along(first)}: {first.condition}, searched over"
-                f" {_ends(first)}{_beyond(first)}"
+                f"{name}{_trend_clause(first)}: {first.condition}, searched over"
+                f" {_range_text(first)}{_doubts_clause(first)}"
             )
             for search in cases:
                 words = (
                     _values_in_words(search)
                     if search.changes
-                    else _no_change_sentence(search, _ends(search))
+                    else _no_change_sentence(search, _range_text(search))
                 )
                 sentences.append(
-                    f"{name}, {search.case}: {words}{_stretches_sentence(search)}{_effort(search)}"
+                    f"{name}, {search.case}: {words}{_stretches_sentence(search)}"
+                    f"{_longer_runs_clause(search)}"
                 )
         return sentences
 
@@ -460,7 +461,7 @@ def _search_of_trend(name: str, spec: SeekSpec, case: str, study: StudyContext) 
     numbers = numbers_of(axis_nodes(_axis(spec), study.written(place), place))
     if numbers is None or not 1900 <= min(numbers) <= max(numbers) <= 2200:
         raise study.refusal((*place, "from"), "years are plain numbers between 1900 and 2200")
-    places = _rising(numbers, study, place)
+    places = _checked_rising(numbers, study, place)
     condition = condition_of(spec.where, (*place, "where"), track.case, study)
     rates_outside = beyond(track.trend, base_year, places)
     doubtful = doubts(track, places, condition.read)
@@ -493,7 +494,7 @@ def _search_of_parameter(name: str, spec: SeekSpec, case: str, study: StudyConte
         and (numbers_of(nodes) or [0.0])[0] < (numbers_of(nodes) or [0.0])[-1]
     ):
         values, nodes = values[::-1], nodes[::-1]  # rising rates are falling times of a byte
-    places = _rising(values, study, place)
+    places = _checked_rising(values, study, place)
     built = with_values(case, settings, {spec.of: nodes[0]}, study.library)
     path = canonical(built.inputs.tree, spec.of)
     shapes = not built.built.computed_from([path])
@@ -573,7 +574,7 @@ def _axis(spec: SeekSpec) -> AxisSpec:
     return AxisSpec.model_validate({"from": spec.first, "to": spec.to, **dense})
 
 
-def _rising(places: Sequence[float], study: StudyContext, place: Place) -> Sequence[float]:
+def _checked_rising(places: Sequence[float], study: StudyContext, place: Place) -> Sequence[float]:
     if not (len(places) > 1 and all(earlier < later for earlier, later in pairwise(places))):
         raise study.refusal((*place, "to"), "a search goes upwards: to must be more than from")
     return places
@@ -975,8 +976,8 @@ def _where_head(search: ConditionSearch, words: Words, named: bool) -> str:
         for place, begins in search.ends_of_answers
     ]
     open_ = [
-        f"undecided {'at' if first == last else 'from'} {_value(search, first)}"
-        + ("" if first == last else f" to {_value(search, last)}")
+        f"undecided {'at' if first == last else 'from'} {_value_text(search, first)}"
+        + ("" if first == last else f" to {_value_text(search, last)}")
         for first, last in search.undecided
     ]
     if not phrases:
@@ -1004,7 +1005,9 @@ def _nearest_sentence(search: ConditionSearch) -> str:
 def _range_searched(search: ConditionSearch, words: Words) -> str:
     """Return the range of the quantity in which a condition was searched."""
     subject = "" if search.of == YEAR else f"{words.quantity(search.of)} "
-    return f"{subject}from {_value(search, search.first)} to {_value(search, search.last)}"
+    return (
+        f"{subject}from {_value_text(search, search.first)} to {_value_text(search, search.last)}"
+    )
 
 
 def _change_head(search: ConditionSearch, change: Change, bound: Callable[..., str]) -> str:
@@ -1016,24 +1019,24 @@ def _change_head(search: ConditionSearch, change: Change, bound: Callable[..., s
     if change.low == change.high:
         return bound(change.value if change.starts else change.before, change.starts)
     sure = bound(change.high if change.starts else change.low, change.starts)
-    open_ = _value(search, change.low if change.starts else change.high)
+    open_ = _value_text(search, change.low if change.starts else change.high)
     return f"{sure} (undecided {'from' if change.starts else 'up to'} {open_})"
 
 
 def search_text(search: ConditionSearch) -> str:
     """Describe in one line where a condition starts or stops holding, or why it changes nowhere."""
-    subject = f"{search.name}, {search.case}{_along(search)}: {search.condition}"
-    ends = _ends(search)
+    subject = f"{search.name}, {search.case}{_trend_clause(search)}: {search.condition}"
+    ends = _range_text(search)
     gaps = _stretches_sentence(search)
     what_holds = (
         f"{_values_in_words(search)} (searched over {ends}{gaps})"
         if search.changes
         else f"{_no_change_sentence(search, ends)}{gaps}"
     )
-    return f"{subject} {what_holds}{_effort(search)}{_beyond(search)}"
+    return f"{subject} {what_holds}{_longer_runs_clause(search)}{_doubts_clause(search)}"
 
 
-def _effort(search: ConditionSearch) -> str:
+def _longer_runs_clause(search: ConditionSearch) -> str:
     return (
         f"; runs up to {search.longer:g} times as long were made to decide"
         if search.longer > 1
@@ -1041,15 +1044,16 @@ def _effort(search: ConditionSearch) -> str:
     )
 
 
-def _along(search: ConditionSearch) -> str:
+def _trend_clause(search: ConditionSearch) -> str:
     return f" along {search.trend}" if search.trend else ""
 
 
-def _ends(search: ConditionSearch) -> str:
-    return f"{search.of} from {_value(search, search.first)} to {_value(search, search.last)}"
+def _range_text(search: ConditionSearch) -> str:
+    first, last = (_value_text(search, value) for value in (search.first, search.last))
+    return f"{search.of} from {first} to {last}"
 
 
-def _beyond(search: ConditionSearch) -> str:
+def _doubts_clause(search: ConditionSearch) -> str:
     outside = "; rates used beyond the years of their data: "
     listed = [f"{outside}{', '.join(search.beyond)}"] if search.beyond else []
     return "".join([*listed, *(f"; {doubt}" for doubt in search.doubts)])
@@ -1076,14 +1080,14 @@ def _end_of_answers(search: ConditionSearch, place: float, begins: bool) -> str:
     lead = "" if search.of == YEAR else f"{search.of} = "
     return (
         f"holds as far as there are answers, {'from' if begins else 'up to'}"
-        f" {lead}{_value(search, place)}"
+        f" {lead}{_value_text(search, place)}"
     )
 
 
 def _undecided_sentence(search: ConditionSearch) -> Iterator[str]:
     for first, last in search.undecided:
-        low = _value(search, first)
-        high = _value(search, last)
+        low = _value_text(search, first)
+        high = _value_text(search, last)
         yield f"undecided at {low}" if first == last else f"undecided from {low} to {high}"
 
 
@@ -1112,8 +1116,8 @@ def _single_value_change(search: ConditionSearch, change: Change) -> str:
     """Write where a condition changes if only the listed values are possible: the value, or the
     two values between which it changes.
     """
-    value = _value(search, change.value)
-    value_before = _value(search, change.before)
+    value = _value_text(search, change.value)
+    value_before = _value_text(search, change.before)
     setting_text = f"{search.of} = {value}" if search.of != YEAR else value
     if change.low == change.high:
         return (
@@ -1121,8 +1125,8 @@ def _single_value_change(search: ConditionSearch, change: Change) -> str:
             if change.starts
             else f"holds up to {value_before}, no longer at {setting_text}"
         )
-    low = _value(search, change.low)
-    high = _value(search, change.high)
+    low = _value_text(search, change.low)
+    high = _value_text(search, change.high)
     sure = (
         f"holds from {search.of} = {high} on"
         if change.starts
@@ -1149,7 +1153,7 @@ def _no_change_sentence(search: ConditionSearch, ends: str) -> str:
         [quantity(side.value, side.unit, ends=side.ends) for side in pair] for pair in search.sides
     )
     first, last, nearest_sides = map(" against ".join, sides)
-    nearest_value = _value(search, search.nearest)
+    nearest_value = _value_text(search, search.nearest)
     approach = (
         f"it comes nearest to changing at {nearest_value}, with {nearest_sides},"
         f" {percent(search.margin)} apart"
@@ -1157,7 +1161,7 @@ def _no_change_sentence(search: ConditionSearch, ends: str) -> str:
     return f"{holds} for {ends}: {first} at one end and {last} at the other; {approach}"
 
 
-def _value(search: ConditionSearch, value: float | None) -> str:
+def _value_text(search: ConditionSearch, value: float | None) -> str:
     return year(value) if search.of == YEAR else quantity(value, search.unit, 6)
 
 
@@ -1167,8 +1171,8 @@ def _stretches_sentence(search: ConditionSearch) -> str:
         return ""
     stretches = []
     for stretch in search.unanswered:
-        first = _value(search, stretch.first)
-        last = _value(search, stretch.last)
+        first = _value_text(search, stretch.first)
+        last = _value_text(search, stretch.last)
         if stretch.before is None:
             stretches.append(f"up to {last}" if stretch.first < stretch.last else f"at {first}")
         elif stretch.after is None:

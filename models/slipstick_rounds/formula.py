@@ -227,7 +227,7 @@ class BatchServerFormula(BatchServerForm):
                 raise NoAnswerError(answer.remarks.failed)
             return answer
         rounds = _MeanRounds([point])
-        numbers = _of_population(point, rounds)
+        numbers = _present_means_of_population(point, rounds)
         served = max(numbers.present, 1.0)
         waiting = numbers.waiting / numbers.throughput
         in_first = _first_phase_closed(point, rounds, served, numbers)
@@ -745,7 +745,7 @@ class _PresentMeans(NamedTuple):
     busy: float
 
 
-def _of_population(point: PointNumbers, rounds: _MeanRounds) -> _PresentMeans:
+def _present_means_of_population(point: PointNumbers, rounds: _MeanRounds) -> _PresentMeans:
     """Solve the number present of a closed population as a birth-death process."""
     population = point.population
     most = float(rounds.highest[0, 0])
@@ -1045,7 +1045,7 @@ class _Backlog:
         self._rate = rounds.rate / group_size
         self._units = rounds.units * group_size
         self._with_first = present[1]
-        self._room, self._work, self._most = self._in_pieces(rounds, present[1])
+        self._room, self._work, self._most = self._units_and_pieces(rounds, present[1])
         number = np.arange(int(self.sizes(rounds, present[1]).max()))
         units = np.minimum(number * self._units / self._work, self._room)
         self._queued = np.maximum(number * group_size / self._work - 1, 0.0)
@@ -1120,7 +1120,7 @@ class _Backlog:
         return np.asarray(count * time_of_one.reshape(count.shape))
 
     @staticmethod
-    def _in_pieces(rounds: _MeanRounds, present: Array) -> tuple[Array, Array, Array]:
+    def _units_and_pieces(rounds: _MeanRounds, present: Array) -> tuple[Array, Array, Array]:
         """Return the units of first phases in a round, and pieces of a customer and of a round."""
         group_size = 1 + rounds.first_variation
         room = np.minimum(rounds.room(present), MOST_PIECES // 4 * rounds.units)
@@ -1131,7 +1131,7 @@ class _Backlog:
     @classmethod
     def sizes(cls, rounds: _MeanRounds, present: Array) -> Array:
         """Return how many numbers of pieces each point counts [points]."""
-        room, work, most = cls._in_pieces(rounds, present)
+        room, work, most = cls._units_and_pieces(rounds, present)
         load = rounds.rate * rounds.time(present, room) * work / most
         sizes = 2 * most + work * np.ceil(8 + 8 / np.maximum(1 - load, 0.1))
         return np.minimum(sizes, MOST_PIECES).ravel()
@@ -1269,10 +1269,10 @@ def _quantiles(times: Array, weights: Array) -> Array:
     """Return the times within which parts of all probability lie [points, quantiles]."""
     order = np.argsort(times, axis=1)
     weight_below = np.cumsum(np.take_along_axis(weights, order, axis=1), axis=1)
-    return _at_parts(times, order, weight_below, QUANTILES)
+    return _times_at_parts(times, order, weight_below, QUANTILES)
 
 
-def _at_parts(
+def _times_at_parts(
     times: Array, order: Indices, weight_below: Array, parts: Sequence[float] | Array
 ) -> Array:
     """Return the times below which parts of all probability lie [points, parts].

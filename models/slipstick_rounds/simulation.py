@@ -122,10 +122,10 @@ class BatchServerSimulation(BatchServerForm):
         while not parts or (not precise and len(parts) < most):
             sample = self._run(point, len(parts), visits)
             _check_ended(sample.run, visits, self._settings)
-            parts.append(_RunSample(self._of_visits(sample), sample.run.log[-1]))
+            parts.append(_RunSample(self._times_of_visits(sample), sample.run.log[-1]))
             if random and len(parts) >= enough:
                 estimates = self._estimates(parts, successive=False)
-                precise = self._precise(estimates["response_time"])
+                precise = self._is_precise(estimates["response_time"])
                 most = len(parts) if self._settings.cycles else most
         noun = "run" if len(parts) == 1 else "runs"
         notes = [f"{len(parts)} {noun} of {visits:,} visits each"]
@@ -153,7 +153,7 @@ class BatchServerSimulation(BatchServerForm):
             parts, dropped, settled = self._batches(sample)
             estimates = self._estimates(parts, successive=True)
             settled = settled and not self._drifts(parts)
-            precise = settled and self._precise(estimates["response_time"])
+            precise = settled and self._is_precise(estimates["response_time"])
             ended = int(run.log[-1, 4])
             end_together = ended / len(run.log) > TOGETHER
             most = MOST_VISITS * (MORE_VISITS if end_together else 1)
@@ -209,7 +209,7 @@ class BatchServerSimulation(BatchServerForm):
         """Divide a run without end, after its warm-up, into batches of successive rounds; also
         return the visits of the warm-up, and whether the run is longer than twice that.
         """
-        visits = self._of_visits(sample)
+        visits = self._times_of_visits(sample)
         rounds = sample.run.log
         log = np.vstack([np.zeros(rounds.shape[1]), rounds])
         ends = np.linspace(0, log[-1, 4], STRETCHES + 1)
@@ -242,7 +242,7 @@ class BatchServerSimulation(BatchServerForm):
         means = np.array([part.visits["response_time"].mean() for part in parts])
         return correlated(means, self._settings.precision * NEGLIGIBLE)
 
-    def _of_visits(self, sample: _VisitsRun) -> dict[str, Array]:
+    def _times_of_visits(self, sample: _VisitsRun) -> dict[str, Array]:
         """Return what each visit that ended took, in the order of ends."""
         run, work = sample.run, sample.work
         order = np.flatnonzero(run.ended)
@@ -304,7 +304,7 @@ class BatchServerSimulation(BatchServerForm):
                     add(f"phase_account[{phase},{name}]", spent, ended)
         return estimates
 
-    def _precise(self, estimate: Estimate) -> bool:
+    def _is_precise(self, estimate: Estimate) -> bool:
         return precise_enough(estimate, self._settings.precision)
 
 

@@ -321,18 +321,20 @@ class ScaleResult(QuestionResult):
         if grows:
             keep = percent(grows[0].growth.efficiency if grows[0].growth else None)
             lead = f"to keep {keep} efficiency on N {words.members}, the work must grow "
-            head = _of_cases(grows, map(_order_words, grows), words, bool(other_scalings), lead)
+            head = _sentence_of_cases(
+                grows, map(_order_words, grows), words, bool(other_scalings), lead
+            )
             heads.append(head.replace("must grow not at all", _STAYS))
         if other_scalings:
             goes_on = [_goes_on_head(scaling, words) for scaling in other_scalings]
-            heads.append(_of_cases(other_scalings, goes_on, words, bool(grows)))
+            heads.append(_sentence_of_cases(other_scalings, goes_on, words, bool(grows)))
         fastest = [_fastest_head(scaling, words) for scaling in first]
         lead = "fastest at a fixed size "
         if len({scaling.fastest.among for scaling in first}) == 1:  # stated once for all cases
             numbers_examined = first[0].fastest.among
             fastest = [text.replace(numbers_examined, "") for text in fastest]
             lead = f"fastest at a fixed size{numbers_examined} "
-        return [*heads, _of_cases(first, fastest, words, lead=lead)]
+        return [*heads, _sentence_of_cases(first, fastest, words, lead=lead)]
 
     def decision(self, words: Words) -> Decision | None:
         """Return for each case the fastest and the largest efficient number of processors."""
@@ -920,7 +922,7 @@ _MOST_CHOICES = 6
 _STAYS = "need not grow"
 
 
-def _of_cases(
+def _sentence_of_cases(
     scalings: Sequence[Scaling],
     texts: Iterable[str],
     words: Words,

@@ -494,8 +494,8 @@ def arrival_words(machines: Sequence[Arrival], words: Words = NO_WORDS) -> Itera
             continue
         expected = quantity(arrival.expected, "s", ends=(arrival.low, arrival.high))
         came = quantity(arrival.came, "s")
-        later_in_words = f"{_of_year(words.case(arrival.case), arrival.year)} takes {came}"
-        earlier_in_words = _of_year(words.case(arrival.before), arrival.start)
+        later_in_words = f"{_title_with_year(words.case(arrival.case), arrival.year)} takes {came}"
+        earlier_in_words = _title_with_year(words.case(arrival.before), arrival.start)
         if not arrival.high > arrival.low:
             ratio = f"{arrival.came / arrival.expected:.3g}"
             yield (
@@ -510,6 +510,6 @@ def arrival_words(machines: Sequence[Arrival], words: Words = NO_WORDS) -> Itera
         )
 
 
-def _of_year(title: str, of: float) -> str:
+def _title_with_year(title: str, of: float) -> str:
     """Return the title of a case with its year, unless the title has it."""
     return title if year(of) in title else f"{title} of {year(of)}"

@@ -68,8 +68,8 @@ class Layout:
         self.booked = booked_columns[0] if booked_columns else [self.width] * len(plan.groups)
         self.tried, self.refused = self._add(2, len(plan.tallies))
         self.taken, self.waited, self.squares = self._add(3, len(plan.locks))
-        self.beyond = self._of_stations([bool(station.rates) for station in plan.stations])
-        self.given_up = self._of_stations([station.cut for station in plan.stations])
+        self.beyond = self._columns_of_stations([bool(station.rates) for station in plan.stations])
+        self.given_up = self._columns_of_stations([station.cut for station in plan.stations])
         self.passes, self.spans = self._add(2, len(plan.pipelines))
 
     def _add(self, columns_per_owner: int, owner_count: int) -> list[list[int]]:
@@ -83,7 +83,7 @@ class Layout:
             for column_kind in range(columns_per_owner)
         ]
 
-    def _of_stations(self, has_column: Sequence[bool]) -> dict[int, int]:
+    def _columns_of_stations(self, has_column: Sequence[bool]) -> dict[int, int]:
         """Reserve a column for each of some stations; return its number by that of the station."""
         numbers = [number for number, has_one in enumerate(has_column) if has_one]
         return dict(zip(numbers, self._add(1, len(numbers))[0], strict=True))

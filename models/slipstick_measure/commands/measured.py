@@ -468,7 +468,7 @@ def trace(
     views_by_file = {}
     for file in files:
         chosen_part = read_trace(file, format_, unit).chosen(
-            only, _words(useful), begin or 0.0, end
+            only, _split_at_commas(useful), begin or 0.0, end
         )
         for kind, trace_part in chosen_part.apart().items():
             views_by_file[f"{file}, {kind}s" if kind else str(file)] = views_of(
@@ -677,12 +677,12 @@ def fit(
 
     if curve_columns:
         predicted_numbers = [
-            float(_whole_number(word, "--at") or 1) for word in _words(predicted_at)
+            float(_whole_number(word, "--at") or 1) for word in _split_at_commas(predicted_at)
         ]
         column_options = (options["columns"], measured_columns, curve_columns, sibling_columns)
         return continue_curves(files, *column_options, predicted_numbers, as_json)
     rows = (measured_columns, choices, groups, out)
-    models = _words(options["models"])
+    models = _split_at_commas(options["models"])
     if wants_rows(files, models, options["free"], rows):
         arguments = (
             options["free"],
@@ -701,7 +701,7 @@ def fit(
         refuse(
             "fit", "every repetition counts, as it was measured; leave out --statistic and --timer"
         )
-    p = [float(_whole_number(word, "--at") or 1) for word in _words(predicted_at)]
+    p = [float(_whole_number(word, "--at") or 1) for word in _split_at_commas(predicted_at)]
     family_options = {
         key: options.pop(key)
         for key in ("models", "free", "population", "size_path", "cycles", "method", "changes")
@@ -776,7 +776,7 @@ def _fit_load(
     from slipstick_pictures.files import write_picture
 
     predicted_loads = [
-        float(_quantity("--at", _as_rate(word), "RATE") or 0.0) for word in _words(loads)
+        float(_quantity("--at", _as_rate(word), "RATE") or 0.0) for word in _split_at_commas(loads)
     ]
     load_fit = fit_loads(test, predicted_loads, servers)
     result = load_fit.result()
@@ -807,7 +807,7 @@ def _goal(word: str) -> float:
     return goal
 
 
-def _words(text: str | None) -> list[str]:
+def _split_at_commas(text: str | None) -> list[str]:
     return [word.strip() for word in (text or "").split(",") if word.strip()]
 
 
@@ -825,7 +825,7 @@ def _families(
     from slipstick_measure.fit.families import FAMILIES
     from slipstick_measure.fit.model import FitSettings, prepare_model
 
-    names = _words(models)
+    names = _split_at_commas(models)
     model_names = [name for name in names if name not in FAMILIES]
     if not free:
         if population or size_path or cycles or method or changes:
@@ -844,7 +844,7 @@ def _families(
     settings = {"model": text_node(model_names[0], "--model"), **nodes_of(changes)}
     if method:
         settings["method"] = text_node(method, "--with")
-    free_paths = [text_node(word, "--free") for word in _words(free)]
+    free_paths = [text_node(word, "--free") for word in _split_at_commas(free)]
     processors = text_node(population, "--population") if population else None
     size = text_node(size_path, "--size-of") if size_path else None
     family_names = [name for name in names if name in FAMILIES] or list(FAMILIES)

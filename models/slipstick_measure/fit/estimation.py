@@ -390,15 +390,15 @@ def _reasons(
     fraction, reason = max(
         [
             (EXPLAINED, ""),
-            *_by_parameter(task, rows, residual, finite, fit),
-            *_by_growth(task, rows, residual, finite),
+            *_error_shares_by_parameter(task, rows, residual, finite, fit),
+            *_error_shares_by_growth(task, rows, residual, finite),
         ]
     )
     if reason:
         yield f"{fraction:.0%} of the misfit {reason}"
 
 
-def _by_parameter(
+def _error_shares_by_parameter(
     task: EstimationTask, rows: Rows, residual: Array, finite: NDArray[np.bool_], fit: _Fit
 ) -> Iterator[tuple[float, str]]:
     """Yield for each parameter the share of the squared residuals that another value would remove,
@@ -428,7 +428,7 @@ def _by_parameter(
             )
 
 
-def _by_growth(
+def _error_shares_by_growth(
     task: EstimationTask, rows: Rows, residual: Array, finite: NDArray[np.bool_]
 ) -> Iterator[tuple[float, str]]:
     """Yield for each numeric column the share of the squared residuals explained by its logarithm,

@@ -340,11 +340,11 @@ def largest_of(counts: Array) -> Array:
     >>> largest_of(np.array([1.0, 2.0, 3.0, 10.0])).round(5).tolist()
     [0.0, 0.56419, 0.84628, 1.53875]
     """
-    return np.array([_largest(float(count)) for count in counts])
+    return np.array([_mean_largest_of_normals(float(count)) for count in counts])
 
 
 @cache
-def _largest(count: float) -> float:
+def _mean_largest_of_normals(count: float) -> float:
     from scipy.special import ndtr
 
     x = np.linspace(0.0, 12.0, 4801)  # beyond 12, the largest of 10^30 adds nothing to 15 digits
@@ -453,7 +453,7 @@ SHARP = 8
 """Exponent of the smooth maximum: where both sides are equal it is 9 % above them."""
 
 
-def _smooth(first: Array, second: Array) -> Array:
+def _smooth_maximum(first: Array, second: Array) -> Array:
     largest = np.maximum(np.maximum(first, second), 1e-300)
     maximum: Array = largest * ((first / largest) ** SHARP + (second / largest) ** SHARP) ** (
         1 / SHARP
@@ -473,7 +473,9 @@ def _saturating(timings: Timings) -> Iterator[TimeFormula]:
     def time(theta: Array, points: Timings) -> Array:
         serial_time, work, floor = theta
         domains = np.ceil(points.p / points.domain) if points.domain else np.ones(len(points))
-        times: Array = (serial_time + _smooth(work, floor * points.p / domains)) / shared(points)
+        times: Array = (serial_time + _smooth_maximum(work, floor * points.p / domains)) / shared(
+            points
+        )
         return times
 
     def starts(points: Timings) -> list[Array]:
@@ -545,10 +547,10 @@ def _latency(timings: Timings) -> Iterator[TimeFormula]:
     work = FitParameter("work", "s", "time of one unit of work on one processor")
     useful: tuple[FitParameter, Basis] = (work, lambda points: points.n / shared(points))
     for power, log, size in product(_GROWTH, _LOGS, sizes):
-        words = " ".join(filter(None, [_term("p", power, log), _term("n", size, 0)]))
+        words = " ".join(filter(None, [_term_text("p", power, log), _term_text("n", size, 0)]))
         parameter = FitParameter("latency", "s", "factor of the average latency")
         text = f"T = work n{_divisor_text(timings)} + latency {words}".rstrip()
-        terms = [useful, (parameter, _power(power, log, size))]
+        terms = [useful, (parameter, _power_basis(power, log, size))]
         yield linear(
             "latency",
             text,
@@ -575,12 +577,12 @@ def _power_log(timings: Timings) -> Iterator[TimeFormula]:
     falling = [] if timings.weak_scaling else [-power for power in _POWERS if 0 < power <= 1]
     for power, log in product([*falling, *_POWERS], _LOGS):
         if power or log:
-            term = (FitParameter("factor", "s", "of the term in p"), _power(power, log))
-            text = f"T = constant + factor {_term('p', power, log)}"
+            term = (FitParameter("factor", "s", "of the term in p"), _power_basis(power, log))
+            text = f"T = constant + factor {_term_text('p', power, log)}"
             yield linear("power-log", text, [constant, term], chosen_exponents=2)
 
 
-def _power(power: Fraction, log: int, size: Fraction = Fraction(0)) -> Basis:
+def _power_basis(power: Fraction, log: int, size: Fraction = Fraction(0)) -> Basis:
     def basis(points: Timings) -> Array:
         column: Array = (
             points.p ** float(power) * np.log2(points.p) ** log * points.n ** float(size)
@@ -590,7 +592,7 @@ def _power(power: Fraction, log: int, size: Fraction = Fraction(0)) -> Basis:
     return basis
 
 
-def _term(parameter: str, power: Fraction, log: int) -> str:
+def _term_text(parameter: str, power: Fraction, log: int) -> str:
     exponent = f"^{power}" if power.denominator == 1 else f"^({power})"
     words = "" if power == 0 else parameter + ("" if power == 1 else exponent)
     logs = "" if log == 0 else f"log2({parameter})" + ("" if log == 1 else f"^{log}")

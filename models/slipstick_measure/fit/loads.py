@@ -193,7 +193,7 @@ class LoadFit:
             self.misfit,
             tuple(_station_in_words(station) for station in self.likely),
             {name: (interval.low, interval.high) for name, interval in sure.items()},
-            tuple(self._point(row) for row in self.rows),
+            tuple(self._load_point(row) for row in self.rows),
             self.predictions,
             tuple(float(row.rate or 0.0) for row in self.overloaded),
         )
@@ -213,7 +213,7 @@ class LoadFit:
             for station in stations
         }
 
-    def _point(self, row: LoadRow) -> LoadPoint:
+    def _load_point(self, row: LoadRow) -> LoadPoint:
         load = load_of(row)
         further_quantiles = [
             quantile for quantile in self.test.quantiles if quantile != self.quantile
@@ -225,7 +225,10 @@ class LoadFit:
         }
         (fitted_response,) = self.response(self.best, [load])
         return LoadPoint(
-            load, _measured(row, self.quantile) or 0.0, float(fitted_response), percentiles
+            load,
+            _measured_response_time(row, self.quantile) or 0.0,
+            float(fitted_response),
+            percentiles,
         )
 
 
@@ -278,7 +281,9 @@ def fit_loads(
     (0.01, 0.005, 0.205)
     """
     quantile = _fitted_quantile(test)
-    timed = [row for row in test.rows if _measured(row, quantile) and load_of(row) > 0]
+    timed = [
+        row for row in test.rows if _measured_response_time(row, quantile) and load_of(row) > 0
+    ]
     closed = test.rows[0].users is not None
     if any((row.users is not None) != closed for row in timed):
         raise _refusal(test, "some rows have users and some a rate; give a table of one kind")
@@ -302,10 +307,12 @@ def fit_loads(
     observed = Timings(
         np.array(loads),
         np.ones(len(loads)),
-        np.array([_measured(row, quantile) for row in rows]),
+        np.array([_measured_response_time(row, quantile) for row in rows]),
         weak_scaling=True,
     )
-    kinds = _kinds((servers,) if servers else SERVERS, think is not None, quantile is not None)
+    kinds = _stations_to_try(
+        (servers,) if servers else SERVERS, think is not None, quantile is not None
+    )
     stations = _fitted_stations(observed, kinds, think, quantile)
     load_fit = LoadFit(test, tuple(rows), quantile, think, stations, (), tuple(overloaded))
     predictions = tuple(
@@ -328,7 +335,7 @@ def _fitted_quantile(test: LoadTest) -> float | None:
     return min(common)
 
 
-def _measured(row: LoadRow, quantile: float | None) -> float | None:
+def _measured_response_time(row: LoadRow, quantile: float | None) -> float | None:
     return row.response if quantile is None else row.quantiles.get(quantile)
 
 
@@ -336,7 +343,7 @@ def _is_overloaded(row: LoadRow) -> bool:
     return bool(row.rate and row.throughput and row.throughput < OVERLOADED * row.rate)
 
 
-def _kinds(counts: Sequence[int], closed: bool, quantile: bool) -> list[TriedStation]:
+def _stations_to_try(counts: Sequence[int], closed: bool, quantile: bool) -> list[TriedStation]:
     if closed:
         return [*map(TriedStation, counts), *(TriedStation(1, second=part) for part in SECOND)]
     if quantile:

@@ -320,7 +320,7 @@ def prepare_model(fit_settings: FitSettings, library: Library) -> PreparedModel:
     inputs = resolve(fit_settings.settings, library)
     built = build(inputs)
     if built.options.method == SIMULATION:
-        raise _wrong(
+        raise _error_at_free(
             fit_settings.settings["method"],
             "a fit needs a smooth model; simulated times jump, so take another method",
         )
@@ -330,27 +330,27 @@ def prepare_model(fit_settings: FitSettings, library: Library) -> PreparedModel:
         try:
             parameter = _parameter(scalar, inputs, built)
             if parameter.name in parameters:
-                raise _wrong(scalar, f"{parameter.name} is free twice; leave one out")
+                raise _error_at_free(scalar, f"{parameter.name} is free twice; leave one out")
             parameters[parameter.name] = parameter
         except SpecError as error:
             problems += error.problems
     if problems:
         raise SpecError(problems)
     population = (
-        _path(fit_settings.population, inputs, built)
+        _checked_path(fit_settings.population, inputs, built)
         if fit_settings.population
         else _population(built, fit_settings)
     )
-    size = _path(fit_settings.size, inputs, built) if fit_settings.size else ""
+    size = _checked_path(fit_settings.size, inputs, built) if fit_settings.size else ""
     if population.endswith(".arrivals"):
-        raise _wrong(
+        raise _error_at_free(
             fit_settings.population or fit_settings.free[0],
             f"{population} is a rate of arrivals, and times are divided by processors; hold the"
             f" model against rows: --column '{population}=p [1/s]' --measured"
             " 'response_time[...]=time [ms]'",
         )
     for path in {population, size} & parameters.keys():
-        raise _wrong(
+        raise _error_at_free(
             fit_settings.free[list(parameters).index(path)],
             f"{path} comes from the data, so it cannot be free",
         )
@@ -361,24 +361,26 @@ def _parameter(scalar: Scalar, inputs: Inputs, built: BuiltModel) -> FitParamete
     """Read `path` or `path=low..high`; either end may be left out."""
     text = str(scalar.value)
     name, equals, limits = text.partition("=")
-    path = _path(Scalar(name.strip(), name, scalar.mark, quoted=True), inputs, built)
+    path = _checked_path(Scalar(name.strip(), name, scalar.mark, quoted=True), inputs, built)
     default = built.entries[path].given
     meaning = built.entries[path].meaning
     low, dots, high = limits.partition("..")
     if equals and not dots:
-        raise _wrong(scalar, f"write {path}=low..high, such as {path}={default}..; got {text!r}")
+        raise _error_at_free(
+            scalar, f"write {path}=low..high, such as {path}={default}..; got {text!r}"
+        )
     try:
         least, most = (
             to_base(end, default.dimension) if end.strip() else None for end in (low, high)
         )
     except UnitError as error:
-        raise _wrong(scalar, str(error)) from None
+        raise _error_at_free(scalar, str(error)) from None
     parameter = FitParameter(
         path, str(default.dimension), meaning, inf if most is None else most, least or 0.0
     )
     if not 0 <= parameter.lower < parameter.upper:
         range_in_words = f"from {low.strip() or 0} to {high.strip()}"
-        raise _wrong(
+        raise _error_at_free(
             scalar,
             f"{path} is free {range_in_words}: the first value must be less than the second, and"
             " not negative",
@@ -386,11 +388,11 @@ def _parameter(scalar: Scalar, inputs: Inputs, built: BuiltModel) -> FitParamete
     return parameter
 
 
-def _path(scalar: Scalar, inputs: Inputs, built: BuiltModel) -> str:
+def _checked_path(scalar: Scalar, inputs: Inputs, built: BuiltModel) -> str:
     path = canonical(inputs.tree, str(scalar.value))
     if path not in built.parameters:
         hint = did_you_mean(path, list(built.parameters))
-        raise _wrong(scalar, f"{built.name} has no number at {path!r}{hint}")
+        raise _error_at_free(scalar, f"{built.name} has no number at {path!r}{hint}")
     return path
 
 
@@ -412,12 +414,12 @@ def _population(built: BuiltModel, fit_settings: FitSettings) -> str:
         else next(iter(fit_settings.settings.values()))
     )
     populations_in_words = f"; there are {', '.join(populations)}" if populations else ""
-    raise _wrong(
+    raise _error_at_free(
         mark,
         f"say which number of {built.name} is the number of processors"
         f" (population){populations_in_words}",
     )
 
 
-def _wrong(node: Node, message: str) -> SpecError:
+def _error_at_free(node: Node, message: str) -> SpecError:
     return node.mark.error(message, "free")

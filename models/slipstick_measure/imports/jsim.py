@@ -241,7 +241,7 @@ class _Jsim:
             self.ledger.declare("correlation", distribution.line, whose)
         else:
             self.uneven[place] = distribution.line
-        return self._by_matrices(kind, distribution, whose)
+        return self._moments_by_matrices(kind, distribution, whose)
 
     def _moments_of_file(self, distribution: XmlElement, whose: str) -> tuple[float, float]:
         """Return the mean and the squared coefficient of variation of times from a file."""
@@ -258,7 +258,9 @@ class _Jsim:
         assert moments is not None
         return moments
 
-    def _by_matrices(self, kind: str, distribution: XmlElement, whose: str) -> tuple[float, float]:
+    def _moments_by_matrices(
+        self, kind: str, distribution: XmlElement, whose: str
+    ) -> tuple[float, float]:
         """Return the mean and the squared coefficient of variation of phases or of a process of
         arrivals.
         """
@@ -391,7 +393,7 @@ class _Jsim:
                 f" {_INSTEAD.get(kind, 'an activity chooses by state (pick): write one by hand')}",
             )
         total = math.fsum(shares.values())
-        if router and self._rounded(router, shares, f"{name} to leave {node}"):
+        if router and self._is_rounded(router, shares, f"{name} to leave {node}"):
             shares = {to: share / total for to, share in shares.items()}
             total = 1.0
         if router and shares and not math.isclose(total, 1.0, rel_tol=1e-6):
@@ -427,7 +429,7 @@ class _Jsim:
                 named = ""
                 if new_class in self.classes and (share := self.number_of(child)) > 0:
                     row[new_class] = share
-        if self._rounded(switch, row, f"{name} to change at {node}"):
+        if self._is_rounded(switch, row, f"{name} to change at {node}"):
             total = math.fsum(row.values())
             row = {new_class: share / total for new_class, share in row.items()}
         if not math.isclose(total := math.fsum(row.values()), 1.0, rel_tol=1e-6):
@@ -438,7 +440,7 @@ class _Jsim:
             )
         return row
 
-    def _rounded(self, element: XmlElement, shares: Mapping[str, float], whose: str) -> bool:
+    def _is_rounded(self, element: XmlElement, shares: Mapping[str, float], whose: str) -> bool:
         """Return whether probabilities differ from 1 by the rounding of their digits alone, with a
         note.
         """
@@ -585,7 +587,7 @@ def _chains(jsim: _Jsim) -> Iterator[tuple[str, dict[str, Any], list[Place]]]:
             title = f"{title}-chain"
         customers = _customers(jsim, [name, *other_members])
         class_names = [jsim.model.name(jsim.classes[member]) for member in members]
-        chain = {"classes": class_names, **customers, "reference": _named(jsim, begin)}
+        chain = {"classes": class_names, **customers, "reference": _names_of_place(jsim, begin)}
         yield title, chain, places
 
 
@@ -594,9 +596,9 @@ def _routes(jsim: _Jsim, places: Iterable[Place]) -> Iterator[dict[str, Any]]:
     for place in places:
         ways = jsim.following(place)
         for to, share in ways.items():
-            way = "out" if to == SINK else _named(jsim, to)
+            way = "out" if to == SINK else _names_of_place(jsim, to)
             probability = share / math.fsum(ways.values())
-            yield {"from": _named(jsim, place), "to": way, "probability": probability}
+            yield {"from": _names_of_place(jsim, place), "to": way, "probability": probability}
 
 
 def _axes(jsim: _Jsim, chains: Mapping[str, Any]) -> list[SpecAxes]:
@@ -649,7 +651,7 @@ def _evenly_spaced(first: float, last: float, count: int) -> list[float]:
     return [first + (last - first) * step / max(count - 1, 1) for step in range(count)]
 
 
-def _named(jsim: _Jsim, place: Place) -> list[str]:
+def _names_of_place(jsim: _Jsim, place: Place) -> list[str]:
     return [jsim.model.name(jsim.classes[place[0]]), jsim.model.name(jsim.nodes[place[1]])]
 
 

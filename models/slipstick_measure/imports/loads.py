@@ -65,7 +65,7 @@ def load_spec(test: LoadTest) -> ImportedSpec:
     }
     _compare(spec, test)
     for demand in tier_demands:
-        spec.say(_residual(demand, test))
+        spec.say(_residual_sentence(demand, test))
     return spec
 
 
@@ -92,7 +92,7 @@ def _customers(spec: ImportedSpec, test: LoadTest) -> dict[str, Any]:
 
 def _tiers(tier_demands: list[Demand]) -> dict[str, Any]:
     """Return a station for each tier."""
-    names = _names(tier_demands)
+    names = _station_name_by_tier(tier_demands)
     return {
         names[demand.tier]: {
             "servers": demand.servers,
@@ -140,7 +140,7 @@ def _fitted_station(test: LoadTest) -> StationFit:
     return single[0]
 
 
-def _names(tier_demands: list[Demand]) -> dict[str, str]:
+def _station_name_by_tier(tier_demands: list[Demand]) -> dict[str, str]:
     return {
         demand.tier: re.sub(r"[^A-Za-z0-9]+", "-", demand.tier).strip("-").lower()
         or f"tier-{number}"
@@ -148,7 +148,7 @@ def _names(tier_demands: list[Demand]) -> dict[str, str]:
     }
 
 
-def _residual(demand: Demand, test: LoadTest) -> str:
+def _residual_sentence(demand: Demand, test: LoadTest) -> str:
     count = sum(estimate is not None for estimate in demand.demand_by_row)
     words = f"{demand.tier}: {demand.value * 1e3:.4g} ms a request"
     if demand.tier not in test.servers:
@@ -183,17 +183,17 @@ def _compare(spec: ImportedSpec, test: LoadTest) -> None:
             time = answer[f"response_time[{CLASS}]"]
         except SlipstickError as error:
             spec.rows.append(
-                [_load(row), f"{row.response * 1e3:.4g} ms", "no answer", str(error)[:60]]
+                [_load_text(row), f"{row.response * 1e3:.4g} ms", "no answer", str(error)[:60]]
             )
             continue
         if time is not None:
             error_of = f"{100 * (time / row.response - 1):+.2g} %"
             spec.rows.append(
-                [_load(row), f"{row.response * 1e3:.4g} ms", f"{time * 1e3:.4g} ms", error_of]
+                [_load_text(row), f"{row.response * 1e3:.4g} ms", f"{time * 1e3:.4g} ms", error_of]
             )
 
 
-def _load(row: LoadRow) -> str:
+def _load_text(row: LoadRow) -> str:
     return f"{row.users:g} users" if row.users is not None else f"{row.completed:.4g} /s"
 
 

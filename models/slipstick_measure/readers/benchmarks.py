@@ -102,10 +102,14 @@ def _read_hyperfine(reading: Reading) -> Measurements:
 
 def _read_commands(reading: Reading, rows: Sequence[Mapping[str, Any]]) -> Measurements:
     """Read the command runs in hyperfine's JSON."""
-    commands = {_without(str(row.get("command", "")), row) for row in rows}
+    commands = {_command_without_parameters(str(row.get("command", "")), row) for row in rows}
     for row in rows:
         line = line_of(row) or 1
-        region = _without(str(row.get("command", ""))[:200], row) if len(commands) > 1 else ""
+        region = (
+            _command_without_parameters(str(row.get("command", ""))[:200], row)
+            if len(commands) > 1
+            else ""
+        )
         parameters = row.get("parameters") or _counts(str(row.get("command", "")))
         coordinates = place_of(reading, line, parameters, region)
         times = row.get("times") or [row.get("mean", "")]
@@ -209,7 +213,7 @@ def _options(command: str) -> Iterator[tuple[str, str]]:
             yield name, value
 
 
-def _without(command: str, row: Mapping[str, Any]) -> str:
+def _command_without_parameters(command: str, row: Mapping[str, Any]) -> str:
     """Return a command without the values of its parameters, which vary."""
     for value in (row.get("parameters") or _counts(command)).values():
         command = re.sub(rf"(?<![\w.]){re.escape(str(value))}(?![\w.])", "*", command)
@@ -255,7 +259,7 @@ def _read_functions(
         message = f"{str(row.get('name'))[:80]} failed, and is left out: {row.get('error_message')}"
         reading.odd(line_of(row) or 1, "", message[:200])
     rows = list(_single_rows(reading, [row for row in rows if row not in failed]))
-    names = {_base(row) for row in rows}
+    names = {_base_name(row) for row in rows}
     counter = next(
         (name for name in ("items_per_second", "bytes_per_second") if _all_have(rows, name)), ""
     )
@@ -280,7 +284,7 @@ def _read_functions(
             del arguments["threads"]
         if (size := _lone_number(row)) is not None:
             arguments["n"] = size
-        where = place_of(reading, line, arguments, _base(row) if len(names) > 1 else "")
+        where = place_of(reading, line, arguments, _base_name(row) if len(names) > 1 else "")
         if where is None:
             continue
         repetitions[where] = repetitions.get(where, 0) + 1
@@ -426,7 +430,7 @@ def _lone_number(row: Mapping[str, Any]) -> str | None:
     return numbers[0] if len(numbers) == 1 else None
 
 
-def _base(row: Mapping[str, Any]) -> str:
+def _base_name(row: Mapping[str, Any]) -> str:
     name = str(row.get("run_name") or row.get("name", ""))[:200]
     segments = [
         segment
@@ -437,7 +441,7 @@ def _base(row: Mapping[str, Any]) -> str:
     return "/".join(segments)
 
 
-def _function(row: Mapping[str, Any]) -> str:
+def _function_name(row: Mapping[str, Any]) -> str:
     """Return the name of a test without bracketed parameters at its end."""
     name = str(row.get("name", ""))
     return name.partition("[")[0] if name.endswith("]") else name
@@ -445,11 +449,11 @@ def _function(row: Mapping[str, Any]) -> str:
 
 def _read_pytest(reading: Reading) -> Measurements:
     rows = _texts(reading, "benchmarks")
-    names = {_function(row) for row in rows}
+    names = {_function_name(row) for row in rows}
     for row in rows:
         line = line_of(row) or 1
         stats: Mapping[str, Any] = row["stats"] if isinstance(row.get("stats"), dict) else {}
-        region = _function(row)[:200] if len(names) > 1 else ""
+        region = _function_name(row)[:200] if len(names) > 1 else ""
         coordinates = place_of(reading, line, row.get("params") or {}, region)
         times = stats.get("data") or [stats.get("median", stats.get("mean", ""))]
         for number, time in enumerate(times, 1):

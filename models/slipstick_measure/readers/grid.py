@@ -116,7 +116,7 @@ def grid_of(reading: Reading, most: int | None = None) -> CellGrid:
         content = [plain[0], *content]
     if not content:
         return CellGrid(1, [], [], ",", [])
-    content = _from_heading(content, lines)
+    content = _content_from_heading(content, lines)
     first, text = content[0]
     delimiter = _delimiter(text)
     cells = text.split() if delimiter == " " else text.split(delimiter)
@@ -159,7 +159,7 @@ def _plain_lines(lines: Sequence[str]) -> list[tuple[int, str]]:
     if texts and _SEPARATOR.fullmatch(texts[0]):
         texts[0] = ""
     if any(LATEX_TABLE in text for text in texts):
-        return list(_of_latex(texts))
+        return list(_rows_of_latex(texts))
     if not _pairs(next((text for text in texts if text.strip()), "")):
         return list(enumerate(texts, 1))
     pairs = [_pairs(text) for text in texts]
@@ -188,7 +188,7 @@ def _pairs(text: str) -> list[tuple[str, str]]:
     return []
 
 
-def _of_latex(lines: Sequence[str]) -> Iterator[tuple[int, str]]:
+def _rows_of_latex(lines: Sequence[str]) -> Iterator[tuple[int, str]]:
     """Yield the rows of the first tabular of LaTeX by line number, with bars between cells; a line
     may hold several rows.
     """
@@ -223,7 +223,7 @@ def _with_units(
     return joined, body[1:]
 
 
-def _from_heading(
+def _content_from_heading(
     content: Sequence[tuple[int, str]], lines: Sequence[tuple[int, str]]
 ) -> list[tuple[int, str]]:
     """Remove lines before the heading of a table with ruled columns, such as the command that

@@ -74,7 +74,7 @@ class _LoadColumn(NamedTuple):
     unit: str | None
 
 
-def _held(column: TableColumn) -> _LoadColumn | None:
+def _load_column(column: TableColumn) -> _LoadColumn | None:
     word = re.sub(r"[\[(].*", "", column.words).strip()
     if word in LOADS and word not in ("load",):
         return _LoadColumn("users", word, None)
@@ -99,7 +99,7 @@ def _load_columns(grid: CellGrid) -> dict[int, _LoadColumn]:
     held = {
         column.index: load_column
         for column in columns
-        if (load_column := _held(column)) is not None
+        if (load_column := _load_column(column)) is not None
     }
     if any(column.kind == "p" for column in columns) or of_a_model(columns):
         return {}
@@ -148,7 +148,7 @@ def read_load_table(reading: Reading) -> LoadTest:
     left_out = [text for index, text in enumerate(grid.heading) if index not in held]
     rest = f"; left out: {', '.join(left_out)}" if left_out else ""
     reading.odd(grid.line, "columns", f"read as a load test: {names}{rest}")
-    return _finished(reading, rows)
+    return _load_test_of_rows(reading, rows)
 
 
 def _check_one_test(reading: Reading, grid: CellGrid, held: Mapping[int, _LoadColumn]) -> None:
@@ -236,7 +236,7 @@ def _seconds(reading: Reading, line: int, name: str, value: float, unit: str | N
     return value * _SECONDS[base_unit]
 
 
-def _finished(reading: Reading, rows: list[LoadRow]) -> LoadTest:
+def _load_test_of_rows(reading: Reading, rows: list[LoadRow]) -> LoadTest:
     if reading.problems:
         reading.finished()
     if not any(row.completed or row.response is not None for row in rows):
@@ -248,7 +248,7 @@ def _finished(reading: Reading, rows: list[LoadRow]) -> LoadTest:
 # Generators
 
 
-def _found(pattern: str, text: str) -> re.Match[str] | None:
+def _first_match(pattern: str, text: str) -> re.Match[str] | None:
     return re.search(pattern, text, re.MULTILINE)
 
 
@@ -264,7 +264,7 @@ def _time(text: str) -> float | None:
     return sum(float(part[0]) * _SECONDS[unit] for part, unit in zip(parts, units, strict=True))
 
 
-def _number(match: re.Match[str] | None, factor: float = 1.0) -> float | None:
+def _number_of_match(match: re.Match[str] | None, factor: float = 1.0) -> float | None:
     return float(match[1].replace(",", "")) * factor if match else None
 
 
@@ -281,10 +281,10 @@ def _quantiles(text: str, pattern: str, unit: float | None = None) -> dict[float
 
 def _read_wrk(reading: Reading) -> LoadRow:
     text = reading.text
-    latency = _found(r"^[ \t]*Latency\s+([0-9.]+\w+)", text)
-    throughput = _number(_found(r"^Requests/sec:\s+([0-9.]+)", text))
+    latency = _first_match(r"^[ \t]*Latency\s+([0-9.]+\w+)", text)
+    throughput = _number_of_match(_first_match(r"^Requests/sec:\s+([0-9.]+)", text))
     rate = None
-    command = _found(r"\bwrk2? +.*(?:-R|--rate)[ =]*([0-9.]+[kKMG]?)", text)
+    command = _first_match(r"\bwrk2? +.*(?:-R|--rate)[ =]*([0-9.]+[kKMG]?)", text)
     # wrk2 sends at a rate, and counts its own delay; it calibrates in runs of over 10 s.
     if command or "Thread calibration:" in text or "HdrHistogram" in text:
         rate = float(thousands(command[1])[0]) if command else throughput
@@ -292,13 +292,13 @@ def _read_wrk(reading: Reading) -> LoadRow:
             reading.odd(
                 1, "", "wrk2 sends at a rate that it does not print: its throughput is taken"
             )
-    requests = _number(_found(r"^[ \t]*([0-9]+) requests in", text))
-    errors = _found(r"^[ \t]*Socket errors:(.*)$", text)
+    requests = _number_of_match(_first_match(r"^[ \t]*([0-9]+) requests in", text))
+    errors = _first_match(r"^[ \t]*Socket errors:(.*)$", text)
     broken = sum(map(int, re.findall(r" ([0-9]+)", errors[1]))) if errors else 0
     few = requests is None or broken <= FEW_FAILED * requests
-    recorded = _found(r"^[ \t]*#\[Mean\s+=\s+([0-9.]+),", text)
-    mean = _time(latency[1]) if latency else _number(recorded, 1e-3)
-    took = _found(r" in ([0-9.]+[a-z]+),", text)
+    recorded = _first_match(r"^[ \t]*#\[Mean\s+=\s+([0-9.]+),", text)
+    mean = _time(latency[1]) if latency else _number_of_match(recorded, 1e-3)
+    took = _first_match(r" in ([0-9.]+[a-z]+),", text)
     seconds = _time(took[1]) if took else None
     if mean and seconds and rate is not None and mean > _LARGE_PART * seconds:
         why = (
@@ -308,7 +308,9 @@ def _read_wrk(reading: Reading) -> LoadRow:
         reading.odd(1, "", why)
     return LoadRow(
         1,
-        users=_number(_found(r"([0-9]+) connections", text)) if rate is None else None,
+        users=_number_of_match(_first_match(r"([0-9]+) connections", text))
+        if rate is None
+        else None,
         rate=rate,
         throughput=throughput,
         response=mean,
@@ -325,9 +327,11 @@ def _read_ab(reading: Reading) -> LoadRow:
     text = reading.text
     return LoadRow(
         1,
-        users=_number(_found(r"^Concurrency Level:\s+([0-9]+)", text)),
-        throughput=_number(_found(r"^Requests per second:\s+([0-9.]+)", text)),
-        response=_number(_found(r"^Time per request:\s+([0-9.]+) \[ms\] \(mean\)", text), 1e-3),
+        users=_number_of_match(_first_match(r"^Concurrency Level:\s+([0-9]+)", text)),
+        throughput=_number_of_match(_first_match(r"^Requests per second:\s+([0-9.]+)", text)),
+        response=_number_of_match(
+            _first_match(r"^Time per request:\s+([0-9.]+) \[ms\] \(mean\)", text), 1e-3
+        ),
         quantiles=_quantiles(text, r"^[ \t]*([0-9]+)%\s+([0-9]+)\s*$", 1e-3),
     )
 
@@ -341,8 +345,8 @@ def _read_hey(reading: Reading) -> LoadRow:
     file contains it.
     """
     text = reading.text
-    average = _found(r"^[ \t]*Average:\s+([0-9.]+ ?[a-zµ]+)", text)
-    command = _found(r"^.*\b(?:hey|oha|ghz) +(\S.*)$", text)
+    average = _first_match(r"^[ \t]*Average:\s+([0-9.]+ ?[a-zµ]+)", text)
+    command = _first_match(r"^.*\b(?:hey|oha|ghz) +(\S.*)$", text)
     workers = re.search(r"-c[ =]*([0-9]+)", command[1]) if command else None
     if command and not workers and reading.hints.processors is None:
         why = f"its command has no -c: {_HEY_WORKERS:g} workers are taken, as hey does by itself"
@@ -350,8 +354,8 @@ def _read_hey(reading: Reading) -> LoadRow:
         reading.odd(1, "", why)
     return LoadRow(
         1,
-        users=_number(workers) if workers or not command else _HEY_WORKERS,
-        throughput=_number(_found(r"^[ \t]*Requests/sec:\s+([0-9.]+)", text)),
+        users=_number_of_match(workers) if workers or not command else _HEY_WORKERS,
+        throughput=_number_of_match(_first_match(r"^[ \t]*Requests/sec:\s+([0-9.]+)", text)),
         response=_time(average[1]) if average else None,
         quantiles=_quantiles(text, r"^[ \t]*([0-9.]+)%+ in ([0-9.]+ ?[a-zµ]+)"),
     )
@@ -372,12 +376,12 @@ def _read_sysbench(reading: Reading) -> LoadRow:
     """
     text = reading.text
     intervals = re.findall(r"\bthds: ([0-9]+),? tps: ([0-9.]+)", text)
-    events = _number(_found(r"total number of events:\s+([0-9]+)", text))
-    seconds = _number(_found(r"total time:\s+([0-9.]+)s", text))
-    events_of_one = _number(_found(r"events \(avg/stddev\):\s+([0-9.]+)", text))
-    users = _number(_found(r"(?:Number of threads: |-threads=)([0-9]+)", text))
-    rate = _number(
-        _found(
+    events = _number_of_match(_first_match(r"total number of events:\s+([0-9]+)", text))
+    seconds = _number_of_match(_first_match(r"total time:\s+([0-9.]+)s", text))
+    events_of_one = _number_of_match(_first_match(r"events \(avg/stddev\):\s+([0-9.]+)", text))
+    users = _number_of_match(_first_match(r"(?:Number of threads: |-threads=)([0-9]+)", text))
+    rate = _number_of_match(
+        _first_match(
             r"(?:transactions:\s+[0-9]+\s+\(|events per second:\s+|events/s \(eps\):\s+)([0-9.]+)",
             text,
         )
@@ -390,10 +394,10 @@ def _read_sysbench(reading: Reading) -> LoadRow:
                 f"the end of the output is missing: {len(intervals)} intervals give the throughput"
             )
             reading.odd(1, "", why)
-    quantile = _found(r"([0-9]+)(?:th)? percentile:\s+([0-9.]+)", text)
-    target = _number(_found(r"Target transaction rate: ([0-9.]+)/sec", text))
-    total = _number(_found(r"^[ \t]*sum:\s+([0-9.]+)", text), 1e-3)
-    mean = _number(_found(r"^[ \t]*avg:\s+([0-9.]+)", text), 1e-3)
+    quantile = _first_match(r"([0-9]+)(?:th)? percentile:\s+([0-9.]+)", text)
+    target = _number_of_match(_first_match(r"Target transaction rate: ([0-9.]+)/sec", text))
+    total = _number_of_match(_first_match(r"^[ \t]*sum:\s+([0-9.]+)", text), 1e-3)
+    mean = _number_of_match(_first_match(r"^[ \t]*avg:\s+([0-9.]+)", text), 1e-3)
     if total and events and not mean:
         mean = total / events  # times below 10 us are printed as 0.00 ms
     users = users or (round(events / events_of_one) if events and events_of_one else None)
@@ -418,13 +422,13 @@ def _read_pgbench(reading: Reading) -> LoadRow:
     The output of an interrupted run has only lines of progress.
     """
     text = reading.text
-    limited = _found(r"^rate limit schedule lag", text)
-    without = _found(r"^tps = ([0-9.]+) \(excluding connections", text)
-    throughput = _number(without or _found(r"^tps = ([0-9.]+)", text))
+    limited = _first_match(r"^rate limit schedule lag", text)
+    without = _first_match(r"^tps = ([0-9.]+) \(excluding connections", text)
+    throughput = _number_of_match(without or _first_match(r"^tps = ([0-9.]+)", text))
     progress = re.findall(
         r"^progress: [0-9.]+ s, ([0-9.]+) tps, lat ([0-9.]+) ms", text, re.MULTILINE
     )
-    response = _number(_found(r"^latency average(?: =|:) ([0-9.]+) ms", text), 1e-3)
+    response = _number_of_match(_first_match(r"^latency average(?: =|:) ([0-9.]+) ms", text), 1e-3)
     if throughput is None:
         rates = [float(rate) for rate, _ in progress]
         throughput = sum(rates) / len(rates) if rates else None
@@ -436,7 +440,9 @@ def _read_pgbench(reading: Reading) -> LoadRow:
         reading.odd(1, "", "pgbench sent at a rate that it does not print: its throughput is taken")
     return LoadRow(
         1,
-        users=None if limited else _number(_found(r"^number of clients: ([0-9]+)", text)),
+        users=None
+        if limited
+        else _number_of_match(_first_match(r"^number of clients: ([0-9]+)", text)),
         rate=throughput if limited else None,
         throughput=throughput,
         response=response,
@@ -456,7 +462,7 @@ def _k6_share(name: str) -> float | None:
 
 def _read_k6(reading: Reading) -> LoadRow:
     text = reading.text
-    line = _found(rf"^{_MARKED}http_req_duration\.*:\s+(.*)$", text)
+    line = _first_match(rf"^{_MARKED}http_req_duration\.*:\s+(.*)$", text)
     words = [word.partition("=") for word in line[1].split()] if line else []
     statistics = {name: value for name, _, value in words if name and value}
     quantiles = {
@@ -469,16 +475,18 @@ def _read_k6(reading: Reading) -> LoadRow:
         names = ", ".join(f"p({100 * share:g})" for share in cut)
         reading.odd(1, "", f"{names} is above the largest time: its line is cut, so it is left out")
         quantiles = {share: time for share, time in quantiles.items() if share not in cut}
-    users = _found(
+    users = _first_match(
         rf"^{_MARKED}vus(?:_max)?\.*:.*\bmax=([0-9]+)|\b[0-9]+/([0-9]+) VUs|--vus[ =]([0-9]+)", text
     )
     count = float(next(filter(None, users.groups()))) if users else None
-    throughput = _number(_found(rf"^{_MARKED}http_reqs\.*:\s+[0-9]+\s+([0-9.]+)/s", text))
-    ends = _found(rf"^{_MARKED}vus\.*:.*\bmin=([0-9]+) +max=([0-9]+)", text)
-    constant = _found(r"^[ \t]*\* \S+: [0-9]+ looping VUs? for ", text)
+    throughput = _number_of_match(
+        _first_match(rf"^{_MARKED}http_reqs\.*:\s+[0-9]+\s+([0-9.]+)/s", text)
+    )
+    ends = _first_match(rf"^{_MARKED}vus\.*:.*\bmin=([0-9]+) +max=([0-9]+)", text)
+    constant = _first_match(r"^[ \t]*\* \S+: [0-9]+ looping VUs? for ", text)
     ramp = ends is not None and not constant and _ramps(float(ends[1]), float(ends[2]))
-    ramp = ramp or bool(_found(r"^[ \t]*\* \S+: Up to [0-9]+ looping VUs", text))
-    if at_rate := _found(r"^[ \t]*\* \S+: (?:Up to )?[0-9.]+ iterations/s for ", text):
+    ramp = ramp or bool(_first_match(r"^[ \t]*\* \S+: Up to [0-9]+ looping VUs", text))
+    if at_rate := _first_match(r"^[ \t]*\* \S+: (?:Up to )?[0-9.]+ iterations/s for ", text):
         reading.odd(1, "", "k6 began iterations at a rate: its requests a second are taken for it")
     return LoadRow(
         1,
@@ -556,7 +564,7 @@ def _read_locust_text(reading: Reading) -> LoadRow:
     text = reading.text
     total = list(_LOCUST_ROW.finditer(text))[-1]
     numbers = [float(number) for number in re.findall("[0-9.]+", total["rest"])]
-    command = _found(r"\blocust +.*(?:-c|-u|--users)[ =]*([0-9]+)", text)
+    command = _first_match(r"\blocust +.*(?:-c|-u|--users)[ =]*([0-9]+)", text)
     shares = _LOCUST_SHARES.search(text, total.end())
     times = _LOCUST_TIMES.search(text, shares.end()) if shares else None
     heading = text[: total.start()].rpartition("# reqs")[2]
@@ -568,7 +576,7 @@ def _read_locust_text(reading: Reading) -> LoadRow:
             quantiles[float(share.rstrip("%")) / 100] = float(time) / 1e3
     return LoadRow(
         1,
-        users=_number(command),
+        users=_number_of_match(command),
         throughput=numbers[-2] if "failures/s" in text else numbers[-1],
         response=numbers[0] / 1e3 if len(numbers) > 4 else None,
         quantiles={share: time for share, time in quantiles.items() if share < 1},
@@ -578,8 +586,10 @@ def _read_locust_text(reading: Reading) -> LoadRow:
 def _read_vegeta(reading: Reading) -> LoadRow:
     """Read a report of vegeta, which sends at a rate; its throughput is that of successes."""
     text = reading.text
-    rates = _found(r"^Requests\s+\[total, rate.*?\]\s+[0-9]+, ([0-9.]+)(?:, ([0-9.]+))?", text)
-    times = _found(r"^Latencies\s+\[(.*?)\]\s+(.*)$", text)
+    rates = _first_match(
+        r"^Requests\s+\[total, rate.*?\]\s+[0-9]+, ([0-9.]+)(?:, ([0-9.]+))?", text
+    )
+    times = _first_match(r"^Latencies\s+\[(.*?)\]\s+(.*)$", text)
     names = times[1].split(", ") if times else []
     values = dict(zip(names, times[2].split(", ") if times else [], strict=False))
     quantiles = {
@@ -619,11 +629,11 @@ def _read_vegeta_json(reading: Reading) -> LoadRow:
 
 def _read_bombardier(reading: Reading) -> LoadRow:
     text = reading.text
-    latency = _found(r"^[ \t]*Latency\s+([0-9.]+[a-zµ]+)", text)
+    latency = _first_match(r"^[ \t]*Latency\s+([0-9.]+[a-zµ]+)", text)
     return LoadRow(
         1,
-        users=_number(_found(r"using ([0-9]+) connection", text)),
-        throughput=_number(_found(r"^[ \t]*Reqs/sec\s+([0-9.]+)", text)),
+        users=_number_of_match(_first_match(r"using ([0-9]+) connection", text)),
+        throughput=_number_of_match(_first_match(r"^[ \t]*Reqs/sec\s+([0-9.]+)", text)),
         response=_time(latency[1]) if latency else None,
         quantiles=_quantiles(text, r"^[ \t]*([0-9.]+)%\s+([0-9.]+[a-zµ]+)\s*$"),
     )
@@ -670,11 +680,11 @@ def _read_gatling(reading: Reading) -> LoadRow:
     }
     return LoadRow(
         1,
-        throughput=_number(
-            _found(r"^> mean (?:requests/sec|throughput \(rps\))[ |]+([0-9,.]+)", text)
+        throughput=_number_of_match(
+            _first_match(r"^> mean (?:requests/sec|throughput \(rps\))[ |]+([0-9,.]+)", text)
         ),
-        response=_number(
-            _found(r"^> mean response time[ |(]+(?:ms\)[ |]+)?([0-9,.]+)", text), 1e-3
+        response=_number_of_match(
+            _first_match(r"^> mean response time[ |(]+(?:ms\)[ |]+)?([0-9,.]+)", text), 1e-3
         ),
         quantiles=quantiles,
     )
@@ -699,77 +709,79 @@ class LoadFormat(NamedTuple):
     once: re.Pattern[str] | None = None
 
 
-def _lines(pattern: str) -> re.Pattern[str]:
+def _line_pattern(pattern: str) -> re.Pattern[str]:
     return re.compile(rf"^[ \t]*(?:{pattern})", re.MULTILINE)
 
 
 GENERATORS: Mapping[str, LoadFormat] = {
     "wrk": LoadFormat(
-        _lines(r"[0-9]+ threads and [0-9]+ connections"),
+        _line_pattern(r"[0-9]+ threads and [0-9]+ connections"),
         _read_wrk,
-        failures=_lines(r"(?:Socket errors:.*[1-9]|Non-2xx or 3xx responses: [1-9]).*"),
-        ends=_lines("Requests/sec:"),
+        failures=_line_pattern(r"(?:Socket errors:.*[1-9]|Non-2xx or 3xx responses: [1-9]).*"),
+        ends=_line_pattern("Requests/sec:"),
     ),
     "ab": LoadFormat(
-        _lines("Concurrency Level:"),
+        _line_pattern("Concurrency Level:"),
         _read_ab,
-        _lines("Server Software:"),
-        _lines(r"(?:Failed requests|Non-2xx responses):\s+[1-9].*"),
-        once=_lines("Concurrency Level:"),
+        _line_pattern("Server Software:"),
+        _line_pattern(r"(?:Failed requests|Non-2xx responses):\s+[1-9].*"),
+        once=_line_pattern("Concurrency Level:"),
     ),
     "hey": LoadFormat(
-        _lines(r"Summary:\s*\n\s*(?:(?:Success rate|Name|Count):.*\n\s*)*+Total:\s+[0-9.]+ [a-z]+"),
+        _line_pattern(
+            r"Summary:\s*\n\s*(?:(?:Success rate|Name|Count):.*\n\s*)*+Total:\s+[0-9.]+ [a-z]+"
+        ),
         _read_hey,
-        _lines(
+        _line_pattern(
             r"(?:.*\b(?:hey|ghz) +\S.*\n\s*)?Summary:\s*\n\s*"
             r"(?:(?:Success rate|Name|Count):.*\n\s*)*+Total:\s+[0-9.]+ [a-z]+"
         ),
-        _lines(r"(?:Error distribution:\s*\n.*|\[[1345][0-9][0-9]\]\s+[0-9]+ responses)"),
+        _line_pattern(r"(?:Error distribution:\s*\n.*|\[[1345][0-9][0-9]\]\s+[0-9]+ responses)"),
     ),
     "vegeta": LoadFormat(
-        _lines(r"Requests\s+\[total, rate"),
+        _line_pattern(r"Requests\s+\[total, rate"),
         _read_vegeta,
-        failures=_lines(r"Success\s+\[ratio\]\s++(?!100\.00%).*"),
+        failures=_line_pattern(r"Success\s+\[ratio\]\s++(?!100\.00%).*"),
     ),
     "vegeta-json": LoadFormat(
         re.compile(r'\A\s*\{\s*"latencies"\s*:', re.DOTALL), _read_vegeta_json
     ),
     "bombardier": LoadFormat(
-        _lines("Bombarding .* connection"),
+        _line_pattern("Bombarding .* connection"),
         _read_bombardier,
-        failures=_lines(r".*\b(?:[45]xx|others) - [1-9].*"),
+        failures=_line_pattern(r".*\b(?:[45]xx|others) - [1-9].*"),
     ),
     "bombardier-json": LoadFormat(
         re.compile(r'\A\s*\{\s*"spec"\s*:\s*\{\s*"numberOfConnections"'), _read_bombardier_json
     ),
     "gatling": LoadFormat(
-        _lines("> mean response time"),
+        _line_pattern("> mean response time"),
         _read_gatling,
         re.compile(r"^[-=]+ *Global Information", re.MULTILINE),
-        _lines(r"> request count.*(?:KO= *[1-9].*|\| +[1-9][0-9,]* *)$"),
-        once=_lines("> request count"),
+        _line_pattern(r"> request count.*(?:KO= *[1-9].*|\| +[1-9][0-9,]* *)$"),
+        once=_line_pattern("> request count"),
     ),
     "sysbench": LoadFormat(
-        _lines(
+        _line_pattern(
             r"(?:sysbench [0-9]|General statistics:|SQL statistics:|Test execution summary:"
             r"|\[ *[0-9.]+ ?s *\] ?thds: [0-9]+,? tps: )"
         ),
         _read_sysbench,
-        _lines("Running the test with following options:"),
-        _lines(r"ignored errors:\s+[1-9].*"),
-        once=_lines("Number of threads:"),
+        _line_pattern("Running the test with following options:"),
+        _line_pattern(r"ignored errors:\s+[1-9].*"),
+        once=_line_pattern("Number of threads:"),
     ),
     "pgbench": LoadFormat(
-        _lines(r"(?:tps = [0-9.]+|progress: [0-9.]+ s, [0-9.]+ tps, lat )"),
+        _line_pattern(r"(?:tps = [0-9.]+|progress: [0-9.]+ s, [0-9.]+ tps, lat )"),
         _read_pgbench,
-        _lines("transaction type:"),
-        _lines("number of failed transactions: [1-9].*"),
-        once=_lines("number of clients:"),
+        _line_pattern("transaction type:"),
+        _line_pattern("number of failed transactions: [1-9].*"),
+        once=_line_pattern("number of clients:"),
     ),
     "k6": LoadFormat(
         re.compile(rf"^{_MARKED}http_req_duration\.+:", re.MULTILINE),
         _read_k6,
-        header=_lines("execution: (?:local|cloud)"),
+        header=_line_pattern("execution: (?:local|cloud)"),
         failures=re.compile(rf"^{_MARKED}http_req_failed\.+:\s+(?!0\.00%)[0-9.]+%.*", re.MULTILINE),
     ),
     "k6-points": LoadFormat(K6_POINTS, read_k6_points),
@@ -778,7 +790,7 @@ GENERATORS: Mapping[str, LoadFormat] = {
         _LOCUST_ROW,
         _read_locust_text,
         re.compile(r"\A"),
-        _lines(r"(?:Aggregated|Total)\s+[0-9]+\s+[1-9][0-9]*\([0-9.]+%\)"),
+        _line_pattern(r"(?:Aggregated|Total)\s+[0-9]+\s+[1-9][0-9]*\([0-9.]+%\)"),
     ),
     "jmeter-json": LoadFormat(
         re.compile(r'\A\s*\{.*"sampleCount"\s*:.*"meanResTime"\s*:', re.DOTALL), read_statistics
@@ -790,8 +802,8 @@ GENERATORS: Mapping[str, LoadFormat] = {
     "fio-text": LoadFormat(
         FIO_TEXT,
         read_fio_text,
-        _lines("fio-[0-9]"),
-        _lines(r".*\(groupid=[0-9]+, jobs=[0-9]+\): err= *[1-9].*"),
+        _line_pattern("fio-[0-9]"),
+        _line_pattern(r".*\(groupid=[0-9]+, jobs=[0-9]+\): err= *[1-9].*"),
     ),
 }
 """Outputs of load generators by name."""
@@ -889,11 +901,11 @@ def _read_totals(reading: Reading) -> LoadRow:
         if (share := _quantile_of_column(name)) and re.fullmatch(r"[0-9.]+", cell)
     }
     unit = rate_unit(re.sub(r"^[0-9.]+\s*", "", rate)) if "/" in rate else None
-    number = _found(r"^([0-9.]+)", rate)
+    number = _first_match(r"^([0-9.]+)", rate)
     return LoadRow(
         line,
-        throughput=_number(number, float(unit.factor) if unit else 1.0),
-        response=_number(_found(r"^([0-9.]+)", mean), 1e-3),
+        throughput=_number_of_match(number, float(unit.factor) if unit else 1.0),
+        response=_number_of_match(_first_match(r"^([0-9.]+)", mean), 1e-3),
         quantiles=quantiles,
     )
 

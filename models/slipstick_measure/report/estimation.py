@@ -134,8 +134,8 @@ def parameter_table(parameters: Sequence[EstimatedParameter]) -> TextTable:
         [
             parameter.path,
             amount(Value(parameter.value, parameter.unit)),
-            _range(parameter.low, parameter.high, parameter.unit),
-            _range(parameter.least, parameter.most, parameter.unit),
+            _range_text(parameter.low, parameter.high, parameter.unit),
+            _range_text(parameter.least, parameter.most, parameter.unit),
             "hardly" if parameter.kept > IDENTIFIED else "yes",
         ]
         for parameter in parameters
@@ -144,7 +144,7 @@ def parameter_table(parameters: Sequence[EstimatedParameter]) -> TextTable:
     return TextTable(head, rows, [1, 2, 3])
 
 
-def _range(low: float, high: float, unit: str) -> str:
+def _range_text(low: float, high: float, unit: str) -> str:
     return f"{amount(Value(low, unit))} to {amount(Value(high, unit))}"
 
 

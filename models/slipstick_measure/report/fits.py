@@ -81,7 +81,7 @@ def fit_blocks(fitting: Fitting) -> Iterator[TextBlock]:
             ]
             yield f"{answer.model}: {answer.notes[0]}"
             yield TextTable([answer.model, "value", "between"], rows, [1, 2]) if rows else ""
-            limits = _limits(answer, fitting.efficiency)
+            limits = _limits_sentence(answer, fitting.efficiency)
             yield "" if answer is fitting.answers[0] else with_members(limits, words)
             yield [f"note: {note}" for note in answer.notes[1:]]
 
@@ -98,7 +98,7 @@ def needed(fitting: Fitting) -> list[str]:
     lost_processors = {name: value for name, value in best.values.items() if name.startswith(LOST)}
     words = Words(member=fitting.member)
     verdict = f"{fitting.verdict[:1].upper()}{fitting.verdict[1:]}."
-    limits = _limits(best, fitting.efficiency)
+    limits = _limits_sentence(best, fitting.efficiency)
     rows = [with_members(row, words) for row in fitting.findings]
     bounds = [with_members(line, words) for line in _bounds(fitting)]
     if not fitting.has_law:
@@ -130,7 +130,7 @@ def _bounds(fitting: Fitting) -> list[str]:
     """Return the intervals that need no law, what they assume, and what to measure next."""
     best = fitting.answers[0]
     lines = [
-        f"On p = {p:g}: between {ends}{_by_law(fitting, best, p)}."
+        f"On p = {p:g}: between {ends}{_prediction_by_law(fitting, best, p)}."
         for p, (low, high) in fitting.bounded.items()
         for _, ends in [
             _amount_and_ends(fitting, f"{_TIME}{p:g}]", Value(low, "s", low, high), "and")
@@ -147,7 +147,7 @@ def _bounds(fitting: Fitting) -> list[str]:
     return [*lines, reason]
 
 
-def _by_law(fitting: Fitting, best: Answer, p: float) -> str:
+def _prediction_by_law(fitting: Fitting, best: Answer, p: float) -> str:
     """Return what the best law predicts beside an interval that needs none; empty without one that
     describes the rows.
     """
@@ -192,7 +192,7 @@ def fit_head(fitting: Fitting, words: Words) -> list[str]:
     best = fitting.answers[0]
     lines = [finding.removeprefix("Measured: ").rstrip(".") for finding in fitting.findings[:1]]
     lines = [f"measured {line}" for line in lines]
-    if fitting.has_law and (limits := _limits(best, fitting.efficiency)):
+    if fitting.has_law and (limits := _limits_sentence(best, fitting.efficiency)):
         lines.insert(0, f"{limits.rstrip('.')}, by the fitted model")
     if fitting.has_law:
         lines[1:1] = [
@@ -323,7 +323,7 @@ def between(value: Value, word: str = "to") -> str:
 NO_PLACE = Value(None, "1")
 
 
-def _limits(answer: Answer, efficient: float) -> str:
+def _limits_sentence(answer: Answer, efficient: float) -> str:
     def number(name: str) -> float:
         return answer[name] or 0.0
 

@@ -40,7 +40,7 @@ def grain_blocks(points: Sequence[GrainPoint]) -> Iterator[TextBlock]:
                 plain(point.x),
                 point.line,
                 show(point.time, Dimension.of("s")),
-                *(_value(figure, end) for end in point[4:]),
+                *(_value_text(figure, end) for end in point[4:]),
             ]
             for point in points
             if point.figure == figure.name
@@ -52,7 +52,7 @@ def grain_blocks(points: Sequence[GrainPoint]) -> Iterator[TextBlock]:
             yield TextTable(heads, rows, (0, 2, 3, 4, 5))
 
 
-def _value(figure: GrainFigure, value: float) -> str:
+def _value_text(figure: GrainFigure, value: float) -> str:
     return f"{value / 1e6:.4g}" if figure.throughput else f"{value:.3f}"
 
 

@@ -27,7 +27,10 @@ def load_text(test: LoadTest) -> str:
     tier_demands = demands(test)
     blocks = [_table_text(test)]
     if tier_demands:
-        blocks += ["demands by the utilization law, D = U c / X", _demands(test, tier_demands)]
+        blocks += [
+            "demands by the utilization law, D = U c / X",
+            _demands_table(test, tier_demands),
+        ]
     blocks += [wrapped(sentence) for sentence in sentences(test, tier_demands)]
     return ascii_only("\n\n".join(blocks) + "\n")
 
@@ -60,7 +63,7 @@ def _table_text(test: LoadTest) -> str:
     )
 
 
-def _demands(test: LoadTest, tier_demands: Sequence[Demand]) -> str:
+def _demands_table(test: LoadTest, tier_demands: Sequence[Demand]) -> str:
     head = ["tier", "servers", "demand", "largest residual", "saturates at"]
     rows = [
         [
@@ -158,7 +161,7 @@ def load_test_as_data(test: LoadTest) -> dict[str, Any]:
 def load_fit_text(load_fitting: LoadFitting) -> str:
     """Write the station that explains the response times of a load test, and the predictions."""
     blocks = [wrapped(sentence) for sentence in load_fit_sentences(load_fitting)]
-    blocks += [_fitted_rows(load_fitting), _stations(load_fitting)]
+    blocks += [_fitted_rows(load_fitting), _stations_table(load_fitting)]
     return ascii_only("\n\n".join(blocks) + "\n")
 
 
@@ -169,9 +172,9 @@ def load_fit_sentences(load_fitting: LoadFitting) -> list[str]:
     last = load_fitting.points[-1]
     words = [
         (
-            f"Measured: the {_statistic(load_fitting)} response time goes from"
-            f" {quantity(first.measured, 's')} at {_load(load_fitting, first.load)} to"
-            f" {quantity(last.measured, 's')} at {_load(load_fitting, last.load)}."
+            f"Measured: the {_statistic_text(load_fitting)} response time goes from"
+            f" {quantity(first.measured, 's')} at {_load_text(load_fitting, first.load)} to"
+            f" {quantity(last.measured, 's')} at {_load_text(load_fitting, last.load)}."
         )
     ]
     if load_fitting.misfit:
@@ -180,8 +183,8 @@ def load_fit_sentences(load_fitting: LoadFitting) -> list[str]:
             f"No station describes these rows: {load_fitting.misfit}.",
             *_left_out(load_fitting),
         ]
-    service = f"{quantity(best.service, 's')}{_between(load_fitting, 'service')}"
-    time_beside = f"{quantity(best.time_elsewhere, 's')}{_between(load_fitting, 'beside')}"
+    service = f"{quantity(best.service, 's')}{_interval_text(load_fitting, 'service')}"
+    time_beside = f"{quantity(best.time_elsewhere, 's')}{_interval_text(load_fitting, 'beside')}"
     words.append(
         f"By a station of {best.words}: a request needs {service} there and {time_beside} beside"
         f" it; the station saturates at {quantity(best.saturates, '1/s')}."
@@ -199,7 +202,7 @@ def load_fit_sentences(load_fitting: LoadFitting) -> list[str]:
     return [*words, *_left_out(load_fitting)]
 
 
-def _statistic(fitting: LoadFitting) -> str:
+def _statistic_text(fitting: LoadFitting) -> str:
     return "mean" if fitting.quantile is None else f"{100 * fitting.quantile:g} %"
 
 
@@ -211,17 +214,17 @@ def _left_out(fitting: LoadFitting) -> list[str]:
     return [f"Left out: {rates} offered, {reason}."]
 
 
-def _load(fitting: LoadFitting, load: float) -> str:
+def _load_text(fitting: LoadFitting, load: float) -> str:
     return quantity(load, "1/s") if fitting.think is None else f"{load:g} users"
 
 
-def _between(fitting: LoadFitting, name: str) -> str:
+def _interval_text(fitting: LoadFitting, name: str) -> str:
     ends = fitting.between.get(name)
     return f" ({quantity(ends[0], 's')} to {quantity(ends[1], 's')})" if ends else ""
 
 
 def _prediction_text(fitting: LoadFitting, prediction: PredictedResponse) -> str:
-    load = _load(fitting, prediction.load)
+    load = _load_text(fitting, prediction.load)
     if prediction.value is None:
         return f"At {load} there is no prediction: {prediction.reason}."
     beyond_in_words = ", beyond the rows" if prediction.load > fitting.points[-1].load else ""
@@ -235,12 +238,15 @@ def _fitted_rows(fitting: LoadFitting) -> str:
     """Write the measured times, and percentiles, beside those of the best station."""
     percentiles = list(fitting.points[0].percentiles)
     load = "users" if fitting.think is not None else "rate"
-    head = [load, f"measured {_statistic(fitting)}", "station", "error"]
+    head = [load, f"measured {_statistic_text(fitting)}", "station", "error"]
     for quantile in percentiles:
         head += [f"measured {100 * quantile:g} %", "station"]
     rows = []
     for point in fitting.points:
-        cells = [_load(fitting, point.load).removesuffix(" users"), quantity(point.measured, "s")]
+        cells = [
+            _load_text(fitting, point.load).removesuffix(" users"),
+            quantity(point.measured, "s"),
+        ]
         cells.append(quantity(point.fitted, "s"))
         cells.append(f"{100 * (point.fitted / point.measured - 1):+.1f} %")
         cells += [
@@ -252,7 +258,7 @@ def _fitted_rows(fitting: LoadFitting) -> str:
     return plain_table(head, rows, range(len(head)))
 
 
-def _stations(fitting: LoadFitting) -> str:
+def _stations_table(fitting: LoadFitting) -> str:
     head = ["station", "scatter", "error at the largest load", "service", "beside", "saturates at"]
     rows = [
         [
@@ -330,6 +336,6 @@ def draw_load_fit(
     logarithmic(axes.yaxis, np.array(positive_times))
     axes.set_xlim(0, last * 1.03)
     axes.set_xlabel(axis_title("load", "1/s") if fitting.think is None else "users")
-    axes.set_ylabel(axis_title(f"{_statistic(fitting)} response time", "s"))
+    axes.set_ylabel(axis_title(f"{_statistic_text(fitting)} response time", "s"))
     figure.legend(loc="outside right upper", alignment="left")
     return titled(figure, title)

@@ -82,10 +82,10 @@ def measured_table(
     columns = [
         ResultColumn("case", [None] * len(answers), on_page=False),
         ResultColumn(
-            "p", [answer.point["p"] for answer in answers], "1", written=_size, place=True
+            "p", [answer.point["p"] for answer in answers], "1", written=_size_text, place=True
         ),
         ResultColumn(
-            "n", [answer.point.get("n") for answer in answers], "1", written=_size, place=True
+            "n", [answer.point.get("n") for answer in answers], "1", written=_size_text, place=True
         ),
     ]
     for value, unit in {
@@ -97,7 +97,7 @@ def measured_table(
         format_value = as_percent if value in _PARTS else _value_cell
         if value == "throughput" and rate:
             title = f"throughput [{rate[0]}]" if rate[0] else title
-            format_value = partial(_in_unit, rate[1])
+            format_value = partial(_throughput_text, rate[1])
         columns.append(
             ResultColumn.of(
                 value,
@@ -112,11 +112,11 @@ def measured_table(
     return ResultTable(name, columns, Provenance.of(answers), failed)
 
 
-def _size(value: float | None, unit: str, ends: Ends) -> str:
+def _size_text(value: float | None, unit: str, ends: Ends) -> str:
     return NOTHING if value is None else plain(value, _ALL_DIGITS)
 
 
-def _in_unit(size: float, value: float | None, unit: str, ends: Ends) -> str:
+def _throughput_text(size: float, value: float | None, unit: str, ends: Ends) -> str:
     """Write a throughput in the unit of its file, with all significant digits."""
     numbers = (
         NOTHING if number is None else plain(number / size, _DIGITS) for number in (value, *ends)
@@ -202,10 +202,10 @@ def _losses_table(answers: Sequence[Answer], words: Words) -> str:
     """Write the processors lost, with a row for each cause, largest first; of many points as many
     as fit.
     """
-    accounted = [answer for answer in answers if _causes(answer)]
+    accounted = [answer for answer in answers if _loss_by_cause(answer)]
     most: dict[str, float] = {}
     for answer in accounted:
-        for cause, lost_processors in _causes(answer).items():
+        for cause, lost_processors in _loss_by_cause(answer).items():
             most[cause] = max(most.get(cause, 0.0), abs(lost_processors))
     causes_by_loss = sorted(
         (cause for cause in most if most[cause] > _NOTHING), key=lambda cause: -most[cause]
@@ -224,7 +224,7 @@ def _losses_table(answers: Sequence[Answer], words: Words) -> str:
         for first in range(0, len(accounted), width)
     ]
     if other_causes:
-        names = ", ".join(map(_cut, other_causes[:_MOST_CAUSES]))
+        names = ", ".join(map(_shortened_cause, other_causes[:_MOST_CAUSES]))
         paragraphs.append(
             wrapped(f"others: {names}{', ...' if len(other_causes) > _MOST_CAUSES else ''}")
         )
@@ -238,14 +238,15 @@ def _lost_block(
     words: Words,
 ) -> str:
     """Write the useful and the lost processors of several points, with a column for each."""
-    books = [_causes(answer) for answer in accounted]
+    books = [_loss_by_cause(answer) for answer in accounted]
     useful = [
         float(answer.point["p"]) - sum(book.values())
         for answer, book in zip(accounted, books, strict=True)
     ]
     rows = [["useful", *(f"{value:.4g}" for value in useful)]]
     rows += [
-        [_cut(cause), *(fraction(book.get(cause)) for book in books)] for cause in shown_causes
+        [_shortened_cause(cause), *(fraction(book.get(cause)) for book in books)]
+        for cause in shown_causes
     ]
     if other_causes:
         rows.append(
@@ -254,11 +255,11 @@ def _lost_block(
                 *(fraction(sum(book.get(cause, 0.0) for cause in other_causes)) for book in books),
             ]
         )
-    head = [words.members, *(f"p = {_place(answer)}" for answer in accounted)]
+    head = [words.members, *(f"p = {_place_text(answer)}" for answer in accounted)]
     return plain_table(head, rows, range(1, len(head)))
 
 
-def _cut(name: str) -> str:
+def _shortened_cause(name: str) -> str:
     return name if len(name) <= _LONGEST_CAUSE else f"{name[: _LONGEST_CAUSE - 3]}..."
 
 
@@ -270,24 +271,24 @@ def most_lost(answers: Sequence[Answer], words: Words = NO_WORDS) -> str:
     answers : one for each size and number of processors
     words : what one of the processors is called
     """
-    accounted = [answer for answer in answers if _causes(answer)]
+    accounted = [answer for answer in answers if _loss_by_cause(answer)]
     if not accounted:
         return ""
     answer = max(
         accounted,
         key=lambda candidate: (float(candidate.point["p"]), float(candidate.point.get("n", 0.0))),
     )
-    cause, lost_processors = max(_causes(answer).items(), key=lambda item: item[1])
+    cause, lost_processors = max(_loss_by_cause(answer).items(), key=lambda item: item[1])
     if lost_processors <= _LITTLE:
         return ""
-    place_in_words = with_members(f"Of p = {_place(answer)}", words)
+    place_in_words = with_members(f"Of p = {_place_text(answer)}", words)
     if cause == "lost":
         return (
             f"{place_in_words}, {fraction(lost_processors)} are lost; the data do not say to what."
         )
     return (
-        f"{place_in_words}, {fraction(lost_processors)} are lost to {_cut(cause)}, more than to"
-        " anything else."
+        f"{place_in_words}, {fraction(lost_processors)} are lost to {_shortened_cause(cause)}, more"
+        " than to anything else."
     )
 
 
@@ -316,11 +317,11 @@ def loss_head(answers: Sequence[Answer], words: Words) -> str:
     answers : one for each size and number of processors
     words : of the study
     """
-    accounted = [answer for answer in answers if _causes(answer)]
+    accounted = [answer for answer in answers if _loss_by_cause(answer)]
     if not accounted:
         return ""
     answer = max(accounted, key=lambda candidate: float(candidate.point["p"]))
-    cause, lost_processors = max(_causes(answer).items(), key=lambda item: item[1])
+    cause, lost_processors = max(_loss_by_cause(answer).items(), key=lambda item: item[1])
     if lost_processors <= _LITTLE:
         return ""
     count = words.member_count(float(answer.point["p"]))
@@ -338,7 +339,11 @@ def named_part(name: str) -> str:
     >>> named_part("locks"), named_part("SemLock.__exit__")
     ('locks', '"SemLock.__exit__"')
     """
-    return name if re.fullmatch(r"[\w -]+", name) and "_" not in name else f'"{_cut(name)}"'
+    return (
+        name
+        if re.fullmatch(r"[\w -]+", name) and "_" not in name
+        else f'"{_shortened_cause(name)}"'
+    )
 
 
 def _comparison_with_one_processor(answers: Sequence[Answer]) -> str:
@@ -377,12 +382,12 @@ def _comparison_with_one_processor(answers: Sequence[Answer]) -> str:
     return f"the assumptions: T_1 = {single_time} measured\n\n{table}\n\n{wrapped(sentence)}"
 
 
-def _causes(answer: Answer) -> dict[str, float]:
+def _loss_by_cause(answer: Answer) -> dict[str, float]:
     values = {name: value.value for name, value in answer.values.items() if name.startswith(LOST)}
     return {name[len(LOST) : -1]: value for name, value in values.items() if value is not None}
 
 
-def _place(answer: Answer) -> str:
+def _place_text(answer: Answer) -> str:
     words = plain(float(answer.point["p"]), _ALL_DIGITS)
     size = plain(float(answer.point["n"]), _ALL_DIGITS) if "n" in answer.point else ""
     return f"{words}, n = {size}" if size else words

@@ -18,7 +18,7 @@ from slipstick_measure.scalability import (
 
 def scalability_text(scalability: MeasuredScalability) -> str:
     """Write the sizes that keep each goal, the matrix L / L', and the sources of latency."""
-    parts = [_sizes(scalability, way) for way in WAYS]
+    parts = [_sizes_table(scalability, way) for way in WAYS]
     parts.append(_matrix(scalability))
     if scalability.sources:
         parts.append(_sources_text(scalability))
@@ -41,7 +41,7 @@ def _kept_text(way: str, value: float) -> str:
     return quantity(value, "s") if way == TIME else plain(value)
 
 
-def _sizes(scalability: MeasuredScalability, way: str) -> str:
+def _sizes_table(scalability: MeasuredScalability, way: str) -> str:
     rows = [
         [
             str(count),
@@ -76,7 +76,7 @@ def _matrix(scalability: MeasuredScalability) -> str:
             str(fewer),
             *(
                 "/".join(
-                    _ratio(scalability.latency_ratio(way, fewer, larger_count)) for way in WAYS
+                    _ratio_text(scalability.latency_ratio(way, fewer, larger_count)) for way in WAYS
                 )
                 if larger_count > fewer
                 else ""
@@ -93,7 +93,7 @@ def _matrix(scalability: MeasuredScalability) -> str:
     return f"{words}\n\n{plain_table(head, rows, range(len(head)))}"
 
 
-def _ratio(value: float | None) -> str:
+def _ratio_text(value: float | None) -> str:
     return NOTHING if value is None else f"{value:.2f}"
 
 

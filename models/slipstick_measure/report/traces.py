@@ -153,13 +153,13 @@ def _tables(views: TraceViews) -> Iterator[TextBlock]:
     )
     tables = {f"{title}{remote_in_words}": _matrix_table(views)}
     if views.answer.account:
-        tables["Processors at useful work at a time"] = _levels(views)
+        tables["Processors at useful work at a time"] = _concurrency_table(views)
     for title, (head, rows) in {**tables, "By window": _windows(views)}.items():
         yield from (f"{title}:", TextTable(head, rows, range(1, len(head))))
     if remote is not None:
         yield (
-            f"{_count(remote)} of {_count(views.answer['accesses'] or 0.0)} accesses go to other"
-            " nodes, through the network."
+            f"{_count_text(remote)} of {_count_text(views.answer['accesses'] or 0.0)} accesses go"
+            " to other nodes, through the network."
         )
 
 
@@ -185,9 +185,10 @@ def _matrix_table(views: TraceViews) -> _HeadAndRows:
     down += [_OTHERS] * (len(counts) - len(down))
     right += [_OTHERS] * (counts.shape[1] - len(right))
     table = [
-        [name, *map(_count, row), _count(row.sum())] for name, row in zip(down, counts, strict=True)
+        [name, *map(_count_text, row), _count_text(row.sum())]
+        for name, row in zip(down, counts, strict=True)
     ]
-    table.append(["all", *map(_count, counts.sum(axis=0)), _count(counts.sum())])
+    table.append(["all", *map(_count_text, counts.sum(axis=0)), _count_text(counts.sum())])
     return ["processor", *right, "all"], table
 
 
@@ -214,17 +215,17 @@ def _without_folders(name: str) -> str:
     return re.sub(r"\((?:[^()]*/)?([^()/]*:[0-9]+)\)$", r"(\1)", name)
 
 
-def _in_lines(name: str) -> str:
+def _name_in_lines(name: str) -> str:
     """Break a name for a legend into lines, of which a third and further ones are left out."""
     name = _without_folders(name)
     return "\n".join(textwrap.wrap(name, _LONGEST, max_lines=2, placeholder="..."))
 
 
-def _count(value: float) -> str:
+def _count_text(value: float) -> str:
     return f"{value:.10g}" if value else ""
 
 
-def _levels(views: TraceViews) -> _HeadAndRows:
+def _concurrency_table(views: TraceViews) -> _HeadAndRows:
     times = views.concurrency
     total = views.concurrency.sum()
     levels = [level for level in range(len(times)) if times[level] > 1e-9 * total]
@@ -444,9 +445,9 @@ _MOST_FIGURES = 16
 def _matrix_totals(views: TraceViews) -> str:
     """Return how many accesses a matrix has, and how many of them go to other nodes."""
     remote = views.answer.find("remote_accesses")
-    remote_in_words = "" if remote is None else f", {_count(remote)} of them to other nodes"
+    remote_in_words = "" if remote is None else f", {_count_text(remote)} of them to other nodes"
     counted_things = "beginnings of activities" if _counts_activities(views) else "accesses"
-    return f"{_count(views.matrix.sum())} {counted_things}{remote_in_words}"
+    return f"{_count_text(views.matrix.sum())} {counted_things}{remote_in_words}"
 
 
 def _write_figures(axes: Axes, counts: Array) -> None:
@@ -457,7 +458,9 @@ def _write_figures(axes: Axes, counts: Array) -> None:
     for row, column in zip(*np.nonzero(counts), strict=True):
         number = counts[row, column]
         colour = "white" if number < dark else "black"
-        axes.text(column, row, _count(number), color=colour, fontsize=6, ha="center", va="center")
+        axes.text(
+            column, row, _count_text(number), color=colour, fontsize=6, ha="center", va="center"
+        )
 
 
 def _draw_utilization(axes: Axes, views: TraceViews) -> None:
@@ -509,7 +512,12 @@ def _draw_work(
         if work.any():
             look = filled(fills[name])
             axes.stairs(
-                top, views.edges / factor, baseline=base, fill=True, label=_in_lines(name), **look
+                top,
+                views.edges / factor,
+                baseline=base,
+                fill=True,
+                label=_name_in_lines(name),
+                **look,
             )
         base = top
     axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.02), fontsize=8)
@@ -531,7 +539,7 @@ def _draw_contention(axes: Axes, views: TraceViews) -> None:
             views.edges / factor,
             color=colour,
             linestyle=dashes,
-            label=_in_lines(name) + (f" (as {same})" if same else ""),
+            label=_name_in_lines(name) + (f" (as {same})" if same else ""),
             baseline=None,
         )
     if conflicts_drawn and not any(line.any() for line in conflicts_drawn.values()):

@@ -288,7 +288,7 @@ class _Supersteps:
             max(0.0, tally.diffs_made - operations.classes.made_when_served * tally.served_diffs),
             operations.diffed,
         )
-        fraction = _at_locks(tally)
+        fraction = _notice_fraction_at_locks(tally)
         for number, body in zip(
             (tally.notices, tally.invalidated), self.notices["lock"], strict=True
         ):
@@ -312,8 +312,17 @@ class _Supersteps:
             return self.barrier
         rounds = phase.repeat * self.counts.processors
         collections = sum(tally.collections for tally in phase.tallies) / rounds
-        notices = sum((1 - _at_locks(tally)) * tally.notices for tally in phase.tallies) / rounds
-        pages = sum((1 - _at_locks(tally)) * tally.invalidated for tally in phase.tallies) / rounds
+        notices = (
+            sum((1 - _notice_fraction_at_locks(tally)) * tally.notices for tally in phase.tallies)
+            / rounds
+        )
+        pages = (
+            sum(
+                (1 - _notice_fraction_at_locks(tally)) * tally.invalidated
+                for tally in phase.tallies
+            )
+            / rounds
+        )
         told_count, invalidated = self.notices["barrier"]
         barrier = then(
             repeat(1 + collections, self.barrier),
@@ -332,7 +341,7 @@ def _in_drawn_order(
     return (entry for body in sequence for entry in (work, body))
 
 
-def _at_locks(tally: ProcessorTally) -> float:
+def _notice_fraction_at_locks(tally: ProcessorTally) -> float:
     """Return the part of a processor's notices that came with locks, estimated by the bytes of the
     messages with notices.
     """
@@ -368,7 +377,7 @@ COMMON = (
 """Inputs of every application beside its counts."""
 
 
-def _from_counts(
+def _build_from_counts(
     make: Callable[[Machine, Counts, InputValues], Model],
 ) -> Callable[[Machine, InputValues], Model]:
     def build(machine: Machine, inputs: InputValues) -> Model:
@@ -393,6 +402,6 @@ APPLICATION = Program(
         ),
         *COMMON,
     ),
-    _from_counts(application),
-    sample=_from_counts(sample),
+    _build_from_counts(application),
+    sample=_build_from_counts(sample),
 )

@@ -261,7 +261,7 @@ class Operations:
 
     def _fault(self, operation_class: OperationClass, component: str, key: Key) -> Activity:
         return relabelled(
-            self._request(operation_class), f"{component}-{_named(key)}.", component=component
+            self._request(operation_class), f"{component}-{_class_name(key)}.", component=component
         )
 
     def _request(self, operation_class: OperationClass) -> Activity:
@@ -295,13 +295,20 @@ class Operations:
         """Prefetch: all sends and receives at the source, one after the other, and the handler."""
         costs = self._costs(operation_class)
         endpoint = Endpoint(self.machine, "fault")
-        part_count, request, reply = (_one(costs, name) for name in ("parts", "request", "reply"))
-        activity = then(
-            repeat(part_count, endpoint.handle("send", request, _one(costs, "send_call"))),
-            repeat(part_count, endpoint.handle("receive", reply, _one(costs, "receive_call"))),
-            endpoint.spend("compute", _one(costs, "compute"), "software"),
+        part_count, request, reply = (
+            _input_expression(costs, name) for name in ("parts", "request", "reply")
         )
-        return relabelled(activity, f"prefetched-fault-{_named(key)}.")
+        activity = then(
+            repeat(
+                part_count, endpoint.handle("send", request, _input_expression(costs, "send_call"))
+            ),
+            repeat(
+                part_count,
+                endpoint.handle("receive", reply, _input_expression(costs, "receive_call")),
+            ),
+            endpoint.spend("compute", _input_expression(costs, "compute"), "software"),
+        )
+        return relabelled(activity, f"prefetched-fault-{_class_name(key)}.")
 
     def _acquire(self, hops: int) -> Activity:
         parties = Number(float(hops + 1))
@@ -320,7 +327,7 @@ class Operations:
         return relabelled(activity, f"lock-{hops}.")
 
     def _serve(self, operation_class: OperationClass, key: Key) -> Activity:
-        name = f"serve-{_named(key)}."
+        name = f"serve-{_class_name(key)}."
         return self._service_of_request(
             name,
             REQUEST,
@@ -362,7 +369,7 @@ class Operations:
         return Number(self.classes.message(kind), BYTES)
 
 
-def _named(key: Key) -> str:
+def _class_name(key: Key) -> str:
     """Name a class by its parts and the power of two above the size of their replies."""
     return f"{key[0]}x{1 << key[1]}"
 
@@ -396,7 +403,7 @@ def relabelled(
     return mapped(activity, change, lambda name: prefix + name)
 
 
-def _one(inputs: InputValues, name: str) -> Expr:
+def _input_expression(inputs: InputValues, name: str) -> Expr:
     value = inputs[name]
     assert isinstance(value, Expr)
     return value

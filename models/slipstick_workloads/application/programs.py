@@ -130,13 +130,13 @@ def _count(generator: str, values_given: tuple[tuple[str, float], ...]) -> Count
     return compact(run(generate(**sizes), protocol))
 
 
-def _whole(
+def _whole_number_input(
     name: str, meaning: str, default: float, least: float = 1.0, most: float = LARGEST
 ) -> Input:
     return Input(name, COUNT, meaning, default, least=least, most=most, whole=True)
 
 
-def _message(default: float, work: str) -> Input:
+def _message_input(default: float, work: str) -> Input:
     return Input(
         "message",
         COUNT,
@@ -155,9 +155,9 @@ SOR = _counted_program(
     lambda n: (
         1.5e-5 * n["rows"] * n["iterations"] + 6.5e-6 * n["processors"] ** 2 * n["iterations"]
     ),
-    _whole("rows", "rows of the grid", 2000.0, 3.0),
-    _whole("columns", "doubles in a row; half of them red", 1000.0, 2.0),
-    _whole(
+    _whole_number_input("rows", "rows of the grid", 2000.0, 3.0),
+    _whole_number_input("columns", "doubles in a row; half of them red", 1000.0, 2.0),
+    _whole_number_input(
         "iterations", "iterations, each of a red and a black half sweep; taken within 5 to 20", 10.0
     ),
 )
@@ -166,15 +166,15 @@ IS = _counted_program(
     "IS: bucket sort; buckets migrate under a lock, then all read them",
     "integer_sort:integer_sort",
     lambda n: (4e-8 * n["keys"] + 1e-7 * n["processors"] ** 3) * n["iterations"],
-    _whole("keys", "keys to rank; taken within 2^18 to 2^22", 2.0**20, most=2.0**26),
-    _whole("buckets", "buckets that keys are counted into", 512.0),
-    _whole(
+    _whole_number_input("keys", "keys to rank; taken within 2^18 to 2^22", 2.0**20, most=2.0**26),
+    _whole_number_input("buckets", "buckets that keys are counted into", 512.0),
+    _whole_number_input(
         "iterations",
         "iterations, each of a counting and a ranking phase; taken within 5 to 20",
         10.0,
     ),
-    _whole("seed", "seed of the keys", 1.0, 0.0, 2.0**31),
-    _message(2500.0, "keys counted"),
+    _whole_number_input("seed", "seed of the keys", 1.0, 0.0, 2.0**31),
+    _message_input(2500.0, "keys counted"),
     Input(
         "unequal",
         COUNT,
@@ -192,25 +192,25 @@ BARNES = _counted_program(
         1.3e-5 * n["steps"] * n["bodies"] * log2(n["bodies"]) * (0.57 / n["tolerance"]) ** 2
         + 1.5e-5 * n["steps"] * n["processors"] ** 2
     ),
-    _whole("bodies", "bodies in Plummer's sphere", 16384.0, 2.0, 2.0**20),
+    _whole_number_input("bodies", "bodies in Plummer's sphere", 16384.0, 2.0, 2.0**20),
     Input(
         "tolerance",
         COUNT,
         "a cell is opened unless its side is less than this part of its distance",
         0.57,
     ),
-    _whole("steps", "time steps", 4.0),
-    _whole("seed", "seed of the bodies", 1.0, 0.0, 2.0**31),
+    _whole_number_input("steps", "time steps", 4.0),
+    _whole_number_input("seed", "seed of the bodies", 1.0, 0.0, 2.0**31),
 )
 SPHERE = _counted_program(
     "sphere",
     "Sphere: shallow water on a sphere; one solution vector under locks",
     "sphere:sphere",
     lambda n: (5e-6 * n["pitch"] ** 2 + 1e-5 * n["processors"] ** 2) * n["steps"] * n["sweeps"],
-    _whole("pitch", "cells in a right angle", 32.0, most=1024.0),
-    _whole("steps", "time steps", 24.0),
-    _whole("sweeps", "sweeps of the solver in each step; taken within 5 to 20", 10.0),
-    _whole(
+    _whole_number_input("pitch", "cells in a right angle", 32.0, most=1024.0),
+    _whole_number_input("steps", "time steps", 24.0),
+    _whole_number_input("sweeps", "sweeps of the solver in each step; taken within 5 to 20", 10.0),
+    _whole_number_input(
         "locks",
         "row k of the solution is updated under lock k modulo this; taken within 4 to 64",
         17.0,
@@ -222,31 +222,33 @@ SPHERE = _counted_program(
         60.0,
         most=90.0,
     ),
-    _message(27.0, "cells computed"),
+    _message_input(27.0, "cells computed"),
 )
 WATER = _counted_program(
     "water",
     "Water: molecules in a liquid; records migrate under locks",
     "water:water",
     lambda n: 1e-6 * n["molecules"] * (n["molecules"] + 1.4 * n["processors"] ** 2) * n["steps"],
-    _whole("molecules", "molecules in a periodic cube", 1000.0, 2.0),
-    _whole("steps", "time steps", 3.0),
-    _whole("seed", "seed of the molecules' places", 1.0, 0.0, 2.0**31),
-    _message(36.0, "pairs computed"),
+    _whole_number_input("molecules", "molecules in a periodic cube", 1000.0, 2.0),
+    _whole_number_input("steps", "time steps", 3.0),
+    _whole_number_input("seed", "seed of the molecules' places", 1.0, 0.0, 2.0**31),
+    _message_input(36.0, "pairs computed"),
 )
 RAYTRACE = _counted_program(
     "raytrace",
     "Raytrace: a read-only scene, an image in parts, jobs stolen from queues",
     "raytrace:raytrace",
     lambda n: 1.8e-5 * n["image"] ** 2 * n["generations"] + 9e-5 * n["processors"] ** 2,
-    _whole("image", "pixels on each side; taken within 128 to 512", 256.0, 8.0, 4096.0),
-    _whole("generations", "generations of balls on balls", 4.0, 0.0, 8.0),
-    _whole("job_across", "pixels of a job across; taken within 8 to 32", 16.0),
-    _whole("job_down", "pixels of a job down", 2.0),
-    _whole(
+    _whole_number_input(
+        "image", "pixels on each side; taken within 128 to 512", 256.0, 8.0, 4096.0
+    ),
+    _whole_number_input("generations", "generations of balls on balls", 4.0, 0.0, 8.0),
+    _whole_number_input("job_across", "pixels of a job across; taken within 8 to 32", 16.0),
+    _whole_number_input("job_down", "pixels of a job down", 2.0),
+    _whole_number_input(
         "numbered_at_once",
         "primary rays that get their numbers together; taken within 1 to 64",
         8.0,
     ),
-    _message(50.0, "balls tested"),
+    _message_input(50.0, "balls tested"),
 )

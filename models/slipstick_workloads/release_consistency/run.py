@@ -103,7 +103,7 @@ class _Turns:
         """Run the processors in turn until all have ended."""
         while self.ready:
             _, _, processor = heapq.heappop(self.ready)
-            self._turn(processor)
+            self._run_turn(processor)
             if len(self.arrived) == self.program.processors:
                 self._complete_barrier()
         if self.ended < self.program.processors:
@@ -114,7 +114,7 @@ class _Turns:
         if not self.recorder.is_empty():
             self.recorder.end_phase("end")
 
-    def _turn(self, processor: int) -> None:
+    def _run_turn(self, processor: int) -> None:
         """Run a processor until time passes for it, it waits or ends."""
         fault_counts = self.recorder.fault_counts
         message = self.program.message
@@ -122,10 +122,10 @@ class _Turns:
             faults_before = fault_counts[processor]
             match access:
                 case Read(pages):
-                    self._check(processor, pages)
+                    self._check_pages(processor, pages)
                     self.pages.read(processor, pages)
                 case Write(pages, words):
-                    self._check(processor, pages)
+                    self._check_pages(processor, pages)
                     self._check_words(processor, pages, words)
                     self.pages.write(processor, pages, words)
                 case Compute(amount):
@@ -135,7 +135,7 @@ class _Turns:
                             " least 0"
                         )
                     self.recorder.tallies[processor].work += amount
-                    self._wake(processor, self.end_times[processor] + amount)
+                    self._schedule(processor, self.end_times[processor] + amount)
                     return
                 case Acquire(lock):
                     hops, granted = self.locks.acquire(processor, lock)
@@ -143,12 +143,12 @@ class _Turns:
                     if not granted:
                         return
                     if hops and message:
-                        self._wake(processor, self.end_times[processor] + message)
+                        self._schedule(processor, self.end_times[processor] + message)
                         return
                 case Release(lock):
                     following = self.locks.release(processor, lock)
                     if following is not None:
-                        self._wake(
+                        self._schedule(
                             following,
                             max(self.end_times[following], self.end_times[processor]) + message,
                         )
@@ -160,7 +160,7 @@ class _Turns:
                         f"processor {processor} yields {access!r}, which is not an access"
                     )
             if message and fault_counts[processor] > faults_before:
-                self._wake(
+                self._schedule(
                     processor,
                     self.end_times[processor]
                     + 2 * message * (fault_counts[processor] - faults_before),
@@ -168,7 +168,7 @@ class _Turns:
                 return
         self.ended += 1
 
-    def _check(self, processor: int, pages: Pages) -> None:
+    def _check_pages(self, processor: int, pages: Pages) -> None:
         """Refuse pages that do not exist; a page named twice would fault twice."""
         if len(pages) and not (
             pages[0] >= 0 and pages[-1] < self.program.pages and (pages[1:] > pages[:-1]).all()
@@ -188,7 +188,7 @@ class _Turns:
                 f" {count - 1}"
             )
 
-    def _wake(self, processor: int, end_time: float) -> None:
+    def _schedule(self, processor: int, end_time: float) -> None:
         self.end_times[processor] = end_time
         self.turns += 1
         heapq.heappush(self.ready, (end_time, self.turns, processor))
@@ -202,7 +202,7 @@ class _Turns:
         self.arrived.clear()
         latest = max(self.end_times)
         for processor in range(self.program.processors):
-            self._wake(processor, latest)
+            self._schedule(processor, latest)
 
     def _waiting_processors(self) -> str:
         at_barrier = sorted(self.arrived)

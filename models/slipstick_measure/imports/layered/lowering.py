@@ -237,7 +237,7 @@ class Lowering:
             message = f"{short(task.name)} has unlimited customers; give it a multiplicity"
             self.network.refuse(task.line, "task", message)
         processors = task.threads.formula or round(task.threads.value)
-        self.groups[self._word(task.name)] = {"processors": processors, "cycle": cycle}
+        self.groups[self._plain_name(task.name)] = {"processors": processors, "cycle": cycle}
 
     def _open_stream(self, entry: LayeredEntry) -> dict[str, Any]:
         rate = self._rate(entry)
@@ -246,7 +246,7 @@ class Lowering:
 
     def _rate(self, entry: LayeredEntry) -> Any:
         if entry.arrivals.formula:
-            return f"({entry.arrivals.formula}) / {self._second()}"
+            return f"({entry.arrivals.formula}) / {self._parameter_of_one_second()}"
         rate = entry.arrivals.value / self.names.second
         source_place = f"{self.network.reading.name}:{entry.line}"
         return {"value": f"{exact_number(rate)} /s", "source": source_place}
@@ -263,7 +263,7 @@ class Lowering:
             ),
         )
         step = {"name": self.names.name(f"{entry.name} gap"), "delay": gap, "scv": 1}
-        self.groups[self._word(f"arrivals_{entry.name}")] = {
+        self.groups[self._plain_name(f"arrivals_{entry.name}")] = {
             "processors": 1,
             "cycle": [{**step, "component": ARRIVALS}, {"signal": counter}],
         }
@@ -273,7 +273,7 @@ class Lowering:
         executes them.
         """
         counter = self._counter(f"requests {entry.name}")
-        name = self._word(f"requests_{entry.name}")
+        name = self._plain_name(f"requests_{entry.name}")
         if name not in self._workers:
             self._workers[name] = {"processors": MOST_AT_ONCE, "cycle": []}
             self._workers[name]["cycle"] = [{"wait": counter}, *self._items_without_caller(entry)]
@@ -343,22 +343,22 @@ class Lowering:
         """Return the items of an entry up to its reply, executed by a thread of its task."""
         steps = self._program(entry)
         if not self._has_counted_threads(task):
-            return self._held(task, self._items(_plain(steps), task))
+            return self._items_under_threads(task, self._items(_plain(steps), task))
         take, give = self._units(task)
         return take + self._items_to_reply(entry, task, steps, give)
 
-    def _held(self, task: Task, items: Items) -> Items:
+    def _items_under_threads(self, task: Task, items: Items) -> Items:
         if not items or unlimited(task.threads):
             return items
         name = self.names.name(f"{task.name} threads")
-        self.resources[name] = {"permits": self._whole(task.threads, task.line)}
+        self.resources[name] = {"permits": self._whole_number(task.threads, task.line)}
         return [{"hold": name, "body": items}]
 
     def _units(self, task: Task) -> tuple[Items, Items]:
         """Return the items that take and release a thread that is a unit of a counter."""
         if unlimited(task.threads):
             return [], []
-        counter = self._counter(f"free {task.name}", self._whole(task.threads, task.line))
+        counter = self._counter(f"free {task.name}", self._whole_number(task.threads, task.line))
         return [{"wait": counter}], [{"signal": counter}]
 
     def _items_without_caller(self, entry: LayeredEntry) -> Items:
@@ -373,7 +373,7 @@ class Lowering:
             take, give = self._units(task)
             items = take + self._items_with_release(entry, task, _plain(self._program(entry)), give)
         else:
-            items = self._held(task, self._items(_plain(self._program(entry)), task))
+            items = self._items_under_threads(task, self._items(_plain(self._program(entry)), task))
         items = [*items, *self._items_of_forwarding(entry)]
         self._open.pop()
         return items
@@ -395,7 +395,7 @@ class Lowering:
     def _operation(self, entry: LayeredEntry, task: Task) -> Items:
         """Return the items of an operation on a semaphore or a lock of readers and writers."""
         body = self._items(_plain(self._program(entry)), task)
-        capacity = self._whole(task.threads, task.line) if not unlimited(task.threads) else 1
+        capacity = self._whole_number(task.threads, task.line) if not unlimited(task.threads) else 1
         if task.kind == "semaphore" or entry.kind in ("wait", "signal"):
             tokens = capacity if task.tokens is None else task.tokens
             counter = self._counter(f"tokens {task.name}", tokens)
@@ -520,7 +520,9 @@ class Lowering:
         ]
 
     def _group(self, task: Task, cycle: Items) -> dict[str, Any]:
-        threads = MOST_AT_ONCE if unlimited(task.threads) else self._whole(task.threads, task.line)
+        threads = (
+            MOST_AT_ONCE if unlimited(task.threads) else self._whole_number(task.threads, task.line)
+        )
         return {"processors": threads, "cycle": cycle}
 
     def _counter_and_group_names(self, name: str, content: object) -> tuple[str, str]:
@@ -533,7 +535,7 @@ class Lowering:
         while contents.setdefault(chosen_name, content) != content:
             number += 1
             chosen_name = f"{name} {number}"
-        return self._counter(chosen_name), self._word(chosen_name)
+        return self._counter(chosen_name), self._plain_name(chosen_name)
 
     # Steps --------------------------------------------------------------------------------------
 
@@ -671,7 +673,9 @@ class Lowering:
         for name, parameter in self.parameters.items():
             if parameter == formula:
                 return name
-        name = self._word(f"more {1 + sum(key.startswith('more_') for key in self.parameters)}")
+        name = self._plain_name(
+            f"more {1 + sum(key.startswith('more_') for key in self.parameters)}"
+        )
         self.parameters[name] = formula
         return name
 
@@ -730,7 +734,7 @@ class Lowering:
     def _demand(self, work: Work, task: Task) -> str:
         """Return the name of the parameter that holds a demand."""
         if id(work) not in self._demands:
-            name = self._word(self._own_name(work, task))
+            name = self._plain_name(self._own_name(work, task))
             name = name if name not in (*self.parameters, SECOND) else f"{name}_demand"
             self._demands[id(work)] = name
             self.parameters[name] = self._quantity(work.name, work.line, work.demand)
@@ -739,18 +743,18 @@ class Lowering:
     def _quantity(self, name: str, line: int, amount: ModelAmount) -> Any:
         """Return a time as a quantity, or as a formula in the parameters of the file."""
         if amount.formula:
-            return f"({amount.formula}) * {self._second()}"
+            return f"({amount.formula}) * {self._parameter_of_one_second()}"
         return self.names.time(line, amount.value)
 
     def _delay(self, name: str, line: int, amount: ModelAmount) -> dict[str, Any]:
         """Return a step that thinks, whose time is a parameter."""
-        parameter = self._word(f"{name} think")
+        parameter = self._plain_name(f"{name} think")
         if parameter not in self.parameters:
             self.parameters[parameter] = self._quantity(name, line, amount)
         label = self.names.name(f"{name} think")
         return {"name": label, "delay": parameter, "scv": 1, "component": THINK}
 
-    def _second(self) -> str:
+    def _parameter_of_one_second(self) -> str:
         if SECOND not in self.parameters:
             unit = self.names.time(1, 1.0)
             self.parameters = {SECOND: unit, **self.parameters}
@@ -768,14 +772,14 @@ class Lowering:
         share = self.network.shares.get(task.group)
         capped = share is not None and share.capped
         name = self.names.name(f"{processor.name} {task.group}" if capped else processor.name)
-        servers = self._whole(processor.servers, processor.line)
+        servers = self._whole_number(processor.servers, processor.line)
         discipline = _DISCIPLINES.get(processor.kind, "fcfs")
         if processor.kind in ("ps-hol", "ps-pp"):
             discipline = "ps"
         self.resources[name] = {"servers": servers, "discipline": discipline}
         return name
 
-    def _whole(self, amount: ModelAmount, line: int) -> int:
+    def _whole_number(self, amount: ModelAmount, line: int) -> int:
         if amount.value != int(amount.value):
             message = f"{amount.value:g} is no whole number of servers or threads"
             self.network.refuse(line, "multiplicity", message)
@@ -783,12 +787,12 @@ class Lowering:
 
     def _counter(self, name: str, units: int = 0) -> str:
         """Return a counter of units by its name, which begins with that number."""
-        word = self._word(name)
+        word = self._plain_name(name)
         semaphores = self.resources.setdefault("requests", {"semaphores": {}})["semaphores"]
         semaphores.setdefault(word, units)
         return f"requests.{word}"
 
-    def _word(self, name: str) -> str:
+    def _plain_name(self, name: str) -> str:
         return self.names.name(name).replace("-", "_")
 
 
