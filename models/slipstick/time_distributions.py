@@ -97,7 +97,9 @@ def _erlang_phases(count_column: Array) -> PhaseType:
 
 
 def _parallel_phases(probabilities: Array, means: Array) -> PhaseType:
-    """Return exponential phases of which a time takes one, each with its probability."""
+    """Return exponential phases, one of which is drawn for each time, with the probabilities of the
+    phases.
+    """
     phase_count = len(means)
     return PhaseType(probabilities, 1.0 / means, np.zeros((phase_count, phase_count)))
 

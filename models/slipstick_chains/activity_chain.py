@@ -382,7 +382,7 @@ def phases_given(step: act.Step) -> bool:
 
 
 class _FollowedArrivals(NamedTuple):
-    """Customers that arrive at a rate, of which the chain follows a number at most.
+    """Customers that arrive at a rate; the chain follows at most a given number of them at a time.
 
     Parameters
     ----------

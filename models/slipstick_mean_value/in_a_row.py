@@ -314,8 +314,8 @@ def in_a_row(queue: Queue, places: Places) -> InARow | None:
 
 
 def _order_of_places(follows: Array) -> tuple[int, ...] | None:
-    """Sort the places so that each comes after those that it follows; None where they form a
-    loop.
+    """Sort the places so that each place comes after all places that it follows; None if the places
+    form a loop.
     """
     place_count = follows.shape[-1]
     # A part of 0 may have a derivative.

@@ -1220,8 +1220,8 @@ class PassingTimes:
     def with_closer_ends(
         self, times_before: PassingTimes, time_for_one: Array, remaining_share: Array
     ) -> PassingTimes:
-        """Return the times of processors that shared the servers in turns: those that waited end
-        close together, and the last keeps its time.
+        """Return the times of processors that shared the servers in turns: the ends of the
+        processors that waited move close together, and the last processor keeps its time.
         """
         wait_probability = _waiting_probability(self.times - times_before.times, time_for_one)
         gaps = _gaps_between(self.times) * (1 - wait_probability * (1 - remaining_share[..., None]))

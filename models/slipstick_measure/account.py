@@ -514,8 +514,8 @@ class _Account:
         return {name: share * elapsed for name, share in (self._shares(point) or {}).items()}
 
     def _shares(self, point: MeasuredPoint) -> dict[str, float] | None:
-        """Return the account as fractions of the time, from POP efficiencies; None without the
-        parallel efficiency or what it follows from.
+        """Return the account as fractions of the time, computed from POP efficiencies; None without
+        the parallel efficiency or the values that give it.
 
         With the largest useful time T CommE, the average one T PE and the time on an ideal network
         T Trf, what lies between them is imbalance, serialization and transfer, whether the tool
@@ -562,8 +562,8 @@ class _Account:
         return {name: share for name, share in booked.items() if share or name == USEFUL}
 
     def _regions(self, point: MeasuredPoint, elapsed: float) -> dict[str, float]:
-        """Return the account by regions: each loses what it takes beyond the time without loss,
-        which follows from its time in the reference run.
+        """Return the account by regions. Each region loses the time beyond its time without loss,
+        which is computed from its time in the reference run.
         """
         reference = self.growth.reference(point, self.timed)
         first = self._time(reference)

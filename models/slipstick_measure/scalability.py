@@ -160,7 +160,9 @@ _READ: Mapping[str, Callable[[MeasuredRun, int], float]] = {
 def _range_reached(
     way: str, curves: Mapping[int, Sequence[MeasuredRun]]
 ) -> dict[int, tuple[float, float]]:
-    """Return the least and the greatest measured value of what is kept, by processors."""
+    """Return, by processors, the least and the greatest measured value of the quantity that is kept
+    constant.
+    """
     values = {count: [_READ[way](run, count) for run in curves[count]] for count in sorted(curves)}
     return {count: (min(numbers), max(numbers)) for count, numbers in values.items()}
 

@@ -430,8 +430,8 @@ def _counted(path: str) -> bool:
 
 
 def _inputs_by_effect(effects: Mapping[str, float], wanted_inputs: Sequence[str]) -> list[str]:
-    """Return the inputs in the order of sliders: those requested first, the others by how much they
-    change the answer.
+    """Return the inputs in the order of sliders: first the requested inputs, then the other inputs
+    by how much each changes the answer.
     """
     for name in wanted_inputs:
         if name not in effects:

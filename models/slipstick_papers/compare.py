@@ -132,7 +132,7 @@ class PublishedTable:
 
 @dataclass(frozen=True, slots=True)
 class CompareResult(QuestionResult):
-    """Published tables beside what was computed."""
+    """Published tables with computed values beside the published ones."""
 
     title: ClassVar[str] = "Comparisons"
     compared: tuple[PublishedTable, ...]

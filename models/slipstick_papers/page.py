@@ -352,7 +352,7 @@ def _exclusions_table(path: Path) -> str:
 
 
 def _table(path: Path, columns: Sequence[str]) -> list[dict[str, str]]:
-    """Read a CSV file, and check that it has the columns expected."""
+    """Read a CSV file, and check that it has the expected columns."""
     with path.open(encoding="utf-8", newline="") as file:
         reader = csv.DictReader(file)
         if reader.fieldnames is None or list(reader.fieldnames) != list(columns):

@@ -107,7 +107,7 @@ class StatementsResult(QuestionResult):
         )
 
     def parts(self) -> Iterator[str | ResultTable]:
-        """Yield the verdicts, then what each statement says and what was computed."""
+        """Yield the table of verdicts, then the text of each statement with its computed values."""
         rows = self.statements
         columns = [
             ResultColumn("statement", [row.name for row in rows], place=True),
@@ -319,7 +319,7 @@ class _Sentence:
     answers: Mapping[str, Answer]
 
     def checked(self) -> StatementRow:
-        """Return the sentence with its verdict, what was wanted and what was computed.
+        """Return the statement with its verdict, the required values and the computed values.
 
         A value from a simulation is an interval; where the sentence holds for a part of it only, it
         is undecided.

@@ -1202,7 +1202,7 @@ def figure_of(results: Results, name: str | None) -> Figure:
 def save_all(
     results: Results, pictures: Sequence[PictureSpec], folder: Path
 ) -> dict[str, list[str]]:
-    """Save pictures of a study into a folder, and return the names of the files of each."""
+    """Save the pictures of a study into a folder, and return the file names of each picture."""
     order = fill_order(results, pictures)
     return {
         spec.name: [path.name for path in save(results, spec, folder, order)] for spec in pictures

@@ -719,7 +719,7 @@ def _rivals(
 
 
 def _first_head(choice: ChosenPoints, words: Words, lead: str, case: str) -> str:
-    """Return what was chosen for the first case, in a reader's words.
+    """Return a sentence on the chosen point of the first case, in a reader's words.
 
     Parameters
     ----------
@@ -742,7 +742,7 @@ def _first_head(choice: ChosenPoints, words: Words, lead: str, case: str) -> str
 
 
 def _further_head(choice: ChosenPoints, words: Words, case: str) -> str:
-    """Return what was chosen for a further case, in numbers only."""
+    """Return a sentence on the chosen point of a further case, with numbers only."""
     if not choice.found:
         return _without_choice(choice, words, case)
     point = _point_words(choice, choice.found[0], words, False)

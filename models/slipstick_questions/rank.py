@@ -345,8 +345,8 @@ class _How(NamedTuple):
 
 @dataclass(frozen=True)
 class _CaseRanking:
-    """One case and one technology whose quantities are ranked; no technology means the case as it
-    is.
+    """One case under one technology, whose quantities are ranked; an empty technology means the
+    case as written.
     """
 
     case: Evaluator
@@ -932,8 +932,8 @@ def _saved_table(rankings: Sequence[Ranking], words: Words) -> Decision | None:
 
 
 def _is_load(path: str) -> bool:
-    """Return whether a quantity counts what is served, such as customers, processors or arrivals:
-    fewer of them are no improvement.
+    """Return whether a quantity counts the served load, such as customers, processors or arrivals.
+    Fewer of them are no improvement.
     """
     first, _, path_inside = path.partition(".")
     return first == "population" or path_inside.endswith(

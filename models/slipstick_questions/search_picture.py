@@ -94,7 +94,9 @@ def search_figure(curves: Mapping[str, SearchCurves], title: str, words: Words) 
 
 
 def _limits(curves: Mapping[str, SearchCurves]) -> dict[float, str]:
-    """Return the right sides, each with its case, if none changes along what is searched."""
+    """Return the right sides of the condition, each with its case, if none of them changes with the
+    quantity that is varied.
+    """
     limits: dict[float, str] = {}
     for case, curve in curves.items():
         values = np.unique(curve.right[0][np.isfinite(curve.right[0])])

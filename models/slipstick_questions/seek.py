@@ -301,7 +301,7 @@ class SeekResult(QuestionResult):
     def draw(
         self, spec: SearchPictureSpec, order: Mapping[str, int], words: Words = NO_WORDS
     ) -> Figure:
-        """Draw the value that a condition limits against what is searched."""
+        """Draw the value that a condition limits against the quantity that is varied."""
         searches = [search for search in self.searches if search.name == spec.condition]
         curves = {search.case: search.curves for search in searches if search.curves}
         return search_figure(curves, spec.title, words)

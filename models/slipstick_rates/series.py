@@ -136,8 +136,8 @@ class PointSeries:
         return -1.0 if self.less_is_better else 1.0
 
     def as_of(self, year: float) -> PointSeries:
-        """Return the series as it was known in a year, without breaks, because these are only seen
-        later.
+        """Return the series with the points that were known in a year, without breaks, because
+        breaks are recognized only later.
         """
         known_points = tuple(point for point in self.points if point.known_since <= year)
         return PointSeries(
@@ -489,7 +489,7 @@ class Prediction:
 
 @dataclass(frozen=True, slots=True)
 class BackTest:
-    """The predictions, by fits of the points known in one year, of all later points.
+    """The predictions of all later points by fits of the points known in one year.
 
     Parameters
     ----------

@@ -116,7 +116,7 @@ class PointNumbers:
         held: Array | float,
         products: Sequence[Array | float],
     ) -> Array:
-        """Return the time of rounds by what is in them, see `RoundContents` [rounds; s]."""
+        """Return the time of rounds by their contents, see `RoundContents` [rounds; s]."""
         times: Array = self.server.duration(RoundContents(customers, units, held, products)).sum(
             axis=0
         )
@@ -403,7 +403,8 @@ class BatchServerForm(CompiledModel):
 
 @dataclass(frozen=True)
 class RoundTime:
-    """The time of rounds as a function of what is in them: the expressions of a model at a point.
+    """The time of rounds as a function of the contents of a round: the expressions of a model at a
+    point.
 
     Parameters
     ----------

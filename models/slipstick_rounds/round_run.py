@@ -271,7 +271,9 @@ class RoundByRound:
     def _share_phase(
         self, shares: list[tuple[_Customer, float]], phase: int, budget_left: float
     ) -> float:
-        """Share what is left of the budget among the customers in a phase, and return the rest."""
+        """Share the remaining budget among the customers in a phase, and return the budget that is
+        left after that.
+        """
         for customer in self.present:
             if customer.phase == phase:
                 budget_left -= self._give(shares, customer, budget_left)

@@ -238,7 +238,9 @@ class BatchServerSimulation(BatchServerForm):
         return parts, int(counts[dropped]), settled
 
     def _drifts(self, parts: Sequence[_RunSample]) -> bool:
-        """Return whether batches are so much alike their neighbours that they are too short."""
+        """Return whether successive batches are so similar that the batches are too short for an
+        interval.
+        """
         means = np.array([part.visits["response_time"].mean() for part in parts])
         return correlated(means, self._settings.precision * NEGLIGIBLE)
 
@@ -363,7 +365,7 @@ NEGLIGIBLE = 0.01
 
 @dataclass(frozen=True)
 class _VisitsRun:
-    """A run with what was drawn for its visits.
+    """A run with the random numbers drawn for its visits.
 
     Parameters
     ----------

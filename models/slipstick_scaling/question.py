@@ -408,7 +408,7 @@ class ScaleResult(QuestionResult):
 @dataclass(frozen=True)
 class _ScaledCase:
     """The scaling question for one case: the model at any size, ascending numbers of processors,
-    and the memory of each [B].
+    and the memory of each processor [B].
     """
 
     case: str

@@ -160,7 +160,9 @@ def _way(first: float, last: float) -> str:
 def _last_and_first_value(
     track: ProjectedCase, name: str, projection: Projection, words: Words
 ) -> str:
-    """Return a value of the last year with its case, and what it was in the first year."""
+    """Return a value of the last year with its case, and the value of the same quantity in the
+    first year.
+    """
     first, last = (value_amount(name, *value_at(track.sweep, name, place)) for place in (0, -1))
     start = year(float(track.sweep.points[YEAR][0]))
     return f"{last} for {track_name(track, projection, words)} ({first} in {start})"

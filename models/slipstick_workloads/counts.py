@@ -220,8 +220,8 @@ class Counts(ProgramData):
         return counts
 
     def _check(self) -> None:
-        """Refuse counts of which one part is missing; each request for diffs, a page or a lock
-        is served by a processor.
+        """Refuse counts in which one part is missing: each request for diffs, a page or a lock must
+        be served by a processor.
         """
         for phase in self.phases:
             for index, tally in enumerate(phase.tallies):

@@ -275,7 +275,9 @@ def _accesses(
 
 
 def _changed_words_mask(event: RecordedEvent, page_size: int) -> int:
-    """Return the set of words that a write changes, from its address on, within the page."""
+    """Return the words that a write changes as a bit mask, from the address of the write on, within
+    the page.
+    """
     count = min(page_size // WORD, -(-(event.changed or 1) // WORD))
     first = min(_address(event.where, page_size)[1] // WORD, page_size // WORD - count)
     return ((1 << count) - 1) << first

@@ -378,8 +378,8 @@ class GrainSteps:
         )
 
     def _flags(self, kind: MachineLock, prefix: str) -> tuple[Activity, Activity]:
-        """Access the counter and the own flag, which no other processor delays; then reset it and
-        set the next one's.
+        """Access the counter and the processor's own flag, which no other processor delays; then
+        reset the flag and set the next processor's.
 
         The next holder's flag is in the module of any processor that may wait, each as likely; a
         flag that is set is seen at once. So is, where the lock is a list that the processors link,

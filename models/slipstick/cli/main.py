@@ -263,7 +263,9 @@ def _print_status(
     differences: Sequence[str],
     read_error: str,
 ) -> None:
-    """Print of which study a folder has the report, and what has changed since then."""
+    """Print the name of the study whose report a folder contains, and the changes of its files
+    since the report was written.
+    """
     if not report:
         echo(f"{folder} has no report yet; its run was: {command}")
     elif read_error:

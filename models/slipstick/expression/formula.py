@@ -75,8 +75,8 @@ class Comparison:
         return f"{self.left} {self.relation} {self.right}"
 
     def holds(self, values: Mapping[str, Array | float]) -> NDArray[np.bool_]:
-        """Return for each point whether the condition holds; values of names that it does not use
-        are ignored [points].
+        """Return for each point whether the condition holds; values of names that the condition
+        does not use are ignored [points].
         """
         from slipstick.expression.tape import Tape  # which needs NumPy
 

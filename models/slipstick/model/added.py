@@ -52,5 +52,5 @@ class AddedModel(ABC):
     @abstractmethod
     def definitions(self) -> Mapping[tuple[str, str], Expr]:
         """Return the expressions that define the model, by the letter and the index of the symbol
-        of each.
+        of each expression.
         """

@@ -506,7 +506,7 @@ def _value_table(answer: Answer, most_rows: int | None) -> str:
 
 
 def _requested_values(answer: Answer) -> str:
-    """Write the requested values of an answer, or how to obtain those that it lacks."""
+    """Write the requested values of an answer, or how to obtain the values that it lacks."""
     rows = [
         [name, _value_text(answer, name)]
         for name, asked_value in answer.asked.items()

@@ -534,8 +534,8 @@ def _request_text(results: Results, value_names: Sequence[str]) -> str:
 
 
 def gallery(folders: Sequence[Path]) -> str:
-    """Write one page on several reports: of each the first picture, the question, the answer and a
-    link.
+    """Write one page on several reports: for each report its first picture, the question, the
+    answer and a link.
 
     Parameters
     ----------

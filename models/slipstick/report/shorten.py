@@ -138,8 +138,8 @@ class _ShortenedSection:
         return 2 if any(self.is_table[index - 1 : index]) else 3
 
     def add_blocks(self) -> None:
-        """Show blocks by their rank, as far as there is room: sentences come before tables, and
-        explanations of a table only with it.
+        """Show blocks by their rank, as far as there is room: sentences come before tables, and the
+        explanation of a table is shown only with the table.
         """
         for index in sorted(range(len(self.blocks)), key=self.ranks.__getitem__):
             tables_beside = self._tables_beside(index)

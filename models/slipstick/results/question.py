@@ -318,8 +318,8 @@ class QuestionResult:
         return ()
 
     def doubt(self, words: Words = NO_WORDS) -> str:
-        """Return what is uncertain or left out, in a reader's words for the head of the report;
-        empty by default.
+        """Return a phrase on uncertain or neglected effects, in a reader's words for the head of
+        the report; empty by default.
         """
         return ""
 

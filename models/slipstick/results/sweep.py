@@ -190,8 +190,8 @@ class Provenance:
 
     @property
     def together(self) -> dict[str, Any]:
-        """Return the provenance of all points as the fields of one answer; the error is the first
-        one of any point.
+        """Return the provenance of all points as the fields of one answer. Its error is the first
+        error of any point.
         """
         first_bound = next(
             (f"{len(self.outside)} points, the first: {bound}" for bound in self.outside.values()),

@@ -583,8 +583,8 @@ def _own_source(tree: Table) -> str:
 
 
 def _endless_message(path: Path, extending_paths: tuple[Path, ...]) -> str:
-    """Return why a chain of `extends` is refused: it is a circle, or too long. Empty if it is
-    accepted.
+    """Return why a chain of `extends` is refused: the chain is a circle, or too long. Empty if the
+    chain is accepted.
     """
     if os.path.abspath(path) in map(os.path.abspath, extending_paths):
         return "goes in a circle: " + " extends ".join(
@@ -776,7 +776,7 @@ def next_command(spec_kind: str, file: str = "FILE") -> str:
 
 def starter(spec_kind: str, name: str = "") -> str:
     """Write a commented spec to start from: one of the catalogue, with the meaning of each key and
-    the keys that it leaves out.
+    with the keys that the catalogue's spec leaves out.
 
     Its first line tells editors the JSON Schema, which stands beside it as ``KIND.schema.json``.
 

@@ -952,8 +952,8 @@ def opened(path: Path | str, file_start: Mark, bound: str, advice: str) -> Itera
 
 
 def nearest_file(path: Path) -> str:
-    """Return a hint for a missing file: one with a similar name in the same folder, or else to
-    check its name.
+    """Return a hint for a missing file: the file with a similar name in the same folder, or else
+    the advice to check the name.
     """
     sibling_names: list[str] = []
     with suppress(OSError, ValueError):  # no such folder, or a NUL

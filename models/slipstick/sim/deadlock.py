@@ -13,7 +13,7 @@ MOST_SHOWN = 8
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """A customer that waits, what it waits for, and which customers hold that.
+    """A waiting customer, what the customer waits for, and which customers hold that.
 
     Parameters
     ----------

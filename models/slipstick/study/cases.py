@@ -448,7 +448,8 @@ def _setting_text(path: str, node: Node) -> str:
 
 
 def sweeps_of(spec: StudySpec, tree: Table) -> list[SweepDefinition]:
-    """List the sweeps of a study: those with a name, and one of all axes that are written without.
+    """List the sweeps of a study: the named sweeps, and one sweep over all axes that are written
+    without a sweep.
 
     Raises
     ------

@@ -167,7 +167,9 @@ class Journal:
         return block.count
 
     def close(self, finished: bool = False) -> None:
-        """Close the file; if the study is `finished`, remove the points that it did not request."""
+        """Close the file; if the study is `finished`, remove the points that the study did not
+        request.
+        """
         if self._database is not None:
             # Only a finished study has asked for all of its points.
             if finished and not self._is_damaged:

@@ -301,7 +301,7 @@ def _sweep_models(
     problems: list[Problem],
 ) -> tuple[dict[str, list[Evaluator]], dict[str, list[Axis]]]:
     """Check the sweeps from each case that could be built, and return the models and the axes of
-    each; adds what is wrong to the problems.
+    each sweep. Append the faults to the problems.
     """
     evaluators_by_sweep: dict[str, list[Evaluator]] = {}
     axes_by_sweep: dict[str, list[Axis]] = {}

@@ -312,7 +312,7 @@ def machine_spec(
     parties: int,
     out: str,
 ) -> ImportedSpec:
-    """Write a machine as a spec, with intervals, and with what is assumed.
+    """Write a machine as a spec, with intervals and with notes on the assumptions.
 
     Parameters
     ----------

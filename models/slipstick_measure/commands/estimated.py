@@ -92,7 +92,7 @@ def estimate_rows(
     changes: Sequence[str],
     as_json: bool,
 ) -> int:
-    """Estimate the free parameters of a model from rows, and print what was found."""
+    """Estimate the free parameters of a model from rows, and print the estimates."""
     from slipstick.results.question import as_data
     from slipstick.schema.library import Library
     from slipstick_measure.fit.estimation import estimation

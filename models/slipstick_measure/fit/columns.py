@@ -191,8 +191,8 @@ def heading_and_unit(cell: str) -> tuple[str, str]:
 
 
 def unit_of_name(heading: str, expected_unit: str) -> str:
-    """Return the unit with which the name of a measured column ends, if it is one of what is
-    measured; else an empty text.
+    """Return the unit at the end of the name of a measured column, if that unit is one of a
+    measured quantity; else an empty text.
 
     >>> unit_of_name("tpot_ms", "s"), unit_of_name("tokens_per_s", "1/s")
     ('ms', '1/s')

@@ -97,7 +97,9 @@ class Observations(NamedTuple):
     rate: tuple[str, float] | None = None
 
     def timings(self) -> Timings:
-        """Return the times: those measured, or of a throughput X those of a cycle, p / X."""
+        """Return the measured times. For rows with a throughput X, return the times of a cycle, p /
+        X.
+        """
         p = np.array([run.p for run in self.runs], dtype=float)
         n = np.array([1.0 if run.n is None else run.n for run in self.runs])
         value = np.array([run.value for run in self.runs])

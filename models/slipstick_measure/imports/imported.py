@@ -144,8 +144,8 @@ def _dumper() -> Any:
 def quantity(
     value: float, unit: str, source: str, assumed: bool = False, *ends: float
 ) -> dict[str, Any]:
-    """Return a quantity with its source, to six digits; `assumed` marks what is a convention or a
-    guess, `ends` its interval.
+    """Return a quantity with its source, to six digits; `assumed` marks conventions and guesses,
+    `ends` is the interval.
     """
     text, *end_texts = (
         f"{number:.6g} {unit}".strip().removesuffix(" 1") for number in (value, *ends)

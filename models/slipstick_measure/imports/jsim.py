@@ -417,7 +417,9 @@ class _Jsim:
         return self.model.number(value, value.text.strip())
 
     def _row(self, switch: XmlElement, name: str, node: str) -> dict[str, float]:
-        """Return what a class becomes at a switch, with the probability of each."""
+        """Return the classes that a customer of one class may become at a switch, with the
+        probability of each new class.
+        """
         row = dict[str, float]()
         named = ""
         order = iter(self.classes)
@@ -1006,7 +1008,7 @@ def _limits(jsim: _Jsim, region: XmlElement) -> list[tuple[XmlElement, float]]:
 
 
 def _loses_customers(region: XmlElement, visitors: Iterable[str]) -> set[bool]:
-    """Return whether a region loses customers, of each class that comes."""
+    """Return, as a set, whether a region loses customers of each class that visits the region."""
     drops = {
         rule.get("jobClass"): rule.get("dropThisClass").casefold() == "true"
         for rule in region.every("dropRules")

@@ -397,7 +397,9 @@ def bare_program(text: str) -> str:
 
 
 def _dialect(text: str) -> Dialect:
-    """Return what is particular to the language of a program, told by its words."""
+    """Return the rules of the programming language of a program, which is recognized by its
+    keywords.
+    """
     text = bare_program(text)
     if re.search(r"<-|\blibrary\s*\(|\bfor\s*\(\s*\w+\s+in\b|\bc\s*\(", text):
         return Dialect(1, False, False)  # R

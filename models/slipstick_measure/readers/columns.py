@@ -450,7 +450,7 @@ def _check_told_processors(
 def _processors(
     roles: Roles, counting_columns: Sequence[TableColumn], free: Sequence[TableColumn]
 ) -> TableColumn | None:
-    """Choose the column of processors; of several proportional ones, the one with the largest
+    """Choose the column of processors; of several proportional columns, the column with the largest
     numbers.
     """
     if exact := next((column for column in counting_columns if column.words == "p"), None):

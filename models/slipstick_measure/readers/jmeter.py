@@ -325,8 +325,8 @@ def read_k6_points(reading: Reading) -> list[LoadRow]:
 
 
 def _users_at(counts: Sequence[tuple[float, float]], instant: float) -> float | None:
-    """Return the virtual users at a point in time: those of the last count that is not 0, or of the
-    first after it; None without counts.
+    """Return the virtual users at a point in time: the last count before it that is not 0, else the
+    first count after it; None without counts.
     """
     running = [count for count in counts if count[1]]
     if not running:

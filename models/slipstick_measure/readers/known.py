@@ -254,7 +254,7 @@ def known_text(text: str) -> KnownFile | None:
 
 
 def known_bytes(path: Path | str) -> str:
-    """Return what a binary file is, with advice; empty if it is unknown."""
+    """Return what kind of file a binary file is, with advice; empty if the kind is unknown."""
     file = Path(path)
     if not file.is_file():
         return ""

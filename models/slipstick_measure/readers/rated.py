@@ -31,7 +31,7 @@ each process."""
 
 
 class _NpbValue(NamedTuple):
-    """A value and the line that it stands in."""
+    """A value and the line of the file in which it is written."""
 
     line: int
     text: str
@@ -280,7 +280,9 @@ def _add_kernel(
 
 
 def _with_machine(reading: Reading, tool: str) -> Measurements:
-    """Return what was read, with a note on the machine that can be made of it."""
+    """Return the measurements that were read, with a note on the machine that can be imported from
+    the same file.
+    """
     if reading.runs:
         message = (
             "slipstick import makes a machine of one run: slipstick import FILE --extends MACHINE"

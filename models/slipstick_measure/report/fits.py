@@ -127,7 +127,9 @@ def needed(fitting: Fitting) -> list[str]:
 
 
 def _bounds(fitting: Fitting) -> list[str]:
-    """Return the intervals that need no law, what they assume, and what to measure next."""
+    """Return sentences on the intervals that need no law, their assumptions, and the numbers of
+    processors to measure next.
+    """
     best = fitting.answers[0]
     lines = [
         f"On p = {p:g}: between {ends}{_prediction_by_law(fitting, best, p)}."

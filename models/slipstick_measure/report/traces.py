@@ -369,7 +369,9 @@ def _places(figure: Figure, lines: Sequence[Sequence[str]]) -> Iterator[Axes]:
 
 
 def _titles_of(traces: Mapping[str, TraceViews], words: Words) -> dict[str, str]:
-    """Return the title of each trace: that of the case that it is a run of, if there is one."""
+    """Return the title of each trace: the title of the case whose run the trace shows, if there is
+    such a case.
+    """
     titles = {
         name: words.titles.get(name) or words.titles.get(views.file) or words.case(name)
         for name, views in traces.items()

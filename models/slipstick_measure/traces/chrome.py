@@ -366,8 +366,8 @@ class ChromeReader:
         return lane in self.streams or name.casefold().startswith(("stream ", "gpu stream"))
 
     def _processors(self) -> list[str]:
-        """Return the names of threads: those of the file, with the process if there are several,
-        and with numbers if names repeat.
+        """Return the names of threads as in the file, with the process if there are several
+        processes, and with numbers if names repeat.
         """
         keys = [key for key in self.columns.lanes if isinstance(key, tuple)]
         return processor_names(

@@ -212,7 +212,7 @@ class _ArchiveReader:
             self.left_out[kind] += 1
 
     def finished(self) -> ReadTrace:
-        """Return what was read."""
+        """Return the trace that was read from the events."""
         useful = [
             label
             for label in self.columns.labels

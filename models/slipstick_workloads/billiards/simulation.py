@@ -150,8 +150,8 @@ class Collision(NamedTuple):
 
 
 class CollisionQueue:
-    """Collisions to come, at most one of each pair, in time bins; it counts what is added, searched
-    and removed.
+    """Future collisions in time bins, at most one for each pair; counts the collisions added,
+    searched and removed.
 
     A bin holds the collisions of one range of times, in order; bins that hold none do not exist. An
     addition searches from the first bin to its own, and there from the first collision to its

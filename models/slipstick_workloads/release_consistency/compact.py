@@ -87,7 +87,9 @@ def _rounded_tally(tally: ProcessorTally) -> ProcessorTally:
 
 
 def _merge_similar_exchanges(exchanges: Mapping[Exchange, int]) -> Counter[Exchange]:
-    """Return exchanges of as many parts, and of sizes within a power of two, their mean size."""
+    """Merge exchanges with the same number of parts and with mean part sizes within a power of two;
+    a merged exchange has the mean size.
+    """
     totals_by_class: dict[Exchange, Exchange] = {}
     for (part_count, size), exchange_count in exchanges.items():
         key = part_count, (size // part_count).bit_length()

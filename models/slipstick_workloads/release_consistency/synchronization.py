@@ -114,7 +114,8 @@ class Notices:
 
 @dataclass(slots=True)
 class _LockState:
-    """A lock.
+    """The state of a lock: who holds it, who waits for it, and the page faults in its critical
+    sections.
 
     Parameters
     ----------

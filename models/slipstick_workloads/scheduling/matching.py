@@ -72,7 +72,7 @@ def sequence(letters: int, repeated: float, seed: int) -> str:
 
 
 def links(text: str) -> Iterator[tuple[int, int]]:
-    """Yield each occurrence of a word with the next one of the same word.
+    """Yield each occurrence of a word with the next occurrence of the same word.
 
     >>> list(links("ACGTACGTTACGTACGTT"))
     [(0, 9), (1, 10)]

@@ -496,7 +496,7 @@ def _solution_notes(network_layout: NetworkLayout, solution: NetworkSolution) ->
 
 
 def assumed(network_layout: NetworkLayout) -> tuple[str, ...]:
-    """Return notes on what is assumed where the description of a network leaves something open."""
+    """Return notes on the assumptions where the description of a network leaves a choice open."""
     model = network_layout.model
     places = {place for route in model.routing for place in (route.source, route.target)}
     classes_in_chains = {

@@ -129,7 +129,8 @@ def check_departures(result: Result, lossy_groups: Container[str] = ()) -> None:
 
 
 def notes_of(result: Result) -> tuple[str, ...]:
-    """Return notes on what was run, why it ended, and the precision of the least precise mean time.
+    """Return notes on the length of the run, why the run ended, and the precision of the least
+    precise mean time.
 
     Parameters
     ----------

@@ -38,8 +38,8 @@ def markov_chain(
     truncation: int | None = None,
     state_limit: float | None = None,
 ) -> tuple[StateSpace, MarkovChain]:
-    """Return the state space and the chain of a network at one point, for transient answers or
-    rewards of one's own; see `solve_markov_chain`.
+    """Return the state space and the Markov chain of a network at one point, to compute transient
+    answers or other rewards from them; see `solve_markov_chain`.
 
     >>> from slipstick.queueing.network import network_arrays
     >>> space, chain = markov_chain(network_arrays([1.0, 2.0], population=2))

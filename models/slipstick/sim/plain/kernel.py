@@ -837,7 +837,7 @@ class Kernel(EventLoop):
         token: Token,
         now: float,
     ) -> bool:
-        """Return a unit to the token that has waited longest, and the monitor with it; else the
+        """Return a unit to the token that has waited longest, together with the monitor; else the
         counter keeps the unit.
         """
         if not counter.queue:

@@ -87,7 +87,7 @@ TEXT_FIELDS: Mapping[str, Mapping[str, str]] = {
 
 
 def declare_fields(root: XmlElement, ledger: Ledger) -> None:
-    """Declare what is not read of all elements and attributes of a file of XML."""
+    """Declare the elements and attributes of an XML file that the import does not read."""
     for element in root.children:
         kind = XML_ELEMENTS.get(element.tag)
         if kind == EQUAL or element.tag.startswith("result-"):

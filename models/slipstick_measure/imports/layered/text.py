@@ -198,7 +198,9 @@ class _TextReader:
         self._set_fans()
 
     def _assignments(self) -> None:
-        """Read `$name = formula`, each up to the next one or to the first section."""
+        """Read assignments `$name = formula`; each ends at the next assignment or at the first
+        section.
+        """
         while self.next.kind == "variable":
             variable = self.take("a variable", "variable")
             if not self.sign("="):
