@@ -52,7 +52,7 @@ def test_servers_of_a_tier_multiply_its_demand() -> None:
     (one,) = demands(LoadTest("f", rows))
     (four,) = demands(LoadTest("f", rows, {"app": 4}))
     assert (one.value, four.value) == (0.005, 0.02)
-    assert one.most == four.most == 200.0
+    assert one.saturation_rate == four.saturation_rate == 200.0
 
 
 def _table(folder: Path, text: str) -> Path:
