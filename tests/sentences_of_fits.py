@@ -68,7 +68,7 @@ def false_fit(chance: random.Random, folder: Path) -> str:
         return ""
     lines = needed(fitting)
     found = _of_rows(lines[0], timings, efficiency)
-    if (said := next(found, "")) or not fitting.described:
+    if (said := next(found, "")) or not fitting.has_law:
         return said
     comparison = compare(timings, None, sorted({*STEPS, ahead[0] / largest}))
     fitted, reach = comparison.best.fitted, comparison.reach

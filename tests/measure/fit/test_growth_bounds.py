@@ -119,7 +119,7 @@ def test_predictions_of_throughputs_are_throughputs() -> None:
 
 def test_rows_that_no_law_describes_have_an_interval() -> None:
     fitting = fits(rows(COLD), p=[32, 64])
-    assert not fitting.described
+    assert not fitting.has_law
     assert list(fitting.bounded) == [32]
     low, high = fitting.bounded[32]
     assert high < 2.5 * low

@@ -67,7 +67,7 @@ def test_a_limit_that_begins_in_the_last_row_is_no_law(seed: int) -> None:
     """A shared limit of 70 s that begins between 8 and 16 of 16 processors."""
     truth = np.maximum(700 / POWERS, 70) + 300 / POWERS
     found = fits(noisy(POWERS, truth, seed), p=[32.0, 64.0])
-    assert not found.described
+    assert not found.has_law
     lines = needed(found)
     assert lines[0].startswith("Measured: ")
     assert lines[1].startswith("No law describes these rows: of the nearest, ")
