@@ -146,7 +146,7 @@ def test_a_package_adds_by_its_entry_points(tmp_path: Path) -> None:
     for words in (
         "hello from outside",
         "cake.recipe: a valid recipe",
-        "the fastest case is",
+        "- The fastest case is",
         "Of 4 processors, 0.774 are lost",
         "which case is the",
     ):

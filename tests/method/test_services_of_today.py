@@ -133,7 +133,7 @@ def test_a_network_names_where_circuit_breakers_and_retries_are(tmp_path: Path) 
     with pytest.raises(SpecError) as raised:
         load(file)
     message = (
-        "unknown key; networks have no circuit breakers, retries and services that are given up;"
+        "unknown key; networks have no circuit breakers, retries and limits of a service;"
         " write an activity, whose step attempt has them"
     )
     assert f"stations.api.breaker: {message}" in str(raised.value)

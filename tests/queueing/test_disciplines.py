@@ -146,7 +146,7 @@ class TestMeans:
             resources={"bus": Station(discipline=discipline)},
         )
         assert any(
-            note.startswith("waits at bus vary as")
+            note.startswith("the variation of waits at bus is that of first come first served")
             for note in solve(model, method="mean-value").notes
         )
 

@@ -168,7 +168,5 @@ def test_reports_make_a_gallery(folder: Path, capsys: pytest.CaptureFixture[str]
     assert main(["run", "study.yaml", "--out", "reports/asks"]) == 0
     assert main(["gallery", "reports/asks", "reports", "--out", "reports/README.md"]) == 0
     text = Path("reports/README.md").read_text()
-    assert (
-        "## [Asks](asks/report.md)\n\n[![Bars](asks/bars.png)](asks/bars.svg)\n\nHow long?\n\n-"
-        " Time " in text
-    )
+    assert "## [Asks](asks/report.md)\n\nTime " in text
+    assert "\n\n[![Bars](asks/bars.png)](asks/bars.svg)\n" in text

@@ -158,7 +158,7 @@ def test_a_value_without_meaning_is_named_in_a_note(
     with pytest.raises(SpecError, match="no answer has the value time_quantile"):
         prepare("study.yaml")
     Path("study.yaml").write_text(f"{BASE}answer: [time, 'fairness[bus]']\n")
-    words = "no answer has a value of fairness[bus]: it is that of waits for locks"
+    words = "no answer has a value of fairness[bus]: it counts waits for locks"
     assert any(note.startswith(words) for note in run(prepare("study.yaml")).notes)
 
 

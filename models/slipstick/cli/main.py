@@ -596,9 +596,11 @@ def run(
         _print_head(results)
         if results.cases:
             _print_cases(results.cases, prepared.spec.answer)
-        details = filter(None, (question.text() for question in results.questions.values()))
-        for question_text in details if in_full else ():
-            echo(f"\n{question_text}")
+        # The head does not answer a question without a headline, so that its text is the answer.
+        for question in results.questions.values():
+            is_in_head = any(question.headline(results.words))
+            if (in_full or not is_in_head) and (question_text := question.text()):
+                echo(f"\n{question_text}")
         if results.simulated:
             click.echo(f"\n{wrapped(INTERVALS)}")
         paths_text = f"{folder / 'report.md'}{f' and {folder / HTML}' if as_page else ''}"

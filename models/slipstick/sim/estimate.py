@@ -603,6 +603,10 @@ class Result(ReplicationResult):
             )
         )
         relative_half_width = max(estimate.half_width / abs(estimate.mean), least_half_width)
+        # A wait that is rare because the station is hardly used has a wide interval for another
+        # reason.
+        if not least_half_width or least_half_width < WIDEST_SQUARE <= relative_half_width:
+            return estimate
         return _with_error_by_square(estimate.mean, relative_half_width)
 
     def _with_trusted_interval(self, estimate: Estimate) -> Estimate:
@@ -673,6 +677,10 @@ class Result(ReplicationResult):
         return self._with_trusted_interval(estimate)
 
 
+WIDEST_SQUARE = 0.25
+"""Relative half-width from which an error that grows as the square of the mean has no upper end."""
+
+
 def _with_error_by_square(mean: float, relative_half_width: float) -> Estimate:
     """Return an interval of all true values T that the mean is not too far from, where the
     error of a mean grows as T^2:
@@ -683,7 +691,7 @@ def _with_error_by_square(mean: float, relative_half_width: float) -> Estimate:
     proportional to 1 / (1 - u) and whose variance to 1 / (1 - u)^4: a mean that is low by chance
     has an interval that is too narrow, too. From h = 1/4 on there is no upper end.
     """
-    if relative_half_width >= 0.25:
+    if relative_half_width >= WIDEST_SQUARE:
         return Estimate(mean)
     if not relative_half_width:
         return Estimate(mean, mean, mean)

@@ -272,7 +272,7 @@ def fit_loads(
     ...     LoadRow(at, rate=rate, response=0.005 + 0.01 / (1 - 0.01 * rate))
     ...     for at, rate in enumerate((10.0, 50.0, 80.0, 90.0))
     ... ]
-    >>> found = fit_loads(LoadTest("f", tuple(rows)), at=[95.0], servers=1)
+    >>> found = fit_loads(LoadTest("f", tuple(rows)), predicted_loads=[95.0], servers=1)
     >>> (
     ...     round(found.best.service, 6),
     ...     round(found.best.time_elsewhere, 6),

@@ -143,7 +143,12 @@ CASES: list[tuple[str, Model, tuple[str, ...]]] = [
 )
 def test_exact_or_a_note_says_why_not(model: Model, notes: tuple[str, ...]) -> None:
     answer = solve(model)
-    compared = ("efficiency is", "processors lost are", AGAINST_ONE, "time, throughput, account")
+    compared = (
+        "the efficiency is",
+        "processors lost are",
+        AGAINST_ONE,
+        "time, throughput, account",
+    )
     assert tuple(note for note in answer.notes if not note.startswith(compared)) == notes
     assert answer.exact == (not notes)
     assert Contention(model).neglects_nothing({}).all() == answer.exact

@@ -77,7 +77,7 @@ def test_a_station_that_holders_share_with_another_group_is_close_but_not_promis
     assert answer["time[a]"] == pytest.approx(111.963, rel=0.04)
     assert answer["time[b]"] == pytest.approx(13.62, rel=0.01)
     assert _features(model).shared == ("s",)
-    assert "while it holds a lock or permits" in unpromised(model)[0]
+    assert "that one group uses under a lock or permits" in unpromised(model)[0]
 
 
 WORST = [

@@ -79,7 +79,9 @@ def test_an_approximation_with_a_large_error_is_simulated_and_one_that_is_named_
     answer = solve(model)
     assert answer.method == "simulation"
     (noted,) = answered(model, {})
-    assert noted.notes[0].startswith("simulated by default: the approximation has priorities")
+    assert noted.notes[0].startswith(
+        "simulated by default: the approximation of priorities at first has errors"
+    )
     assert form_of(model, {}, smooth=True).points({}).answer(0).method == "linearizer"
     assert solve(model, method="linearizer").method == "linearizer"
 

@@ -548,7 +548,7 @@ def test_quantiles_are_exact_where_nobody_overtakes_and_have_an_error_elsewhere(
         found = answer.values["response_time_quantile[web,0.99]"]
         assert found.value is not None
         assert found.ends == pytest.approx((found.value * 0.87, found.value * 1.13))
-        assert any("take the visits of a customer as independent" in note for note in answer.notes)
+        assert any("assume independent visits of a customer" in note for note in answer.notes)
     # Who takes the short cut is overtaken by nobody.
     assert solve(network(streams, short)).values["response_time_quantile[fast,0.5]"].ends == (
         None,

@@ -416,7 +416,8 @@ def test_messages_inside_and_between_nodes_overlap_at_each_distance(tmp_path: Pa
 def test_each_block_of_bruck_costs_software(tmp_path: Path) -> None:
     item = "{collective: alltoall, size: 6400 B}"
     without, with_blocks = (
-        solve(activity(tmp_path, item, head=library_machine(tmp_path, node)))["time"]
+        solve(activity(tmp_path, item, head=library_machine(tmp_path, node))).values["time"].value
+        or 0.0
         for node in ("collectives: mpich", "collectives: mpich\n  block: 100 ns")
     )
     assert with_blocks - without == pytest.approx(6 * 32 * 100e-9)

@@ -1078,7 +1078,7 @@ class CompiledSimulation(CompiledModel):
     solve : simulates at the values of one point
     """
 
-    block = 1
+    block_size = 1
     estimated = True
 
     def __init__(
