@@ -257,7 +257,6 @@ def _waits_at_queue(
     }
     busy_servers = added(busy_by_visit.values())
     probability_all_busy = erlang_c(busy_servers, queue.servers)
-    delaying_share = probability_all_busy / nonzero(busy_servers)
     if queue.sharing:
         stretch = probability_all_busy / (queue.servers - busy_servers)
         return _limited_waits(
@@ -275,6 +274,59 @@ def _waits_at_queue(
         )
         for visit in visits
     }
+    mean_by_visit = _mean_waits(
+        queue,
+        visit_ratios,
+        busy_by_visit,
+        probability_all_busy / nonzero(busy_servers),
+        residual_by_visit,
+        service_by_visit,
+        places,
+        sibling_waits,
+    )
+    # Each wait is exponential with the probability of a wait and else 0, as at an M/M/c station.
+    scv_of_wait = 2 / np.where(probability_all_busy.real > 0, probability_all_busy, 1.0) - 1
+    wait_by_visit = {
+        visit_index: RandomTime(mean, mean * mean * scv_of_wait)
+        for visit_index, mean in mean_by_visit.items()
+    }
+    if visits_in_row := in_a_row(queue, places):
+        flow_by_place = (
+            visits_in_row.by_place(
+                {visit_index: flow_by_visit[visit_index] for visit_index in visits_in_row.visits}
+            )
+            * visits_in_row.parts
+        )
+        service_by_place = visits_in_row.by_place(
+            {
+                visit_index: service_by_visit[visit_index].mean
+                for visit_index in visits_in_row.visits
+            }
+        )
+        wait_by_visit |= visits_in_row.with_mean_waits(
+            wait_by_visit,
+            visits_in_row.open_waits(
+                flow_by_place, service_by_place, visits_in_row.by_place(residual_by_visit)
+            ),
+        )
+    return _limited_waits(queue, flow_by_visit, service_by_visit, wait_by_visit)
+
+
+def _mean_waits(
+    queue: Queue,
+    visit_ratios: Mapping[int, Array],
+    busy_by_visit: Mapping[int, Array],
+    delaying_share: Array,
+    residual_by_visit: Mapping[int, Array],
+    service_by_visit: Mapping[int, RandomTime],
+    places: Places,
+    sibling_waits: Mapping[int, Array],
+) -> dict[int, Array]:
+    """Solve the linear equations of the mean waits at the visits of one queue [s], from the
+    probability of a wait as a multiple of the busy servers and the rest as in `_waits_at_queue`.
+    """
+    visits = queue.visits
+    busy_servers = added(busy_by_visit.values())
     right_side = []
     matrix = []
     for visit in visits:
@@ -309,35 +361,7 @@ def _waits_at_queue(
     )
     right_sides = np.stack(np.broadcast_arrays(*right_side, busy_servers)[:-1], axis=-1)
     mean_waits = np.linalg.solve(np.eye(len(visits)) - coefficients, right_sides[..., None])[..., 0]
-    # Each wait is exponential with the probability of a wait and else 0, as at an M/M/c station.
-    scv_of_wait = 2 / np.where(probability_all_busy.real > 0, probability_all_busy, 1.0) - 1
-    mean_by_visit = {
-        visit.index: mean_waits[..., position] for position, visit in enumerate(visits)
-    }
-    wait_by_visit = {
-        visit_index: RandomTime(mean, mean * mean * scv_of_wait)
-        for visit_index, mean in mean_by_visit.items()
-    }
-    if visits_in_row := in_a_row(queue, places):
-        flow_by_place = (
-            visits_in_row.by_place(
-                {visit_index: flow_by_visit[visit_index] for visit_index in visits_in_row.visits}
-            )
-            * visits_in_row.parts
-        )
-        service_by_place = visits_in_row.by_place(
-            {
-                visit_index: service_by_visit[visit_index].mean
-                for visit_index in visits_in_row.visits
-            }
-        )
-        wait_by_visit |= visits_in_row.with_mean_waits(
-            wait_by_visit,
-            visits_in_row.open_waits(
-                flow_by_place, service_by_place, visits_in_row.by_place(residual_by_visit)
-            ),
-        )
-    return _limited_waits(queue, flow_by_visit, service_by_visit, wait_by_visit)
+    return {visit.index: mean_waits[..., position] for position, visit in enumerate(visits)}
 
 
 def _limited_waits(

@@ -12,7 +12,7 @@ from slipstick.model.network import QueueingNetwork
 from slipstick.model.system import Model
 from slipstick.report.formatting import NOTHING, joined, uncapitalized
 from slipstick.results.words import spelt
-from slipstick.schema.inputs import resolve
+from slipstick.schema.inputs import Inputs, resolve
 from slipstick.schema.kinds.quantity import FOLLOWS_NOTHING, Given, validate
 from slipstick.schema.library import TECHNOLOGY
 from slipstick.schema.text import Mark, Node, Scalar, at, value_mark
@@ -212,11 +212,7 @@ def trended_case(
     settings = study.cases[case]
     library = study.library
     inputs = resolve(settings, library)
-    stated_followers = {
-        f"{PARAMETERS}{name}": stated_quantity
-        for name, stated_quantity in getattr(inputs.checked, "parameters", {}).items()
-        if isinstance(stated_quantity, Given) and stated_quantity.technology
-    }
+    stated_followers = _stated_followers(inputs)
     has_classes = inputs.kind in ("program", "activity")
     if not has_classes and not stated_followers:
         message = (
@@ -245,27 +241,9 @@ def trended_case(
         path: _ONE for name in classes if at(inputs.tree, path := f"{TECHNOLOGY}.{name}") is None
     }
     built = evaluator(case, {**settings, **(added if has_classes else {})}, library)
-    followed = [
-        Followed(path, built.built.parameters[path].value or 1.0, name, name == PROCESSORS)
-        for name in classes
-        for path in [f"{TECHNOLOGY}.{name}"]
-    ]
-    followed += [
-        Followed(
-            path, stated_quantity.value, stated_quantity.technology, _rises(stated_quantity, trend)
-        )
-        for path, stated_quantity in stated_followers.items()
-        if stated_quantity.technology in trend.rates
-    ]
+    followed = _followed(classes, stated_followers, trend, built)
     if not followed:
-        message = f"{case}: no parameter follows what {trend.name} has a rate of"
-        if trended.as_of is not None:
-            message = (
-                f"{case}: with what was known in {trended.as_of:g}, {trend.name} has no rate of a"
-                f" class that it follows; a series needs {FEWEST_POINTS} points over"
-                f" {SHORTEST_SPAN:g} years"
-            )
-        raise study.refusal(place, message)
+        raise study.refusal(place, _nothing_follows(case, trend, trended.as_of))
     _check_followed(followed, trend, built)
     unfollowed = tuple(
         (path, stated_quantity.technology)
@@ -277,6 +255,46 @@ def trended_case(
     )
     _check_base_year(track, place, study)
     return track
+
+
+def _stated_followers(inputs: Inputs) -> dict[str, Given]:
+    """Return the parameters that state a technology that they follow, by path."""
+    return {
+        f"{PARAMETERS}{name}": stated_quantity
+        for name, stated_quantity in getattr(inputs.checked, "parameters", {}).items()
+        if isinstance(stated_quantity, Given) and stated_quantity.technology
+    }
+
+
+def _followed(
+    classes: Sequence[str],
+    stated_followers: Mapping[str, Given],
+    trend: Trend,
+    built: Evaluator,
+) -> list[Followed]:
+    """List what follows a rate of a trend: the classes of cost, and parameters that state it."""
+    followed = [
+        Followed(path, built.built.parameters[path].value or 1.0, name, name == PROCESSORS)
+        for name in classes
+        for path in [f"{TECHNOLOGY}.{name}"]
+    ]
+    return followed + [
+        Followed(
+            path, stated_quantity.value, stated_quantity.technology, _rises(stated_quantity, trend)
+        )
+        for path, stated_quantity in stated_followers.items()
+        if stated_quantity.technology in trend.rates
+    ]
+
+
+def _nothing_follows(case: str, trend: Trend, as_of: float | None) -> str:
+    """Return why a case cannot go along a trend of which nothing in it follows a rate."""
+    if as_of is None:
+        return f"{case}: no parameter follows what {trend.name} has a rate of"
+    return (
+        f"{case}: with what was known in {as_of:g}, {trend.name} has no rate of a class that it"
+        f" follows; a series needs {FEWEST_POINTS} points over {SHORTEST_SPAN:g} years"
+    )
 
 
 def _check_stated(path: str, stated_quantity: Given, series: Collection[str], tree: Node) -> None:

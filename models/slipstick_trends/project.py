@@ -576,15 +576,7 @@ def _track(
     work = work_of(cases.settings[case.case], case)
     close = _with_closer_years(track, stated_columns, years)
     answers = DrawnCase(track, years, stated_columns, drawn_columns, draws, work, *close)
-    columns = {name: stated_columns[name] for name in answer if name in stated_columns}
-    for name, value in list(columns.items()):
-        for number, end in enumerate((f"low[{name}]", f"high[{name}]")):
-            if name in bands:
-                columns[end] = bands[name][number]
-            if end in stated_columns:
-                # A band of estimates is widened by how far each of them may be off, which is the
-                # most that both can be.
-                columns[end] = columns.get(end, value) + (stated_columns[end] - value)
+    columns = _columns_with_bands(stated_columns, bands, answer)
     failed = np.flatnonzero(~np.isfinite(stated_columns[case.form.quantity]))
     sweep = Sweep(
         name="project",
@@ -632,6 +624,22 @@ def _track(
         tuple(ended(track, unread).items()),
     )
     return projected, answers
+
+
+def _columns_with_bands(
+    stated_columns: Mapping[str, Array], bands: Mapping[str, Array], answer: Sequence[str]
+) -> dict[str, Array]:
+    """Return the wanted columns at the stated rates, with the ends of their bands."""
+    columns = {name: stated_columns[name] for name in answer if name in stated_columns}
+    for name, value in list(columns.items()):
+        for number, end in enumerate((f"low[{name}]", f"high[{name}]")):
+            if name in bands:
+                columns[end] = bands[name][number]
+            if end in stated_columns:
+                # A band of estimates is widened by how far each of them may be off, which is the
+                # most that both can be.
+                columns[end] = columns.get(end, value) + (stated_columns[end] - value)
+    return columns
 
 
 def _answers_in_draws(

@@ -539,7 +539,7 @@ def run(
       slipstick run my-study.yaml --jobs 8 --limit time=60s --limit memory=2GB
     """
     from slipstick.report.folder import check_folder
-    from slipstick.report.formatting import INTERVALS, with_noun, wrapped
+    from slipstick.report.formatting import with_noun
     from slipstick.report.write import HTML, missing_pictures, sure_names, write
     from slipstick.study.journal import Journal
     from slipstick.study.run import MOST_ANSWERS, prepare
@@ -587,25 +587,20 @@ def run(
             echo(f"note: {note}", err=True)
     if missing_reason := missing_pictures(prepared.spec):
         echo(f"note: {missing_reason}", err=True)
-    has_failure = any(answer.failed for answer in results.cases.values()) or any(
-        sweep.failed for sweep in results.sweeps
-    )
     if as_json:
         _print_documents(results, folder, prepared.points <= MOST_ANSWERS)
     else:
-        _print_head(results)
-        if results.cases:
-            _print_cases(results.cases, prepared.spec.answer)
-        # The head does not answer a question without a headline, so that its text is the answer.
-        for question in results.questions.values():
-            is_in_head = any(question.headline(results.words))
-            if (in_full or not is_in_head) and (question_text := question.text()):
-                echo(f"\n{question_text}")
-        if results.simulated:
-            click.echo(f"\n{wrapped(INTERVALS)}")
+        _print_results(results, prepared.spec.answer, in_full)
         paths_text = f"{folder / 'report.md'}{f' and {folder / HTML}' if as_page else ''}"
         click.echo(f"\nThe report is in {paths_text}, the numbers in {folder / 'results.csv'}.")
-    return NO_ANSWER if has_failure else DONE
+    return NO_ANSWER if _has_failure(results) else DONE
+
+
+def _has_failure(results: Results) -> bool:
+    """Return whether a case or a point of a sweep has no answer."""
+    return any(answer.failed for answer in results.cases.values()) or any(
+        sweep.failed for sweep in results.sweeps
+    )
 
 
 @cli.command()
@@ -973,6 +968,24 @@ def _print_documents(results: Results, folder: Path, with_answers: bool) -> None
             },
         }
     )
+
+
+def _print_results(results: Results, wanted_names: Sequence[str], in_full: bool) -> None:
+    """Print the head of the report, the cases, and details of questions: of all in full, else of
+    those that the head does not answer.
+    """
+    from slipstick.report.formatting import INTERVALS, wrapped
+
+    _print_head(results)
+    if results.cases:
+        _print_cases(results.cases, wanted_names)
+    # The head does not answer a question without a headline, so that its text is the answer.
+    for question in results.questions.values():
+        is_in_head = any(question.headline(results.words))
+        if (in_full or not is_in_head) and (question_text := question.text()):
+            echo(f"\n{question_text}")
+    if results.simulated:
+        click.echo(f"\n{wrapped(INTERVALS)}")
 
 
 def _print_head(results: Results) -> None:

@@ -993,18 +993,7 @@ def activity_solution(
                 "throughput": CYCLE_RATE.equation(population_column, time),
                 **_efficiency_and_losses(model, account, population_column, time),
             }
-        for group_name, (group_time, processors_of_group) in groups.items():
-            values[f"time[{group_name}]"] = np.broadcast_to(group_time, np.shape(time))
-            group_throughput = (
-                processors_of_group
-                if model.population.open
-                else np.where(
-                    processors_of_group > 0,
-                    CYCLE_RATE.equation(processors_of_group, group_time),
-                    0.0,
-                )
-            )
-            values[f"throughput[{group_name}]"] = np.broadcast_to(group_throughput, np.shape(time))
+        values |= _times_and_throughputs(model, groups, np.shape(time))
         for group_name, think_time in think_times.items():
             cycle_time = values[labelled_name("time", group_name)]
             values[labelled_name("response_time", group_name)] = cycle_time - think_time
@@ -1017,17 +1006,7 @@ def activity_solution(
             for value_name, counted_value in model.counted.items()
         },
     }
-    for resource_name, (busy_column, present_column, wait_column) in uses.items():
-        if (
-            resource_name in model.counters
-        ):  # what is in use of a counter are the units that are there
-            values[f"units[{resource_name}]"] = busy_column
-        else:
-            values[f"utilization[{resource_name}]"] = busy_column
-        values |= {
-            f"queue_length[{resource_name}]": present_column,
-            f"wait[{resource_name}]": wait_column,
-        }
+    values |= _values_of_resources(model, uses)
     for resource_name, resource in model.resources.items():
         for value_kind in resource.undefined:
             values.pop(f"{value_kind}[{resource_name}]", None)
@@ -1042,6 +1021,38 @@ def activity_solution(
         useful=model.useful,
         **further_columns,
     )
+
+
+def _times_and_throughputs(
+    model: Model, groups: Mapping[str, tuple[Array, Array]], shape: tuple[int, ...]
+) -> dict[str, Array]:
+    """Return the time of a cycle [s] and the throughput [1/s] of each group that has a name."""
+    values: dict[str, Array] = {}
+    for group_name, (cycle_time, processors) in groups.items():
+        throughput = (
+            processors
+            if model.population.open
+            else np.where(processors > 0, CYCLE_RATE.equation(processors, cycle_time), 0.0)
+        )
+        values[f"time[{group_name}]"] = np.broadcast_to(cycle_time, shape)
+        values[f"throughput[{group_name}]"] = np.broadcast_to(throughput, shape)
+    return values
+
+
+def _values_of_resources(
+    model: Model, uses: Mapping[str, tuple[Array, Array, Array]]
+) -> dict[str, Array]:
+    """Return the values that stand for the use of each resource."""
+    values: dict[str, Array] = {}
+    for resource_name, (busy_column, present_column, wait_column) in uses.items():
+        # What is in use of a counter are the units that are there.
+        use_name = "units" if resource_name in model.counters else "utilization"
+        values |= {
+            f"{use_name}[{resource_name}]": busy_column,
+            f"queue_length[{resource_name}]": present_column,
+            f"wait[{resource_name}]": wait_column,
+        }
+    return values
 
 
 def think_times(model: Model, values: Values) -> dict[str, Array]:

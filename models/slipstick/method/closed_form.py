@@ -50,7 +50,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from slipstick.answer import Limit, Takeover
 from slipstick.expression.formula import Comparison
@@ -90,6 +90,27 @@ from slipstick.structure.deadlocks import Deadlocks
 from slipstick.structure.times import time
 from slipstick.structure.work import ParallelWork, demands
 from slipstick.vocabulary import CLOSED_FORM, KNOWN, refuse_unknown
+
+
+@dataclass(frozen=True, slots=True)
+class _FurtherColumns:
+    """What a closed form computes beside its time and its account, at all points.
+
+    Parameters
+    ----------
+    population : processors, or arrivals a second [1 or 1/s]
+    stages : time of one item at each serial stage of each pipeline of identical items [s]
+    work : service that a cycle of the first group asks of each resource [s]
+    groups : of each group the time of a cycle [s], its size, and the service that a cycle asks of
+        each resource [s]
+    pipelines : time of each pipeline [s]
+    """
+
+    population: Array
+    stages: dict[str, dict[str, Array]]
+    work: dict[str, Array]
+    groups: dict[str, tuple[Array, Array, dict[str, Array]]]
+    pipelines: dict[str, Array]
 
 
 class ClosedForm(CompiledModel):
@@ -226,28 +247,9 @@ class ClosedForm(CompiledModel):
         account_slopes = (
             time_slopes if self.account is self.time else self.tape.differentiate(values, 1)
         )
-        # In the order in which they were compiled, after the time and the account.
-        columns = iter(self.tape.run(values)[2:])
-        population = next(columns)
-        times_by_pipeline = {
-            pipeline_name: {stage_name: next(columns) for stage_name in stage_names}
-            for pipeline_name, stage_names in self.stages.items()
-        }
-        work_by_resource = {
-            resource_name: next(columns) for resource_name in self._work_by_resource
-        }
-        columns_by_group = {
-            group_name: (
-                next(columns),
-                next(columns),
-                {station: next(columns) for station in station_names},
-            )
-            for group_name, (_, _, station_names) in self._group_expressions.items()
-        }
+        columns = self._further_columns(values)
+        population = columns.population
         neglected_effects = self._contention.left_out(values)
-        span_by_pipeline = {
-            pipeline_name: next(columns) for pipeline_name in self._span_by_pipeline
-        }
         is_exact = neglected_effects.neglects_nothing()
         time = _nan_where_negative(time_slopes.value)
         reason_by_point = self._reason_by_point(values)
@@ -258,20 +260,6 @@ class ClosedForm(CompiledModel):
             if self._single_processor
             else {}
         )
-        with np.errstate(all="ignore"):
-            # The utilization law for each group: its rate of cycles times the service that a cycle
-            # asks for.
-            busy_by_resource = {
-                resource_name: population / time * work_time
-                + _busy_for_other_groups(resource_name, columns_by_group)
-                for resource_name, work_time in work_by_resource.items()
-            }
-        uses = {
-            resource_name: _use_without_waiting(
-                busy_servers, self.model.resources[resource_name].capacity, is_exact
-            )
-            for resource_name, busy_servers in busy_by_resource.items()
-        }
         return activity_solution(
             self.model,
             CLOSED_FORM,
@@ -281,19 +269,19 @@ class ClosedForm(CompiledModel):
             exact=is_exact,
             groups={
                 group_name: (group_time, members)
-                for group_name, (group_time, members, _) in columns_by_group.items()
+                for group_name, (group_time, members, _) in columns.groups.items()
             },
             think_times=think_times(self.model, values),
             single_values={
                 name: np.where(is_exact, column, np.nan) for name, column in single_values.items()
             },
-            uses=uses,
+            uses=self._uses(columns, time, is_exact),
             parallel_values=lambda account: self._parallel_work.columns(
-                values, time, population, account, span_by_pipeline
+                values, time, population, account, columns.pipelines
             ),
             other_labels="memory",
             once=time_slopes.once,
-            stages=times_by_pipeline,
+            stages=columns.stages,
             remarks=lambda index: (
                 Remarks(failed=reason_by_point[index])
                 if index in reason_by_point
@@ -305,6 +293,46 @@ class ClosedForm(CompiledModel):
             ),
             gradient=lambda index: _gradient(self.quantity, time_slopes, self.tape, index),
         )
+
+    def _further_columns(self, values: Values) -> _FurtherColumns:
+        """Evaluate what was compiled after the time and the account."""
+        # In the order in which the numbers were compiled.
+        columns = iter(self.tape.run(values)[2:])
+        return _FurtherColumns(
+            population=next(columns),
+            stages={
+                pipeline_name: {stage_name: next(columns) for stage_name in stage_names}
+                for pipeline_name, stage_names in self.stages.items()
+            },
+            work={resource_name: next(columns) for resource_name in self._work_by_resource},
+            groups={
+                group_name: (
+                    next(columns),
+                    next(columns),
+                    {station: next(columns) for station in station_names},
+                )
+                for group_name, (_, _, station_names) in self._group_expressions.items()
+            },
+            pipelines={pipeline_name: next(columns) for pipeline_name in self._span_by_pipeline},
+        )
+
+    def _uses(
+        self, columns: _FurtherColumns, time: Array, is_exact: Flags
+    ) -> dict[str, tuple[Array, Array, Array]]:
+        """Return utilization, number present and wait of each station, by the utilization law."""
+        with np.errstate(all="ignore"):
+            # For each group its rate of cycles times the service that a cycle asks for.
+            busy_by_resource = {
+                resource_name: columns.population / time * work_time
+                + _busy_for_other_groups(resource_name, columns.groups)
+                for resource_name, work_time in columns.work.items()
+            }
+        return {
+            resource_name: _use_without_waiting(
+                busy_servers, self.model.resources[resource_name].capacity, is_exact
+            )
+            for resource_name, busy_servers in busy_by_resource.items()
+        }
 
     def _remarks(self, time: float, population: float, notes: tuple[str, ...]) -> Remarks:
         """Return the remarks on one point: why it has no answer, or what its time leaves out."""

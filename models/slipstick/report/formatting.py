@@ -690,10 +690,7 @@ def plain_table(
     width : columns of the terminal [1]; by default `terminal_width`
     """
     number_columns = set(number_columns)
-    column_widths = [
-        max([len(title) + 2, *map(len, column_cells)])
-        for title, *column_cells in zip(titles, *rows, strict=True)
-    ]
+    column_widths = _unfolded_widths(titles, rows)
     free_width = (width or terminal_width()) - 2 * (len(titles) - 1)
     # A title is not broken, nor is a word of some length: a table that is parted reads better.
     least_widths = [
@@ -719,19 +716,45 @@ def plain_table(
                 )
             )
         return "\n\n".join(tables)
-    while sum(column_widths) > free_width and (
+    lines = _folded_lines(rows, _shrunk_widths(column_widths, least_widths, free_width))
+    # Wrapped lines may be shorter than the room they were given.
+    column_widths = _unfolded_widths(titles, lines)
+    rule_line = "  ".join("-" * column_width for column_width in column_widths)
+    title_line, *row_lines = (
+        "  ".join(column_cells).rstrip()
+        for column_cells in _aligned_rows([titles, *lines], column_widths, number_columns)
+    )
+    return "\n".join([title_line, rule_line, *row_lines])
+
+
+def _unfolded_widths(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> list[int]:
+    """Return how wide the columns are when no cell is wrapped."""
+    return [
+        max([len(title) + 2, *map(len, column_cells)])
+        for title, *column_cells in zip(titles, *rows, strict=True)
+    ]
+
+
+def _shrunk_widths(
+    column_widths: Sequence[int], least_widths: Sequence[int], free_width: int
+) -> list[int]:
+    """Return widths of columns that fit into a free width, as far as their least widths allow."""
+    widths = list(column_widths)
+    while sum(widths) > free_width and (
         shrinkable_columns := [
-            column
-            for column, column_width in enumerate(column_widths)
-            if column_width > least_widths[column]
+            column for column, width in enumerate(widths) if width > least_widths[column]
         ]
     ):
         # The widest column gives way first; each is wrapped no further than its longest word.
-        widest_column = max(shrinkable_columns, key=lambda index: column_widths[index])
-        column_widths[widest_column] = max(
-            least_widths[widest_column],
-            column_widths[widest_column] - (sum(column_widths) - free_width),
+        widest_column = max(shrinkable_columns, key=lambda column: widths[column])
+        widths[widest_column] = max(
+            least_widths[widest_column], widths[widest_column] - (sum(widths) - free_width)
         )
+    return widths
+
+
+def _folded_lines(rows: Sequence[Sequence[str]], column_widths: Sequence[int]) -> list[list[str]]:
+    """Return the lines of rows whose cells are wrapped to the widths of their columns."""
     folded_rows = [
         [
             _folded_cell(cell, column_width).split("\n")
@@ -739,20 +762,9 @@ def plain_table(
         ]
         for row in rows
     ]
-    lines = [
+    return [
         [*map(str.strip, line)] for row in folded_rows for line in zip_longest(*row, fillvalue="")
     ]
-    column_widths = [
-        # Wrapped lines may be shorter than the room they were given.
-        max([len(title) + 2, *map(len, column_cells)])
-        for title, *column_cells in zip(titles, *lines, strict=True)
-    ]
-    rule_line = "  ".join("-" * column_width for column_width in column_widths)
-    title_line, *row_lines = (
-        "  ".join(column_cells).rstrip()
-        for column_cells in _aligned_rows([titles, *lines], column_widths, number_columns)
-    )
-    return "\n".join([title_line, rule_line, *row_lines])
 
 
 def _least_width(title: str, cells: Sequence[str]) -> int:

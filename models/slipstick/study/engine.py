@@ -306,57 +306,51 @@ class Engine:
                     for _ in range(min(group_size, len(waiting_block_numbers)))
                 ]
                 group_blocks = [blocks[block_number] for block_number in block_numbers_of_group]
-                turn_seconds = 0.0 if self.on == THREADS else TURN_SECONDS
-                future = executor.submit(
-                    _solved_group,
-                    group_blocks,
-                    self.limits,
-                    self._isolated,
-                    engine_versions(),
-                    turn_seconds,
-                )
-                group_by_future[future] = block_numbers_of_group
-                self._futures.add(future)
+                group_by_future[self._submit(executor, group_blocks)] = block_numbers_of_group
             for future in wait(group_by_future, return_when=FIRST_COMPLETED).done:
                 block_numbers_of_group = group_by_future.pop(future)
                 self._futures.discard(future)
                 results = _group_results(future)
                 # The process died: its blocks are tried again, each alone.
                 if results is None:
-                    for block_number in block_numbers_of_group:
-                        tries_by_block[block_number] = tries_by_block.get(block_number, 0) + 1
+                    block_numbers_of_group, lost_count = _lost_first(
+                        block_numbers_of_group, tries_by_block
+                    )
                     reason = f"the process that solves it ended, {_MOST_TRIES} times"
-                    lost_block_numbers = [
-                        block_number
-                        for block_number in block_numbers_of_group
-                        if tries_by_block[block_number] >= _MOST_TRIES
-                    ]
                     results = [
                         (SolvedBlock.without_answer(blocks[block_number], reason), 0.0)
-                        for block_number in lost_block_numbers
-                    ]
-                    block_numbers_of_group = [
-                        *lost_block_numbers,
-                        *(
-                            block_number
-                            for block_number in block_numbers_of_group
-                            if block_number not in lost_block_numbers
-                        ),
+                        for block_number in block_numbers_of_group[:lost_count]
                     ]
                 for block_number, (result, seconds) in zip(
                     block_numbers_of_group, results, strict=False
                 ):
                     block = blocks[block_number]
-                    # One point may have made a whole block fail.
-                    all_failed = len(result.failed) == block.count > 1 and not result.columns
-                    if all_failed and isinstance(block, PointBlock):
-                        result = self._solve_halves(block)
-                    else:
-                        result = self._keep_result(block, result, seconds)
-                    result_by_number[block_number] = result
+                    result_by_number[block_number] = self._result_of(block, result, seconds)
                     progress(block.count)
                 # What a group did not come to is next, in its order.
                 waiting_block_numbers.extendleft(reversed(block_numbers_of_group[len(results) :]))
+
+    def _submit(self, executor: Executor, group_blocks: Sequence[Block]) -> Future[Any]:
+        """Hand a group of blocks to a worker."""
+        turn_seconds = 0.0 if self.on == THREADS else TURN_SECONDS
+        future = executor.submit(
+            _solved_group,
+            group_blocks,
+            self.limits,
+            self._isolated,
+            engine_versions(),
+            turn_seconds,
+        )
+        self._futures.add(future)
+        return future
+
+    def _result_of(self, block: Block, result: SolvedBlock, seconds: float) -> SolvedBlock:
+        """Keep what a worker has of a block; a block that failed as a whole is solved by halves."""
+        # One point may have made a whole block fail.
+        all_failed = len(result.failed) == block.count > 1 and not result.columns
+        if all_failed and isinstance(block, PointBlock):
+            return self._solve_halves(block)
+        return self._keep_result(block, result, seconds)
 
     def _solve_halves(self, block: PointBlock) -> SolvedBlock:
         """Solve the halves of a block that failed, recursively, until the point that fails is
@@ -435,6 +429,18 @@ def _dask_executor(address: str) -> tuple[Executor, int, Callable[[], object]]:
     # Pure calls would be hashed by Dask to share equal ones, which the store of points does
     # already.
     return client.get_executor(pure=False), worker_count, client.close
+
+
+def _lost_first(
+    block_numbers: Sequence[int], tries_by_block: dict[int, int]
+) -> tuple[list[int], int]:
+    """Count a try of each block whose process died; return the blocks in an order in which those
+    that are not tried again come first, and how many these are.
+    """
+    for block_number in block_numbers:
+        tries_by_block[block_number] = tries_by_block.get(block_number, 0) + 1
+    lost = [number for number in block_numbers if tries_by_block[number] >= _MOST_TRIES]
+    return [*lost, *(number for number in block_numbers if number not in lost)], len(lost)
 
 
 def _group_results(future: Future[Any]) -> list[tuple[SolvedBlock, float]] | None:

@@ -128,21 +128,7 @@ def streamed(
         the method gives no value of a name
     """
     polars = need("polars", "writing Parquet", "frames")
-    notes: dict[str, tuple[str, ...]] = {}
-    columns = list[str]()
-    for case_points in parts:
-        _refuse_uncomputable(case_points)
-        # The first point tells the columns, which the writer has to know before any row.
-        first_point = np.zeros(1, dtype=np.int64)
-        first_values, *_ = _solve_points(case_points, names, first_point)
-        if absent := [name for name in names if name not in first_values]:
-            raise ModelError(
-                f"{absent[0]} is no value that {first_values['method'][0]} computes for arrays of"
-                " points; leave it out, or run the study with fewer points"
-            )
-        answers = case_points.solvable.form.points(_values_at_points(case_points, first_point))
-        notes[case_points.case] = answers.answer(0).notes
-        columns += first_values
+    columns, notes = _columns_and_notes(parts, names)
     # Texts that few points have: as strings, empty ones would take most of the time to write.
     text_types = dict.fromkeys(("outside", "reason"), polars.Categorical)
     other_types = {"method": polars.String, "exact": polars.Boolean, **text_types}
@@ -201,6 +187,30 @@ def streamed(
     return StreamedSweep(
         path, written_count, failed_count, outside_count, units, refusal_reasons, notes
     )
+
+
+def _columns_and_notes(
+    parts: Sequence[StreamedPoints], names: Collection[str]
+) -> tuple[list[str], dict[str, tuple[str, ...]]]:
+    """Return the columns of the file and the notes of each case, from the first point of each;
+    raise if they cannot be computed.
+    """
+    notes: dict[str, tuple[str, ...]] = {}
+    columns = list[str]()
+    for case_points in parts:
+        _refuse_uncomputable(case_points)
+        # The first point tells the columns, which the writer has to know before any row.
+        first_point = np.zeros(1, dtype=np.int64)
+        first_values, *_ = _solve_points(case_points, names, first_point)
+        if absent := [name for name in names if name not in first_values]:
+            raise ModelError(
+                f"{absent[0]} is no value that {first_values['method'][0]} computes for arrays of"
+                " points; leave it out, or run the study with fewer points"
+            )
+        answers = case_points.solvable.form.points(_values_at_points(case_points, first_point))
+        notes[case_points.case] = answers.answer(0).notes
+        columns += first_values
+    return columns, notes
 
 
 def _point_number_blocks(
