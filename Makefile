@@ -21,7 +21,7 @@ demo: $(VENV)/.demo ## set up, and answer for a program and for a service
 	@echo "  slipstick new queueing-network --out service.yaml"
 	@echo "Open build/demo/$(STUDY)/report.html in a browser."
 
-test: $(VENV)/.test ## set up and run everything that CI runs
+test: $(VENV)/.test ## set up, check the code and run the tests, of examples and long cases a fixed part
 	@# The checks of the code run beside the tests, so that no processor waits; they are shown after them.
 	@mkdir -p build
 	@{ $(CHECKS); } > build/checks.txt 2>&1 & checks=$$!; \

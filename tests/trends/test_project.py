@@ -98,7 +98,9 @@ def test_the_band_is_that_of_the_one_rate_that_is_drawn(folder: Path) -> None:
                 "technology__processors": repr(float(p)),
                 "technology__adapter": repr(1.05 ** -(year - 2005)),
             }
-            assert track.sweep[end][index] == pytest.approx(alone(**given), rel=1e-2)
+            # Quantiles of 1024 draws: of one rate evenly spread, of a walk after 2020 at random.
+            error = 5e-3 if year <= 2020 else 1e-2
+            assert track.sweep[end][index] == pytest.approx(alone(**given), rel=error)
     assert track.sweep["low[time]"][1] == pytest.approx(
         track.sweep["high[time]"][1]
     )  # to 2010 nothing is uncertain
