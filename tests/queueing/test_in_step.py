@@ -6,8 +6,16 @@ from __future__ import annotations
 
 import pytest
 
-from slipstick import solve
-from slipstick.model.network import closed_class, network, open_class, station
+from slipstick import Simulation, solve
+from slipstick.model.network import (
+    QueueingNetwork,
+    chain,
+    closed_class,
+    network,
+    open_class,
+    route,
+    station,
+)
 from slipstick.queueing.exact import exact
 from slipstick.queueing.network import network_arrays
 
@@ -22,7 +30,8 @@ def test_customers_in_step_have_no_product_form(discipline: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "changed", [{"scv": 0.25}, {"think": 1.0}, {"visits": 1.5}, {"population": 1}]
+    "changed",
+    [{"scv": 0.25}, {"think": 1.0}, {"visits": 1.5}, {"visits": 2}, {"population": 1}],
 )
 def test_a_random_time_or_route_or_a_single_customer_gives_product_form(
     changed: dict[str, float],
@@ -63,3 +72,73 @@ def test_two_in_step_take_the_time_of_both_at_each_station() -> None:
         )
     )
     assert found["response_time[jobs]"] == pytest.approx(4)
+
+
+LONG = Simulation(seed=8, events=400_000, precision=1e-9)
+
+
+def assert_exact_is_simulated(model: QueueingNetwork, names: tuple[str, ...]) -> None:
+    computed, simulated = solve(model), solve(model, method="simulation", simulation=LONG)
+    assert computed.exact
+    for name in names:
+        value = simulated.values[name]
+        assert value.value is not None
+        assert value.high is not None
+        assert abs(value.value - (computed[name] or 0.0)) <= 3 * (value.high - value.value), name
+
+
+def test_one_customer_of_constant_times_among_random_ones_has_product_form() -> None:
+    stations = {
+        name: station(discipline="ps", service={"one": 1.0, "many": 0.4}, scv={"one": 0.0})
+        for name in ("first", "second")
+    }
+    model = network({"one": closed_class(1), "many": closed_class(2)}, stations)
+    assert_exact_is_simulated(model, ("response_time[one]", "response_time[many]"))
+
+
+def test_a_mean_of_two_visits_is_random() -> None:
+    """The simulation repeats visits a geometric number of times, so customers part."""
+    model = network(
+        {"jobs": closed_class(2)},
+        {
+            name: station(
+                discipline="ps", service={"jobs": 1.0}, visits={"jobs": mean}, scv={"jobs": 0.0}
+            )
+            for name, mean in (("first", 2.0), ("second", 1.0))
+        },
+    )
+    assert_exact_is_simulated(model, ("response_time[jobs]",))
+
+
+def switching(probability: float) -> QueueingNetwork:
+    """Make two customers whose two kinds of visits take unlike constant times, in a fixed order
+    where the probability of going on is 1.
+    """
+    places = [("early", "first"), ("early", "second"), ("late", "first"), ("late", "second")]
+    times = {"first": {"early": 1.0, "late": 3.0}, "second": {"early": 1.0, "late": 2.0}}
+    routes = [
+        route(place, places[(index + 1) % 4], probability) for index, place in enumerate(places)
+    ]
+    if probability < 1:
+        routes += [route(place, place, 1 - probability) for place in places]
+    return network(
+        {},
+        {
+            name: station(discipline="ps", service=time, scv=dict.fromkeys(time, 0.0))
+            for name, time in times.items()
+        },
+        chains={"jobs": chain(list(times["first"]), closed_class(2), places[0])},
+        routing=routes,
+    )
+
+
+def test_a_chain_of_classes_that_take_unlike_constant_times_stays_in_step() -> None:
+    """The joined times of a chain vary, but each customer takes the same ones in every cycle."""
+    answer = solve(switching(1.0))
+    assert answer.method == "simulation"
+    # Both together: 2 (1 + 1 + 3 + 2) s.
+    assert answer["response_time[jobs]"] == pytest.approx(14)
+
+
+def test_random_routes_part_the_customers_of_a_chain() -> None:
+    assert_exact_is_simulated(switching(0.5), ("response_time[jobs]",))

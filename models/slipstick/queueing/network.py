@@ -72,6 +72,8 @@ class NetworkArrays:
         others have phases of their mean and scv
     weights : of each class at each station, which shares its server by them, (P, R, K), 1 without;
         None where no station does
+    random_cycles : which classes have a random service time or route in a cycle, (P, R); None: as
+        `random_times` and `random_visits` compute it
     """
 
     service: Array
@@ -96,6 +98,7 @@ class NetworkArrays:
     timeouts: NDArray[np.bool_] | None = None
     phases: Mapping[tuple[str, str], PhaseType] = field(default_factory=dict)
     weights: Array | None = None
+    random_cycles: NDArray[np.bool_] | None = None
 
     @cached_property
     def phases_known(self) -> NDArray[np.bool_]:
@@ -227,20 +230,23 @@ class NetworkArrays:
 
     @cached_property
     def in_step(self) -> NDArray[np.bool_]:
-        """Which stations serve others and a closed class whose times are all constant, (K,).
+        """Which stations serve customers of closed classes whose times and routes are all constant,
+        where the network has several of them, (K,).
 
-        Two customers of such a class that start together stay together, whatever other customers
-        share the stations, so that the mean over all states is not theirs: with two shared stations
-        of 1 s each the cycle takes 4 s, where product form says 3 s.
+        Two such customers that start together stay together, whatever other customers share the
+        stations, so that the mean over all states is not theirs: with two shared stations of 1 s
+        each the cycle takes 4 s, where product form says 3 s. A single one among customers whose
+        times or routes are random has product form (tests/queueing/test_in_step.py).
         """
-        visited = self.visits != 0
-        is_timed = visited & (self.service.real != 0)
-        has_random_time = (is_timed & (self.scv.real != 0)).any(axis=2) | (self.think.real != 0)
-        # A fraction of a visit is a probability.
-        has_random_route = (self.visits.real % 1 != 0).any(axis=2)
-        is_constant = self.closed & (self.population > 0) & ~has_random_time & ~has_random_route
-        meets_others = self.population.sum(axis=1) + (~self.closed).sum() > 1
-        is_constant &= meets_others[:, None]
+        random_cycles = self.random_cycles
+        if random_cycles is None:
+            random_cycles = random_times(self.service, self.visits, self.scv) | random_visits(
+                self.visits
+            )
+        is_constant = self.closed & (self.population > 0) & (self.think.real == 0) & ~random_cycles
+        constant_customers = (self.population * is_constant).sum(axis=1)
+        is_constant &= constant_customers[:, None] > 1
+        is_timed = (self.visits != 0) & (self.service.real != 0)
         stations_in_step: NDArray[np.bool_] = (is_timed & is_constant[:, :, None]).any(axis=(0, 1))
         return stations_in_step & ~self.delays
 
@@ -281,14 +287,31 @@ class NetworkArrays:
         bursts = None if self.bursts is None else self.bursts[points]
         patience = None if self.patience is None else self.patience[points]
         weights = None if self.weights is None else self.weights[points]
+        random_cycles = None if self.random_cycles is None else self.random_cycles[points]
         return replace(
             self,
             rates=rates,
             bursts=bursts,
             patience=patience,
             weights=weights,
+            random_cycles=random_cycles,
             **{name: getattr(self, name)[points] for name in field_names},
         )
+
+
+def random_times(service: Array, visits: Array, scv: Array) -> NDArray[np.bool_]:
+    """Return which classes have a service time that varies, (P, R), from arrays (P, R, K)."""
+    is_timed = (visits != 0) & (service.real != 0)
+    has_random_time: NDArray[np.bool_] = (is_timed & (scv.real != 0)).any(axis=2)
+    return has_random_time
+
+
+def random_visits(visits: Array) -> NDArray[np.bool_]:
+    """Return which classes visit a station a random number of times in a cycle, (P, R): a number
+    below 1 is a probability, and one above 1 is the mean of a geometric number.
+    """
+    has_random_number: NDArray[np.bool_] = ((visits.real != 0) & (visits.real != 1)).any(axis=2)
+    return has_random_number
 
 
 def known_phases(

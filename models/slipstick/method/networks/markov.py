@@ -150,6 +150,7 @@ def _network_of_classes(
         classes=network_points.classes,
         **network_points.patience,
         weights=network_points.weights,
+        random_cycles=None,
     )
     reference_by_classes = {
         class_indices: references[chain_index]
