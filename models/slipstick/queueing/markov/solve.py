@@ -406,8 +406,7 @@ def _utilization(
 def _joined_solution(
     network: NetworkArrays, point_solutions: Sequence[MarkovSolution], in_written_order: bool
 ) -> MarkovSolution:
-    """Join the solutions of single points into one. A number of customers that cannot occur at a
-    point has the probability 0 there.
+    """Join the solutions of single points into one.
 
     A number of customers that cannot be present at a point has the probability 0 there.
     """
