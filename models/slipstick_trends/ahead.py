@@ -485,16 +485,21 @@ def overtaking_words(overtaking: Overtaking, words: Words = NO_WORDS) -> str:
     return text + crossing_words(overtaking.low, overtaking.high, overtaking.part)
 
 
-def arrival_words(machines: Sequence[Arrival], words: Words = NO_WORDS) -> Iterator[str]:
+def arrival_words(
+    machines: Sequence[Arrival], titles: Mapping[str, str], words: Words = NO_WORDS
+) -> Iterator[str]:
     """Yield a sentence for each later machine, which compares its time with the prediction of the
-    trend.
+    trend. If there are several trends, the sentence begins with the title of its trend.
     """
     for arrival in machines:
         if arrival.name != "time":
             continue
         expected = quantity(arrival.expected, "s", ends=(arrival.low, arrival.high))
         came = quantity(arrival.came, "s")
-        later_in_words = f"{_title_with_year(words.case(arrival.case), arrival.year)} takes {came}"
+        lead = f"{titles[arrival.trend]}: " if len(titles) > 1 else ""
+        later_in_words = (
+            f"{lead}{_title_with_year(words.case(arrival.case), arrival.year)} takes {came}"
+        )
         earlier_in_words = _title_with_year(words.case(arrival.before), arrival.start)
         if not arrival.high > arrival.low:
             ratio = f"{arrival.came / arrival.expected:.3g}"

@@ -979,4 +979,5 @@ def _series_rate(trend: Trend, name: str, rate: SeriesRate, span: tuple[float, f
         title=series.title,
         points=len(measured),
         recalled=series.recalled,
+        announced=plans,
     )

@@ -33,6 +33,7 @@ class UsedRate:
     beyond : years outside its period that it is used for, from and to; None if there are none
     title, points, recalled : of the series, how many measured points it has, and how many of them
         are from memory; empty if there is none
+    announced : how many further points of the series are plans, not measurements
     """
 
     trend: str
@@ -51,6 +52,7 @@ class UsedRate:
     title: str = ""
     points: int = 0
     recalled: int = 0
+    announced: int = 0
 
 
 @dataclass(frozen=True, slots=True)

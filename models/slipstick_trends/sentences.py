@@ -191,7 +191,7 @@ def _outcomes(projection: Projection, words: Words) -> Iterator[str]:
         yield from _shares(projection, words)
     for overtaking in projection.overtakings:
         yield overtaking_words(overtaking, words)
-    yield from arrival_words(projection.arrivals, words)
+    yield from arrival_words(projection.arrivals, projection.titles, words)
     for track in projection.tracks:
         for history in track.conditions:
             if not history.worded:
@@ -498,9 +498,12 @@ def _series_words(trend: str, lead: str, projection: Projection) -> Iterator[str
     are.
     """
     weak = marks(projection, [trend])
-    guessed = any(rate.assumed for rate in used_rates(projection, trend))
-    verdict = "every rate is fitted to measured points"
-    verdict += ", some of another kind of processors" if guessed else "; none is a guess"
+    rates = used_rates(projection, trend)
+    plans = {f"{rate.title} ({rate.announced})" for rate in rates if rate.announced}
+    verdict = f"every rate is fitted to {'' if plans else 'measured '}points"
+    is_guess_used = any(rate.assumed for rate in rates)
+    verdict += ", some of another kind of processors" if is_guess_used else "; none is a guess"
+    verdict += f"; announced points: {'; '.join(sorted(plans))}" if plans else ""
     yield f"{lead}{verdict}" + (f"; {weak[0].lower()}{weak[1:]}" if weak else "")
     tracks = [track for track in projection.tracks if track.trend == trend]
     untold = [projection.words.case(track.case) for track in tracks if not track.kind_told]

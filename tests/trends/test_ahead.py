@@ -32,6 +32,7 @@ from slipstick_trends.ahead import (
 )
 from slipstick_trends.project import ProjectResult
 from slipstick_trends.projection import Projection
+from slipstick_trends.sentences import outcomes
 from slipstick_trends.specs import ProjectionPictureSpec, RatesPictureSpec, SharesPictureSpec
 from tests.questions import result_of
 from tests.study.small_program import found, in_folder
@@ -435,6 +436,16 @@ project: {{trends: [measured], years: [2020, {last}], cases: [base], samples: 10
     assert (whole.low, whole.high) == pytest.approx((asked.low, asked.high), rel=0.05)
 
 
+def test_a_machine_that_came_is_compared_with_each_trend_by_its_title(folder: Path) -> None:
+    Path("later.yaml").write_text(Path("machine.yaml").read_text().replace("2020", "2024"))
+    made = projection(
+        "answer: [time]\ncases: {came: {machine: later.yaml}}\n"
+        "project: {trends: [measured, milestones], years: [2020, 2024], cases: [base]}\n"
+    )
+    comparisons = [line for line in outcomes(made, Words()) if "the band that the trend" in line]
+    assert [line.partition(": came")[0] for line in comparisons] == [*made.titles.values()]
+
+
 def test_a_step_of_today_starts_after_the_points_and_says_so(folder: Path) -> None:
     write("gpu-bf16", first=2026)
     text = "answer: [time]\nproject: {trends: [measured], years: [2026, 2036]}\n"
@@ -484,9 +495,10 @@ def test_a_format_without_points_follows_another_by_a_guess_that_is_marked(
     assert by_class["application"].assumed
     assert by_class["application"].source.endswith(f"taken for {kind}")
     assert not by_class["memory"].assumed
-    assert "every rate is fitted to measured points, some of another kind of processors" in (
-        result.doubt()
-    )
+    assert (
+        "every rate is fitted to points, some of another kind of processors;"
+        " announced points: Memory bandwidth of a GPU (5)"
+    ) in result.doubt()
     assert "guesses: computation" in result.doubt()
     assert "Guesses: computation" in question_section(result)
     figure = result.draw(RatesPictureSpec(kind="rates", name="rates", title="Rates"), {})
