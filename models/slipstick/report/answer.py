@@ -198,7 +198,8 @@ def _answer_text(answer: Answer, most_rows_by_part: tuple[int, int, int, int | N
         # What is not shown is named, so that a reader knows what to ask for.
         hidden_parts = [name for name, text in text_by_title.items() if text]
         hidden_parts += [shares_remark] if (shares_remark := _shares_remark(answer)) else []
-        hidden_parts += ["the rows that are left out above"] if any(map(_HIDDEN_ROWS.search, blocks)) else []
+        if any(map(_HIDDEN_ROWS.search, blocks)):
+            hidden_parts.append("the rows that are left out above")
         hidden_parts += ["takeovers"] if any(limit.takeovers for limit in answer.limits) else []
         blocks.append(
             wrapped(f"slipstick solve --all adds: {', '.join(hidden_parts)}", _INDENT)
