@@ -143,7 +143,7 @@ class ChooseQuestionSpec(QuestionSpec):
         ),
         min_length=1,
     )
-    minimize: Note = Field(description="value or formula to minimize; by default the cost")
+    minimize: Note = Field(description="value or formula to minimize, such as cost")
     where: Note = Field(description="conditions joined by and, such as response_time[jobs] <= 2 s")
     cost: dict[Path, float] = Field(
         {},

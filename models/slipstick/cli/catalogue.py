@@ -40,8 +40,8 @@ from slipstick.errors import InputError, Problem, SpecError, UnknownNameError
 def list_(kind: str | None, search: str | None, in_full: bool, as_json: bool) -> int:
     """List the shipped models, studies, machines and laws.
 
-    KIND is machine, network, workload, technology, trend, activity, queueing-network, study,
-    profile, program or law.
+    KIND is machine, network, workload, technology, trend, activity, queueing-network,
+    batch-server, counts, fitted, profile, study, program or law.
 
     \b
     Examples:

@@ -514,7 +514,7 @@ _FIT_OPTIONS = (
     click.option(
         "--population",
         metavar="PATH",
-        help="Path of the number of processors in the model. [found]",
+        help="Path of the number of processors in the model. [told from the model]",
     ),
     click.option(
         "--size-of",
@@ -561,7 +561,11 @@ _FIT_OPTIONS = (
         default="75%",
         help="Target efficiency, for the largest number of processors and the size needed. [75%]",
     ),
-    click.option("--intervals", type=click.Choice(["bootstrap", "profile"]), help="[profile]"),
+    click.option(
+        "--intervals",
+        type=click.Choice(["bootstrap", "profile"]),
+        help="Confidence intervals by resampled residuals, or by profile likelihood. [profile]",
+    ),
     click.option(
         "--seed",
         type=click.IntRange(0),
