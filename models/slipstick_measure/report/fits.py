@@ -402,7 +402,7 @@ def draw_fits(fitting: Fitting, title: str) -> Figure:
     axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
     axes.set_xlim(1 / 1.1, last)
     members = Words(member=fitting.member).members
-    axes.set_xlabel(members if fitting.size is None else f"{members}, n = {plain(fitting.size)}")
+    axes.set_xlabel(members if fitting.size is None else f"{members}, n = {_grouped(fitting.size)}")
     axes.set_ylabel(axis_title("time", "s"))
     figure.legend(loc="outside right upper", alignment="left")
     return titled(figure, title)
