@@ -94,7 +94,8 @@ def test_an_answer_fits_a_screen_and_says_what_it_leaves_out() -> None:
     assert "and 14 more" in text
     assert "technology class " not in text
     assert text.endswith(
-        "slipstick solve --all adds: technology classes, steps, the rows that are left out above, takeovers\n"
+        "slipstick solve --all adds: technology classes, steps, the rows that are left out above,"
+        " takeovers\n"
     )
 
 
