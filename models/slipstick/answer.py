@@ -138,6 +138,16 @@ def beyond_rounding(share: float) -> float:
     return 0.0 if abs(share) < 1e-14 else share
 
 
+def has_width(ends: tuple[float | None, float | None]) -> bool:
+    """Return whether both ends of an interval are known and differ.
+
+    >>> has_width((1.0, 2.0)), has_width((1.0, 1.0)), has_width((None, 1.0))
+    (True, False, False)
+    """
+    low, high = ends
+    return low is not None and high is not None and low < high
+
+
 @dataclass(frozen=True, slots=True)
 class Value:
     """A number with its base unit and, where the method gives them, bounds or an interval."""

@@ -98,3 +98,17 @@ def test_no_interval_where_the_run_is_far_too_short() -> None:
     run = simulate(open_station(0.9, 4.0), Simulation(3, events=30_000))
     assert run.mean_time().low is None
     assert run.mean_time().mean > 0
+
+
+def test_waits_booked_by_label_are_as_wide_as_those_of_those_present() -> None:
+    run = simulate(open_station(0.9), Simulation(11, events=200_000))
+    layout = run.layout
+    visits = layout.column(layout.done[0])
+    by_presence = run.ratio(layout.column(layout.area[0]) - layout.column(layout.use[0]), visits)
+    by_label = run.ratio(
+        layout.column(layout.booked[0] + run.plan.labels.index("wait:cpu")), visits
+    )
+    assert by_label.mean == pytest.approx(by_presence.mean, rel=0.01)
+    assert by_label.half_width == pytest.approx(by_presence.half_width, rel=0.05)
+    least_half_width = half_widths(run.plan, run.batches[:, layout.done[0]].sum(), 0.9)[0]
+    assert by_label.half_width >= 0.95 * least_half_width * by_label.mean

@@ -156,3 +156,12 @@ def test_a_short_check_says_nothing_before_a_rare_branch() -> None:
 def test_a_plan_without_rare_events_is_not_awaited() -> None:
     result = simulate(program(lambda builder: builder.delay(ServiceTime("exponential", 1.0), "a")))
     assert expected_rare_events(result) == math.inf
+
+
+def test_a_loop_without_an_end_is_no_obstacle() -> None:
+    def write(builder: Builder) -> None:
+        builder.mark("again")
+        fault(builder, 0.5)
+        builder.jump("again")
+
+    assert fewest_cycles(program(write), 0) <= 2 * FEWEST_EVENTS_SEEN

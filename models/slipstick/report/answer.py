@@ -17,6 +17,7 @@ from slipstick.answer import (
     Value,
     Verdict,
     exactness_words,
+    has_width,
 )
 from slipstick.display import TableShown
 from slipstick.report.formatting import (
@@ -386,7 +387,7 @@ def _interval_remark(answer: Answer) -> str:
     empty if none has.
     """
     asked_values = [answer.values[name] for name in answer.asked if name in answer.values]
-    has_interval = any(None not in value.ends for value in asked_values)
+    has_interval = any(has_width(value.ends) for value in asked_values)
     return "; some values have an interval" if has_interval else ""
 
 

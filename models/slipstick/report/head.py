@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import isclose, isfinite
 
-from slipstick.answer import HELD, Answer
+from slipstick.answer import HELD, Answer, has_width
 from slipstick.report.formatting import (
     NOTHING,
     TextTable,
@@ -612,7 +612,7 @@ def _basis_sentence(results: Results, value_names: Sequence[str]) -> str:
         question for question in results.questions.values() if question.estimates
     ]
     has_intervals = any(
-        case_answer.exact and None not in case_answer.ends(name)
+        case_answer.exact and has_width(case_answer.ends(name))
         for case_answer in answers
         for name in value_names
     )

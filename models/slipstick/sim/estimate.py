@@ -19,7 +19,7 @@ from typing import Protocol
 
 from slipstick.late import Array, NDArray, np
 from slipstick.sim.deadlock import Wait
-from slipstick.sim.heavy_traffic import least_relative_half_widths
+from slipstick.sim.heavy_traffic import least_relative_half_widths, open_queues
 from slipstick.sim.plan.plan import Plan
 from slipstick.sim.settings import Simulation
 
@@ -572,8 +572,12 @@ class Result(ReplicationResult):
         that it contains, see `slipstick.sim.heavy_traffic`.
 
         A time of cycles contains the waits at all stations, here by their part of the time of all
-        customers; a sum over those present at a station contains the wait there.
+        customers; a sum over those present at a station contains the wait there, and so does a sum
+        of times that are booked to it.
         """
+        queues = open_queues(self.plan)
+        if not queues or estimate.low is None or not estimate.mean:
+            return estimate
         layout = self.layout
         column_sums = self.batches.sum(axis=0)
         servers = np.array([station.servers for station in self.plan.stations])
@@ -590,15 +594,18 @@ class Result(ReplicationResult):
         )
         is_time = bool(numerator[layout.cycle_time].any())
         total = float(column_sums[layout.cycle_time].sum() if is_time else column_sums @ numerator)
-        if not half_widths or estimate.low is None or not total:
-            return estimate
         waiting_times = column_sums[layout.area] - column_sums[layout.use]
-        parts_of_waiting = (
-            waiting_times if is_time else waiting_times * numerator[layout.area]
-        ) / total
+        waits_contained = waiting_times if is_time else waiting_times * numerator[layout.area]
+        for station_index in () if is_time else half_widths:
+            wait_columns = [
+                first_column + label
+                for first_column in layout.booked
+                for label in queues[station_index].wait_labels
+            ]
+            waits_contained[station_index] += column_sums[wait_columns] @ numerator[wait_columns]
         least_half_width = math.hypot(
             *(
-                half_width * float(parts_of_waiting[station_index])
+                half_width * float(waits_contained[station_index]) / total
                 for station_index, half_width in half_widths.items()
             )
         )

@@ -45,7 +45,8 @@ class Simulation:
         most this fraction of the mean
     level : confidence level of the intervals, such as 0.95
     least : minimum number of cycles; for a program that ends, minimum number of its replications
-    events : maximum number of events, over all replications
+    events : maximum number of events, over all replications; each replication of a program counts
+        as at least 150
     cycles : exact number of cycles or replications to run; `precision` is then ignored
     shares : number of parameters whose shares are estimated, beginning with the most important.
         Each share needs two more runs

@@ -38,6 +38,8 @@ _LONGEST_ROUND = 100.0
 """Mean number of cycles that are followed where the end of one decides how the next begins, as
 after a change of class; what they have in common is then known within 1 %."""
 
+_NEARLY_ALL = 1 - 1e-12
+
 _DRAWN_TIMES = {Op.DELAY: 0, Op.SERVE: 1}
 """Operand that is the draw of a time, by operation."""
 
@@ -226,7 +228,8 @@ def _visits_and_times_left(plan: Plan, starts: Array, drawn_times: Array) -> tup
     ]
     instructions, targets, counts = zip(*triples, strict=True)
     size = len(plan.code)
-    executions = csc_array((counts, (instructions, targets)), shape=(size, size))
+    # Slightly fewer, so that a loop without an end has a solution too.
+    executions = _NEARLY_ALL * csc_array((counts, (instructions, targets)), shape=(size, size))
     factors = splu((eye_array(size) - executions).tocsc())
     return factors.solve(starts, trans="T"), factors.solve(drawn_times)
 
