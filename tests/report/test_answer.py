@@ -223,6 +223,8 @@ def test_an_exact_solution_says_that_an_asked_quantile_is_estimated() -> None:
     assert "web by exact: solved exactly\n" in answer_text(answer)
     asked = replace(answer, asked={name: AskedValue(ANSWERED)})
     assert "web by exact: solved exactly; some values have an interval\n" in answer_text(asked)
+    certain = replace(asked, values={**values, name: Value(0.2, "s", 0.2, 0.2)})
+    assert "web by exact: solved exactly\n" in answer_text(certain)
 
 
 def test_a_steep_saving_is_written_as_about_that_much() -> None:
