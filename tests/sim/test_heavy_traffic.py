@@ -94,10 +94,15 @@ def test_intervals_of_short_runs_near_saturation_hold_the_mean() -> None:
     assert held_count >= 0.8 * len(ends)
 
 
-def test_no_interval_where_the_run_is_far_too_short() -> None:
-    run = simulate(open_station(0.9, 4.0), Simulation(3, events=30_000))
-    assert run.mean_time().low is None
-    assert run.mean_time().mean > 0
+def test_an_interval_reaches_farther_above_the_mean_than_below() -> None:
+    estimate = simulate(open_station(0.9, 4.0), Simulation(3, events=100_000)).mean_time()
+    assert estimate.low is not None
+    assert estimate.high is not None
+    # Both ends of the reciprocal are equally far from that of the mean.
+    assert 1 / estimate.low - 1 / estimate.mean == pytest.approx(
+        1 / estimate.mean - 1 / estimate.high
+    )
+    assert estimate.high - estimate.mean > 1.2 * (estimate.mean - estimate.low)
 
 
 def test_waits_booked_by_label_are_as_wide_as_those_of_those_present() -> None:

@@ -610,11 +610,9 @@ class Result(ReplicationResult):
             )
         )
         relative_half_width = max(estimate.half_width / abs(estimate.mean), least_half_width)
-        # A wait that is rare because the station is hardly used has a wide interval for another
-        # reason.
-        if not least_half_width or least_half_width < WIDEST_SQUARE <= relative_half_width:
+        if not least_half_width:
             return estimate
-        return _with_error_by_square(estimate.mean, relative_half_width)
+        return _with_error_of_reciprocal(estimate.mean, relative_half_width)
 
     def _with_trusted_interval(self, estimate: Estimate) -> Estimate:
         """Return an estimate without an interval that cannot be trusted; of width 0 where nothing
@@ -684,27 +682,20 @@ class Result(ReplicationResult):
         return self._with_trusted_interval(estimate)
 
 
-WIDEST_SQUARE = 0.25
-"""Relative half-width from which an error that grows as the square of the mean has no upper end."""
+def _with_error_of_reciprocal(mean: float, relative_half_width: float) -> Estimate:
+    """Return the interval of a mean whose reciprocal has an error that does not depend on it:
 
+        |1 / mean - 1 / T| <= h / mean    for the true value T and the relative half-width h
 
-def _with_error_by_square(mean: float, relative_half_width: float) -> Estimate:
-    """Return an interval of all true values T that the mean is not too far from, where the
-    error of a mean grows as T^2:
-
-        |mean - T| <= h T^2 / mean
-
-    with the relative half-width h at the mean. So it is in a queue near saturation, whose mean is
-    proportional to 1 / (1 - u) and whose variance to 1 / (1 - u)^4: a mean that is low by chance
-    has an interval that is too narrow, too. From h = 1/4 on there is no upper end.
+    So it is in a queue near saturation, whose mean is proportional to 1 / (1 - u), and whose
+    variance to 1 / (1 - u)^4: a mean that is low by chance has batches that vary little, too. From
+    h = 1 on there is no upper end.
     """
-    if relative_half_width >= WIDEST_SQUARE:
+    if relative_half_width >= 1:
         return Estimate(mean)
-    if not relative_half_width:
-        return Estimate(mean, mean, mean)
-    low_factor = (math.sqrt(1 + 4 * relative_half_width) - 1) / (2 * relative_half_width)
-    high_factor = (1 - math.sqrt(1 - 4 * relative_half_width)) / (2 * relative_half_width)
-    return Estimate(mean, mean * low_factor, mean * high_factor)
+    low = mean / (1 + relative_half_width)
+    high = mean / (1 - relative_half_width)
+    return Estimate(mean, low, high)
 
 
 def weights_of_time(plan: Plan, sums: Array, group_index: int) -> Array:
