@@ -8,9 +8,9 @@ is known, however, from the queue as a reflected Brownian motion:
     sd(W_n) / W = 2 sqrt(c^2 / n) / (1 - u),    c^2 = (c_a^2 + c_s^2) / 2
 
 with the utilization u and the squared coefficients of variation of the times between arrivals and
-of the services. No interval of a wait is taken narrower, and it is one of the reciprocal of the mean;
-with both, 83 to 90 of 100 intervals of 90 % with other random numbers held the mean, from loads of
-0.5 to 0.9 and scv 1 to 4 (benchmarks/interval_coverage.py).
+of the services. No interval of a wait is taken narrower, and it is one of the reciprocal of the
+mean; with both, 83 to 90 of 100 intervals of 90 % with other random numbers held the mean, from
+loads of 0.5 to 0.9 and scv 1 to 4 (benchmarks/interval_coverage.py).
 
 Source: W. Whitt, Planning queueing simulations, Management Science 35(11), 1989, 1341-1366.
 """
