@@ -150,9 +150,9 @@ def profile(fitted_formula: FittedFormula) -> FitIntervals:
 
     ::
 
-        RSS <= RSS_best(1 + t ^ 2 / (M - k))
+        RSS <= RSS_best (1 + t^2 / (M - k))       t: quantile of Student's distribution with
+                                                  M - k degrees of freedom
 
-    where t is the quantile of Student's distribution with M - k degrees of freedom.
     Unlike the bootstrap it takes no random numbers and few fits; like it, it takes the form for
     true and the scatter for normal and the same everywhere. Exact for linear formulas, else
     approximate.

@@ -17,6 +17,7 @@ from slipstick.vocabulary import LEFT_OUT
 from slipstick_measure.imports.imported import ImportedSpec
 from slipstick_measure.readers.reading import Reading
 
+READ = "read"
 EQUAL = "equal"
 SHARES = "shares"
 ANSWER = "answer"

@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 
 from slipstick.errors import short
 from slipstick_measure.imports.imported import ImportedSpec
-from slipstick_measure.imports.losses import EQUAL, Ledger
+from slipstick_measure.imports.losses import EQUAL, READ, Ledger
 from slipstick_measure.imports.program_text import CalledFunction, ProgramText, bare_program
 from slipstick_measure.imports.tool import ToolModel
 from slipstick_measure.readers.elements import XmlElement
@@ -30,7 +30,6 @@ ARGUMENTS = {
     "SetVisits": 4,
 }
 """Calls that make a model, and how many arguments each has."""
-READ = "read"
 FUNCTIONS = {
     **dict.fromkeys((*ARGUMENTS, "Init", "Solve", "SetTUnit"), READ),
     **dict.fromkeys(("SetWUnit", "SetComment", "SetDebug", "GetComment", "Report"), EQUAL),
@@ -38,7 +37,9 @@ FUNCTIONS = {
     **dict.fromkeys(("GetUtilization", "GetQueueLength", "GetResidenceTime"), EQUAL),
     **dict.fromkeys(("GetNodesCount", "GetStreamsCount"), EQUAL),
 }
-"""What becomes of each function of PDQ: read, or equal. Others that create or set are refused."""
+"""What becomes of each function of PDQ: read, or equal. Others whose names begin with Create,
+SetDemand or SetVisits are refused.
+"""
 OTHER_NAMES = {"CreateWorkloadOpen": "CreateOpen", "CreateWorkloadClosed": "CreateClosed"}
 QUEUES = {"FCFS": "fcfs", "PSHR": "ps", "LCFS": "lcfs-pr"}
 NODES = ("CEN", "MSO", "MSC")

@@ -17,13 +17,12 @@ import slipstick
 from slipstick.errors import SpecError
 from slipstick_measure.imports.formats import import_spec
 from slipstick_measure.imports.layered.fields import (
-    READ,
     TEXT_FIELDS,
     UNKNOWN,
     XML_ELEMENTS,
     XML_FIELDS,
 )
-from slipstick_measure.imports.losses import EQUAL, LOSSES, loss_names
+from slipstick_measure.imports.losses import EQUAL, LOSSES, READ, loss_names
 from slipstick_measure.imports.pdq import FUNCTIONS
 from slipstick_measure.measurements import Hints
 
@@ -532,16 +531,6 @@ def test_a_function_of_pdq_becomes_what_its_table_says(name: str, kind: str) -> 
     ("old", "new", "why"),
     [
         ('CreateNode("cpu"', 'CreateFork("cpu"', "a network has nothing like it"),
-        (
-            "pdq::SetTUnit",
-            'pdq::CreateNode("cpu", pdq::CEN, pdq::FCFS)\npdq::SetTUnit',
-            "'cpu' is created twice; rename one",
-        ),
-        (
-            "pdq::SetTUnit",
-            'pdq::CreateOpen("users", 1)\npdq::SetTUnit',
-            "'users' is created twice; rename one",
-        ),
         ("pdq::TERM", "pdq::TRANS", "TRANS is a stream, which CreateOpen makes"),
         ('SetTUnit("Sec")', "SetTUnit(unit)", "unit is no unit in quotes; give --unit s"),
     ],
@@ -551,12 +540,24 @@ def test_a_call_of_pdq_that_has_no_counterpart_is_refused(old: str, new: str, wh
     assert why in str(_of_program(PDQ.replace(old, new)))
 
 
+def _with_call(call: str) -> dict[str, Any] | str:
+    """Return what becomes of the program with one more call."""
+    return _of_program(PDQ.replace("pdq::SetTUnit", f"pdq::{call}\npdq::SetTUnit"))
+
+
+@pytest.mark.parametrize(
+    ("call", "name"),
+    [('CreateNode("cpu", pdq::CEN, pdq::FCFS)', "cpu"), ('CreateOpen("users", 1)', "users")],
+)
+def test_what_a_program_creates_twice_is_refused(call: str, name: str) -> None:
+    assert f"'{name}' is created twice; rename one" in str(_with_call(call))
+
+
 def test_the_last_demand_holds_and_zero_takes_it_back() -> None:
-    more = 'pdq::SetDemand("cpu", "users", 0.3)\npdq::SetTUnit'
-    spec = _of_program(PDQ.replace("pdq::SetTUnit", more))
+    spec = _with_call('SetDemand("cpu", "users", 0.3)')
     assert isinstance(spec, dict)
     assert spec["stations"]["cpu"]["demand"]["users"]["value"] == "0.3 s"
-    spec = _of_program(PDQ.replace("pdq::SetTUnit", more.replace("0.3", "0")))
+    spec = _with_call('SetDemand("cpu", "users", 0)')
     assert isinstance(spec, dict)
     assert list(spec["stations"]) == ["disks"]
 

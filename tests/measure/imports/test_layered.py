@@ -40,6 +40,11 @@ def _task(name: str, *activities: str, onward: str = "", **more: object) -> str:
     return _element("task", entry, name=name, **{"scheduling": "fcfs", **more})
 
 
+def _unlimited(name: str, demand: float) -> str:
+    """Return a task with a thread for each request."""
+    return _task(name, _activity(name, demand), scheduling="inf")
+
+
 def _model(*processors: tuple[str, int, str]) -> str:
     made = (
         _element("processor", task, name=f"p{index}", scheduling=kind, multiplicity=servers)
@@ -87,31 +92,20 @@ PUBLISHED = {
         1e-9,
     ),
     "machine-repair": (
-        _model(
-            ("inf", 1, _users(4, 5, 0, ("s", 1))),
-            ("fcfs", 2, _task("s", _activity("s", 1), scheduling="inf")),
-        ),
+        _model(("inf", 1, _users(4, 5, 0, ("s", 1))), ("fcfs", 2, _unlimited("s", 1))),
         0.66208,
         1e-5,
     ),
     "two-tasks": (
         _model(
             ("ps", 1, _users(100, 10, 1, ("s", 1), ("r", 1))),
-            (
-                "ps",
-                1,
-                _task("s", _activity("s", 3), scheduling="inf")
-                + _task("r", _activity("r", 1), scheduling="inf"),
-            ),
+            ("ps", 1, _unlimited("s", 3) + _unlimited("r", 1)),
         ),
         0.25,
         1e-9,
     ),
     "tutorial-10": (
-        _model(
-            ("ps", 1, _users(10, 5, 1, ("s", 2.5))),
-            ("ps", 1, _task("s", _activity("s", 0.8), scheduling="inf")),
-        ),
+        _model(("ps", 1, _users(10, 5, 1, ("s", 2.5))), ("ps", 1, _unlimited("s", 0.8))),
         0.497049,
         1e-6,
     ),

@@ -10,10 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from slipstick_measure.imports.losses import EQUAL, Ledger
+from slipstick_measure.imports.losses import EQUAL, READ, Ledger
 from slipstick_measure.readers.elements import XmlElement
 
-READ = "read"
 UNKNOWN = "unknown-fields"
 DECISIONS = "decisions"
 SUBMODELS = "submodels"
@@ -83,7 +82,9 @@ TEXT_FIELDS: Mapping[str, Mapping[str, str]] = {
     "E": {**dict.fromkeys("aAcfFpPRsUVWXyzZio", READ), "H": EQUAL, "M": EQUAL},
     "A": {**dict.fromkeys("scfyzZ", READ), "H": EQUAL, "M": EQUAL},
 }
-"""What becomes of each row of each section of the text form; H and M ask for results."""
+"""What becomes of each row of each section of the text form, whose reader knows no other rows; H
+and M ask for results.
+"""
 
 
 def declare_fields(root: XmlElement, ledger: Ledger) -> None:

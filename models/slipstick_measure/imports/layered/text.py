@@ -175,16 +175,10 @@ class _TextReader:
         self._assignments()
         sections: dict[str, Callable[[], None]] = {
             "G": self._general,
-            "P": lambda: self._section({"p": self._processor, "d": self._delay}),
-            "U": lambda: self._section({"g": self._share}),
-            "T": lambda: self._section({"t": self._task, "I": self._fan, "O": self._fan}),
-            "E": lambda: self._section(
-                {
-                    **dict.fromkeys(TEXT_FIELDS["E"], self._entry),
-                    "i": self._fan,
-                    "o": self._fan,
-                }
-            ),
+            "P": lambda: self._section("P", self._processor, d=self._delay),
+            "U": lambda: self._section("U", self._share),
+            "T": lambda: self._section("T", self._task, I=self._fan, O=self._fan),
+            "E": lambda: self._section("E", self._entry, i=self._fan, o=self._fan),
             "A": self._activities,
             "R": self._skip_results,
             "C": self._convergence,
@@ -229,8 +223,13 @@ class _TextReader:
         self.take("-1", "end")
         self.observed()
 
-    def _section(self, rows: dict[str, Callable[[str], None]]) -> None:
-        """Read the rows of a section up to -1; each begins with a letter."""
+    def _section(
+        self, section: str, read: Callable[[str], None], **others: Callable[[str], None]
+    ) -> None:
+        """Read the rows of a section up to -1, each with a letter of `TEXT_FIELDS`; those of some
+        letters have another reader.
+        """
+        rows = {letter: others.get(letter, read) for letter in TEXT_FIELDS[section]}
         if self.next.kind == "number":
             self.at += 1
         while self.next.kind != "end":
