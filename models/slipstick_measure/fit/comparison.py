@@ -295,7 +295,8 @@ class FitComparison:
     @property
     def _allowance(self) -> str:
         """The further losses that intervals beyond the rows contain, in words."""
-        return "" if self.chosen else ", and for a throughput that rises no further"
+        allows = not self.chosen and self._losses
+        return ", and for a throughput that rises no further" if allows else ""
 
     def predict(self, p: float, level: float) -> tuple[float, float]:
         """Return the interval of the time on `p` processors from all families, weighted by their

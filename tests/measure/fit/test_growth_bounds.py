@@ -198,3 +198,11 @@ def test_laws_that_the_caller_chose_are_not_widened() -> None:
     assert named.predict(64.0, 0.9)[1] < timings.time[-1] < 1.1 * free.predict(64.0, 0.9)[1]
     assert "rises no further" in free.warning(64)
     assert "rises no further" not in named.warning(64)
+
+
+def test_a_largest_size_on_two_numbers_of_processors_shows_no_growth_of_losses() -> None:
+    p = np.repeat(np.array([1.0, 2, 4, 8, 16, 32, 1, 16]), 3)
+    n = np.repeat(np.array([100.0] * 6 + [200.0] * 2), 3)
+    noise = np.random.default_rng(5).normal(1, 0.005, len(p))
+    found = compare(Timings(p, n, noise * n * (0.1 / p + 0.0008 * np.log2(p))))
+    assert "the interval allows for that, but not for losses that first appear" in found.warning(40)
