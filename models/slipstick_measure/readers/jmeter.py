@@ -86,7 +86,11 @@ def read_jtl(reading: Reading) -> list[LoadRow]:
     failed = transactions = 0
     line = 1
     samples_of_file = list(rows(reading))
+    headings = [line for line, cells in samples_of_file if cells.get("elapsed") == "elapsed"]
+    samples_of_file = [row for row in samples_of_file if row[0] not in headings]
     parts = _parts(samples_of_file)
+    _check_copies(reading, samples_of_file)
+    _check_runs(reading, samples_of_file, headings)
     for number, cells in samples_of_file:
         if number in parts:
             pass
@@ -116,6 +120,57 @@ def read_jtl(reading: Reading) -> list[LoadRow]:
     if failed <= FEW_FAILED * (failed + len(samples)):
         return rows_found
     return [replace(row, unsteady=f"{failed} requests failed") for row in rows_found]
+
+
+_MOST_COPIES = 9
+
+
+def _check_copies(reading: Reading, rows: Sequence[tuple[int, object]]) -> None:
+    """Refuse a file that consists of copies of its first part, as one that was appended to itself:
+    its throughput would be a multiple.
+
+    Parameters
+    ----------
+    rows : the requests, each after its line
+    """
+    entries = [entry for _, entry in rows]
+    for copies in range(2, _MOST_COPIES + 1):
+        length, rest = divmod(len(entries), copies)
+        copied = not rest and entries == entries[:length] * copies
+        if copied and any(entry != entries[0] for entry in entries):
+            message = f"from here on the file repeats its {length} requests; keep one copy"
+            reading.refuse(rows[length][0], "", message)
+
+
+def _check_runs(
+    reading: Reading, rows: Sequence[tuple[int, Mapping[str, str]]], headings: Sequence[int]
+) -> None:
+    """Refuse a request that is in the file twice, and runs under headings of their own that overlap
+    in time: their requests would add up, but each run counts only its own threads.
+    """
+    line_of: dict[tuple[object, ...], int] = {}
+    spans: dict[int, tuple[float, float]] = {}
+    for line, cells in rows:
+        if (interval := _interval(cells)) is None:
+            continue
+        start, end = interval
+        run = bisect_right(headings, line)
+        earliest, latest = spans.get(run, interval)
+        spans[run] = min(start, earliest), max(end, latest)
+        first = line_of.setdefault(tuple(cells.values()), line)
+        # A thread cannot begin two requests in the same instant, unless they take none of its time.
+        if first != line and cells.get("threadName") and end > start + _CLOCK_STEP:
+            message = f"{short(cells['threadName'])} has the same request in line {first}"
+            reading.refuse(line, "threadName", f"{message}; keep one of the two copies")
+    in_order = sorted((*span, run) for run, span in spans.items())
+    for (_, end, first), (start, _, second) in pairwise(in_order):
+        if start < end:
+            line = headings[max(first, second) - 1]
+            message = (
+                "the runs under the heading here and an earlier one overlap in time, and each counts"
+                " only its own threads; give each run a file of its own"
+            )
+            reading.refuse(line, "timeStamp", message)
 
 
 _PART = re.compile(r"(?P<whole>.+)-[0-9]{1,4}")
@@ -150,11 +205,11 @@ _CLOCK_STEP = 1.0
 
 
 def _interval(cells: Mapping[str, str]) -> tuple[float, float] | None:
-    """Return the start and end of a sample [ms]; None where they are no plain numbers."""
-    start, elapsed = cells.get("timeStamp", "").strip(), cells.get("elapsed", "").strip()
-    if not NUMBER.fullmatch(start) or not NUMBER.fullmatch(elapsed):
+    """Return the start and end of a sample [ms]; None where they cannot be read."""
+    start, elapsed = _milliseconds(cells.get("timeStamp", "")), cells.get("elapsed", "").strip()
+    if start is None or not NUMBER.fullmatch(elapsed):
         return None
-    return float(start), float(start) + float(elapsed)
+    return start, start + float(elapsed)
 
 
 def _rows_of_table(reading: Reading) -> Iterator[tuple[int, Mapping[str, str]]]:
@@ -192,18 +247,25 @@ def _sample(reading: Reading, line: int, cells: Mapping[str, str]) -> Iterator[_
 
 
 def _instant(reading: Reading, line: int, text: str) -> float | None:
-    """Parse a point in time [ms], written as a number or as a date."""
-    if not NUMBER.fullmatch(text.strip()):
-        for form in _DATES:
-            try:
-                return datetime.strptime(text.strip(), form).timestamp() * 1e3
-            except ValueError:
-                continue
+    """Parse a point in time [ms]; report a text that is none."""
+    instant = None if NUMBER.fullmatch(text.strip()) else _milliseconds(text)
+    return reading.number(line, "timeStamp", text) if instant is None else instant
+
+
+def _milliseconds(text: str) -> float | None:
+    """Parse a point in time [ms], written as a number or as a date; None for other texts."""
+    text = text.strip()
+    if NUMBER.fullmatch(text):
+        return float(text)
+    for form in _DATES:
         try:
-            return datetime.fromisoformat(text.strip()).timestamp() * 1e3
+            return datetime.strptime(text, form).timestamp() * 1e3
         except ValueError:
-            pass
-    return reading.number(line, "timeStamp", text)
+            continue
+    try:
+        return datetime.fromisoformat(text).timestamp() * 1e3
+    except ValueError:
+        return None
 
 
 def _with_users(reading: Reading, samples: Sequence[_Sample]) -> Iterator[_Sample]:
@@ -290,6 +352,7 @@ def read_k6_points(reading: Reading) -> list[LoadRow]:
     """
     ends = list[tuple[float, float]]()
     users = list[tuple[float, float]]()
+    rows_of_ends = list[tuple[int, object]]()
     failed = 0
     for line, text in reading.content:
         point = parse_json(reading, text, line)
@@ -308,8 +371,10 @@ def read_k6_points(reading: Reading) -> list[LoadRow]:
             failed += 1
         else:
             ends.append((instant, value))
+            rows_of_ends.append((line, ends[-1]))
     if reading.problems:
         reading.finished()
+    _check_copies(reading, rows_of_ends)
     if not ends:
         reading.refuse(1, "", f"no request succeeded, so there is no load; {failed} failed")
     if failed:
