@@ -167,7 +167,7 @@ def _check_runs(
         if start < end:
             line = headings[max(first, second) - 1]
             message = (
-                "the runs under the heading here and an earlier one overlap in time, and each counts"
+                "the run under this heading overlaps in time with an earlier one, and each counts"
                 " only its own threads; give each run a file of its own"
             )
             reading.refuse(line, "timeStamp", message)
