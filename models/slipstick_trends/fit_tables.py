@@ -96,10 +96,10 @@ def method_words() -> str:
     growth = RateModel()
     starts = ", ".join(f"{start:g}" for start in STARTS)
     return (
-        f"The rate loses {percent(growth.damping)} of itself a year and changes by {growth.walk:g}"
-        " in the square root of a year, of logarithms; both were chosen on back-tests of the"
-        f" shipped series from {starts}. The correlation of two series, {growth.common:g}, is about"
-        " what the errors of those tests have."
+        f"Each year the growth rate of the logarithm falls by {percent(growth.damping)} of itself"
+        f" and changes at random, with a standard deviation of {growth.walk:g}; both constants were"
+        f" chosen on back-tests of the shipped series from {starts}. The correlation of two series,"
+        f" {growth.common:g}, is about that of the errors of these back-tests."
     )
 
 
@@ -211,8 +211,9 @@ _DRAWS = range(1000)
 def _resampled_words(tests: Sequence[BackTest]) -> str:
     (low, high), (narrow, wide) = resampled(tests)
     return (
-        f"Had other series of this kind been measured: {percent(low, 2)} to {percent(high, 2)}"
-        f" and a width of {narrow:.1f} to {wide:.1f} (series drawn anew, 90 % of the draws)."
+        f"With other series of this kind, the share would be {percent(low, 2)} to"
+        f" {percent(high, 2)}, and the width {narrow:.1f} to {wide:.1f} (series drawn anew, 90 % of"
+        " the draws)."
     )
 
 
