@@ -248,8 +248,19 @@ def _load_test_of_rows(reading: Reading, rows: list[LoadRow]) -> LoadTest:
 # Generators
 
 
+_REST_OF_NUMBER = re.compile(r"(?<=[0-9])(?:,[0-9]+)+(?:\.[0-9]+)?")
+
+
 def _first_match(pattern: str, text: str) -> re.Match[str] | None:
-    return re.search(pattern, text, re.MULTILINE)
+    """Return the first match of a pattern; raise ValueError if it ends before a comma in a number,
+    of which only the first digits would be read.
+    """
+    match = re.search(pattern, text, re.MULTILINE)
+    if match and (rest := _REST_OF_NUMBER.match(text, match.end())):
+        number = re.sub(r".*[^0-9]", "", match[0]) + rest[0]
+        advice = "write 1.5 for one and a half, 1000 for a thousand"
+        raise ValueError(f"{short(number)} has a ','; {advice}")
+    return match
 
 
 _TIME_PART = re.compile(r"(?<![0-9.])([0-9]+(?:\.[0-9]*)?|\.[0-9]+)\s*([a-zµμ]+)")
@@ -847,11 +858,15 @@ _QUANTILE_COLUMN = re.compile(
 
 
 def _check_lengths(reading: Reading, grid: CellGrid) -> None:
-    """Refuse rows that have not as many values as the heading, as with unquoted decimal commas."""
+    """Refuse rows that have not as many values as the heading, such as cut rows, or more values by
+    unquoted decimal commas.
+    """
     for line, cells in grid.rows:
-        if len(cells) != len(grid.heading):
-            count = f"{len(cells)} values, where the header promises {len(grid.heading)}"
+        count = f"{len(cells)} values, where the header promises {len(grid.heading)}"
+        if len(cells) > len(grid.heading):
             reading.wrong(line, "", f"{count}; write 1.5 for one and a half")
+        elif len(cells) < len(grid.heading):
+            reading.wrong(line, "", f"{count}; complete this row, or take the line out")
     if reading.problems:
         reading.finished()
 
