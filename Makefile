@@ -5,6 +5,9 @@ BIN    := $(VENV)/bin
 STUDY  ?= my-program
 CHECKS := $(BIN)/ruff format --check . && $(BIN)/ruff check . && $(BIN)/mypy && $(BIN)/lint-imports --no-cache
 
+# Another sample of cases at each commit; the first where there is no history.
+SAMPLE := $(shell git rev-list --count HEAD 2> /dev/null || echo 0)
+
 # Each module is compiled to bytecode once, not by each worker and each process that a test starts.
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -21,18 +24,20 @@ demo: $(VENV)/.demo ## set up, and answer for a program and for a service
 	@echo "  slipstick new queueing-network --out service.yaml"
 	@echo "Open build/demo/$(STUDY)/report.html in a browser."
 
-test: $(VENV)/.test ## set up, check the code and run the tests, of examples and long cases a fixed part
+test: $(VENV)/.test ## set up, check the code and run the tests, with a part of the examples and long cases
 	@# The checks of the code run beside the tests, so that no processor waits; they are shown after them.
 	@mkdir -p build
 	@{ $(CHECKS); } > build/checks.txt 2>&1 & checks=$$!; \
-	$(BIN)/pytest -q -n auto --dist worksteal; tested=$$?; \
-	wait $$checks; checked=$$?; cat build/checks.txt; exit $$((tested || checked))
+	SLIPSTICK_SAMPLE=$(SAMPLE) $(BIN)/pytest -q -n auto --dist worksteal; tested=$$?; \
+	wait $$checks; checked=$$?; cat build/checks.txt; \
+	[ $$tested = 0 ] || echo "The same sample again: SLIPSTICK_SAMPLE=$(SAMPLE) $(BIN)/pytest"; \
+	exit $$((tested || checked))
 	@command -v chromium chromium-browser > /dev/null || echo "No Chromium is installed, so no page was opened in a browser."
 
 checks: $(VENV)/.test ## the form, the types and the contracts of the code
 	$(CHECKS)
 
-thorough: $(VENV)/.test ## the tests with all examples, crosses, protocols with mistakes, pages and reports, of which `test` tries a fixed part
+thorough: $(VENV)/.test ## the tests with all examples, crosses, protocols with mistakes, pages and reports, of which `test` tries a part
 	SLIPSTICK_EXAMPLES=1 $(BIN)/pytest -q -n auto --dist worksteal
 
 report: $(VENV)/.demo ## rebuild every committed report

@@ -1,4 +1,4 @@
-"""How many examples a test tries: a fixed part of the whole, which ``make thorough`` tries."""
+"""Which examples a test tries: a part of the whole, which ``make thorough`` tries."""
 
 from __future__ import annotations
 
@@ -10,6 +10,10 @@ from typing import TypeVar
 
 PART = float(os.environ.get("SLIPSTICK_EXAMPLES", "0.1"))
 """The part of all examples that is tried."""
+TURN = int(os.environ.get("SLIPSTICK_SAMPLE", "0"))
+"""The number of the sample: ``make test`` takes the number of commits, so that all cases have their
+turn.
+"""
 
 T = TypeVar("T")
 
@@ -23,17 +27,19 @@ def examples(whole: int) -> int:
     return min(whole, max(10, round(PART * whole)))
 
 
-def sample(cases: Iterable[T], least: int = 1, part: float = PART) -> list[T]:
-    """Return a fixed sample of cases in their order: a part of them, but at least so many.
+def sample(cases: Iterable[T], least: int = 1, part: float = PART, turn: int = TURN) -> list[T]:
+    """Return a sample of cases in their order: a part of them, but at least so many.
 
-    >>> sample("abcdefgh", least=2, part=0.25)
+    >>> sample("abcdefgh", least=2, part=0.25, turn=0)
     ['c', 'd']
+    >>> sample("abcdefgh", least=2, part=0.25, turn=1)
+    ['e', 'h']
     >>> sample("abc", part=1.0)
     ['a', 'b', 'c']
     """
     whole = list(cases)
     count = min(len(whole), max(least, round(part * len(whole))))
-    chosen = Random(len(whole)).sample(range(len(whole)), count)
+    chosen = Random(len(whole) + turn).sample(range(len(whole)), count)
     return [whole[index] for index in sorted(chosen)]
 
 
@@ -87,21 +93,27 @@ STEPS = {
         "::test_each_phase_takes_the_time_of_its_grain_among_its_competitors"
     ): 2,
 }
-"""Tests whose cases show the same and take long together: the first of so many is tried, and all by
+"""Tests whose cases show the same and take long together: one of so many is tried, and all by
 ``make thorough``."""
 
 
-def tried_cases(names: Iterable[str], part: float = PART) -> list[bool]:
+def tried_cases(names: Iterable[str], part: float = PART, turn: int = TURN) -> list[bool]:
     """Return which cases are tried, by the names that pytest gives them.
 
     >>> test, step = next(iter(STEPS.items()))
-    >>> tried_cases([f"{test}[{case}]" for case in "abcd"] + ["another[a]"], part=0.1)
+    >>> names = [f"{test}[{case}]" for case in "abcd"] + ["another[a]"]
+    >>> tried_cases(names, part=0.1, turn=0)
     [True, False, False, True, True]
+    >>> tried_cases(names, part=0.1, turn=1)
+    [False, True, False, False, True]
     """
+    tests = [name.partition("[")[0] for name in names]
+    counts = Counter(tests)
     seen = Counter[str]()
     tried = []
-    for name in names:
-        test = name.partition("[")[0]
-        tried.append(part >= 1 or seen[test] % STEPS.get(test, 1) == 0)
+    for test in tests:
+        step = STEPS.get(test, 1)
+        first_case = turn % min(step, counts[test])
+        tried.append(part >= 1 or seen[test] % step == first_case)
         seen[test] += 1
     return tried

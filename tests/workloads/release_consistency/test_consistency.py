@@ -20,7 +20,7 @@ from slipstick_workloads.release_consistency.pages import (
 from slipstick_workloads.release_consistency.protocol import Protocol
 from slipstick_workloads.release_consistency.run import run
 from slipstick_workloads.release_consistency.synchronization import Notices
-from tests.examples import PART, examples
+from tests.examples import PART, examples, sample
 from tests.workloads.release_consistency.oracle import Checked, Small
 from tests.workloads.release_consistency.programs import protocols, small_programs
 
@@ -113,7 +113,7 @@ def test_every_mistake_replaces_a_method_that_exists() -> None:
     assert missing == []
 
 
-@pytest.mark.parametrize("name", [*MISTAKES][:: 1 if PART >= 1 else 4])
+@pytest.mark.parametrize("name", sample(MISTAKES, part=max(PART, 0.25)))
 def test_a_protocol_with_a_mistake_is_found_out(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     place, attribute, mistake, protocol = MISTAKES[name]
     monkeypatch.setattr(place, attribute, mistake)
