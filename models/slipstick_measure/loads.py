@@ -17,6 +17,9 @@ from dataclasses import dataclass, field
 
 from slipstick.errors import Problem
 
+_ROUNDING = 1e-12
+"""Relative differences below this come from the last digits of floating-point numbers."""
+
 
 @dataclass(frozen=True, slots=True)
 class LoadRow:
@@ -106,9 +109,12 @@ class Demand:
 
     @property
     def largest_residual(self) -> float:
-        """The largest relative difference between a row's own demand and the common one."""
+        """The largest relative difference between a row's own demand and the common one; 0 if there
+        is none but for rounding.
+        """
         estimates = [estimate for estimate in self.demand_by_row if estimate is not None]
-        return max((abs(estimate / self.value - 1) for estimate in estimates), default=0.0)
+        largest = max((abs(estimate / self.value - 1) for estimate in estimates), default=0.0)
+        return largest if largest > _ROUNDING else 0.0
 
     @property
     def saturation_rate(self) -> float:

@@ -43,7 +43,7 @@ def test_demands_and_think_time_of_a_known_network_are_found(
     assert {each.tier: each.value for each in demands(test)} == pytest.approx(
         {"web": web, "db": db}
     )
-    assert all(each.largest_residual < 1e-9 for each in demands(test))
+    assert all(each.largest_residual == 0 for each in demands(test))
     assert think_time(test) == pytest.approx(think, rel=1e-6, abs=1e-9)
 
 
