@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass, field, replace
 from typing import Any, NoReturn
 
-from slipstick.errors import short
+from slipstick.errors import did_you_mean, short
 from slipstick_measure.imports.imported import ImportedSpec
 from slipstick_measure.imports.losses import EQUAL, READ, Ledger
 from slipstick_measure.imports.program_text import CalledFunction, ProgramText, bare_program
@@ -37,8 +37,8 @@ FUNCTIONS = {
     **dict.fromkeys(("GetUtilization", "GetQueueLength", "GetResidenceTime"), EQUAL),
     **dict.fromkeys(("GetNodesCount", "GetStreamsCount"), EQUAL),
 }
-"""What becomes of each function of PDQ: read, or equal. Others whose names begin with Create,
-SetDemand or SetVisits are refused.
+"""What becomes of each function of PDQ: read, or equal. Others that create or set are refused, such
+as misspelt ones.
 """
 OTHER_NAMES = {"CreateWorkloadOpen": "CreateOpen", "CreateWorkloadClosed": "CreateClosed"}
 QUEUES = {"FCFS": "fcfs", "PSHR": "ps", "LCFS": "lcfs-pr"}
@@ -124,12 +124,11 @@ class _Pdq:
                 )
             if name in ARGUMENTS and len(call.texts) == ARGUMENTS[name]:
                 self._execute_call(call)
-            elif name in ARGUMENTS or (
-                name not in FUNCTIONS and name.startswith(("Create", "SetDemand", "SetVisits"))
-            ):
+            elif name in ARGUMENTS or (name not in FUNCTIONS and _changes_model(call)):
                 count = ARGUMENTS.get(name)
                 needed = f"it has {count} arguments; here are {len(call.texts)}"
-                self.refuse(call, needed if count else "a network has nothing like it")
+                unknown = f"a network has nothing like it{did_you_mean(name, list(ARGUMENTS))}"
+                self.refuse(call, needed if count else unknown)
         stations = {
             name: station for name, station in self.stations.items() if station.get("demand")
         }
@@ -288,3 +287,12 @@ class _Pdq:
         demands.pop(customer, None)
         if demand := math.prod(factors):
             demands[customer] = self.model.time(element, demand)
+
+
+def _changes_model(call: CalledFunction) -> bool:
+    """Return whether a call is one of PDQ that creates or sets, by its module or else by its name:
+    a program may have functions of its own that set.
+    """
+    of_module = call.module.casefold().startswith("pdq")
+    own_prefixes = ("Set",) if of_module else ("SetDemand", "SetVisits")
+    return call.name.startswith(("Create", *own_prefixes))

@@ -103,7 +103,7 @@ _RESULT = re.compile(
     r"(?=(?:PDQ_|[Pp]dq(?:::|\.))?(?:Create|Set|Init|Solve))"
 )
 _CALLED = re.compile(
-    r"(?:PDQ_|\w++(?:::|\.|->))?(?P<name>(?:[A-Z]|create|set|init|solve)[A-Za-z]*+(?:_p\b)?)"
+    r"(?P<module>PDQ_|\w++(?:::|\.|->))?(?P<name>(?:[A-Z]|create|set|init|solve)[A-Za-z]*+(?:_p\b)?)"
     r"\s*+\((?P<given>.*)\)$",
     re.DOTALL,
 )
@@ -118,12 +118,15 @@ class NotKnownError(ValueError):
 
 
 class CalledFunction(NamedTuple):
-    """A call with the known values of its arguments, and their texts."""
+    """A call with the known values of its arguments, their texts, and the module or object before
+    the name.
+    """
 
     name: str
     given: list[Known]
     texts: list[str]
     line: int
+    module: str = ""
     sure: bool = True
 
 
@@ -327,7 +330,7 @@ class ProgramText:
             texts = _split_arguments(match["given"])
             name = match["name"][0].upper() + match["name"][1:]
             given = [self.value(text.removeprefix("&")) for text in texts]  # pointers of C, too
-            yield CalledFunction(name, given, texts, statement.line)
+            yield CalledFunction(name, given, texts, statement.line, match["module"] or "")
             self._stopped |= name == self.stops
         elif match := _INTO.match(text):
             self._write(match)

@@ -531,6 +531,11 @@ def test_a_function_of_pdq_becomes_what_its_table_says(name: str, kind: str) -> 
     ("old", "new", "why"),
     [
         ('CreateNode("cpu"', 'CreateFork("cpu"', "a network has nothing like it"),
+        (
+            'SetDemand("cpu"',
+            'SetDemnd("cpu"',
+            "SetDemnd: a network has nothing like it; did you mean",
+        ),
         ("pdq::TERM", "pdq::TRANS", "TRANS is a stream, which CreateOpen makes"),
         ('SetTUnit("Sec")', "SetTUnit(unit)", "unit is no unit in quotes; give --unit s"),
     ],
