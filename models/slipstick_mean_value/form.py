@@ -686,7 +686,7 @@ def promise_holds(model: Model) -> bool:
 
 def exact_points(model: Model, values: Values) -> Flags:
     """Return, as a mask, the points at which mean value is exact: the model has product form there,
-    by its structure or its values, and at least one time is random.
+    by its structure or its values, and a time of each group is random.
     """
     in_product_form: Flags | bool = exact_everywhere(model)
     # Values may make services equal that are different by structure.
@@ -713,7 +713,7 @@ def exact_everywhere(model: Model) -> bool:
         return True
     recursion = Recursion(model, population.bodies)
     if has_product_form(model, recursion.trees, recursion.queues):
-        # Without a queue the times add up; in one it depends on what is random.
+        # Without a queue the times add up; in one it depends on the times that are random.
         return not recursion.queues or Variation(model).possible
     match population:
         case ClosedPopulation(

@@ -72,8 +72,8 @@ class NetworkArrays:
         others have phases of their mean and scv
     weights : of each class at each station, which shares its server by them, (P, R, K), 1 without;
         None where no station does
-    random_cycles : which classes have a random service time or route in a cycle, (P, R); None: as
-        `random_times` and `random_visits` compute it
+    has_random_time : which classes have a service time that varies, (P, R); None: as `random_times`
+        computes it
     """
 
     service: Array
@@ -98,7 +98,7 @@ class NetworkArrays:
     timeouts: NDArray[np.bool_] | None = None
     phases: Mapping[tuple[str, str], PhaseType] = field(default_factory=dict)
     weights: Array | None = None
-    random_cycles: NDArray[np.bool_] | None = None
+    has_random_time: NDArray[np.bool_] | None = None
 
     @cached_property
     def phases_known(self) -> NDArray[np.bool_]:
@@ -230,20 +230,22 @@ class NetworkArrays:
 
     @cached_property
     def in_step(self) -> NDArray[np.bool_]:
-        """Which stations serve customers of closed classes whose times and routes are all constant,
-        where the network has several of them, (K,).
+        """Which stations serve customers of closed classes whose times are all constant, where the
+        network has several of them, (K,).
 
         Two such customers that start together stay together, whatever other customers share the
         stations, so that the mean over all states is not theirs: with two shared stations of 1 s
-        each the cycle takes 4 s, where product form says 3 s. A single one among customers whose
-        times or routes are random has product form (tests/queueing/test_in_step.py).
+        each the cycle takes 4 s, where product form says 3 s. Random routes and visits do not
+        suffice to part them: of a station of 1 s and then one of two others of 1 s the cycle takes
+        3.5 s, where product form says 2.75 s. A single one among customers of random times has
+        product form (tests/queueing/test_in_step.py).
         """
-        random_cycles = self.random_cycles
-        if random_cycles is None:
-            random_cycles = random_times(self.service, self.visits, self.scv) | random_visits(
-                self.visits
-            )
-        is_constant = self.closed & (self.population > 0) & (self.think.real == 0) & ~random_cycles
+        has_random_time = self.has_random_time
+        if has_random_time is None:
+            has_random_time = random_times(self.service, self.visits, self.scv)
+        is_constant = (
+            self.closed & (self.population > 0) & (self.think.real == 0) & ~has_random_time
+        )
         constant_customers = (self.population * is_constant).sum(axis=1)
         is_constant &= constant_customers[:, None] > 1
         is_timed = (self.visits != 0) & (self.service.real != 0)
@@ -287,14 +289,14 @@ class NetworkArrays:
         bursts = None if self.bursts is None else self.bursts[points]
         patience = None if self.patience is None else self.patience[points]
         weights = None if self.weights is None else self.weights[points]
-        random_cycles = None if self.random_cycles is None else self.random_cycles[points]
+        has_random_time = None if self.has_random_time is None else self.has_random_time[points]
         return replace(
             self,
             rates=rates,
             bursts=bursts,
             patience=patience,
             weights=weights,
-            random_cycles=random_cycles,
+            has_random_time=has_random_time,
             **{name: getattr(self, name)[points] for name in field_names},
         )
 
@@ -304,14 +306,6 @@ def random_times(service: Array, visits: Array, scv: Array) -> NDArray[np.bool_]
     is_timed = (visits != 0) & (service.real != 0)
     has_random_time: NDArray[np.bool_] = (is_timed & (scv.real != 0)).any(axis=2)
     return has_random_time
-
-
-def random_visits(visits: Array) -> NDArray[np.bool_]:
-    """Return which classes visit a station a random number of times in a cycle, (P, R): a number
-    below 1 is a probability, and one above 1 is the mean of a geometric number.
-    """
-    has_random_number: NDArray[np.bool_] = ((visits.real != 0) & (visits.real != 1)).any(axis=2)
-    return has_random_number
 
 
 def known_phases(

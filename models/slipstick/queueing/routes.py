@@ -37,24 +37,6 @@ class Routes:
         """Return the numbers of the routes of some classes."""
         return np.flatnonzero(np.isin(self.source[:, 0], classes))
 
-    def are_random(self, classes: Sequence[int], visits: Array) -> NDArray[np.bool_]:
-        """Return at which points some classes choose between routes from a station that they visit,
-        (P,).
-
-        Parameters
-        ----------
-        classes : by number
-        visits : of each class at each station (P, R, K)
-        """
-        chosen_routes = self.among(classes)
-        source_class, source_station = self.source[chosen_routes].T
-        probability = self.probability[:, chosen_routes].real
-        is_choice = (probability > 0) & (probability < 1)
-        are_random: NDArray[np.bool_] = (
-            is_choice & (visits[:, source_class, source_station] != 0)
-        ).any(axis=1)
-        return are_random
-
 
 def traffic_equations(
     routes: Routes,

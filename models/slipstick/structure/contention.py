@@ -29,8 +29,9 @@ from slipstick.expression.tape import (
     selected_values,
 )
 from slipstick.late import Array, np
-from slipstick.model.activity import WRITE, Pipeline
+from slipstick.model.activity import WRITE, Pipeline, Step
 from slipstick.model.steps import (
+    ALWAYS,
     ASKED,
     GIVEN,
     GUARDED,
@@ -48,7 +49,7 @@ from slipstick.model.steps import (
     steps,
 )
 from slipstick.model.system import Model, SuperstepPopulation, is_processor
-from slipstick.structure.work import demands, held_times, largest, most_at_once
+from slipstick.structure.work import demands, held_times, largest, most_at_once, total_work
 
 MOST_NAMED = 3
 """Pipelines up to which notes name them one by one."""
@@ -265,13 +266,16 @@ def variation(activities: Iterable[Activity]) -> Expr:
 
 
 class Variation:
-    """The variation of times and counts in a model, compiled to tell at many points whether
-    anything is random.
+    """The variation of times in a model, compiled to tell at many points whether product form may
+    hold.
 
-    Product form needs something random: where nothing is, all processors stay as they started, in
-    step or not, and no mean of all states is what they do. Two processors that work 1 s and then
-    share another for 1 s each take 3 s if they start together; product form says 2.5 s. Of several
-    groups something in each must be random: else the members of one of them may stay in step.
+    Product form needs a time that is random: where all are constant, all processors stay as they
+    started, in step or not, and no mean of all states is what they do. Two processors that work 1 s
+    and then share another for 1 s each take 3 s if they start together; product form says 2.5 s.
+    Random choices and counts between constant times do not suffice: two who share a station for
+    1 s, and then one of two others for 1 s, take 3.5 s, and 2.75 s by product form. Of several
+    groups each must have a random time: else the members of one of them may stay in step. Streams
+    arrive at random.
 
     Parameters
     ----------
@@ -279,7 +283,7 @@ class Variation:
 
     Attributes
     ----------
-    possible : whether anything is in every group, at some values
+    possible : whether every group has a random time, at some values
 
     >>> from slipstick.model.activity import delay, service
     >>> from slipstick.model.system import closed_model
@@ -291,35 +295,50 @@ class Variation:
     """
 
     def __init__(self, model: Model) -> None:
-        groups = model.population.groups
-        variation_of_groups = [variation([group.cycle]) for group in groups if len(groups) > 1]
-        variations = variation_of_groups or [
-            total([variation(model.bodies), model.population.variation])
+        groups = model.population.groups if len(model.population.groups) > 1 else ()
+        bodies_by_group: list[tuple[Activity, ...]] = [(group.cycle,) for group in groups]
+        random_times = [
+            ALWAYS if model.population.open else _random_time(bodies)
+            for bodies in bodies_by_group or [model.bodies]
         ]
-        self.possible = NEVER not in variations
-        self._variation_count = len(variations)
+        self.possible = zero(TIME) not in random_times
+        self._time_count = len(random_times)
         self._tape = Tape(
             [
-                *variations,
+                *random_times,
                 *(
                     group.processors if group.arrivals is None else group.arrivals
                     for group in groups
-                    if variation_of_groups
                 ),
             ]
         )
 
     def is_random(self, values: Values) -> Flags:
-        """Return at which points a time or a count is random in every group."""
+        """Return at which points every group has a random time."""
         columns = np.broadcast_arrays(
             *self._tape.run(selected_values(values, self._tape.parameters))
         )
-        variations = np.stack(columns[: self._variation_count])
-        group_sizes = columns[self._variation_count :]
+        random_times = np.stack(columns[: self._time_count])
+        group_sizes = columns[self._time_count :]
         # A group without processors takes no part, so that its constant times do not count.
         is_empty = np.stack(group_sizes) == 0 if group_sizes else False
-        is_random_everywhere: Flags = np.atleast_1d(((variations > 0) | is_empty).all(axis=0))
+        is_random_everywhere: Flags = np.atleast_1d(((random_times > 0) | is_empty).all(axis=0))
         return is_random_everywhere
+
+
+def _random_time(activities: Iterable[Activity]) -> Expr:
+    """Return the mean time of the steps in some activities whose times vary [s]."""
+
+    def time_of_node(node: Activity) -> dict[str, Expr]:
+        return {"": node.time} if isinstance(node, Step) and node.scv > 0 else {}
+
+    return total(
+        [
+            total_work(activity, time_of_node, least=True).get("", zero(TIME))
+            for activity in activities
+        ],
+        TIME,
+    )
 
 
 def _counts_by_stage_note(model: Model) -> dict[str, CountAndLimit]:

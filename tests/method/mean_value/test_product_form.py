@@ -11,10 +11,10 @@ import pytest
 
 from slipstick import Lock, Station, choose, delay, hold, repeat, service, solve
 from slipstick.errors import NoAnswerError
-from slipstick.expression.nodes import TIME, Parameter
+from slipstick.expression.nodes import RATE, TIME, Parameter
 from slipstick.method.methods import form_of
 from slipstick.model.steps import Activity
-from slipstick.model.system import Model, grouped_model
+from slipstick.model.system import Model, closed_model, grouped_model, open_model
 from slipstick.queueing.exact import exact
 from slipstick.queueing.network import network_arrays
 from slipstick.sim.settings import Simulation
@@ -134,3 +134,65 @@ def test_points_without_product_form_go_on_to_simulation(discipline: str) -> Non
     assert any("cpu is" in note for note in answers[1].notes)
     with pytest.raises(NoAnswerError, match="where groups wait unequally long"):
         solve(model, {"second": 0.25}, method="mean-value")
+
+
+def shared(*names: str) -> dict[str, Station]:
+    return {name: Station(1, "ps") for name in names}
+
+
+@pytest.mark.parametrize(
+    ("cycle", "truth"),
+    [
+        # At the first station 2 s; then 2 s at the same of two others, or 1 s apart.
+        (
+            service("a", 1.0, name="at-a")
+            >> choose((0.5, service("b", 1.0, name="at-b")), (0.5, service("c", 1.0, name="at-c"))),
+            3.5,
+        ),
+        # Two ways of the same time are no variation.
+        (
+            service("a", 1.0, name="at-a")
+            >> choose((0.5, service("b", 1.0, name="one")), (0.5, service("b", 1.0, name="two"))),
+            4.0,
+        ),
+        # Each of 1.5 rounds takes both 2 s.
+        (
+            repeat(
+                1.5,
+                service("a", 0.5, name="at-a") >> service("b", 0.5, name="at-b"),
+                spread="geometric",
+            ),
+            3.0,
+        ),
+    ],
+    ids=["two stations", "two ways", "rounds"],
+)
+def test_random_ways_and_counts_of_constant_times_are_not_called_exact(
+    cycle: Activity, truth: float
+) -> None:
+    model = closed_model(cycle, 2, resources=shared("a", "b", "c"))
+    assert not solve(model, method="mean-value").exact
+    assert solve(model)["time"] == pytest.approx(truth, rel=0.02)
+
+
+def test_a_random_time_that_is_0_at_a_point_parts_no_customers_there() -> None:
+    think = delay(Parameter("pause", TIME, 0.0), name="think", scv=1.0)
+    cycle = think >> service("a", 1.0, name="at-a") >> service("b", 1.0, name="at-b")
+    form = form_of(closed_model(cycle, 2, resources=shared("a", "b")), {}, "mean-value")
+    pauses = np.array([0.0, 0.5])
+    assert list(form.points({"pause": pauses}).provenance().exact) == [False, True]
+
+
+def test_constant_times_of_a_stream_have_product_form() -> None:
+    """Arrivals are random: each station is M/D/1 with processor sharing, S / (1 - load)."""
+    rate = Parameter("rate", RATE, 0.5)
+    body = service("a", 1.0, name="at-a") >> service("b", 1.5, name="at-b")
+    model = open_model(body, rate, resources=shared("a", "b"))
+    answer = solve(model, method="mean-value")
+    assert answer.exact
+    assert answer["time"] == pytest.approx(1 / 0.5 + 1.5 / 0.25)
+    settings = Simulation(seed=3, events=400_000, precision=1e-9)
+    value = solve(model, method="simulation", simulation=settings).values["time"]
+    assert value.value is not None
+    assert value.high is not None
+    assert abs(value.value - 8) <= 3 * (value.high - value.value)

@@ -23,7 +23,6 @@ from slipstick.queueing.network import (
     NetworkArrays,
     quotient,
     random_times,
-    random_visits,
 )
 from slipstick.queueing.routes import OUTSIDE, Routes, joined_chains, traffic_equations
 from slipstick.vocabulary import DISCIPLINES, SAME_EXPONENTIAL
@@ -204,9 +203,17 @@ class NetworkLayout:
             for class_name, station_name in (chain.reference for chain in self.chains.values())
         ]
         network = self._network_arrays(columns, point_count, *service_visits_and_scv)
-        random_cycles = self._random_cycles(service, visits, scv, routes)
+        # The joined times of a chain vary also where each of its classes takes a constant time.
+        is_random = random_times(service, visits, scv)
+        has_random_time = np.stack(
+            [
+                is_random[:, chain_of_class == chain_index].any(axis=1)
+                for chain_index in range(len(self.chains))
+            ],
+            axis=1,
+        )
         return NetworkPoints(
-            replace(network, random_cycles=random_cycles),
+            replace(network, has_random_time=has_random_time),
             service,
             visits,
             scv,
@@ -219,29 +226,6 @@ class NetworkLayout:
             patience=self._patience_arrays(columns, single_classes),
             weights=self._weights(columns, single_classes),
         )
-
-    def _random_cycles(
-        self, service: Array, visits: Array, scv: Array, routes: Routes | None
-    ) -> NDArray[np.bool_]:
-        """Return which chains have a random service time or route [points, chains].
-
-        It follows from the classes: the joined service times of a chain vary even if each class
-        takes a constant time.
-        """
-        has_random_time = random_times(service, visits, scv)
-        has_random_visits = random_visits(visits)
-        columns_by_chain = []
-        for chain_name, chain in self.chains.items():
-            class_indices = [self.classes.index(class_name) for class_name in chain.classes]
-            has_random_route = (
-                has_random_visits[:, class_indices].any(axis=1)
-                if routes is None or chain_name in self.model.classes
-                else routes.are_random(class_indices, visits)
-            )
-            columns_by_chain.append(
-                has_random_time[:, class_indices].any(axis=1) | has_random_route
-            )
-        return np.stack(columns_by_chain, axis=1)
 
     def _arrays_by_class(self, columns: Columns, point_count: int) -> tuple[Array, Array, Array]:
         """Return service, visits and scv of each class at each station; a demand counts as one

@@ -150,7 +150,7 @@ def _network_of_classes(
         classes=network_points.classes,
         **network_points.patience,
         weights=network_points.weights,
-        random_cycles=None,
+        has_random_time=None,
     )
     reference_by_classes = {
         class_indices: references[chain_index]
