@@ -542,7 +542,7 @@ class Answer(ShownAsTables):
 
     @property
     def _labelled_numbers(self) -> dict[str, Mapping[str, float]]:
-        """Yield the numbers of the answer whose names have a label in brackets, such as
+        """Return the numbers of the answer whose names have a label in brackets, such as
         ``utilization[bus]``.
         """
         return {

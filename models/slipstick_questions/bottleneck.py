@@ -142,6 +142,11 @@ class BottleneckResult(QuestionResult):
             for line in _sentences(case_bottlenecks)
         ]
 
+    @property
+    def has_further_answers(self) -> bool:
+        """Return whether the headline leaves out an answer."""
+        return len(self.bottleneck) > 2
+
     def headline(self, words: Words) -> list[str]:
         """Return for the first cases which resource limits them, and from where on."""
         are_several = len(self.bottleneck) > 1

@@ -143,6 +143,11 @@ class ChooseResult(QuestionResult):
         """
         return [f"{choice.case}: {line}" for choice in self.choices for line in _sentences(choice)]
 
+    @property
+    def has_further_answers(self) -> bool:
+        """Return whether the headline leaves out an answer."""
+        return len(self.choices) > 1 + MOST_SAID
+
     def headline(self, words: Words) -> list[str]:
         """Return the chosen points of the first cases."""
         count = len(self.choices)

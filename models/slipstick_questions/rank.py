@@ -160,6 +160,13 @@ class RankResult(QuestionResult):
         ]
         return words
 
+    @property
+    def has_further_answers(self) -> bool:
+        """Return whether the headline leaves out an answer."""
+        if self.changes:
+            return len(self.changes) > 1 or bool(self.rankings)
+        return len({ranking.case for ranking in self.rankings}) > 2
+
     def headline(self, words: Words) -> list[str]:
         """Name what helps most in the first two cases; of many cases in how many of them each
         change does.

@@ -5,6 +5,7 @@ stops holding.
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
@@ -222,6 +223,12 @@ class SeekResult(QuestionResult):
                     f"{_longer_runs_clause(search)}"
                 )
         return sentences
+
+    @property
+    def has_further_answers(self) -> bool:
+        """Return whether the headline leaves out an answer."""
+        cases_by_name = Counter(search.name for search in self.searches)
+        return len(cases_by_name) > 2 or max(cases_by_name.values()) > 1 + MOST_SAID
 
     def headline(self, words: Words) -> list[str]:
         """Return for which values the first condition holds, case by case, best first."""

@@ -307,6 +307,11 @@ class ScaleResult(QuestionResult):
         first = next((scaling for scaling in self.scalings if scaling.printed), None)
         return [*lines, f"{first.case}: {summary(_statements(first))}"] if first else lines
 
+    @property
+    def has_further_answers(self) -> bool:
+        """Return whether the headline leaves out an answer."""
+        return len(self.scalings) > 1 + MOST_SAID
+
     def headline(self, words: Words) -> list[str]:
         """Return for the first cases the fastest number of processors and the growth of the
         work.

@@ -148,6 +148,12 @@ class ProjectResult(QuestionResult):
         """Return the sentences that the head of a report leaves out, for the terminal."""
         return "\n".join(self.sentences_beside_tables())
 
+    @property
+    def has_further_answers(self) -> bool:
+        """Return whether the headline leaves out an answer."""
+        tracks = self.projection.tracks
+        return len(tracks) > 2 or sum(len(track.conditions) for track in tracks) > 1
+
     def headline(self, words: Words) -> list[str]:
         """Return the values of the first cases at both ends of the years, and where the time goes;
         that comes first if the title asks for it, and conditions with words of their own come

@@ -134,6 +134,11 @@ class SampleResult(QuestionResult):
             for outcome in sample.outcomes
         ]
 
+    @property
+    def has_further_answers(self) -> bool:
+        """Return whether the headline leaves out an answer."""
+        return sum(len(sample.outcomes) for sample in self.samples) > 2
+
     def headline(self, words: Words) -> list[str]:
         """Return sentences on the range of the first answers and on its causes."""
         are_several = len(self.samples) > 1

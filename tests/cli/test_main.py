@@ -328,6 +328,51 @@ def test_a_point_without_an_answer_fails_alone(slip: Run) -> None:
     assert Path("report/results.csv").read_text().count("\n") > 3
 
 
+SEARCHES = "".join(
+    f"  quick{limit}: {{of: parameters.gap, from: 1 ms, to: 9 s, where: time <= {limit} s}}\n"
+    for limit in range(1, 7)
+)
+
+
+SAMPLE = """\
+sample:
+  of: {parameters.work: {distribution: uniform, from: 1 ms, to: 2 ms}}
+  samples: 16
+  answer: [time, efficiency]
+"""
+
+
+@pytest.mark.parametrize(
+    ("questions", "names_on_terminal"),
+    [
+        (f"seek:\n{SEARCHES}", [f"quick{limit}, base:" for limit in range(1, 7)]),
+        (
+            f"seek:\n{SEARCHES}{SAMPLE}rank: {{of: [parameters.gap, parameters.work]}}\n",
+            ["quick6, base:", "base: among single quantities"],
+        ),
+        # The head answers what is asked here, so that it is not printed twice.
+        (f"seek:\n{SEARCHES[: SEARCHES.index('  quick3')]}", []),
+    ],
+)
+def test_answers_that_exceed_the_head_follow_it(
+    slip: Run, questions: str, names_on_terminal: list[str]
+) -> None:
+    Path("model.yaml").write_text(
+        activity(
+            "{name: w, delay: gap}\n  - {name: v, delay: work}",
+            head="parameters: {gap: 1 ms, work: 1 ms}\npopulation: {processors: 2}",
+        )
+    )
+    Path("s.yaml").write_text(study(questions, base="{model: model.yaml}"))
+    status, out, _ = slip("run", "s.yaml", "--out", "report", "--no-html")
+    assert status == 0
+    for name in names_on_terminal:
+        assert f"\n{name}" in out
+    assert ("\nquick1, base:" in out) == bool(names_on_terminal)
+    _, whole, _ = slip("run", "s.yaml", "--out", "report", "--no-html", "--all")
+    assert "\nquick1, base:" in whole
+
+
 def test_bounds_are_no_estimates_and_their_rows_no_failures(slip: Run) -> None:
     Path("s.yaml").write_text(study(base="{model: lock-and-bus, method: bounds}"))
     status, out, _ = slip("run", "s.yaml", "--out", "report", "--all")

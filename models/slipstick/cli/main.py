@@ -972,17 +972,17 @@ def _print_documents(results: Results, folder: Path, with_answers: bool) -> None
 
 def _print_results(results: Results, wanted_names: Sequence[str], in_full: bool) -> None:
     """Print the head of the report, the cases, and details of questions: of all in full, else of
-    those that the head does not answer.
+    those that the head does not answer in full.
     """
     from slipstick.report.formatting import INTERVALS, wrapped
+    from slipstick.report.head import questions_cut
 
     _print_head(results)
     if results.cases:
         _print_cases(results.cases, wanted_names)
-    # The head does not answer a question without a headline, so that its text is the answer.
-    for question in results.questions.values():
-        is_in_head = any(question.headline(results.words))
-        if (in_full or not is_in_head) and (question_text := question.text()):
+    shown_names = {*results.questions} if in_full else questions_cut(results)
+    for name, question in results.questions.items():
+        if name in shown_names and (question_text := question.text()):
             echo(f"\n{question_text}")
     if results.simulated:
         click.echo(f"\n{wrapped(INTERVALS)}")

@@ -60,14 +60,8 @@ def head_lines(results: Results, value_names: Sequence[str]) -> list[str]:
     value_names : the values that were asked for
     """
     deciding_question, verdict = _verdict(results)
-    question_lines = [
-        line
-        for question in results.questions.values()
-        for line in [*question.headline(results.words)][
-            question is deciding_question and verdict.replaces_headline :
-        ]
-        if not (verdict.sentence and _states_already(line, verdict))
-    ][:_MOST_LINES]
+    names_and_lines = _lines_of_questions(results, deciding_question, verdict)
+    question_lines = [line for _, line in names_and_lines[:_MOST_LINES]]
     question_lines += _not_examined_lines(results)
     are_cases_comparable = len(results.cases) <= 1 + _FEW_CASES and not any(
         question.own_cases for question in results.questions.values()
@@ -108,6 +102,35 @@ def head_lines(results: Results, value_names: Sequence[str]) -> list[str]:
         ]
     return [
         f"{capital(line).rstrip('.')}." for line in [*lines, _basis_sentence(results, value_names)]
+    ]
+
+
+def questions_cut(results: Results) -> set[str]:
+    """Return the names of the questions that the head answers not at all or in part: those without
+    a headline, those whose headline leaves out answers, and those whose lines exceed the room.
+    """
+    names_and_lines = _lines_of_questions(results, *_verdict(results))
+    names_not_answered = {
+        name
+        for name, question in results.questions.items()
+        if question.has_further_answers or not any(question.headline(results.words))
+    }
+    return names_not_answered | {name for name, _ in names_and_lines[_MOST_LINES:]}
+
+
+def _lines_of_questions(
+    results: Results, deciding_question: QuestionResult | None, verdict: TitleAnswer
+) -> list[tuple[str, str]]:
+    """Return the headlines of all questions, each with the question's name, without those that the
+    verdict already states.
+    """
+    return [
+        (name, line)
+        for name, question in results.questions.items()
+        for line in [*question.headline(results.words)][
+            question is deciding_question and verdict.replaces_headline :
+        ]
+        if not (verdict.sentence and _states_already(line, verdict))
     ]
 
 

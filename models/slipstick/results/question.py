@@ -285,6 +285,11 @@ class QuestionResult:
         """
         return [*self.sentences()][:1]
 
+    @property
+    def has_further_answers(self) -> bool:
+        """Return whether the headline leaves out an answer, which the text has."""
+        return False
+
     def verdict(self, words: Words, answers: Mapping[str, Answer]) -> TitleAnswer | None:
         """Return the answer to a title that asks yes or no; None if the question gives none.
 

@@ -57,6 +57,11 @@ class FitsResult(QuestionResult):
     estimates: ClassVar[bool] = True
     fits: Mapping[str, Fitting]
 
+    @property
+    def has_further_answers(self) -> bool:
+        """Return whether the headline leaves out an answer."""
+        return len(self.fits) > 1
+
     def headline(self, words: Words) -> list[str]:
         """Return, for the first fits, up to how many processors the data and the preferred model
         are efficient, and the size that the largest number needs.

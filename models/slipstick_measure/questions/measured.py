@@ -44,6 +44,11 @@ class MeasuredResult(QuestionResult):
             for name, answers in self.measured.items()
         ]
 
+    @property
+    def has_further_answers(self) -> bool:
+        """Return whether the headline leaves out an answer."""
+        return len(self.measured) > 1
+
     def headline(self, words: Words) -> list[str]:
         """Return where most is lost on the largest number of processors."""
         heads = [loss_head(answers, words) for answers in self.measured.values()]

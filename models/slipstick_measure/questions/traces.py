@@ -54,6 +54,11 @@ class TracesResult(QuestionResult):
         """Return where the processors of each trace go."""
         return [f"{name}: {trace_sentence(trace)}" for name, trace in self.traces.items()]
 
+    @property
+    def has_further_answers(self) -> bool:
+        """Return whether the headline leaves out an answer."""
+        return len(self.traces) > 2
+
     def headline(self, words: Words) -> list[str]:
         """Return where the processors of the first traces go."""
         are_several = len(self.traces) > 1

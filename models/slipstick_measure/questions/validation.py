@@ -84,6 +84,11 @@ class ValidationResult(QuestionResult):
     own_cases: ClassVar[bool] = True
     sets: Mapping[str, ValidationSet] = field(default_factory=dict)
 
+    @property
+    def has_further_answers(self) -> bool:
+        """Return whether the headline leaves out an answer."""
+        return len(self.sets) > 2
+
     def headline(self, words: Words) -> list[str]:
         """Return the errors of the first sets."""
         return [

@@ -1368,7 +1368,8 @@ class TaskPoolSpec(ResourceSpec):
     min_size: int = Field(
         1,
         description=(
-            "smallest size of a task of a tree; tasks have min_size + 1 to 3 min_size nodes"
+            "how finely trees are divided: a task of a binary tree has min_size + 1 to 3 min_size"
+            " nodes"
         ),
         ge=1,
         le=MOST_NODES,
