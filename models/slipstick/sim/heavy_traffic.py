@@ -1,8 +1,8 @@
 """The least half-width of the interval of a wait in an open model, by heavy-traffic theory.
 
 Batches of a run near saturation are correlated, and a run that by chance has a short queue also has
-batches that vary little: of intervals of 90 % of M/M/1 at a load of 0.9 and 25,000 customers 73 of
-100 held the mean, and nearly all others were too low. How far the mean wait of n customers varies
+batches that vary little: of intervals of 90 % of M/M/1 at a load of 0.9 and 25,000 customers 71 of
+100 held the mean, and most others were too low. How far the mean wait of n customers varies
 is known, however, from the queue as a reflected Brownian motion:
 
     sd(W_n) / W = 2 sqrt(c^2 / n) / (1 - u),    c^2 = (c_a^2 + c_s^2) / 2
