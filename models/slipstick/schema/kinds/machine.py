@@ -395,9 +395,9 @@ class NodeSpec(Spec):
     block: Time | None = Field(
         None,
         description=(
-            "time of the software for each block that a rank gathers, sends and takes apart. In each"
-            " round of bruck's all-to-all, the blocks are half as many as the ranks. Only for the"
-            " algorithms of a library"
+            "time of the software for each block that a rank gathers, sends and takes apart. In"
+            " each round of bruck's all-to-all, the blocks are half as many as the ranks. Only for"
+            " the algorithms of a library"
         ),
     )
 
