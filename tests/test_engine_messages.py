@@ -64,7 +64,7 @@ from slipstick.model.activity import (
     serial,
     service,
 )
-from slipstick.model.lowering import lowered
+from slipstick.model.lowering import lower_network
 from slipstick.model.network import closed_class, network, open_class, region, route, station
 from slipstick.model.routed_programs import END, START, program_of_routes
 from slipstick.model.steps import BY_STATE, NEVER, NOTHING, ONCE, Activity, Combination
@@ -594,7 +594,7 @@ NETWORK = [
         NoAnswerError,
     ),
     bad(
-        lambda: lowered(
+        lambda: lower_network(
             network(
                 {"a": closed_class(1)},
                 {"cpu": station(demand={"a": 1.0}, servers=3, capacity=2)},

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from slipstick.errors import ModelError
 from slipstick.expression.nodes import Expr, Number
-from slipstick.model.activity import Step, delay, mapped, service
+from slipstick.model.activity import Step, delay, map_steps, service
 from slipstick.model.network import ClosedClass, NetworkStation, QueueingNetwork
 from slipstick.model.steps import Activity
 from slipstick.model.system import ClosedPopulation, Group, Model, Station
@@ -152,7 +152,7 @@ def model_with_breakdowns(model: Model, breakdowns: Mapping[str, tuple[Expr, Exp
 
     rebuilt_by_id: dict[int, Activity] = {}
     groups = [
-        replace(group, cycle=mapped(group.cycle, later, rebuilt_by_id=rebuilt_by_id))
+        replace(group, cycle=map_steps(group.cycle, later, rebuilt_by_id=rebuilt_by_id))
         for group in population.groups
     ]
     if not groups[0].name:

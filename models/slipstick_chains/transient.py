@@ -27,7 +27,7 @@ from slipstick.method.names import passage_of, transient_value_of
 from slipstick.method.networks.arrays import NetworkLayout, NetworkPoints
 from slipstick.method.networks.markov import BEFORE_STEADY_STATE, chain_at, solve_by_class
 from slipstick.method.networks.solvers import unsolvable
-from slipstick.model.lowering import lowered
+from slipstick.model.lowering import lower_network
 from slipstick.model.network import OpenClass, QueueingNetwork
 from slipstick.model.system import Model
 from slipstick.queueing.markov.chain import MarkovChain, mean_times
@@ -260,7 +260,7 @@ def _refuse_patterns(model: QueueingNetwork | Model) -> None:
 
 def _followed_model(model: QueueingNetwork | Model, backlog: int) -> QueueingNetwork | Model:
     """Return the model whose chain is followed: a network with a backlog as an activity."""
-    followed = lowered(model) if backlog and isinstance(model, QueueingNetwork) else model
+    followed = lower_network(model) if backlog and isinstance(model, QueueingNetwork) else model
     _refuse_patterns(followed)
     return followed
 

@@ -42,7 +42,7 @@ from slipstick.model.steps import (
     SERVED,
     Activity,
     Combination,
-    requested,
+    requested_resource,
     steps,
 )
 from slipstick.model.system import BARRIER, Model, Station
@@ -336,7 +336,7 @@ def _number_of_different_branches(fork: Activity) -> int:
     all branches that use the same.
     """
     requests_by_branch = (
-        tuple(requested(node) for node in steps(branch) if node.use in (SERVED, HELD))
+        tuple(requested_resource(node) for node in steps(branch) if node.use in (SERVED, HELD))
         for branch in fork.children
     )
     return len(set(requests_by_branch))

@@ -41,7 +41,7 @@ from slipstick.model.system import (
     StreamsPopulation,
     SuperstepPopulation,
     is_processor,
-    no_population,
+    no_rule_for_population,
 )
 from slipstick.phases import (
     LEAST_SCV,
@@ -185,7 +185,7 @@ def _solver(model: Model) -> Callable[[Model, Numbers, bool], ActivityTable]:
         case SuperstepPopulation():
             return solve_supersteps
         case _:
-            raise no_population(MEAN_VALUE, model.population)
+            raise no_rule_for_population(MEAN_VALUE, model.population)
 
 
 STATIONS, SEVERAL, BACKING_OFF, SUPERSTEPS = 0.02, 0.1, 0.5, 0.05

@@ -20,7 +20,7 @@ from slipstick.method.answers import CompiledModel
 from slipstick.method.closed_form import ClosedForm, CompiledLaw
 from slipstick.method.methods import form_of
 from slipstick.model.network import QueueingNetwork
-from slipstick.model.steps import each_once, side_by_side
+from slipstick.model.steps import each_once, list_parallel_nodes
 from slipstick.model.system import Labels, Model
 from slipstick.results.study import Results
 from slipstick.schema.inputs import BuiltModel, Settings, build, resolve, solve_settings
@@ -157,7 +157,7 @@ def _page_of(
     throughput = model.population.size / form.time
     tape = Tape([form.time, form.account, *stages, throughput])
     listing = tape.listing()
-    labels = Labels.of(model, "memory")
+    labels = Labels.from_model(model, "memory")
     components = {label: labels.component(label) for _, label in listing["labels"]}
     pipelines = {name: tuple(group) for name, group in form.stages.items()}
     outputs_shown = {quantity: listing["outputs"][0]}
@@ -484,4 +484,4 @@ def _costly(model: object, method: str) -> bool:
     """
     if method == MARKOV_CHAIN or not isinstance(model, Model):
         return method == MARKOV_CHAIN
-    return bool(side_by_side(model.bodies))
+    return bool(list_parallel_nodes(model.bodies))

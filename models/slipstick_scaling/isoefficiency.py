@@ -161,7 +161,7 @@ def _times(model: Model | Law, against: str) -> tuple[Expr, Expr]:
             f"{model.name} is not a run of N processors; give it one population, or phases"
         )
     form = ClosedForm(model)
-    labels = Labels.of(model)
+    labels = Labels.from_model(model)
     booked = dict.fromkeys(node.label for node in walk(form.account) if isinstance(node, Booked))
     useful = only_booked(
         form.account, [name for name in booked if labels.component(name) in model.useful]

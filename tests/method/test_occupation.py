@@ -26,7 +26,7 @@ from slipstick.model.activity import (
     choose,
     delay,
     fork,
-    mapped,
+    map_steps,
     parallel,
     pipeline,
     repeat,
@@ -199,7 +199,7 @@ def test_occupation_is_what_a_timeline_shows(tree: Activity, cycles: int) -> Non
 def test_a_bubble_is_what_a_timeline_shows(bodies: list[Activity], items: int) -> None:
     stages = []
     for index, body in enumerate(bodies):
-        own = mapped(body, partial(numbered_step, index), partial("{1}-{0}".format, index))
+        own = map_steps(body, partial(numbered_step, index), partial("{1}-{0}".format, index))
         stages.append(serial(then(own, delay(0.5, name=f"last{index}")), name=f"stage{index}"))
     line = pipeline(stages, items, name="whole")
     model = closed_model(line, 1, resources=RESOURCES)

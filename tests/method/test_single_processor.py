@@ -12,7 +12,7 @@ import pytest
 from slipstick.answer import Answer
 from slipstick.expression.nodes import Number
 from slipstick.method.closed_form import ClosedForm
-from slipstick.model.system import Model, scaled
+from slipstick.model.system import Model, scaled_model
 from slipstick.program import PROGRAMS
 from slipstick.sim.settings import Simulation
 from slipstick_mean_value.form import MeanValue
@@ -127,7 +127,7 @@ def test_one_sweep_gives_them_at_every_point() -> None:
 
 def test_a_faster_memory_is_faster_alone_too() -> None:
     model = unit(competitors=6, accesses=4, elements=1)
-    faster = scaled(model, dict.fromkeys(("memory", "switch", "application"), Number(0.5)))
+    faster = scaled_model(model, dict.fromkeys(("memory", "switch", "application"), Number(0.5)))
     before, after = (solve(each, method="mean-value") for each in (model, faster))
     assert value(after) == pytest.approx(value(before) / 2)
     assert value(after, "grain_efficiency") == pytest.approx(value(before, "grain_efficiency"))

@@ -14,7 +14,7 @@ from slipstick import Answer, Simulation, dump, load, solve
 from slipstick.errors import ModelError, NoAnswerError, SpecError
 from slipstick.expression.nodes import COUNT, Parameter
 from slipstick.model.activity import delay, service
-from slipstick.model.lowering import lowered
+from slipstick.model.lowering import lower_network
 from slipstick.model.network import (
     QueueingNetwork,
     chain,
@@ -58,7 +58,7 @@ def test_the_chains_of_a_network_and_of_its_activity_are_the_same(
     rates: tuple[float, ...], keys: dict[str, Any]
 ) -> None:
     model = shares(WEIGHTS, rates, **keys)
-    arrays, positions = (solve(made, method=MARKOV_CHAIN) for made in (model, lowered(model)))
+    arrays, positions = (solve(made, method=MARKOV_CHAIN) for made in (model, lower_network(model)))
     for name in ("queue_length[cpu]", "utilization[cpu]", "queue_length[disk]"):
         assert positions[name] == pytest.approx(arrays[name], rel=1e-9)
     for name in WEIGHTS:
@@ -68,7 +68,7 @@ def test_the_chains_of_a_network_and_of_its_activity_are_the_same(
 
 def test_the_account_of_a_group_has_its_own_part_of_the_server() -> None:
     arrays = solve(shares(WEIGHTS), method=MARKOV_CHAIN)
-    account = solve(lowered(shares(WEIGHTS)), method=MARKOV_CHAIN).account
+    account = solve(lower_network(shares(WEIGHTS)), method=MARKOV_CHAIN).account
     assert account["cpu"] == pytest.approx(SERVICE["gold"], rel=1e-9)
     assert account["wait:cpu"] == pytest.approx(arrays["waiting_time[gold,cpu]"], rel=1e-9)
 
@@ -125,7 +125,7 @@ def test_a_network_that_is_simulated_has_the_means_of_its_chain() -> None:
 def test_weights_that_would_lose_their_digits_are_refused_by_simulation_alone() -> None:
     """One with nearly all of the server goes first, as by rank with interruption."""
     weights = {"gold": 1e9, "plain": 1e-9}
-    for model in (shares(weights), lowered(shares(weights))):
+    for model in (shares(weights), lower_network(shares(weights))):
         with pytest.raises(
             NoAnswerError,
             match=re.escape(
@@ -253,7 +253,7 @@ def test_two_servers_are_shared_as_the_balance_by_hand_says(weights: tuple[float
     model = two_servers(dict(zip(WEIGHTS, weights, strict=True)))
     truth = chain_by_hand(weights)
     settings = Simulation(seed=3, cycles=200_000 if AVAILABLE else 30_000)
-    for form in (model, lowered(model)):
+    for form in (model, lower_network(model)):
         found = solve(form, method=MARKOV_CHAIN)
         assert value_of(found, "queue_length[cpu]") == pytest.approx(sum(truth), rel=1e-9)
         drawn = solve(form, method=SIMULATION, simulation=settings)
@@ -285,7 +285,7 @@ def test_both_kernels_share_several_servers_alike() -> None:
 
 def test_slopes_at_several_weighted_servers_are_differences() -> None:
     share = Parameter("share", COUNT, 1.5)
-    model = lowered(two_servers({"gold": share, "plain": 1.0}))
+    model = lower_network(two_servers({"gold": share, "plain": 1.0}))
     up, down = (solve(model, {"share": 1.5 + step}, method=MARKOV_CHAIN) for step in (1e-5, -1e-5))
     middle = solve(model, method=MARKOV_CHAIN)
     time = "time[plain]"
@@ -329,4 +329,4 @@ def test_a_weight_that_becomes_0_is_refused_at_its_point() -> None:
         solve(model, {"share": 1.0})
     for method in (MARKOV_CHAIN, SIMULATION):
         with pytest.raises(NoAnswerError, match=r"the weight of step gold\.cpu"):
-            solve(lowered(model), {"share": 1.0}, method=method)
+            solve(lower_network(model), {"share": 1.0}, method=method)

@@ -14,7 +14,7 @@ from slipstick.expression.nodes import COUNT, Parameter
 from slipstick.method.closed_form import ClosedForm
 from slipstick.model.activity import barrier, delay, hold, service
 from slipstick.model.steps import Activity
-from slipstick.model.system import Model, Station, closed_model, grouped_model, scaled
+from slipstick.model.system import Model, Station, closed_model, grouped_model, scaled_model
 from slipstick_equations.equations import Explanation, explain_text
 from tests.bounds import bounds
 from tests.closed_form import solve
@@ -94,7 +94,7 @@ def test_sizes_are_parameters_and_can_be_varied() -> None:
 
 
 def test_a_technology_scales_every_group() -> None:
-    model = scaled(
+    model = scaled_model(
         one_among(2, delay(2.0, name="rest")), {"application": Parameter("half", value=0.5)}
     )
     answer = solve(model)

@@ -14,7 +14,7 @@ from slipstick.errors import NoAnswerError
 from slipstick.method.networks.arrays import NetworkLayout
 from slipstick.method.networks.blocking import flat_network
 from slipstick.method.simulation.flatten import flatten
-from slipstick.model.lowering import lowered
+from slipstick.model.lowering import lower_network
 from slipstick.model.network import (
     ClosedClass,
     QueueingNetwork,
@@ -57,7 +57,7 @@ def loaded(name: str) -> QueueingNetwork:
 @pytest.mark.parametrize("name", [name for name in LOWERED if name not in MIXED])
 def test_the_square_commutes_for_every_shipped_network(name: str) -> None:
     model = loaded(name)
-    by_network, by_activity = solve(model), solve(lowered(model), method=MEAN_VALUE)
+    by_network, by_activity = solve(model), solve(lower_network(model), method=MEAN_VALUE)
     assert (by_network.exact, by_activity.exact) == (True, True)
     both = set(by_network.values) & set(by_activity.values)
     assert {f"queue_length[{each}]" for each in model.stations} & both
@@ -72,7 +72,7 @@ def test_the_square_commutes_for_every_shipped_network(name: str) -> None:
 @pytest.mark.parametrize("name", sorted(REFUSED))
 def test_what_activities_have_no_words_for_is_refused_by_name(name: str) -> None:
     with pytest.raises(NoAnswerError) as caught:
-        lowered(loaded(name))
+        lower_network(loaded(name))
     assert str(caught.value) == f"{name} cannot be written as an activity: {REFUSED[name]}"
 
 
@@ -96,7 +96,7 @@ def shape(plan: Plan) -> tuple[object, ...]:
 def test_the_simulator_has_the_same_plan(name: str) -> None:
     model = loaded(name)
     network_plan = flat_network(NetworkLayout(model), {}).plan
-    assert shape(flatten(lowered(model)).plan) == shape(network_plan)
+    assert shape(flatten(lower_network(model)).plan) == shape(network_plan)
 
 
 RATES = (0.8, 2.0, 1.5)
@@ -123,7 +123,9 @@ def test_both_chains_agree_without_product_form(discipline: str, rates: tuple[fl
             "pause": station(demand={"b": 1.0}, discipline="is"),
         },
     )
-    by_network, by_activity = (solve(each, method=MARKOV_CHAIN) for each in (model, lowered(model)))
+    by_network, by_activity = (
+        solve(each, method=MARKOV_CHAIN) for each in (model, lower_network(model))
+    )
     for value in (
         *("throughput[a]", "throughput[b]", "utilization[cpu]", "queue_length[cpu]"),
         *("queue_length[disk]", "utilization[disk]", "queue_length[pause]"),
@@ -137,7 +139,7 @@ def test_streams_keep_their_bursts_and_batches() -> None:
     for members in (bursty, open_class(10.0, batch=3), open_class(10.0, trace=[1.0, 2.0])):
         model = network({"a": members}, stations)
         found, truth = (
-            flatten(lowered(model)).plan,
+            flatten(lower_network(model)).plan,
             flat_network(NetworkLayout(model), {}).plan,
         )
         assert found.draws[-1].distribution == truth.draws[-1].distribution
@@ -149,7 +151,7 @@ def test_a_class_that_may_pass_a_region_by_holds_a_permit_only_inside() -> None:
         "disk": station(service={"a": 1.0}, visits={"a": 0.25}),
     }
     regions = {"r": region(["cpu", "disk"], 1)}
-    (cycle,) = lowered(network({"a": closed_class(1)}, stations, regions=regions)).bodies
+    (cycle,) = lower_network(network({"a": closed_class(1)}, stations, regions=regions)).bodies
     (choice,) = cycle.children
     here, past = choice.children
     assert [node.uses for node in steps(here)] == [("r",), (), ("cpu",), (), ("disk",), ()]
@@ -170,7 +172,9 @@ def test_customers_that_are_lost_at_the_last_station_are_those_of_attempts(name:
     last = station(**{"service": {"a": 1.0}, "servers": 2, **LOSSES[name]})
     stations = {"first": station(service={"a": 0.4}), "last": last}
     model = network({"a": closed_class(4, think_time=1.5)}, stations)
-    by_network, by_activity = (solve(each, method=MARKOV_CHAIN) for each in (model, lowered(model)))
+    by_network, by_activity = (
+        solve(each, method=MARKOV_CHAIN) for each in (model, lower_network(model))
+    )
     for value in ("queue_length[first]", "queue_length[last]", "utilization[last]"):
         assert by_activity[value] == pytest.approx(by_network[value], rel=1e-8), value
 
@@ -185,7 +189,7 @@ def test_losses_that_activities_have_no_words_for_are_refused_by_name() -> None:
     )
     for stations in ({"one": patient, "two": plain}, {"one": repeated}):
         with pytest.raises(NoAnswerError) as caught:
-            lowered(network({"a": closed_class(2, think_time=1.0)}, stations))
+            lower_network(network({"a": closed_class(2, think_time=1.0)}, stations))
         assert str(caught.value) == skips
 
 
@@ -223,7 +227,9 @@ def test_routes_between_classes_are_choices_and_geometric_repetitions(
     seed: int, discipline: str
 ) -> None:
     model = routed(seed, closed_class(2, think_time=1.0), discipline, 0.3)
-    by_network, by_activity = (solve(each, method=MARKOV_CHAIN) for each in (model, lowered(model)))
+    by_network, by_activity = (
+        solve(each, method=MARKOV_CHAIN) for each in (model, lower_network(model))
+    )
     for value in (
         *("utilization[one]", "utilization[two]", "utilization[three]"),
         *("queue_length[one]", "queue_length[two]"),
@@ -235,7 +241,7 @@ def test_routes_between_classes_are_choices_and_geometric_repetitions(
 @pytest.mark.parametrize("seed", range(3))
 def test_a_stream_by_routes_has_the_values_of_product_form(seed: int) -> None:
     model = routed(seed, open_class(0.05), "ps", 0.3)
-    by_network, by_activity = solve(model), solve(lowered(model), method=MEAN_VALUE)
+    by_network, by_activity = solve(model), solve(lower_network(model), method=MEAN_VALUE)
     assert by_network.exact
     for name in ("one", "two", "three"):
         value = f"queue_length[{name}]"
@@ -268,5 +274,5 @@ def test_routes_that_activities_have_no_words_for_are_refused_by_name() -> None:
         (inside, "customers of jobs follow routes through region room"),
     ):
         with pytest.raises(NoAnswerError) as caught:
-            lowered(model)
+            lower_network(model)
         assert str(caught.value) == f"network cannot be written as an activity: {reason}"

@@ -18,7 +18,7 @@ from slipstick.model.system import (
     Semaphores,
     Station,
     closed_model,
-    scaled,
+    scaled_model,
 )
 from slipstick.vocabulary import LOCKS
 from tests.bounds import bounds
@@ -72,7 +72,9 @@ def test_a_lock_whose_word_is_nowhere_costs_nothing() -> None:
 
 
 def test_faster_memory_makes_faster_locks() -> None:
-    assert solve(scaled(locked("tas"), {"memory": Parameter("half", value=0.5)}))["time"] == 11.0
+    assert (
+        solve(scaled_model(locked("tas"), {"memory": Parameter("half", value=0.5)}))["time"] == 11.0
+    )
 
 
 TEXT = """activity: 1

@@ -10,7 +10,7 @@ import pytest
 from slipstick.expression.nodes import COUNT, Number, Parameter
 from slipstick.expression.tape import Tape
 from slipstick.model.activity import choose, delay, fork, pipeline, repeat, serial
-from slipstick.model.steps import NEVER, Activity, Combination, fraction
+from slipstick.model.steps import NEVER, Activity, Combination, fractional_part
 from slipstick.model.system import PopulationKind, ResourceKind
 
 STATED_BY_STEPS: dict[str, Any] = {
@@ -82,5 +82,5 @@ def test_executions_of_children() -> None:
     [(0.0, False), (3.0, False), (2.5, True), (0.25, True), (1e6 + 0.5, True), (0.1 * 30, False)],
 )
 def test_a_fraction_beyond_rounding_varies(count: float, varies: bool) -> None:
-    of_count = fraction(Parameter("count", COUNT))
+    of_count = fractional_part(Parameter("count", COUNT))
     assert (Tape([of_count]).run({"count": count})[0][0] > 0) == varies

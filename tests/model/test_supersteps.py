@@ -8,7 +8,7 @@ from slipstick import Simulation, dump, solve
 from slipstick.errors import ModelError, NoAnswerError
 from slipstick.expression.nodes import Parameter
 from slipstick.model.activity import delay, fork, hold, parallel, pipeline, serial, service
-from slipstick.model.system import Model, scaled, superstep_model
+from slipstick.model.system import Model, scaled_model, superstep_model
 from slipstick_workloads.application.operations import relabelled
 from tests.bounds import bounds
 
@@ -29,7 +29,7 @@ def test_each_superstep_is_as_long_as_its_slowest(method: str) -> None:
 
 def test_bounds_enclose_it_and_technology_scales_it() -> None:
     assert bounds(program()).values["time"].low == pytest.approx(38.5)
-    faster = scaled(program(), {"software": Parameter("technology.software", value=0.5)})
+    faster = scaled_model(program(), {"software": Parameter("technology.software", value=0.5)})
     assert solve(faster)["time"] == pytest.approx(11 * 2.25)
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slipstick.expression.nodes import Parameter
-from slipstick.model.system import Labels, Model, scaled
+from slipstick.model.system import Labels, Model, scaled_model
 from slipstick.vocabulary import TECHNOLOGIES
 from tests.closed_form import solve
 from tests.strategies import models, quick
@@ -20,8 +20,8 @@ def test_one_class_is_scaled_step_by_step(model: Model, technology: str) -> None
     software.
     """
     factor = Parameter("factor", value=3.0)
-    before, after = solve(model).once, solve(scaled(model, {technology: factor})).once
-    labels = Labels.of(model)
+    before, after = solve(model).once, solve(scaled_model(model, {technology: factor})).once
+    labels = Labels.from_model(model)
     assert after == pytest.approx(
         {n: s * (3 if labels.technology(n) == technology else 1) for n, s in before.items()}
     )
@@ -31,7 +31,7 @@ def test_one_class_is_scaled_step_by_step(model: Model, technology: str) -> None
 @given(models())
 def test_all_classes_scaled_alike_scale_the_account(model: Model) -> None:
     factors = {technology: Parameter("factor", value=0.5) for technology in TECHNOLOGIES}
-    before, after = solve(model), solve(scaled(model, factors))
+    before, after = solve(model), solve(scaled_model(model, factors))
     assert after["time"] == pytest.approx(0.5 * (before["time"] or 0.0))
     assert after.account == pytest.approx(
         {name: 0.5 * seconds for name, seconds in before.account.items()}
@@ -41,4 +41,4 @@ def test_all_classes_scaled_alike_scale_the_account(model: Model) -> None:
 @quick
 @given(models())
 def test_no_factors_change_nothing(model: Model) -> None:
-    assert scaled(model, {}) is model
+    assert scaled_model(model, {}) is model

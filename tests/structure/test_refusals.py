@@ -23,9 +23,9 @@ from slipstick.model.steps import (
     SERVED,
     Activity,
     Combination,
-    requested,
+    requested_resource,
 )
-from slipstick.model.system import Model, Station, closed_model, no_population
+from slipstick.model.system import Model, Station, closed_model, no_rule_for_population
 from slipstick.structure.contention import Contention
 from slipstick.structure.lumping import lumped
 from slipstick.structure.times import time
@@ -113,7 +113,7 @@ REFUSED: list[tuple[Callable[[], object], tuple[str, str]]] = [
         ("the time without contention", "passing"),
     ),
     (
-        lambda: most_at_once(Passing(WORK), requested, {}),
+        lambda: most_at_once(Passing(WORK), requested_resource, {}),
         ("the number under way at once", "passing"),
     ),
     (
@@ -160,7 +160,7 @@ def test_executions_that_depend_on_the_state_are_left_to_methods_with_states() -
 
 
 def test_a_population_without_a_rule_is_refused_by_name() -> None:
-    assert str(no_population("simulation", model(WORK).population)) == (
+    assert str(no_rule_for_population("simulation", model(WORK).population)) == (
         "simulation has no rule for populations of the kind ClosedPopulation; ask for another"
         " method"
     )

@@ -49,7 +49,7 @@ from slipstick.law.account import (
     SPEEDUP,
     WORDS_ACCESSED_RANDOMLY,
 )
-from slipstick.model.activity import thinking
+from slipstick.model.activity import think_step
 from slipstick.model.system import Labels, Model, Requirement, SingleProcessor
 from slipstick.vocabulary import SIMULATION
 
@@ -422,7 +422,7 @@ def _with_requirements(
 ) -> Solution:
     """Remove the answers of the points at which a requirement of the model does not hold."""
     for requirement in requires:
-        for sides, is_broken in requirement.broken(values, _in_base_units):
+        for sides, is_broken in requirement.violations(values, _in_base_units):
             if np.any(is_broken):
                 reason = requirement.message(sides if np.size(is_broken) == 1 else "")
                 solution = _without_answers(
@@ -981,7 +981,7 @@ def activity_solution(
     other_labels : technology class of labels that are no step and no barrier; see `Labels`
     further_columns : parts of the solution as they are
     """
-    model_labels = Labels.of(model, other_labels)
+    model_labels = Labels.from_model(model, other_labels)
     account = added_up(booked, model_labels.component)
     population_column = np.broadcast_to(population, np.shape(time))
     values = {"time": time}
@@ -1059,8 +1059,8 @@ def think_times(model: Model, values: Values) -> dict[str, Array]:
     """Return the mean think time in a cycle of each group whose response time is reported; 0 for
     arriving customers [s, points].
     """
-    responding_groups = [group for group in model.population.groups if group.responds]
-    think_steps = [thinking(group.cycle) for group in responding_groups]
+    responding_groups = [group for group in model.population.groups if group.has_response_time]
+    think_steps = [think_step(group.cycle) for group in responding_groups]
     time_expressions = [zero(TIME) if step is None else step.time for step in think_steps]
     tape = Tape(time_expressions)
     columns = tape.run(selected_values(values, tape.parameters)) if time_expressions else []

@@ -12,7 +12,7 @@ from slipstick.expression.nodes import TIME, Expr, maximum, minimum, select, tot
 from slipstick.expression.tape import Tape, Values, selected_values
 from slipstick.late import Array, np
 from slipstick.method.answers import CompiledModel, Remarks, Solution
-from slipstick.model.activity import Step, mapped
+from slipstick.model.activity import Step, map_steps
 from slipstick.model.steps import ASKED, NEVER, NOTHING, SERVED, Activity, is_parallel, steps
 from slipstick.model.system import (
     Model,
@@ -210,7 +210,7 @@ def _at_constant_speed(model: Model, choose_rate: Callable[..., Expr]) -> Model:
         return step if speed is None else replace(step, time=step.time / speed)
 
     mapped_nodes: dict[int, Activity] = {}
-    bodies = [mapped(body, step_at_speed, rebuilt_by_id=mapped_nodes) for body in model.bodies]
+    bodies = [map_steps(body, step_at_speed, rebuilt_by_id=mapped_nodes) for body in model.bodies]
     constant_stations = {
         station_name: replace(station, rates=())
         for station_name, station in stations_with_rates.items()

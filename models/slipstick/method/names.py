@@ -24,10 +24,10 @@ from slipstick.answer import (
 )
 from slipstick.expression.nodes import TIME, Parameter, zero
 from slipstick.law import Law
-from slipstick.model.activity import Attempt, Pipeline, Step, thinking
+from slipstick.model.activity import Attempt, Pipeline, Step, think_step
 from slipstick.model.added import AddedModel
-from slipstick.model.amounts import amounts_known, answer_value
-from slipstick.model.steps import each_once, side_by_side
+from slipstick.model.amounts import answer_value, computable_amounts
+from slipstick.model.steps import each_once, list_parallel_nodes
 from slipstick.model.system import (
     IDLE_PROCESSORS,
     Barrier,
@@ -226,7 +226,9 @@ def names_of(
         ]
     # An amount is computed from values, of which bounds have none.
     if not isinstance(model, AddedModel) and method != BOUNDS:
-        listed_names += [f"amount[{name}]" for name in amounts_known(model.amounts, listed_names)]
+        listed_names += [
+            f"amount[{name}]" for name in computable_amounts(model.amounts, listed_names)
+        ]
     return AnswerNames(
         {name: unit_of(name) for name in listed_names},
         counted_stations,
@@ -325,7 +327,7 @@ def _names_in_network(model: QueueingNetwork, only_bounds: bool) -> Iterator[str
             f"{value_kind}[{region_name}]"
             for value_kind in ("queue_length", "utilization", "waiting_time")
         )
-        yield from (f"loss_probability[{region_name}]",) if region.loses else ()
+        yield from (f"loss_probability[{region_name}]",) if region.loses_customers else ()
         yield f"account[wait:{region_name}]"
     yield f"account[{THINK}]"
 
@@ -340,7 +342,7 @@ def _names_in_activity(model: Model, method: str | None) -> Iterator[str]:
     """List the names of an activity's answers; those of bounds are fewer."""
     counts_waiting = method != CLOSED_FORM
     account_labels = list(_account_labels(model, counts_waiting))
-    model_labels = Labels.of(model)
+    model_labels = Labels.from_model(model)
     components = list(dict.fromkeys(map(model_labels.component, account_labels)))
     # Studies compute the last two, from the answers of several cases.
     yield from ("time", "throughput", OVERHEAD, REDUCTION)
@@ -359,7 +361,7 @@ def _names_in_activity(model: Model, method: str | None) -> Iterator[str]:
         yield from (
             f"{value_kind}[{group.name}]" for value_kind in ("time", "throughput") if group.name
         )
-        if group.responds:
+        if group.has_response_time:
             yield labelled_name("response_time", group.name)
     if model.single:
         yield from ("time_alone", "grain_efficiency", "grain_interference")
@@ -382,7 +384,7 @@ def _names_in_activity(model: Model, method: str | None) -> Iterator[str]:
         )
     yield from (f"step[{label}]" for label in account_labels)
     yield from (f"once[{label}]" for label in account_labels)
-    parallel_nodes = side_by_side(model.bodies)
+    parallel_nodes = list_parallel_nodes(model.bodies)
     parallel_components = dict.fromkeys(
         node.component for node in each_once(parallel_nodes) if isinstance(node, Step)
     )
@@ -404,10 +406,10 @@ def _names_in_activity(model: Model, method: str | None) -> Iterator[str]:
 
 def _names_in_simulation(model: Model) -> Iterator[str]:
     """List the names of the values of an activity that only simulation can give."""
-    if thinking(model.bodies[0]) is None:
+    if think_step(model.bodies[0]) is None:
         yield from (f"time_quantile[{level:g}]" for level in TIME_QUANTILES)
     for group in model.population.groups:
-        quantile_levels = QUANTILES if group.responds else ()
+        quantile_levels = QUANTILES if group.has_response_time else ()
         yield from (
             labelled_name("response_time_quantile", group.name, f"{level:g}")
             for level in quantile_levels

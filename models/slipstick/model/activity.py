@@ -66,7 +66,7 @@ from slipstick.model.steps import (
     arguments_of,
     constructs_of,
     each_once,
-    fraction,
+    fractional_part,
     python_text,
     single_executions,
     steps,
@@ -309,7 +309,7 @@ class Repeat(Activity):
 
     @property
     def variation(self) -> Expr:
-        return self.count if self.spread == GEOMETRIC else fraction(self.count)
+        return self.count if self.spread == GEOMETRIC else fractional_part(self.count)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -512,11 +512,15 @@ class Attempt(Activity):
 
     @property
     def constructs(self) -> frozenset[str]:
-        of_limit = {CUT_SERVICES if self.cuts else ATTEMPTS}
-        of_queue = {FULL_QUEUES}
+        limit_constructs = {CUT_SERVICES if self.cuts else ATTEMPTS}
+        queue_constructs = {FULL_QUEUES}
         if self.queue is None:
-            return constructs_of(self) | of_limit
-        return constructs_of(self) | of_queue | (of_limit if self.limit is not None else set())
+            return constructs_of(self) | limit_constructs
+        return (
+            constructs_of(self)
+            | queue_constructs
+            | (limit_constructs if self.limit is not None else set())
+        )
 
 
 MOST_RETRIES = 1000
@@ -810,7 +814,7 @@ def delay(
     return Step(name, time_expr, None, component, technology, scv, distribution, think=think)
 
 
-def thinking(cycle: Activity) -> Step | None:
+def think_step(cycle: Activity) -> Step | None:
     """Return the delay with think time that begins a cycle; None if the cycle begins otherwise."""
     first_part = cycle.parts[0] if isinstance(cycle, Then) and cycle.parts else cycle
     return first_part if isinstance(first_part, Step) and first_part.think else None
@@ -970,8 +974,8 @@ def repeat(
 
 
 def _rounds_by_probability(probabilities: Sequence[Expr], body: Activity) -> Activity:
-    """Return rounds of a body: after n rounds there is another with the probability of more than n
-    rounds, given that there are at least n.
+    """Return an activity that repeats a body n times with the n-th of the given probabilities.
+    After n rounds, another follows with the probability of more than n rounds, given at least n.
     """
     _check_probabilities(probabilities, "repeat")
     # Nested, since rounds in a row for each number would have positions in the square of it.
@@ -993,7 +997,7 @@ _LEAST_DIVISOR = 1e-300
 
 
 def _rounds_by_moments(mean: Expr, scv: Expr, body: Activity) -> Activity:
-    """Return a body that is repeated N times, with the mean m and the scv c of N.
+    """Return an activity that repeats a body N times; N is random, with mean m and scv c.
 
     N is 0 with the probability 1 - m / m' (m' is its mean if it is not 0), and else W + G, with G
     geometric of mean g, and W the whole number below or above m' - g. With v the variance of W + G,
@@ -1099,14 +1103,14 @@ def _first_and_second_phase(resource: str, body: Activity) -> tuple[Activity, Ac
     return then(*parts_before), then(*parts_after) if parts_after else None
 
 
-def replies_renamed(activity: Activity, resource: str, copy_name: str) -> Activity:
+def rename_replies(activity: Activity, resource: str, copy_name: str) -> Activity:
     """Return an activity whose replies to a resource are replies to one of its copies."""
     if activity == EarlyReply(resource):
         return EarlyReply(copy_name)
     if not activity.children:
         return activity
     return activity.rebuilt(
-        [replies_renamed(child, resource, copy_name) for child in activity.children]
+        [rename_replies(child, resource, copy_name) for child in activity.children]
     )
 
 
@@ -1361,7 +1365,7 @@ def _stage_name(name: str | None, bodies: Sequence[Activity]) -> str:
     return first_name or "stage"
 
 
-def mapped(
+def map_steps(
     activity: Activity,
     change: Callable[[Step], Step],
     rename: Callable[[str], str] = lambda name: name,
@@ -1433,16 +1437,16 @@ def as_time(value: Like, name: str) -> Expr:
                 f"the time of {name} holds a constant of {expr_node}; make it a parameter, so that"
                 " its share can be computed"
             )
-    return _with_dimension(value, TIME, f"the time of {name}")
+    return _require_dimension(value, TIME, f"the time of {name}")
 
 
 def as_count(value: Like, description: str) -> Expr:
     """Return a count as an expression; raise if it has a unit."""
-    return _with_dimension(as_expr(value), COUNT, description)
+    return _require_dimension(as_expr(value), COUNT, description)
 
 
-def _with_dimension(value: Expr, dimension: Dimension, description: str) -> Expr:
-    # A plain 0 fits any dimension.
+def _require_dimension(value: Expr, dimension: Dimension, description: str) -> Expr:
+    """Return an expression; raise if it has another dimension. A plain 0 fits any dimension."""
     if value == Number(0.0):
         return total((), dimension)
     if value.dimension != dimension:

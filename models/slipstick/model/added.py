@@ -20,7 +20,7 @@ class AddedModel(ABC):
     Attributes
     ----------
     kind : in files and in the names of methods
-    words : one of the kind, for messages, such as ``a server that works in rounds``
+    words : what messages call a model of the kind, such as ``a server that works in rounds``
     name : of the model
     left_out : losses of an import by name, and what each changes
     """

@@ -37,7 +37,7 @@ def is_answer_value(name: str) -> bool:
     return name.startswith(_PREFIX)
 
 
-def given_parameters(expressions: Iterable[Expr]) -> dict[str, Parameter]:
+def input_parameters(expressions: Iterable[Expr]) -> dict[str, Parameter]:
     """Return, by name, the parameters of expressions that do not stand for values of the answer."""
     all_parameters = parameters(*expressions)
     return {
@@ -53,9 +53,9 @@ def values_needed(amount: Expr) -> frozenset[str]:
     return frozenset(name for name in names if is_answer_value(name))
 
 
-def amounts_known(amounts: Mapping[str, Expr], names: Iterable[str]) -> list[str]:
-    """List the derived quantities of a model, such as its cost, that follow from the given values
-    of an answer.
+def computable_amounts(amounts: Mapping[str, Expr], names: Iterable[str]) -> list[str]:
+    """List the amounts of a model, such as its cost, that can be computed from the values of an
+    answer.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ def amounts_known(amounts: Mapping[str, Expr], names: Iterable[str]) -> list[str
     names : of the values that an answer has
 
     >>> from slipstick.expression.nodes import Number
-    >>> amounts_known({"cost": Number(2.0) * answer_value("queue_length[cpu]")}, ["time"])
+    >>> computable_amounts({"cost": Number(2.0) * answer_value("queue_length[cpu]")}, ["time"])
     []
     """
     answer_parameters = {answer_value(name).name for name in names}

@@ -38,7 +38,7 @@ from slipstick.model.system import (
 from slipstick.vocabulary import DISCIPLINES, LOSS, SAME_EXPONENTIAL
 
 
-def lowered(network: QueueingNetwork) -> Model:
+def lower_network(network: QueueingNetwork) -> Model:
     """Convert a network to a model of an activity, whose numbers are the expressions of the
     network.
 
@@ -63,11 +63,13 @@ def lowered(network: QueueingNetwork) -> Model:
 
     >>> from slipstick.model.network import closed_class, network, station
     >>> jobs = {"jobs": closed_class(20, think_time=5.0)}
-    >>> model = lowered(network(jobs, {"cpu": station(demand={"jobs": 0.005}, discipline="ps")}))
+    >>> model = lower_network(
+    ...     network(jobs, {"cpu": station(demand={"jobs": 0.005}, discipline="ps")})
+    ... )
     >>> [step.name for step in model.steps], model.resources["cpu"].discipline
     (['jobs.think', 'jobs.cpu'], 'ps')
     """
-    for reason in _traits_without_activity(network):
+    for reason in _inexpressible_traits(network):
         raise NoAnswerError(f"{network.name} cannot be written as an activity: {reason}")
     resources: dict[str, Resource] = {
         name: Station(station.servers, station.discipline, station.rates)
@@ -91,23 +93,23 @@ def lowered(network: QueueingNetwork) -> Model:
     return Model(network.name, population_of_groups(groups), resources, left_out=network.left_out)
 
 
-def _traits_without_activity(network: QueueingNetwork) -> Iterator[str]:
+def _inexpressible_traits(network: QueueingNetwork) -> Iterator[str]:
     """Yield each trait of a network that activities cannot express, in words."""
     for route in network.routing:
         if route.by:
             yield f"customers of {route.source[0]} at {route.source[1]} choose a route by the state"
     for name, chain in network.chains.items():
-        yield from _traits_of_chain_without_activity(network, name, chain)
+        yield from _inexpressible_traits_of_chain(network, name, chain)
     if network.amounts:
         yield "its amounts are of values that a network has"
     for class_name in network.classes:
-        yield from _losses_without_activity(network, class_name)
+        yield from _inexpressible_losses(network, class_name)
     for name, region in network.regions.items():
-        if region.loses:
+        if region.loses_customers:
             yield f"region {name} loses customers"
 
 
-def _traits_of_chain_without_activity(
+def _inexpressible_traits_of_chain(
     network: QueueingNetwork, chain_name: str, chain: Chain
 ) -> Iterator[str]:
     """Yield each trait of the stations of a chain that a program of its routes cannot express."""
@@ -122,8 +124,8 @@ def _traits_of_chain_without_activity(
 
 
 def _routed_cycle(network: QueueingNetwork, chain_name: str, chain: Chain) -> Activity:
-    """Return the activity for the cycle of a chain, or for the way of a customer that arrives: it
-    begins at the reference, and a closed cycle ends where a customer comes to it again.
+    """Return the activity that follows the routes of a chain. It begins at the reference; a closed
+    cycle ends where a customer returns to the reference, an open one where the customer leaves.
     """
     is_closed = isinstance(chain.members, ClosedClass)
 
@@ -146,22 +148,24 @@ def _routed_cycle(network: QueueingNetwork, chain_name: str, chain: Chain) -> Ac
 
 
 def _think_steps(name: str, members: CustomerClass, has_visits: bool = True) -> list[Activity]:
-    """Return the think time with which a cycle of a class or a chain begins, if it has one."""
-    if not isinstance(members, ClosedClass) or not _own_value(members.think_time) > 0:
+    """Return the step of think time with which a cycle of a class or a chain begins, in a list;
+    an empty list without think time.
+    """
+    if not isinstance(members, ClosedClass) or not _value_at_defaults(members.think_time) > 0:
         return []
     return [Step(f"{name}.think", members.think_time, None, "think", scv=1.0, think=has_visits)]
 
 
-def _losses_without_activity(network: QueueingNetwork, class_name: str) -> Iterator[str]:
-    """Yield where a class loses customers in a way that activities cannot express: a lost customer
-    of a network begins anew, so that nothing may follow the visit.
+def _inexpressible_losses(network: QueueingNetwork, class_name: str) -> Iterator[str]:
+    """Yield, in words, the losses of customers of a class that activities cannot express. A lost
+    customer of a network begins a new cycle, so that no other visit may follow the lossy one.
     """
     visited_stations = [
         (name, station)
         for name, station in network.stations.items()
         if class_name in station.visitors()
     ]
-    for place, (name, station) in enumerate(visited_stations, 1):
+    for visit_position, (name, station) in enumerate(visited_stations, 1):
         limits_wait = class_name in {*station.patience, *station.timeout}
         if not limits_wait and station.capacity is None:
             continue
@@ -169,7 +173,7 @@ def _losses_without_activity(network: QueueingNetwork, class_name: str) -> Itera
             yield f"{name} blocks when it is full"
         trait = f"{name} has {'patience' if limits_wait else 'a capacity'}"
         _, visits = _time_and_visits(station, class_name)
-        if place < len(visited_stations) or _own_value(visits) > 1:
+        if visit_position < len(visited_stations) or _value_at_defaults(visits) > 1:
             yield (
                 f"{trait}, and a customer of {class_name} that is lost there skips the visits that"
                 " follow; visit it once, as the last station"
@@ -303,7 +307,7 @@ def _visit_step(
     rank = station.priority.get(class_name, 0) if DISCIPLINES[station.discipline].ranked else 0
     weight = station.weight.get(class_name)
     distribution = station.distribution.get(class_name)
-    scv = _own_value(station.scv.get(class_name, ONCE))
+    scv = _value_at_defaults(station.scv.get(class_name, ONCE))
     return Step(
         f"{class_name}.{station_name}",
         mean_time,
@@ -320,7 +324,7 @@ def _visit_activities(step: Activity, mean_visits: Expr) -> list[Activity]:
     """Return the activities for the visits to a station: a geometric repetition for a mean of at
     least 1, else a choice between one visit and none.
     """
-    default_mean = _own_value(mean_visits)
+    default_mean = _value_at_defaults(mean_visits)
     # The shape is decided at the own value: another mean beyond it is refused by the range of a
     # probability or of a count.
     if default_mean == 1:
@@ -332,7 +336,9 @@ def _visit_activities(step: Activity, mean_visits: Expr) -> list[Activity]:
     return [Choice(((mean_visits, step), (1 - mean_visits, Then(()))))]
 
 
-def _own_value(number: Expr) -> float:
-    """Return a number at the network's own values; it decides the shape of an activity."""
+def _value_at_defaults(number: Expr) -> float:
+    """Compute an expression at the network's own parameter values; the value decides the shape of
+    an activity.
+    """
     (column,) = Tape([number]).run({})
     return float(column[0].real)

@@ -36,7 +36,7 @@ from slipstick.expression.nodes import (
     zero,
 )
 from slipstick.model.activity import check_model_name
-from slipstick.model.amounts import AMOUNTS, given_parameters
+from slipstick.model.amounts import AMOUNTS, input_parameters
 from slipstick.profiles import Profile, check_profile
 from slipstick.time_distributions import TimeDistribution
 from slipstick.vocabulary import (
@@ -214,7 +214,7 @@ class Region:
             raise ModelError(f"a full region cannot have the blocking {self.blocking!r}{hint}")
 
     @property
-    def loses(self) -> bool:
+    def loses_customers(self) -> bool:
         """Whether a customer that arrives at the full region is lost."""
         return self.blocking == LOSS
 
@@ -412,7 +412,7 @@ class QueueingNetwork:
     @property
     def parameters(self) -> dict[str, Parameter]:
         """All parameters of the network and of its amounts, by path."""
-        return given_parameters([*dict(self.quantities()).values(), *self.amounts.values()])
+        return input_parameters([*dict(self.quantities()).values(), *self.amounts.values()])
 
 
 _DIMENSION_BY_KEY = {
@@ -670,8 +670,8 @@ def route(source: Place, target: Place | None, probability: Like = 1.0, *, by: s
 
 
 def _as_number(value: Like, dimension: Dimension, amount_in_words: str) -> Expr:
-    """Return a number of the right dimension as an expression; a plain number is in base units and
-    not negative.
+    """Return a number as an expression; raise if it has the wrong dimension, or is negative. A
+    plain number is in base units.
     """
     if isinstance(value, Expr):
         if value.dimension != dimension:
@@ -736,7 +736,7 @@ BY_CLASS = (
 """What a station says by class."""
 
 Path = tuple[str | int, ...]
-Ways = Mapping[Place | None, Sequence[Place]]
+NextPlaces = Mapping[Place | None, Sequence[Place]]
 
 
 def faults(network: QueueingNetwork) -> list[Fault]:
@@ -744,17 +744,17 @@ def faults(network: QueueingNetwork) -> list[Fault]:
 
     Parameters
     ----------
-    network : as built, not yet believed
+    network : the network to inspect, which may be inconsistent
     """
     return list(_Inspection(network).all_faults())
 
 
-def no_class(class_name: str, known_classes: Sequence[str]) -> str:
+def unknown_class_message(class_name: str, known_classes: Sequence[str]) -> str:
     """Return the message that a class does not exist."""
     return f"there is no class {class_name!r}{did_you_mean(class_name, known_classes)}"
 
 
-def no_station(name: str, known_stations: Sequence[str]) -> str:
+def unknown_station_message(name: str, known_stations: Sequence[str]) -> str:
     """Return the message that a station does not exist."""
     return f"there is no station {name!r}{did_you_mean(name, known_stations)}"
 
@@ -772,7 +772,7 @@ class _Inspection:
         }
 
     def all_faults(self) -> Iterator[Fault]:
-        """List the faults of all parts of the network."""
+        """Yield the faults of all parts of the network."""
         if not self._class_names:
             yield Fault(("classes",), "a network needs at least one class of customers")
         yield from self._class_faults()
@@ -809,7 +809,9 @@ class _Inspection:
             for class_name in getattr(station, key):
                 if class_name not in self._class_names:
                     yield Fault(
-                        (*path, key, class_name), no_class(class_name, self._class_names), key=True
+                        (*path, key, class_name),
+                        unknown_class_message(class_name, self._class_names),
+                        key=True,
                     )
         yield from self._work_faults(station_name, station)
         yield from self._discipline_faults(station_name, station)
@@ -998,7 +1000,7 @@ class _Inspection:
                 (*path, 0), f"the reference is a class of the chain; {class_name!r} is none{hint}"
             )
         if station not in self._network.stations:
-            yield Fault((*path, 1), no_station(station, list(self._network.stations)))
+            yield Fault((*path, 1), unknown_station_message(station, list(self._network.stations)))
 
     def _routing_faults(self, all_exist: bool) -> Iterator[Fault]:
         """Check each route by itself, and all routes together only if every name in them exists."""
@@ -1037,7 +1039,7 @@ class _Inspection:
             for index, station in enumerate(region.stations):
                 if station not in self._network.stations:
                     known_stations = list(self._network.stations)
-                    message = no_station(station, known_stations)
+                    message = unknown_station_message(station, known_stations)
                     yield Fault((*path, "stations", index), message)
                 elif station in region_by_station:
                     message = f"{station} is in a region already: {region_by_station[station]}"
@@ -1094,7 +1096,8 @@ class _Inspection:
                 yield Fault((*route_path, key, 0), message)
             if station not in self._network.stations:
                 yield Fault(
-                    (*route_path, key, 1), no_station(station, list(self._network.stations))
+                    (*route_path, key, 1),
+                    unknown_station_message(station, list(self._network.stations)),
                 )
             elif class_name in self._chain_by_class and self._lacks_service(class_name, station):
                 message = (
@@ -1168,11 +1171,11 @@ class _Inspection:
             elif route.by and _known_value(route.probability) != 1:
                 message = f"a route by {route.by} has no probability; leave it out"
                 yield Fault((*path, "probability"), message)
-            elif route.by and (reason := self._not_comparable(route)):
+            elif route.by and (reason := self._reason_not_comparable(route)):
                 message = f"a route by {route.by} out of {source_in_words} {reason}"
                 yield Fault((*path, "to"), message)
 
-    def _not_comparable(self, route: Route) -> str:
+    def _reason_not_comparable(self, route: Route) -> str:
         """Return why a rule cannot compare the target of a route with others; empty if it can."""
         if route.target is None:
             return "leads to a station, not out"
@@ -1246,7 +1249,7 @@ class _Inspection:
                 )
 
 
-def _reachable_places(start: Place | None, next_places: Ways) -> set[Place]:
+def _reachable_places(start: Place | None, next_places: NextPlaces) -> set[Place]:
     """Return the places that can be reached from a place, itself included."""
     reached_places = set() if start is None else {start}
     places_to_visit: list[Place | None] = [start]

@@ -60,7 +60,9 @@ def program_of_routes(
     for source, target, probability in routes:
         activity = Then(()) if target == END else visit(target)
         ways.setdefault((source, target), []).append(Way(probability, activity))
-    places = dict.fromkeys(point for ends in ways for point in ends if point not in (START, END))
+    places = dict.fromkeys(
+        point for end_places in ways for point in end_places if point not in (START, END)
+    )
     while places:
         place = min(places, key=lambda point: _count_ways_through(ways, point))
         del places[place]
@@ -72,8 +74,8 @@ def _count_ways_through(
     ways: dict[tuple[PlaceOrEnd, PlaceOrEnd], list[Way]], place: PlaceOrEnd
 ) -> int:
     """Count the ways through a place: the ways into it times the ways out of it."""
-    into, out = (sum(bool(ends[side] == place) for ends in ways) for side in (1, 0))
-    return into * out
+    ways_in, ways_out = (sum(bool(ends[side] == place) for ends in ways) for side in (1, 0))
+    return ways_in * ways_out
 
 
 def _without_place(
@@ -82,23 +84,34 @@ def _without_place(
     """Return the ways that remain when a place is eliminated; each pair of ways through the place
     becomes one way.
     """
-    loops = ways.get((place, place), [])
-    left = {ends: list(options) for ends, options in ways.items() if place not in ends}
-    stays = total([way.probability for way in loops])
-    again = Repeat(stays / (ONCE - stays), _choice_between(loops), GEOMETRIC) if loops else Then(())
-    into = [(ends[0], ways[ends]) for ends in ways if ends[1] == place and ends[0] != place]
-    out = [(ends[1], ways[ends]) for ends in ways if ends[0] == place and ends[1] != place]
-    for source, entering in into:
-        for target, leaving in out:
-            probability = total([way.probability for way in entering])
-            onward = total([way.probability for way in leaving]) / (ONCE - stays)
-            activity = then(_choice_between(entering), again, _choice_between(leaving))
+    ways_back = ways.get((place, place), [])
+    remaining_ways = {ends: list(options) for ends, options in ways.items() if place not in ends}
+    stay_probability = total([way.probability for way in ways_back])
+    repeated_stay = (
+        Repeat(stay_probability / (ONCE - stay_probability), _choice_between(ways_back), GEOMETRIC)
+        if ways_back
+        else Then(())
+    )
+    ways_in = [(ends[0], ways[ends]) for ends in ways if ends[1] == place and ends[0] != place]
+    ways_out = [(ends[1], ways[ends]) for ends in ways if ends[0] == place and ends[1] != place]
+    for source, entering_ways in ways_in:
+        for target, leaving_ways in ways_out:
+            entry_probability = total([way.probability for way in entering_ways])
+            leave_probability = total([way.probability for way in leaving_ways]) / (
+                ONCE - stay_probability
+            )
+            activity = then(
+                _choice_between(entering_ways), repeated_stay, _choice_between(leaving_ways)
+            )
             _refuse_long(activity)
-            left.setdefault((source, target), []).append(Way(probability * onward, activity))
-    return left
+            remaining_ways.setdefault((source, target), []).append(
+                Way(entry_probability * leave_probability, activity)
+            )
+    return remaining_ways
 
 
 def _refuse_long(activity: Activity) -> None:
+    """Raise if an activity has more than `MOST_STEPS` steps."""
     if sum(1 for _ in steps(activity)) > MOST_STEPS:
         raise NoAnswerError(
             f"the routes make a program of more than {MOST_STEPS:,} steps; keep the network, or"
@@ -106,9 +119,9 @@ def _refuse_long(activity: Activity) -> None:
         )
 
 
-def _choice_between(options: list[Way]) -> Activity:
+def _choice_between(ways: list[Way]) -> Activity:
     """Return a choice between ways, each with its share of their total probability."""
-    if len(options) == 1:
-        return options[0].activity
-    whole = total([way.probability for way in options])
-    return Choice(tuple((way.probability / whole, way.activity) for way in options))
+    if len(ways) == 1:
+        return ways[0].activity
+    total_probability = total([way.probability for way in ways])
+    return Choice(tuple((way.probability / total_probability, way.activity) for way in ways))

@@ -109,11 +109,12 @@ ROUNDING = 1e-9
 """Fraction of a count, relative to it, up to which it is rounding of arithmetic."""
 
 
-def fraction(count: Expr) -> Expr:
-    """Return a number that is above 0 if a count is not whole: then it is random, and its fraction
-    is the probability of one more execution [1].
+def fractional_part(count: Expr) -> Expr:
+    """Return the part of a count above the whole number below it; 0 if the count is whole up to
+    rounding. A count that is not whole is random, and the part is the probability of one more
+    execution [1].
 
-    >>> fraction(Number(2.5)).value > 0, fraction(Number(3.0)).value
+    >>> fractional_part(Number(2.5)).value > 0, fractional_part(Number(3.0)).value
     (True, 0.0)
     """
     # Within the slack on either side a count is whole: arithmetic makes 2.9999999 of 3.
@@ -222,6 +223,7 @@ class ModelPart:
 
 
 def _collect_members(field_value: object, member_type: type[Any], members: list[Any]) -> None:
+    """Append the members of a type in a field's value to a list, in the order written."""
     if isinstance(field_value, member_type):
         members.append(field_value)
     elif isinstance(field_value, tuple):
@@ -375,7 +377,7 @@ class Activity(ModelPart):
 
 
 def single_executions(children: tuple[Activity, ...]) -> tuple[Expr, ...]:
-    """Return the executions of children that are each executed exactly once."""
+    """Return the numbers of executions of children that are each executed exactly once [1]."""
     return (ONCE,) * len(children)
 
 
@@ -435,7 +437,7 @@ def each_once(activities: Iterable[Activity]) -> Iterator[Activity]:
             stack.extend(reversed(node.children))
 
 
-def side_by_side(activities: Iterable[Activity]) -> list[Activity]:
+def list_parallel_nodes(activities: Iterable[Activity]) -> list[Activity]:
     """List the nodes, each once, whose children or items are under way at the same time."""
     return [node for node in each_once(activities) if is_parallel(node)]
 
@@ -445,7 +447,7 @@ def is_parallel(node: Activity) -> bool:
     return node.combination is not Combination.IN_TURN
 
 
-def requested(node: Activity) -> str | None:
+def requested_resource(node: Activity) -> str | None:
     """Return the resource at which a node queues, to be served or to hold the resource; None if it
     queues at none.
     """

@@ -3,8 +3,8 @@ useful.
 
 Resources are stations, locks, permits and barriers. Each says how many processors use it at a time
 (`capacity`), the numbers it is made of (`expressions`), and itself with its times multiplied by the
-factors of a technology (`scaled`). A technology is a set of factors, each of which multiplies all
-times of a technology class.
+factors of a technology (`ResourceKind.scaled`). A technology is a set of factors, each of which
+multiplies all times of a technology class.
 """
 
 from __future__ import annotations
@@ -71,11 +71,11 @@ from slipstick.model.activity import (
     at_least,
     check_model_name,
     check_name,
-    mapped,
-    thinking,
+    map_steps,
+    think_step,
 )
 from slipstick.model.added import AddedModel
-from slipstick.model.amounts import AMOUNTS, given_parameters
+from slipstick.model.amounts import AMOUNTS, input_parameters
 from slipstick.model.steps import (
     ACTIVITY,
     ASKED,
@@ -92,7 +92,7 @@ from slipstick.model.steps import (
     check_fields,
     constructs_of,
     each_once,
-    fraction,
+    fractional_part,
     steps,
 )
 from slipstick.model.tasks import Loop, ProblemTimes, Trees, problem_times
@@ -124,7 +124,7 @@ from slipstick.vocabulary import (
 if TYPE_CHECKING:
     from slipstick.model.tasks import TaskSource
 
-USED_BY = {
+RESOURCES_BY_USE = {
     SERVED: "a station",
     HELD: "a lock, permits or a monitor",
     MET: "a barrier",
@@ -842,7 +842,7 @@ def _refuse_unknown_word(noun: str, word: str, allowed_words: Collection[str]) -
         raise ModelError(f"there is no {noun} {word!r}{did_you_mean(word, allowed_words)}")
 
 
-def faster(
+def factors_with_faster_processors(
     factors: Mapping[str, Expr],
     processors: Like,
     fully: Iterable[str],
@@ -869,7 +869,8 @@ def faster(
     part of the gain is our reading of a garbled line.
 
     >>> from slipstick.expression.nodes import Parameter
-    >>> faster({}, Parameter("p"), ["software"], ["protocol"], Parameter("b"))
+    >>> p, b = Parameter("p"), Parameter("b")
+    >>> factors_with_faster_processors({}, p, ["software"], ["protocol"], b)
     {'software': 1 / p, 'protocol': pow(1 + b, 0 - log2(p))}
     """
     p = as_expr(processors)
@@ -884,7 +885,7 @@ def faster(
     }
 
 
-def scaled(model: Model, factors: Mapping[str, Expr]) -> Model:
+def scaled_model(model: Model, factors: Mapping[str, Expr]) -> Model:
     """Return a model with the time of every step, lock access and barrier multiplied by the factor
     of its technology class.
 
@@ -897,7 +898,7 @@ def scaled(model: Model, factors: Mapping[str, Expr]) -> Model:
     >>> from slipstick.model.activity import delay
     >>> from slipstick.model.system import closed_model
     >>> model = closed_model(delay(2.0, name="link", technology="wire"))
-    >>> scaled(model, {"wire": Parameter("technology.wire", value=0.5)}).steps[0].time
+    >>> scaled_model(model, {"wire": Parameter("technology.wire", value=0.5)}).steps[0].time
     link * technology.wire
     """
     if not factors:
@@ -913,14 +914,15 @@ def scaled(model: Model, factors: Mapping[str, Expr]) -> Model:
     # One table for all bodies keeps parts that they share shared.
     rebuilt_by_id: dict[int, Activity] = {}
     population = model.population.rebuilt(
-        [mapped(body, scaled_step, rebuilt_by_id=rebuilt_by_id) for body in model.bodies]
+        [map_steps(body, scaled_step, rebuilt_by_id=rebuilt_by_id) for body in model.bodies]
     )
     resources = {name: resource.scaled(factors) for name, resource in model.resources.items()}
     return replace(
         model,
         population=population,
         resources=resources,
-        single=model.single and replace(model.single, model=scaled(model.single.model, factors)),
+        single=model.single
+        and replace(model.single, model=scaled_model(model.single.model, factors)),
     )
 
 
@@ -1144,9 +1146,9 @@ class Group(ModelPart):
         return constructs_of(self) | self.pattern.constructs
 
     @property
-    def responds(self) -> bool:
+    def has_response_time(self) -> bool:
         """Whether the response time of the group is reported beside the time of its cycle."""
-        return self.arrivals is not None or thinking(self.cycle) is not None
+        return self.arrivals is not None or think_step(self.cycle) is not None
 
     @property
     def rate(self) -> Expr | None:
@@ -1262,8 +1264,8 @@ class StreamsPopulation(PopulationKind):
 
     @property
     def constructs(self) -> frozenset[str]:
-        of_groups = frozenset[str]().union(*(group.constructs for group in self.groups))
-        return of_groups - {STREAMS} | {SEVERAL_STREAMS}
+        group_constructs = frozenset[str]().union(*(group.constructs for group in self.groups))
+        return group_constructs - {STREAMS} | {SEVERAL_STREAMS}
 
     @property
     def counts(self) -> tuple[Expr, ...]:
@@ -1334,7 +1336,8 @@ class PhasedPopulation(PopulationKind):
         repetitions: each draws whether it does one more than the whole part [1].
         """
         return total(
-            fraction(phase.repeat) * maximum(phase.processors - 1, NEVER) for phase in self.phases
+            fractional_part(phase.repeat) * maximum(phase.processors - 1, NEVER)
+            for phase in self.phases
         )
 
     @property
@@ -1413,7 +1416,7 @@ class SuperstepPopulation(PopulationKind):
 
     @property
     def variation(self) -> Expr:
-        repetitions = total(fraction(superstep.repeat) for superstep in self.supersteps)
+        repetitions = total(fractional_part(superstep.repeat) for superstep in self.supersteps)
         # A single processor meets no other, so that its repetitions make no maximum random.
         return repetitions * maximum(self.size - 1, NEVER)
 
@@ -1426,7 +1429,7 @@ class SuperstepPopulation(PopulationKind):
         return total(times, TIME)
 
 
-def no_population(method: str, population: PopulationKind) -> NoAnswerError:
+def no_rule_for_population(method: str, population: PopulationKind) -> NoAnswerError:
     """Return the error with which a method refuses a kind of population."""
     type_name = type(population).__name__
     return NoAnswerError(
@@ -1479,7 +1482,7 @@ class Requirement:
         reasons = [reason for reason in (self.says, sides_in_words) if reason]
         return f"{self.name}: {'; '.join(reasons) or 'the requirement is not met'} ({self.text})"
 
-    def broken(
+    def violations(
         self, values: Mapping[str, Any], show: Callable[[float, Dimension], str]
     ) -> Iterator[tuple[str, NDArray[np.bool_]]]:
         """Yield, for each condition, the values of its two sides at the first point in words, and
@@ -1578,7 +1581,7 @@ class Model:
     def __post_init__(self) -> None:
         check_model_name(self.name)
         for reserved_name in filter(is_processor, self.resources):
-            raise ModelError(reserved_for_processors(reserved_name))
+            raise ModelError(processor_name_message(reserved_name))
         for lock_name, resource in self.resources.items():
             if isinstance(resource, HeldResource) and resource.word is not None:
                 # Accesses to the word queue at its station as steps do.
@@ -1598,14 +1601,14 @@ class Model:
         if any(node.counter or node.use == ASKED for node in nodes):
             _check_waits(self)
         if any(isinstance(node, Step) and node.think for node in nodes):
-            _check_thinking(self)
+            _check_think_time(self)
         if any(isinstance(node, EarlyReply) for node in nodes):
             _check_replies(self)
 
     @property
     def technologies(self) -> list[str]:
-        """The technology classes, such as memory or network, of the times in the model. `scaled`
-        multiplies the times of a class by a factor.
+        """The technology classes, such as memory or network, of the times in the model;
+        `scaled_model` multiplies the times of a class by a factor.
         """
         step_technologies = {step.technology for step in self.steps}
         return sorted(
@@ -1638,7 +1641,7 @@ class Model:
         """All parameters of the model by path, including those of amounts and of unused
         resources.
         """
-        return given_parameters([*self.expressions(unused=True), *self.amounts.values()])
+        return input_parameters([*self.expressions(unused=True), *self.amounts.values()])
 
     def expressions(self, unused: bool = False) -> tuple[Expr, ...]:
         """List every expression on which an answer may depend, without duplicates.
@@ -1688,7 +1691,7 @@ class Model:
         assert isinstance(resource, HeldResource)
         return resource
 
-    def taken_together(self, outer_hold: Hold) -> tuple[Hold, ...]:
+    def holds_taken_together(self, outer_hold: Hold) -> tuple[Hold, ...]:
         """Return the nested holds, from outer to inner, whose locks are acquired in one attempt
         because each hold is directly inside the other.
         """
@@ -1754,7 +1757,7 @@ class Model:
         for resource_name in node.held:
             self._check_hold(node, resource_name)
         for child in node.unawaited_children:
-            self.check_beside(node, child)
+            self.check_unawaited(node, child)
         if isinstance(node, Attempt):
             self._check_attempt(node)
         if isinstance(node, Pick):
@@ -1817,17 +1820,17 @@ class Model:
     def _check_attempt(self, node: Attempt) -> None:
         """Raise if an attempt visits a resource whose queue cannot be abandoned."""
         resource = self.resources.get(node.resource)
-        has_queue = shares = False
-        calmer = ""
+        has_queue = is_shared = False
+        uninterrupted_discipline = ""
         resource_in_words = "a processor" if resource is None else resource.noun
         if isinstance(resource, Station):
             discipline = DISCIPLINES[resource.discipline]
-            shares = discipline.shared
+            is_shared = discipline.shared
             if discipline.preemptive:
-                calmer = "priority" if discipline.ranked else "lcfs"
+                uninterrupted_discipline = "priority" if discipline.ranked else "lcfs"
             # Where none waits, a service may still take too long.
             has_queue = discipline.queued and not discipline.preemptive
-            has_queue |= (discipline.delay or shares) and node.cuts
+            has_queue |= (discipline.delay or is_shared) and node.cuts
             resource_in_words += f" of the discipline {discipline.name}"
             if resource.rates and node.cuts:
                 raise ModelError(
@@ -1838,10 +1841,11 @@ class Model:
             raise ModelError(
                 "an attempt needs a queue: a station that is not shared and interrupts no service,"
                 f" a fifo lock, or permits; {node.resource} is {resource_in_words}"
-                + f"; limits: {VISIT} gives up services there, too" * (shares and not node.cuts)
-                + f"; the discipline {calmer}, which interrupts none, has a queue" * bool(calmer)
+                + f"; limits: {VISIT} gives up services there, too" * (is_shared and not node.cuts)
+                + f"; the discipline {uninterrupted_discipline}, which interrupts none, has a queue"
+                * bool(uninterrupted_discipline)
             )
-        if node.queue is not None and shares:
+        if node.queue is not None and is_shared:
             raise ModelError(
                 f"an attempt at {node.resource}, whose servers are shared, finds no queue that is"
                 " full; leave its queue out, or hold permits around the service"
@@ -1852,7 +1856,7 @@ class Model:
                 " time; leave out its queue, or its permits"
             )
 
-    def check_beside(self, node: Activity, branch: Activity) -> None:
+    def check_unawaited(self, node: Activity, branch: Activity) -> None:
         """Raise an error if a branch that runs in parallel with its processor holds a resource that
         cannot pass to the branch, or waits for all processors.
         """
@@ -1894,7 +1898,7 @@ class Model:
             mode_in_words = modes_in_words if modes == MODES else "without a mode"
             raise ModelError(f"{name} is {self.resources[name].noun}; hold it {mode_in_words}")
 
-    def _check_permits(self, node: Hold, number: Expr) -> None:
+    def _check_permits(self, node: Hold, permit_expr: Expr) -> None:
         """Raise if several permits are taken of a resource without permits, or more permits than
         there are.
         """
@@ -1904,7 +1908,7 @@ class Model:
                 f"a hold takes several permits at once, and {node.resource} is {resource.noun};"
                 " give it permits"
             )
-        permit_count = number.value if isinstance(number, Number | Parameter) else None
+        permit_count = permit_expr.value if isinstance(permit_expr, Number | Parameter) else None
         if permit_count is not None and permit_count > resource.number:
             raise ModelError(
                 f"a hold takes {permit_count:g} permits of {node.resource} at once, and there are"
@@ -1928,22 +1932,22 @@ class Model:
         if name not in self.resources:
             known_names = (*self.resources, *PROCESSORS)
             raise ModelError(
-                f"{user} needs {USED_BY[use]} called {name!r}, which does not"
+                f"{user} needs {RESOURCES_BY_USE[use]} called {name!r}, which does not"
                 f" exist{did_you_mean(name, known_names)}"
             )
         if self.resources[name].use != use:
             raise ModelError(
-                f"{user} needs {USED_BY[use]}, but {name!r} is {self.resources[name].noun}"
+                f"{user} needs {RESOURCES_BY_USE[use]}, but {name!r} is {self.resources[name].noun}"
             )
 
 
-def _check_thinking(model: Model) -> None:
+def _check_think_time(model: Model) -> None:
     """Raise if a step with think time is not the first step of a cycle that has other steps."""
     cycles = [group.cycle for group in model.population.groups if group.arrivals is None]
     other_activities: list[Activity] = []
     for body in model.bodies:
-        think_step = thinking(body) if any(body is cycle for cycle in cycles) else None
-        later_parts = body.parts[1:] if think_step and isinstance(body, Then) else ()
+        first_step = think_step(body) if any(body is cycle for cycle in cycles) else None
+        later_parts = body.parts[1:] if first_step and isinstance(body, Then) else ()
         other_activities += later_parts if later_parts else (body,)
     for node in each_once(other_activities):
         if isinstance(node, Step) and node.think:
@@ -1963,20 +1967,20 @@ def _check_replies(model: Model) -> None:
     for body in model.bodies:
         _check_replies_inside(body, ())
     for node in each_once(model.bodies):
-        if isinstance(node, Hold) and replies_to(node):
+        if isinstance(node, Hold) and has_reply(node):
             with noting_part(node):
                 _check_hold_with_reply(model, node)
 
 
 def _check_hold_with_reply(model: Model, node: Hold) -> None:
     """Raise if the body of a hold with a reply cannot go on beside its processor."""
-    model.check_beside(node, node.body)
+    model.check_unawaited(node, node.body)
     if node.after is not None:
         raise ModelError(
             f"the hold of {node.resource} has a reply, so what is done after it is part of its"
             " body; leave after out"
         )
-    if _replies_at_most(node.body, node.resource) > 1:
+    if _largest_reply_count(node.body, node.resource) > 1:
         raise ModelError(
             f"the body of the hold of {node.resource} may reply twice; its processor goes on once:"
             " leave one reply out, or put them into options of a choice"
@@ -2009,18 +2013,18 @@ def _check_reply(node: EarlyReply, enclosing: tuple[Activity, ...]) -> None:
     nodes_between = enclosing[hold_positions[-1] + 1 :]
     (child_of_hold, *_) = (*nodes_between, node)
     if any(
-        child_of_hold is node_beside
-        for node_beside in enclosing[hold_positions[-1]].unawaited_children
+        child_of_hold is unawaited_child
+        for unawaited_child in enclosing[hold_positions[-1]].unawaited_children
     ):
         raise ModelError(
             f"a reply to {node.resource} stands in what is done after the body of its hold, when"
             " its processor has gone on; leave this reply out"
         )
     for node_between in nodes_between:
-        begun_beside = node_between.unawaited_children or isinstance(
+        may_repeat_or_outlast = node_between.unawaited_children or isinstance(
             node_between, Repeat | Pipeline
         )
-        if begun_beside or (isinstance(node_between, Hold) and replies_to(node_between)):
+        if may_repeat_or_outlast or (isinstance(node_between, Hold) and has_reply(node_between)):
             raise ModelError(
                 f"a reply to {node.resource} cannot stand inside a {node_between.kind} that may"
                 " execute it several times, or goes on beside its processor; put it directly into"
@@ -2028,7 +2032,7 @@ def _check_reply(node: EarlyReply, enclosing: tuple[Activity, ...]) -> None:
             )
 
 
-def replies_to(hold: Hold) -> bool:
+def has_reply(hold: Hold) -> bool:
     """Return whether the body of a hold has a reply of its own."""
     return any(
         isinstance(node, EarlyReply) and node.resource == hold.resource
@@ -2036,22 +2040,23 @@ def replies_to(hold: Hold) -> bool:
     )
 
 
-def _replies_at_most(node: Activity, resource: str) -> int:
+def _largest_reply_count(node: Activity, resource: str) -> int:
     """Return how many replies to a resource one execution of an activity has at most."""
     if isinstance(node, EarlyReply):
         return int(node.resource == resource)
-    reply_counts = [_replies_at_most(child, resource) for child in node.children]
+    reply_counts = [_largest_reply_count(child, resource) for child in node.children]
     is_alternative = bool(node.odds) or isinstance(node, Pick | Attempt)
     return max(reply_counts, default=0) if is_alternative else sum(reply_counts)
 
 
 def _is_plain_lock_or_permits(resource: Resource | None) -> bool:
-    """Return whether a resource is permits, or a FIFO lock that costs nothing to hand over."""
+    """Return whether a resource is permits, or a FIFO lock whose word takes no time to access."""
     is_plain_lock = isinstance(resource, Lock) and resource.kind == "fifo" and resource.word is None
     return is_plain_lock or isinstance(resource, Permits)
 
 
 def _units_by_counter(resources: Mapping[str, Resource]) -> dict[str, int]:
+    """Return the initial units of each counter, by the full name RESOURCE.COUNTER."""
     counters_by_resource = ((name, resource.counters) for name, resource in resources.items())
     return {
         f"{name}.{counter}": units
@@ -2146,7 +2151,7 @@ class Labels:
     others: str = "wait"
 
     @classmethod
-    def of(cls, model: Model, others: str = "wait") -> Labels:
+    def from_model(cls, model: Model, others: str = "wait") -> Labels:
         """Build the labels of the steps and pools of a model."""
         classes_by_label = {step.name: (step.component, step.technology) for step in model.steps}
         for name, resource in model.resources.items():
@@ -2180,7 +2185,7 @@ def is_processor(resource: str) -> bool:
     return resource in PROCESSORS or (resource.startswith("processor[") and resource.endswith("]"))
 
 
-def reserved_for_processors(name: str) -> str:
+def processor_name_message(name: str) -> str:
     """Return the message on a resource that has the name of a processor."""
     return (
         f"{name} is the name of a processor in steps, not of a resource; give the resource another"
@@ -2282,7 +2287,7 @@ def grouped_model(
     ... ).population.first.name
     'test'
     """
-    built_groups = tuple(_group(group_name, *group) for group_name, group in groups.items())
+    built_groups = tuple(_build_group(group_name, *group) for group_name, group in groups.items())
     return Model(
         name,
         population_of_groups(built_groups),
@@ -2292,7 +2297,7 @@ def grouped_model(
     )
 
 
-def _group(
+def _build_group(
     name: str, processors_or_rate: Like, cycle: Activity, pattern: ArrivalPattern = POISSON
 ) -> Group:
     """Build a group of processors, or of customers that arrive at a rate."""
@@ -2431,6 +2436,7 @@ def superstep_model(
 
 
 def _positive_processor_count(processors: Like) -> Expr:
+    """Return the processors of a population as an expression; raise if there are less than 1."""
     processor_count = _named_processor_count(processors, "population.processors")
     if (
         isinstance(processor_count, Parameter)

@@ -140,6 +140,7 @@ def _subtree_sizes(child_counts: Sequence[int]) -> list[int]:
 def _tree_tasks(
     child_counts: Sequence[int], min_size: int, work_by_node: Sequence[int]
 ) -> Iterator[tuple[Part, ...]]:
+    """Yield the parts of each task into which a tree is cut, the first task with the root."""
     subtree_sizes = _subtree_sizes(child_counts)
     task_roots = [0]
     for node in task_roots:  # which grows by the subtrees that are added
@@ -224,13 +225,13 @@ def problem_times(problem: TaskSet, interior: Expr, leaf: Expr, inside: Expr) ->
     unit_times = (interior, leaf, inside)
     task_parts = [task_part for task in tasks for task_part in task]
     total_counts = (
-        sum(task_part[0] for task_part in task_parts),
-        sum(task_part[1] for task_part in task_parts),
+        sum(interior_nodes for interior_nodes, _, _ in task_parts),
+        sum(leaves for _, leaves, _ in task_parts),
         0,
     )
     # Each task is taken out once, and each part that adds a task puts one in: both are inside the
     # monitor.
-    access_count = len(tasks) + sum(task_part[2] >= 0 for task_part in task_parts)
+    access_count = len(tasks) + sum(added_task >= 0 for _, _, added_task in task_parts)
     path_times = (_time_of_counts(path, unit_times) for path in longest_paths(roots, tasks))
     return ProblemTimes(
         _time_of_counts(total_counts, unit_times), access_count * inside, maximum(*path_times)
@@ -253,8 +254,8 @@ def _time_of_counts(counts: tuple[int, int, int], unit_times: tuple[Expr, Expr, 
 def longest_paths(
     roots: Sequence[int], tasks: Sequence[Sequence[Part]]
 ) -> list[tuple[int, int, int]]:
-    """Return the numbers of interior nodes, leaves and accesses on each path that no other path
-    exceeds in all three.
+    """Return the numbers of interior nodes, leaves and accesses to the queue on each path through
+    the tasks; paths that another one reaches or exceeds in all three are left out.
     """
     path_counts = set()
     open_paths = [(root, 0, 0, 1) for root in roots]

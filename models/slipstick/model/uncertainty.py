@@ -14,21 +14,23 @@ from typing import Any
 from slipstick.late import Array, np
 
 
-def _normal(probability: Array, mean: float, deviation: float) -> Array:
-    """Return mean + deviation x the standard normal quantile."""
+def _quantiles_of_normal(probability: Array, mean: float, deviation: float) -> Array:
+    """Return quantiles of a normal distribution: mean + deviation x standard normal quantile."""
     with np.errstate(all="ignore"):
-        return mean + deviation * _normal_quantile(probability)
+        return mean + deviation * _standard_normal_quantiles(probability)
 
 
-def _lognormal(probability: Array, median: float, spread: float) -> Array:
-    """Return median x exp(spread x the standard normal quantile)."""
+def _quantiles_of_lognormal(probability: Array, median: float, spread: float) -> Array:
+    """Return quantiles of a lognormal distribution: median x exp(spread x standard normal
+    quantile).
+    """
     with np.errstate(all="ignore"):
-        return np.asarray(median * np.exp(spread * _normal_quantile(probability)))
+        return np.asarray(median * np.exp(spread * _standard_normal_quantiles(probability)))
 
 
-def _triangular(probability: Array, low: float, mode: float, high: float) -> Array:
-    """Return the quantile low + sqrt(p (high - low) (mode - low)) below the mode, and its mirror
-    image above it.
+def _quantiles_of_triangular(probability: Array, low: float, mode: float, high: float) -> Array:
+    """Return quantiles of a triangular distribution: low + sqrt(p (high - low) (mode - low)) below
+    the mode, and its mirror image above it.
     """
     with np.errstate(all="ignore"):
         width = high - low
@@ -38,9 +40,11 @@ def _triangular(probability: Array, low: float, mode: float, high: float) -> Arr
     return np.where(probability * width < mode - low, value_below_mode, value_above_mode)
 
 
-def _discrete(probability: Array, values: Sequence[float], weights: Sequence[float]) -> Array:
-    """Return the first value at which the cumulative weight, relative to all weights, reaches the
-    probability; the values keep their order.
+def _quantiles_of_discrete(
+    probability: Array, values: Sequence[float], weights: Sequence[float]
+) -> Array:
+    """Return quantiles of a discrete distribution: the first value, in the order given, at which
+    the cumulative share of the weights reaches the probability.
     """
     cumulative_shares = np.cumsum(weights) / np.sum(weights)
     value_index = np.searchsorted(cumulative_shares, probability, side="left")
@@ -48,19 +52,19 @@ def _discrete(probability: Array, values: Sequence[float], weights: Sequence[flo
     return np.asarray(values, dtype=float)[np.minimum(value_index, len(values) - 1)]
 
 
-def _normal_quantile(probability: Array) -> Array:
+def _standard_normal_quantiles(probability: Array) -> Array:
     from scipy.special import ndtri
 
     return np.asarray(ndtri(probability))
 
 
-_QUANTILES: Mapping[str, Callable[..., Array]] = {
+_QUANTILE_FUNCTIONS: Mapping[str, Callable[..., Array]] = {
     "fixed": lambda probability, value: np.full(np.shape(probability), value),
-    "normal": _normal,
-    "lognormal": _lognormal,
+    "normal": _quantiles_of_normal,
+    "lognormal": _quantiles_of_lognormal,
     "uniform": lambda probability, low, high: low + probability * (high - low),
-    "triangular": _triangular,
-    "discrete": _discrete,
+    "triangular": _quantiles_of_triangular,
+    "discrete": _quantiles_of_discrete,
 }
 
 
@@ -94,8 +98,8 @@ class Uncertainty:
         self.parameters = parameters
 
     def quantile(self, probability: Array) -> Array:
-        """Return the value below which a fraction of all values lies, which is a probability."""
-        return _QUANTILES[self.kind](probability, *self.parameters)
+        """Return the values below which the distribution lies with the given probabilities."""
+        return _QUANTILE_FUNCTIONS[self.kind](probability, *self.parameters)
 
     def value_at(self, probability: float) -> float:
         """Return one quantile as a plain number, without importing NumPy, for the checks of
@@ -133,7 +137,7 @@ class Uncertainty:
 QUASI_RANDOM = "quasi-random"
 RANDOM = "random"
 
-_EDGE = 2.0**-53  # no part is 0 or 1, where a quantile may be infinite
+_LEAST_PROBABILITY = 2.0**-53  # no part is 0 or 1, where a quantile may be infinite
 
 
 def random_stream(seed: int, name: str, replication: int = 0) -> np.random.Generator:
@@ -185,4 +189,4 @@ def _unit_points(
         from scipy.stats.qmc import Sobol
 
         unit_points = Sobol(len(names), scramble=True, rng=rng).random(count)
-    return np.clip(unit_points, _EDGE, 1 - _EDGE)
+    return np.clip(unit_points, _LEAST_PROBABILITY, 1 - _LEAST_PROBABILITY)

@@ -29,7 +29,7 @@ from slipstick.errors import (
 from slipstick.expression.nodes import COUNT, Expr, Parameter, parameters
 from slipstick.law import LAWS, Law
 from slipstick.model.network import QueueingNetwork
-from slipstick.model.system import Model, need_model, scaled
+from slipstick.model.system import Model, need_model, scaled_model
 from slipstick.program import PROGRAMS
 from slipstick.schema.kinds.constraints import broken_rule
 from slipstick.schema.kinds.quantity import (
@@ -782,7 +782,7 @@ class BuiltModel:
         """The system, the network, or the law."""
         unscaled_model = self.own()
         return (
-            scaled(unscaled_model, self.factors)
+            scaled_model(unscaled_model, self.factors)
             if isinstance(unscaled_model, Model)
             else unscaled_model
         )
@@ -1045,7 +1045,7 @@ def check_requirements(
                 *(case or (inputs.tree, ("requires", require.name, "that"))), require.message(sides)
             )
             for require in model.requires
-            for sides, is_broken in require.broken(values, show)
+            for sides, is_broken in require.violations(values, show)
             if is_broken.any()
         ]
         if problems:

@@ -43,9 +43,9 @@ from slipstick.model.steps import (
     TAKEN,
     Activity,
     each_once,
+    list_parallel_nodes,
     no_rule,
-    requested,
-    side_by_side,
+    requested_resource,
     steps,
 )
 from slipstick.model.system import Model, SuperstepPopulation, is_processor
@@ -236,7 +236,9 @@ def _counts_by_maximum_note(model: Model, processors_present: Expr) -> dict[str,
     """Return notes on maxima of random times, such as those of parallel branches or of processors
     that meet, each with the variation that makes the maximum random.
     """
-    parallel_nodes = [node for node in side_by_side(model.bodies) if not node.unawaited_children]
+    parallel_nodes = [
+        node for node in list_parallel_nodes(model.bodies) if not node.unawaited_children
+    ]
     compared_bodies = [
         body
         for body in model.bodies
@@ -251,7 +253,7 @@ def _counts_by_maximum_note(model: Model, processors_present: Expr) -> dict[str,
             model.population.variation,
         ]
     )
-    has_early_fork = any(node.unawaited_children for node in side_by_side(model.bodies))
+    has_early_fork = any(node.unawaited_children for node in list_parallel_nodes(model.bodies))
     counts_by_note: dict[str, CountAndLimit] = (
         {_EARLY_NOTE: (Number(1.0), 0)} if has_early_fork else {}
     )
@@ -391,7 +393,9 @@ def _requests_at_once(model: Model, resource_names: Sequence[str]) -> dict[str, 
     if isinstance(model.population, SuperstepPopulation):
         return dict.fromkeys(resource_names, processors_present)
     counts_by_node: dict[int, dict[str, Expr]] = {}
-    requests_by_body = [most_at_once(body, requested, counts_by_node) for body in model.bodies]
+    requests_by_body = [
+        most_at_once(body, requested_resource, counts_by_node) for body in model.bodies
+    ]
     group_sizes = [
         group.processors if group.arrivals is None else processors_present
         for group in model.population.groups

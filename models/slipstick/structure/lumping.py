@@ -17,7 +17,7 @@ from slipstick.model.steps import (
     Activity,
     is_parallel,
     no_rule,
-    requested,
+    requested_resource,
     special_values,
     steps,
 )
@@ -86,12 +86,14 @@ def lumped(activities: Sequence[Activity], model: Model) -> LumpedActivities:
     lumping = LumpedActivities(())
     if any(is_parallel(node) or node.use == MET for node in all_nodes):
         return replace(lumping, activities=tuple(activities))
-    use_counts = Counter(map(requested, all_nodes))
+    use_counts = Counter(map(requested_resource, all_nodes))
     use_counts_by_names: dict[tuple[tuple[str, ...], ...], Counter[str | None]] = {}
     for node in (node for node in all_nodes if isinstance(node, Choice)):
         for shapes, options in _alike_options(node, model):
             used_names = (
-                requested(node_inside) for _, body in options for node_inside in steps(body)
+                requested_resource(node_inside)
+                for _, body in options
+                for node_inside in steps(body)
             )
             use_counts_by_names.setdefault(
                 tuple(shape.names for shape in shapes), Counter()

@@ -202,7 +202,7 @@ class _TreeBuilder:
             case Then(bodies):
                 return Then(tuple(self.rebuilt(body, held_locks) for body in bodies))
             case Hold():
-                joint_holds = self.model.taken_together(activity)
+                joint_holds = self.model.holds_taken_together(activity)
                 return (
                     self._rebuilt_joint_holds(joint_holds, held_locks)
                     if len(joint_holds) > 1

@@ -21,8 +21,8 @@ from slipstick.model.steps import (
     Combination,
     each_once,
     is_parallel,
+    list_parallel_nodes,
     no_rule,
-    side_by_side,
 )
 from slipstick.model.system import (
     Model,
@@ -324,7 +324,7 @@ class ParallelWork:
         bodies = model.population.bodies if model.population.finite else model.population.bodies[:1]
         # How often a child is executed by state is known only from a solution, and so is its work.
         has_counts_by_state = any(BY_STATE in node.executions for node in each_once(bodies))
-        parallel_nodes = [] if has_counts_by_state else side_by_side(bodies)
+        parallel_nodes = [] if has_counts_by_state else list_parallel_nodes(bodies)
         parallel_components = dict.fromkeys(
             node.component for node in each_once(parallel_nodes) if isinstance(node, Step)
         )

@@ -15,7 +15,7 @@ from functools import cache, cached_property
 
 from slipstick.errors import ModelError
 from slipstick.expression.nodes import BYTES, COUNT, Expr, Number
-from slipstick.model.activity import Step, mapped, repeat, then
+from slipstick.model.activity import Step, map_steps, repeat, then
 from slipstick.model.machine import Machine
 from slipstick.model.steps import Activity
 from slipstick.program.program import InputValues
@@ -400,7 +400,7 @@ def relabelled(
             resource=step.resource if queues else None,
         )
 
-    return mapped(activity, change, lambda name: prefix + name)
+    return map_steps(activity, change, lambda name: prefix + name)
 
 
 def _input_expression(inputs: InputValues, name: str) -> Expr:

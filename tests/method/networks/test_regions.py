@@ -26,7 +26,7 @@ from slipstick.method.networks.arrays import NetworkLayout
 from slipstick.method.networks.blocking import flat_network
 from slipstick.method.simulation.flatten import flatten
 from slipstick.model.activity import delay, hold, repeat, service
-from slipstick.model.lowering import lowered
+from slipstick.model.lowering import lower_network
 from slipstick.model.network import Region, region
 from slipstick.model.system import Permits, closed_model
 from slipstick.schema.kinds.queueing import network_data
@@ -91,7 +91,10 @@ def within(answer: Answer, name: str, exact: float | None, widths: float = 2.0) 
 def test_simulation_equals_the_chain_of_the_same_activity(regions: dict[str, Region]) -> None:
     """A class that passes by all stations of a region takes no place of it."""
     model = limited(regions)
-    simulated, exact = solve(model, simulation=SETTINGS), solve(lowered(model), method=MARKOV_CHAIN)
+    simulated, exact = (
+        solve(model, simulation=SETTINGS),
+        solve(lower_network(model), method=MARKOV_CHAIN),
+    )
     assert (simulated.method, exact.exact) == (SIMULATION, True)
     for name in (
         *("throughput[a]", "throughput[b]", "utilization[cpu]", "queue_length[tape]"),
@@ -107,7 +110,7 @@ def test_a_region_of_stations_that_are_always_visited_has_the_plan_of_permits() 
     stations = {name: station(demand={"a": 1.0}) for name in ("cpu", "disk", "net")}
     model = network(jobs, stations, regions={"r": region(["cpu", "disk"], 2)})
     plan = flat_network(NetworkLayout(model), {}).plan
-    assert shape(flatten(lowered(model)).plan) == shape(plan)
+    assert shape(flatten(lower_network(model)).plan) == shape(plan)
 
 
 def test_routes_stay_inside_a_region_and_leave_it() -> None:
@@ -180,7 +183,7 @@ def test_every_other_method_refuses_a_region_by_name() -> None:
     with pytest.raises(
         NoAnswerError, match="network cannot be written as an activity: region r loses customers"
     ):
-        lowered(limited({"r": region(["cpu"], 2, "loss")}))
+        lower_network(limited({"r": region(["cpu"], 2, "loss")}))
 
 
 def test_work_beyond_the_places_of_a_region_is_refused() -> None:

@@ -13,7 +13,7 @@ from slipstick.errors import ModelError
 from slipstick.expression.nodes import Parameter
 from slipstick.method.names import names_of
 from slipstick.model.machine import Machine
-from slipstick.model.system import Model, scaled
+from slipstick.model.system import Model, scaled_model
 from slipstick.program.program import structural_number
 from slipstick.schema.inputs import built_with
 from slipstick.schema.library import Library
@@ -157,7 +157,7 @@ def test_technology_scales_its_class_of_the_account() -> None:
     given = model(idle_pair(ProcessorTally(work=9, faults=Counter({(1, 4096): 50}), empty=9)))
     before, halved = (
         solve(given),
-        solve(scaled(given, {"protocol": Parameter("technology.protocol", value=0.5)})),
+        solve(scaled_model(given, {"protocol": Parameter("technology.protocol", value=0.5)})),
     )
     saved = (before["time"] or 0.0) - (halved["time"] or 0.0)
     # The busy processor's own line counts, not the mean of the two.

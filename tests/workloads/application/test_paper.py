@@ -14,7 +14,7 @@ from slipstick import PROGRAMS, load
 from slipstick.expression.nodes import Parameter
 from slipstick.method.closed_form import ClosedForm
 from slipstick.model.machine import Machine
-from slipstick.model.system import scaled
+from slipstick.model.system import scaled_model
 from slipstick.schema.library import Library
 from slipstick.schema.programs import load_data
 from slipstick.schema.text import Mark
@@ -37,7 +37,9 @@ def compiled(name: str, network: str) -> ClosedForm:
     model = PROGRAMS["dvsm/application"].on(
         machine, counts=counts, sequential=row["sequential"], **ahead
     )
-    return ClosedForm(scaled(model, {"protocol": Parameter("technology.protocol", value=1.0)}))
+    return ClosedForm(
+        scaled_model(model, {"protocol": Parameter("technology.protocol", value=1.0)})
+    )
 
 
 @cache

@@ -437,7 +437,7 @@ def flat_network(network_layout: NetworkLayout, values: Mapping[str, float]) -> 
     unknown_load = [
         station_name
         for region in regions.values()
-        if region.loses
+        if region.loses_customers
         for station_name in region.stations
     ]
     unknown_load += [
@@ -452,6 +452,6 @@ def flat_network(network_layout: NetworkLayout, values: Mapping[str, float]) -> 
     plan_writer = BlockedNetwork if network_layout.model.blocks else FlatNetwork
     planned_network = plan_writer(network_layout, columns, network_points)
     for region_name, region in regions.items():
-        if not region.loses:
+        if not region.loses_customers:
             check_places_of_region(region_name, region, planned_network)
     return planned_network

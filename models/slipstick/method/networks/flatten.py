@@ -337,7 +337,9 @@ class FlatNetwork:
     def _losing_region(self, place: Place) -> str:
         """Return the region of a place that loses customers; empty where there is none."""
         region_name = self.model.region_of(place[1])
-        return region_name if region_name and self.model.regions[region_name].loses else ""
+        return (
+            region_name if region_name and self.model.regions[region_name].loses_customers else ""
+        )
 
     def _mark_after_loss(self, chain_name: str, place: Place) -> str:
         """Return the mark at which a customer goes on after it was lost at a place."""

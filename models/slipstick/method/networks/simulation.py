@@ -349,7 +349,7 @@ class _NetworkEstimates:
             f"waiting_time[{region_name}]",
             self._ratio(None, presence_weights - holding_weights, grant_weights),
         )
-        if region.loses:
+        if region.loses_customers:
             tallies = self.planned_network.plan.tallies
             entrances = [
                 entrance_mark_at(place, region_name) for place in self.planned_network.visits

@@ -30,7 +30,7 @@ from slipstick.model.activity import (
     Step,
     Then,
     WaitUnit,
-    thinking,
+    think_step,
 )
 from slipstick.model.steps import ASKED, MET, Activity, Combination, each_once, no_rule, steps
 from slipstick.model.system import (
@@ -55,9 +55,9 @@ from slipstick.model.system import (
     Superstep,
     SuperstepPopulation,
     TaskPool,
+    has_reply,
     is_processor,
-    no_population,
-    replies_to,
+    no_rule_for_population,
 )
 from slipstick.results.study import Timeline
 from slipstick.sim.plain.timeline import critical_path, record
@@ -176,7 +176,7 @@ def flatten(model: Model, values: Mapping[str, float] | None = None) -> Flat:
         case SuperstepPopulation():
             return _write_supersteps(model.population, writer)
         case _:
-            raise no_population("simulation", model.population)
+            raise no_rule_for_population("simulation", model.population)
 
 
 def _write_groups(groups: Sequence[Group], writer: Writer, value_by_expr: Numbers) -> Flat:
@@ -518,11 +518,11 @@ class Writer:
 
     def write_cycle(self, cycle: Activity, parties: Parties) -> None:
         """Write a cycle; the response time begins when the thinking ends."""
-        think_step = thinking(cycle)
-        if think_step is None:
+        first_step = think_step(cycle)
+        if first_step is None:
             self.write(cycle, parties)
             return
-        self._step(think_step, parties)
+        self._step(first_step, parties)
         self.builder.start_response()
         for child in cycle.children[1:]:
             self.write(child, parties)
@@ -595,7 +595,7 @@ class Writer:
     def _hold(self, node: Hold, parties: Parties) -> None:
         """Write a hold of a lock or of permits, with the work done under it."""
         lock = self.model.resources[node.resource]
-        if len(holds_together := self.model.taken_together(node)) > 1:
+        if len(holds_together := self.model.holds_taken_together(node)) > 1:
             write_body = self.deferred_write(holds_together[-1].body, parties)
             self.builder.hold_together(
                 [hold_step.resource for hold_step in holds_together], write_body
@@ -605,7 +605,7 @@ class Writer:
         write_after = None if node.after is None else self.deferred_write(node.after, parties)
         write_body = self.deferred_write(node.body, parties)
         gets_reply = False
-        if REPLIES in self.model.constructs and (gets_reply := replies_to(node)):
+        if REPLIES in self.model.constructs and (gets_reply := has_reply(node)):
             write_body = self._branch(node.body, parties, node.resource)
         permits = 1
         if node.permits is not None:
@@ -892,7 +892,7 @@ def timeline(
     (1, 'bus', 3.0, 4.0)]
     """
     component_by_label = {
-        label: component for label, (component, _) in Labels.of(model).steps.items()
+        label: component for label, (component, _) in Labels.from_model(model).steps.items()
     }
     recorded_timeline = record(flatten(model, values).plan, seed, cycles, events)
     recorded_labels = {span.label for span in recorded_timeline.spans}

@@ -29,8 +29,8 @@ from slipstick.method.answers import (
 from slipstick.method.closed_form import ClosedForm
 from slipstick.method.names import QUANTILES, TIME_QUANTILES
 from slipstick.method.simulation.flatten import ALL, Flat, flatten
-from slipstick.model.activity import Attempt, thinking
-from slipstick.model.steps import each_once, side_by_side, steps
+from slipstick.model.activity import Attempt, think_step
+from slipstick.model.steps import each_once, list_parallel_nodes, steps
 from slipstick.model.system import IDLE, IDLE_PROCESSORS, Labels, Model, SingleProcessor
 from slipstick.sim.estimate import (
     Estimate,
@@ -491,7 +491,7 @@ def _overloads(
         ]
     except NoAnswerError:  # what is asked depends on the state
         return
-    forks = [node for node in side_by_side(model.bodies) if node.unawaited_children]
+    forks = [node for node in list_parallel_nodes(model.bodies) if node.unawaited_children]
     nodes_begun = [
         begun_node
         for node in forks
@@ -606,7 +606,7 @@ class _SimulatedAccount:
     def __init__(self, model: Model, result: Result) -> None:
         self.result = result
         self.layout = result.layout
-        self.labels = Labels.of(model)
+        self.labels = Labels.from_model(model)
         self.time_weights = _cycle_time_weights(model, result)
         first_column = self.layout.booked[0]
         label_count = len(result.plan.labels)
@@ -709,7 +709,7 @@ def _cycle_time_weights(model: Model, result: Result) -> Array:
     """Return the weights of the statistics that add up to the time of the cycles of the first
     group, thinking included [s].
     """
-    weights_of_cycles = weights_of_cycle_time if thinking(model.bodies[0]) else weights_of_time
+    weights_of_cycles = weights_of_cycle_time if think_step(model.bodies[0]) else weights_of_time
     return weights_of_cycles(result.plan, result.batches, 0)
 
 
@@ -722,7 +722,7 @@ def _response_estimates(
     group_by_name = {group.name or ALL: group for group in model.population.groups}
     for group_index, plan_group in enumerate(result.plan.groups):
         group = group_by_name.get(plan_group.name)
-        if group is not None and group.responds:
+        if group is not None and group.has_response_time:
             yield labelled_name("response_time", group.name), result.mean_time(group_index)
             for level in QUANTILES:
                 quantile = result.time_quantile(level, group_index)
@@ -741,7 +741,7 @@ def _response_estimates(
 def _time_estimates(model: Model, flat_model: Flat, result: Result) -> dict[str, Estimate]:
     """Estimate times and throughputs of the model and of its groups, and quantiles of times."""
     layout = result.layout
-    has_thinking = thinking(model.bodies[0]) is not None
+    has_thinking = think_step(model.bodies[0]) is not None
     first_time = result.cycle_time() if has_thinking else result.mean_time()
     estimates = {"time": first_time}
     if model.population.open:
@@ -760,7 +760,7 @@ def _time_estimates(model: Model, flat_model: Flat, result: Result) -> dict[str,
     if model.population.groups and model.population.groups[0].name:
         group_by_name = {group.name: group for group in model.population.groups}
         for group_index, plan_group in enumerate(result.plan.groups):
-            group_thinks = thinking(group_by_name[plan_group.name].cycle) is not None
+            group_thinks = think_step(group_by_name[plan_group.name].cycle) is not None
             mean_time = (
                 result.cycle_time(group_index) if group_thinks else result.mean_time(group_index)
             )

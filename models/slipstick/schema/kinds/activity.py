@@ -37,7 +37,7 @@ from slipstick.model import activity as activities
 from slipstick.model import system
 from slipstick.model.activity import choose, hold, parallel, pipeline, serial, then
 from slipstick.model.steps import Activity, each_once
-from slipstick.model.system import buffer, check_counter, need_model, scaled
+from slipstick.model.system import buffer, check_counter, need_model, scaled_model
 from slipstick.model.tasks import MOST_NODES, Loop, Trees
 from slipstick.schema.arrivals import StreamSpec, pattern_data
 from slipstick.schema.kinds.constraints import SPELT, Name, Note, broken_rule, known_word, one_of
@@ -432,7 +432,7 @@ class HoldSpec(CopiesSpec):
 
         def hold_copy(resource: str, copy_suffix: str) -> Activity:
             body_of_copy = (
-                activities.replies_renamed(body, self.hold, resource) if copy_suffix else body
+                activities.rename_replies(body, self.hold, resource) if copy_suffix else body
             )
             return hold(resource, body_of_copy, **field_values)
 
@@ -725,7 +725,7 @@ def _common_use(copy_uses: Sequence[Activity], counts: Mapping[str, int]) -> Act
     def use_at(copy_suffix: str) -> Activity:
         if isinstance(first_use, activities.Hold):
             copy_name = resource_name + copy_suffix
-            body = activities.replies_renamed(first_use.body, first_use.resource, copy_name)
+            body = activities.rename_replies(first_use.body, first_use.resource, copy_name)
             return replace(first_use, resource=copy_name, body=body)
         return replace(
             first_use,
@@ -1742,7 +1742,7 @@ class ActivitySpec(ModelFileSpec):
     def check_rules(self) -> None:
         for reserved_name in filter(system.is_processor, self.resources):
             raise broken_rule(
-                system.reserved_for_processors(reserved_name), "resources", reserved_name
+                system.processor_name_message(reserved_name), "resources", reserved_name
             )
         population = self.population
         population_forms: list[object] = [self.phases, self.groups]
@@ -1782,7 +1782,7 @@ class ActivitySpec(ModelFileSpec):
         if quantity_reader.shaping.keys() & model.parameters.keys():
             # A number that shapes the model cannot vary without building it anew.
             return self.build(name, tree, {**parameters, **quantity_reader.shaping})
-        return scaled(model, factors(self.technology, parameters))
+        return scaled_model(model, factors(self.technology, parameters))
 
 
 class ActivityReader:

@@ -742,7 +742,7 @@ def factors(spec: Factors, parameters: Mapping[str, Expr]) -> dict[str, Expr]:
     parameters : every quantity of the model, by path
     """
     # Of a machine there is no model to import.
-    from slipstick.model.system import faster
+    from slipstick.model.system import factors_with_faster_processors
 
     factor_by_class: dict[str, Expr] = {
         name: parameters[f"technology.{name}"]
@@ -752,7 +752,7 @@ def factors(spec: Factors, parameters: Mapping[str, Expr]) -> dict[str, Expr]:
     if spec.processors is None:
         return factor_by_class
     benefit = parameters.get("technology.benefit")
-    return faster(
+    return factors_with_faster_processors(
         factor_by_class, parameters["technology.processors"], spec.fully, spec.partly, benefit
     )
 

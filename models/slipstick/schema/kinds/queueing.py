@@ -15,7 +15,7 @@ from slipstick.expression.nodes import COUNT, Expr, Number
 from slipstick.extensions import FUNCTIONS
 from slipstick.method.names import value_parameters
 from slipstick.model import network as networks
-from slipstick.model.network import no_class, no_station
+from slipstick.model.network import unknown_class_message, unknown_station_message
 from slipstick.schema.arrivals import StreamSpec, pattern_data
 from slipstick.schema.kinds.activity import (
     BREAKDOWN_IN_WORDS,
@@ -453,7 +453,9 @@ def unknown_names(data: object) -> list[Fault]:
     # Without any class the mistake is not in the names of classes.
     faults = [
         Fault(
-            ("stations", name, key, class_in_key), no_class(class_in_key, known_classes), key=True
+            ("stations", name, key, class_in_key),
+            unknown_class_message(class_in_key, known_classes),
+            key=True,
         )
         for name, station in stations.items()
         for key in networks.BY_CLASS
@@ -463,14 +465,16 @@ def unknown_names(data: object) -> list[Fault]:
     for name, region in _as_table(network.get("regions")).items():
         for index, station in enumerate(_as_list(_as_table(region).get("stations"))):
             if stations and isinstance(station, str) and station not in stations:
-                message = no_station(station, list(stations))
+                message = unknown_station_message(station, list(stations))
                 faults.append(Fault(("regions", name, "stations", index), message))
     for index, route in enumerate(_as_list(network.get("routing"))):
         for key in ("from", "to"):
             pair = _as_list(_as_table(route).get(key))
             if stations and len(pair) == 2 and isinstance(pair[1], str) and pair[1] not in stations:
                 faults.append(
-                    Fault(("routing", index, key, 1), no_station(pair[1], list(stations)))
+                    Fault(
+                        ("routing", index, key, 1), unknown_station_message(pair[1], list(stations))
+                    )
                 )
     return faults
 
