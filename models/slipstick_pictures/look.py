@@ -318,6 +318,16 @@ def titled(
     return figure
 
 
+_SMALLEST_LETTERS = 17.0  # of the smallest size in an inch
+
+
+def write_remark(figure: Figure, remark: str) -> None:
+    """Write a remark below a figure, such as which rates are guesses; nothing if it is empty."""
+    if remark:
+        lines = textwrap.wrap(remark, int(_SMALLEST_LETTERS * figure.get_figwidth()))
+        figure.supxlabel("\n".join(lines), x=0.02, ha="left", fontsize=7)
+
+
 _NAMED_BY_TWO = ("technology", "resources", "stations", "classes")
 
 

@@ -16,12 +16,12 @@ from slipstick.answer import Answer
 from slipstick.errors import look_up
 from slipstick.expression.nodes import Dimension
 from slipstick.late import Array, NDArray, np
-from slipstick.report.formatting import UNKNOWN, axis_value, plain, quantity, short_path
+from slipstick.report.formatting import UNKNOWN, axis_value, capital, plain, quantity, short_path
 from slipstick.results.study import Results
 from slipstick.results.sweep import Axis, Sweep, split_name
 from slipstick.results.words import NO_WORDS, Words
 from slipstick.units import choose
-from slipstick.vocabulary import TECHNOLOGIES
+from slipstick.vocabulary import DOUBTFUL, TECHNOLOGIES
 from slipstick_pictures.look import (
     MOST_LETTERS,
     MOST_MARKERS,
@@ -44,6 +44,7 @@ from slipstick_pictures.look import (
     tilt,
     titled,
     with_commas,
+    write_remark,
 )
 from slipstick_pictures.timeline import draw_phase, draw_steps, draw_timeline
 
@@ -1162,14 +1163,34 @@ def draw(results: Results, spec: PictureSpec, order: Mapping[str, int] | None = 
     with look():
         if spec.question:
             return cast("Figure", results.questions[spec.question].draw(spec, order, results.words))
-        if spec.kind == "bars":
-            return _bars(results, spec, order)
-        if spec.kind == "lines":
-            return _lines(results, spec)
-        if spec.kind == "map":
-            return _map(results, spec)
-        draw_of_kind = {"run": draw_timeline, "steps": draw_steps, "phase": draw_phase}[spec.show]
-        return draw_of_kind(results.timelines[spec.name], spec.title, order)
+        figure = _draw_kind(results, spec, order)
+        write_remark(figure, _doubts(results, spec))
+        return figure
+
+
+def _draw_kind(results: Results, spec: PictureSpec, order: Mapping[str, int]) -> Figure:
+    if spec.kind == "bars":
+        return _bars(results, spec, order)
+    if spec.kind == "lines":
+        return _lines(results, spec)
+    if spec.kind == "map":
+        return _map(results, spec)
+    draw_of_kind = {"run": draw_timeline, "steps": draw_steps, "phase": draw_phase}[spec.show]
+    return draw_of_kind(results.timelines[spec.name], spec.title, order)
+
+
+def _doubts(results: Results, spec: PictureSpec) -> str:
+    """Return the notes on doubtful rates that the models of a picture follow."""
+    if spec.kind == "bars":
+        answers = (results.cases[case] for case in spec.cases if case in results.cases)
+        notes = [note for answer in answers for note in answer.notes]
+    elif spec.kind in ("lines", "map"):
+        notes = [
+            note for sweep in results.sweeps if sweep.name == spec.sweep for note in sweep.notes
+        ]
+    else:
+        notes = []
+    return ". ".join(capital(note) for note in dict.fromkeys(notes) if DOUBTFUL in note)
 
 
 def save(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from typing import TYPE_CHECKING, Any
 
 from slipstick.errors import ModelError, UnknownNameError
@@ -11,7 +10,14 @@ from slipstick.late import np
 from slipstick.results.words import spelt
 from slipstick.schema.kinds.study import YEAR
 from slipstick.units import choose
-from slipstick_pictures.look import STROKES, axis_title, logarithmic, sheet, titled
+from slipstick_pictures.look import (
+    STROKES,
+    axis_title,
+    logarithmic,
+    sheet,
+    titled,
+    write_remark,
+)
 from slipstick_rates.series import NORMAL_90
 from slipstick_rates.trend import SeriesRate
 from slipstick_trends.ahead import MEANINGS
@@ -26,7 +32,6 @@ if TYPE_CHECKING:
     from slipstick_trends.projection import ProjectedCase, Projection
     from slipstick_trends.specs import ProjectionPictureSpec, RatesPictureSpec, SharesPictureSpec
 
-_LETTERS = 17.0  # of the smallest size in an inch
 _SMALLEST = 0.02  # a class that never takes more of the time is not drawn
 _GREYS = ("#888888", "#555555")
 _COLOURED = [index for index, stroke in enumerate(STROKES) if stroke[0] not in _GREYS]
@@ -48,16 +53,8 @@ def values_figure(projection: Projection, spec: ProjectionPictureSpec, words: Wo
         panels[-1].set_xlabel("times that processors are as fast")
     handles, labels = panels[0].get_legend_handles_labels()
     single = len(labels) == 1  # the title says what it is
-    _mark(figure, marks(projection))
+    write_remark(figure, marks(projection))
     return titled(figure, spec.title, *(() if single else (_legend(projection), handles, labels)))
-
-
-def _mark(figure: Figure, marked: str) -> None:
-    """Write a remark below a figure on rates that are guesses and series that are weak."""
-    if marked:
-        width = int(_LETTERS * figure.get_figwidth())
-        lines = textwrap.wrap(marked, width)
-        figure.supxlabel("\n".join(lines), x=0.02, ha="left", fontsize=7)
 
 
 def _legend(projection: Projection) -> str:
@@ -147,7 +144,7 @@ def shares_figure(projection: Projection, spec: SharesPictureSpec, words: Words)
         case = words.case(track.case)
         axes.set_title(f"{case}, {spelt(track.trend)}" if are_several else case)
     labels = [MEANINGS.get(name, name) for name in handles]
-    _mark(figure, marks(projection, [track.trend for track in tracks], timed=True))
+    write_remark(figure, marks(projection, [track.trend for track in tracks], timed=True))
     return titled(figure, spec.title, "class of cost", list(handles.values()), labels)
 
 

@@ -122,7 +122,7 @@ def test_names_numbers_and_specs_in_place_can_be_axes(tmp_path: Path) -> None:
     found = sweep(
         tmp_path, f"vary: {{s: {{axes: {{machine.network: {networks}, parts: [1, 3]}}}}}}"
     )
-    names = ["fast-ethernet", "atm-oc3", "{'extends': 'atm-oc3', 'adapter': '1 us'}"]
+    names = ["fast-ethernet", "atm-oc3", "{extends: atm-oc3, adapter: 1 us}"]
     assert points(found) == list(itertools.product(names, [1, 3]))
     base = {
         "model": "dvsm/diff-request",

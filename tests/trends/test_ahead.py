@@ -20,6 +20,7 @@ from slipstick.schema.kinds.quantity import validate
 from slipstick.schema.library import Library
 from slipstick.schema.text import Table, plain, read_value
 from slipstick.study.check import check_file
+from slipstick_pictures.pictures import figure_of
 from slipstick_questions.trends import year
 from slipstick_rates.files import TrendSpec, trend_of
 from slipstick_rates.machine_years import machine_of_a_year
@@ -190,6 +191,62 @@ def test_a_machine_of_a_year_that_cannot_be_is_refused(
 ) -> None:
     with pytest.raises(SpecError, match=re.escape(words)):
         found(f"cases: {{later: {{machine: {machine}}}}}\n", base="{model: model.yaml}")
+
+
+def test_a_year_set_alone_takes_the_machine_to_it(folder: Path) -> None:
+    base = "{model: model.yaml, machine: {base: machine.yaml, year: 2022, trend: measured}}"
+    result = found(
+        "cases: {later: {machine.year: 2034}}\n"
+        "answer: [time]\n"
+        "vary: {years: {axes: {machine.year: [2022, 2034]}}}\n",
+        base=base,
+    )
+    times = [answer["time"] for answer in result.cases.values()]
+    whole = found(
+        "cases: {later: {machine: {base: machine.yaml, year: 2034, trend: measured}}}\n"
+        "answer: [time]\n",
+        base=base,
+    )
+    assert times == [answer["time"] for answer in whole.cases.values()]
+    assert times[1] < times[0]
+    assert [list(sweep.columns["time"]) for sweep in result.sweeps] == [times]
+
+
+def test_pictures_mark_the_guesses_that_take_a_machine_to_another_year(folder: Path) -> None:
+    write("core")
+    results = found(
+        "cases: {later: {machine.year: 2036}}\n"
+        "answer: [time]\n"
+        "vary: {years: {axes: {machine.year: [2021, 2036]}}}\n"
+        "pictures:\n"
+        "  - {kind: lines, name: years, title: Y, sweep: years, x: machine.year, y: [time]}\n"
+        "  - {kind: bars, name: bars, title: B, cases: [base, later], stack: component}\n",
+        base="{model: model.yaml, machine: {base: machine.yaml, year: 2021, trend: milestones}}",
+    )
+    for name in ("years", "bars"):
+        remark = " ".join(figure_of(results, name).get_supxlabel().split())
+        assert remark.startswith(
+            "A quantity of the machine is taken to another year along milestones by a doubtful"
+        )
+    (line,) = (line for line in head_lines(results, ["time"]) if "doubtful" in line)
+    assert line.count("doubtful") == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "cases: {later: {machine.year: 2034}}\n",
+        "vary: {years: {axes: {machine.year: [2020, 2034]}}}\n",
+    ],
+)
+def test_a_year_set_alone_is_refused_where_it_changes_nothing(folder: Path, text: str) -> None:
+    message = (
+        "machine.year: the machine is of 2020, and another year changes none of its quantities;"
+        " to take it to another year along a trend, write"
+        " machine: {base: MACHINE, year: YEAR, trend: measured}"
+    )
+    with pytest.raises(SpecError, match=re.escape(message)):
+        found(f"{text}answer: [time]\n", base="{model: model.yaml}")
 
 
 def test_a_file_of_a_machine_of_a_year_is_not_compared_with_the_keys_of_a_machine(
@@ -472,7 +529,7 @@ def test_a_machine_of_a_year_by_a_guess_is_marked_in_the_head_and_starts_where_r
     base = "{model: model.yaml, machine: {base: machine.yaml, year: 2036, trend: milestones}}"
     results = found("answer: [time]", base=base)
     note = (
-        "a quantity of the machine is that of 2026, taken to 2036 along milestones by a doubtful"
+        "a quantity of the machine is taken to another year along milestones by a doubtful"
         " rate (guess); data end in 2024, and the rate is carried on"
     )
     assert note in results.cases["base"].notes

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from math import isclose, isfinite
 
 from slipstick.answer import HELD, Answer, has_width
@@ -658,8 +659,10 @@ def _basis_sentence(results: Results, value_names: Sequence[str]) -> str:
     clause_list += _distinct_doubts(
         question.doubt(results.words) for question in results.questions.values()
     )
-    notes_of_answers = (note for answer in answers for note in answer.notes)
-    clause_list += dict.fromkeys(note for note in notes_of_answers if DOUBTFUL in note)
+    notes = chain.from_iterable(
+        [answer.notes for answer in answers] + [sweep.notes for sweep in results.sweeps]
+    )
+    clause_list += dict.fromkeys(note for note in notes if DOUBTFUL in note)
     clause_list += [note for note in results.notes if note.startswith(ABSENT)]
     clauses_text = "; ".join(clause_list) or "measured values are as reliable as their source"
     # A note may name the key to write; a head has none.

@@ -350,6 +350,7 @@ class Sweep(Labelled, ShownAsTables):
     failed : why a point has no answer, by its index
     idle : paths that were varied without any effect
     answers : the whole answer of each point, where asked for
+    notes : what the models of the points note, each once
     """
 
     name: str
@@ -363,6 +364,7 @@ class Sweep(Labelled, ShownAsTables):
     failed: Mapping[int, str] = field(default_factory=dict)
     idle: tuple[str, ...] = ()
     answers: Sequence[Answer] = ()
+    notes: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.cases)

@@ -34,6 +34,7 @@ from slipstick.program import PROGRAMS
 from slipstick.schema.kinds.constraints import broken_rule
 from slipstick.schema.kinds.quantity import (
     MACHINE,
+    MACHINE_IN_A_YEAR,
     Described,
     DescribedValue,
     Given,
@@ -70,6 +71,7 @@ from slipstick.schema.text import (
     from_plain,
     join,
     leaves,
+    node_text,
     plain,
     problem,
     split,
@@ -356,7 +358,7 @@ def resolve(settings: Settings, library: Library) -> Inputs:
     ------
     SpecError : a name is unknown, a file is wrong, or a path leads nowhere
     """
-    settings, uncertain_values = separate_uncertain(settings, library)
+    settings, uncertain_values = separate_uncertain(_with_keys_of_machine(settings), library)
     options = solver_options(settings)
     model_settings = {path: node for path, node in settings.items() if not is_solver_option(path)}
     if (
@@ -368,6 +370,26 @@ def resolve(settings: Settings, library: Library) -> Inputs:
     )
     _refuse_unfit_method(inputs, settings)
     return inputs
+
+
+def _with_keys_of_machine(settings: Settings) -> Settings:
+    """Set the keys of a machine in a year, such as ``machine.year``, in the machine itself: the
+    trend must take the machine to the new year. Settings without such a machine are unchanged.
+    """
+    machine = settings.get("machine")
+    if not (isinstance(machine, Table) and "base" in machine.entries):
+        return settings
+    path_by_key = {f"machine.{key}": key for key in MACHINE_IN_A_YEAR}
+    new_entries = {
+        key: Entry(settings[path].mark, settings[path])
+        for path, key in path_by_key.items()
+        if path in settings
+    }
+    other_settings = {path: node for path, node in settings.items() if path not in path_by_key}
+    return {
+        **other_settings,
+        "machine": Table({**machine.entries, **new_entries}, machine.mark),
+    }
 
 
 def _inputs_of_model(settings: Settings, library: Library) -> Inputs:
@@ -598,6 +620,7 @@ def refuse_mistyped(key: str, settings: Settings) -> None:
 def _with_values(tree: Table, value_settings: Settings, library: Library) -> Table:
     # The whole before its parts, in whatever order they come: a network, then its adapter.
     for path, node in sorted(value_settings.items(), key=lambda item: len(split(item[0]))):
+        _refuse_other_year(tree, path, node)
         tree = _tree_with_value(tree, path, node, library)
     return tree
 
@@ -640,6 +663,21 @@ def _refuse_unknown_parameter(tree: Table, keys: Sequence[str]) -> None:
         parameters = at(tree, ["parameters"])
         if isinstance(parameters, Table) and keys[1] not in parameters.entries:
             raise UnknownNameError("parameter", keys[1], list(parameters.entries))
+
+
+def _refuse_other_year(tree: Table, path: str, value_node: Node) -> None:
+    """Raise if a machine that tells its year gets another one, because the year alone changes no
+    quantity of it.
+    """
+    year_node = at(tree, ["machine", "year"]) if path == "machine.year" else None
+    if isinstance(year_node, Scalar) and plain(year_node) != plain(value_node):
+        raise input_problem(
+            value_node,
+            path,
+            f"the machine is of {year_node.text}, and another year changes none of its quantities;"
+            " to take it to another year along a trend, write"
+            " machine: {base: MACHINE, year: YEAR, trend: measured}",
+        )
 
 
 def _as_parameter(value_node: Node, replaced_node: Node | None, keys: Sequence[str]) -> Node:
@@ -949,8 +987,9 @@ def _notes_of_trend(
     sources = (
         entry.source for path, entry in described_by_path.items() if path in sample.parameters
     )
-    for source in dict.fromkeys(source for source in sources if DOUBTFUL in source):
-        yield f"a quantity of the machine is {source}"
+    doubts = (source.partition(" along ")[2] for source in sources if DOUBTFUL in source)
+    for doubt in dict.fromkeys(doubts):
+        yield f"a quantity of the machine is taken to another year along {doubt}"
 
 
 def _notes_of_distributions(model: Subject) -> Iterator[str]:
@@ -1322,7 +1361,7 @@ def given_values(settings: Settings, inputs: Inputs, built: BuiltModel) -> dict[
                 text if ".." in text else built.entries[canonical_path].given.value
             )
         elif path != "model":
-            value_by_path[path] = node.text if isinstance(node, Scalar) else str(plain(node))
+            value_by_path[path] = node_text(node)
     return value_by_path
 
 

@@ -23,7 +23,7 @@ from slipstick.schema.inputs import (
 )
 from slipstick.schema.kinds.quantity import Given, read_condition
 from slipstick.schema.library import Library
-from slipstick.schema.text import Node, Scalar, canonical, plain
+from slipstick.schema.text import Node, Scalar, canonical, node_text
 from slipstick.study.cases import (
     CHECK_ALL,
     StudyContext,
@@ -293,7 +293,7 @@ def _axis_of_names(path: str, nodes: Sequence[Node]) -> Axis:
     return Axis(
         path,
         "",
-        tuple(node.text if isinstance(node, Scalar) else str(plain(node)) for node in nodes),
+        tuple(map(node_text, nodes)),
     )
 
 
@@ -607,6 +607,7 @@ def _sweep_of_blocks(
         failed=reason_by_row,
         idle=_axes_without_effect(plan, columns),
         answers=[answer_by_row[row] for row in sorted(answer_by_row)],
+        notes=tuple(dict.fromkeys(note for group, _, _ in group_blocks for note in group.notes)),
     )
 
 
