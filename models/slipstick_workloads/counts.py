@@ -20,6 +20,10 @@ from slipstick.schema.kinds.constraints import Note, broken_rule
 from slipstick.schema.kinds.quantity import Described, Spec
 
 Exchange = tuple[int, int]
+"""Number of parts of a fault, and the bytes of all replies to it."""
+
+Messages = tuple[int, int]
+"""Number of messages of one kind, and their bytes."""
 
 
 @dataclass(slots=True)
@@ -74,8 +78,8 @@ class ProcessorTally:
     served_pages: int = 0
     forwarded: int = 0
     granted: int = 0
-    sent: dict[str, Exchange] = field(default_factory=dict)
-    received: dict[str, Exchange] = field(default_factory=dict)
+    sent: dict[str, Messages] = field(default_factory=dict)
+    received: dict[str, Messages] = field(default_factory=dict)
 
     def total(self, name: str) -> int:
         """Return a count by name, added up over parts, hops or kinds of message.
@@ -87,7 +91,7 @@ class ProcessorTally:
             raise ModelError(f"there is no count {name!r}{did_you_mean(name, _NAMES)}")
         value = getattr(self, name)
         if name in _MESSAGES:
-            return sum(number for number, _ in value.values())
+            return sum(count for count, _ in value.values())
         return value.total() if isinstance(value, Counter) else int(value)
 
     def bytes_sent(self) -> int:
@@ -155,23 +159,23 @@ class Counts(ProgramData):
         """Add up the bytes of all messages [B]."""
         return sum(tally.bytes_sent() for phase in self.phases for tally in phase.tallies)
 
-    def faults_by_parts(self, name: str = "faults") -> dict[int, Exchange]:
+    def faults_by_parts(self, name: str = "faults") -> dict[int, tuple[int, int]]:
         """Return for each number of parts the number of faults, and the size of their replies
         [B].
         """
-        exchanges_by_parts: dict[int, Exchange] = {}
+        exchanges_by_parts: dict[int, tuple[int, int]] = {}
         for phase in self.phases:
             for tally in phase.tallies:
-                for (part_count, size), number in getattr(tally, name).items():
+                for (part_count, size), fault_count in getattr(tally, name).items():
                     count_before, bytes_before = exchanges_by_parts.get(part_count, (0, 0))
                     exchanges_by_parts[part_count] = (
-                        count_before + number,
-                        bytes_before + number * size,
+                        count_before + fault_count,
+                        bytes_before + fault_count * size,
                     )
         return dict(sorted(exchanges_by_parts.items()))
 
     def notes(self, name: str, machine: Mapping[str, Parameter]) -> Iterator[str]:
-        """Yield where the machine is not that of the counts."""
+        """Yield a note for each size in which the machine differs from the one that was counted."""
         for path, counted_value, unit in (
             ("machine.memory.page", self.page, " B"),
             ("machine.processors.count", self.processors, ""),
@@ -208,67 +212,69 @@ class Counts(ProgramData):
         ModelError : something is not counted, is no whole number, a processor is missing, or
             requests and services differ
         """
-        names = ("program", "processors", "page", "unit", "phases")
-        _refuse_unknown_keys("counts", data, names)
-        if lacking := [key for key in names if key not in data]:
-            raise ModelError(f"counts lack {', '.join(lacking)}")
+        keys = ("program", "processors", "page", "unit", "phases")
+        _refuse_unknown_keys("counts", data, keys)
+        if missing_keys := [key for key in keys if key not in data]:
+            raise ModelError(f"counts lack {', '.join(missing_keys)}")
         processors = _whole_count("processors", data["processors"])
         page = _whole_count("page", data["page"])
-        phases = tuple(_phase(phase_data, processors) for phase_data in data["phases"])
+        phases = tuple(_parse_phase(phase_data, processors) for phase_data in data["phases"])
         counts = cls(data["program"], processors, page, data["unit"], phases)
         counts._check()
         return counts
 
     def _check(self) -> None:
-        """Refuse counts in which one part is missing: each request for diffs, a page or a lock must
-        be served by a processor.
+        """Raise if requests and services differ: each request for diffs, a page or a lock must be
+        served by a processor.
         """
         for phase in self.phases:
             for index, tally in enumerate(phase.tallies):
                 self._check_tally(tally, f"processor {index} in phase {phase.name!r}")
-        requests = (self.faults_by_parts(name).items() for name in _EXCHANGES)
-        parts_asked = sum(
-            part_count * number for request in requests for part_count, (number, _) in request
+        requested_parts = sum(
+            part_count * fault_count
+            for name in _EXCHANGES
+            for part_count, (fault_count, _) in self.faults_by_parts(name).items()
         )
         hops = sum(
             (tally.acquisitions for phase in self.phases for tally in phase.tallies), Counter[int]()
         )
-        for subject, number, served in (
+        for subject, request_count, services in (
             (
                 "parts of faults and first misses",
-                parts_asked + self.total("empty"),
+                requested_parts + self.total("empty"),
                 ("served_diffs", "served_pages"),
             ),
             ("acquisitions of 1 or 2 hops", hops[1] + hops[2], ("granted",)),
             ("acquisitions of 2 hops", hops[2], ("forwarded",)),
         ):
-            if number != (served_count := sum(map(self.total, served))):
-                sources = " and ".join(served)
+            if request_count != (served_count := sum(map(self.total, services))):
                 raise ModelError(
-                    f"{number} {subject}, but {served_count} counted in {sources}; each is served"
-                    " by one processor"
+                    f"{request_count} {subject}, but {served_count} counted in"
+                    f" {' and '.join(services)}; each is served by one processor"
                 )
 
-    def _check_tally(self, tally: ProcessorTally, where: str) -> None:
+    def _check_tally(self, tally: ProcessorTally, place_text: str) -> None:
         other_processors = self.processors - 1
         for name in _EXCHANGES:
             for part_count, _ in getattr(tally, name):
                 if not 1 <= part_count <= other_processors:
                     raise ModelError(
-                        f"{where}: {name} of {part_count} parts; there are {other_processors} other"
+                        f"{place_text}: {name} of {part_count} parts; there are {other_processors}"
+                        " other"
                         " processors to ask"
                     )
-        for number in tally.acquisitions:
-            if number > min(2, other_processors):
+        for hops in tally.acquisitions:
+            if hops > min(2, other_processors):
                 raise ModelError(
-                    f"{where}: acquisitions of {number} hops; among {self.processors} processors"
+                    f"{place_text}: acquisitions of {hops} hops; among {self.processors} processors"
                     f" there are at most {min(2, other_processors)}, to the lock's manager and from"
                     " there to its last holder"
                 )
         replies, _ = tally.sent.get("diffs", (0, 0))
         if replies != tally.served_diffs:
             raise ModelError(
-                f"{where}: {tally.served_diffs} served_diffs, but {replies} messages in sent.diffs;"
+                f"{place_text}: {tally.served_diffs} served_diffs, but {replies} messages in"
+                " sent.diffs;"
                 " give both"
             )
 
@@ -278,7 +284,7 @@ def _phase_data(phase: CountedPhase) -> dict[str, Any]:
     return {"name": phase.name, **repeat, "tallies": [tally.to_dict() for tally in phase.tallies]}
 
 
-def _phase(data: Mapping[str, Any], processors: int) -> CountedPhase:
+def _parse_phase(data: Mapping[str, Any], processors: int) -> CountedPhase:
     _refuse_unknown_keys("a phase", data, ("name", "repeat", "tallies"))
     tallies = tuple(ProcessorTally.from_dict(tally_data) for tally_data in data["tallies"])
     if len(tallies) != processors:
@@ -291,7 +297,10 @@ def _phase(data: Mapping[str, Any], processors: int) -> CountedPhase:
 
 def _plain_count(name: str, value: Any) -> Any:
     if name in _EXCHANGES:
-        return [[part_count, size, number] for (part_count, size), number in sorted(value.items())]
+        return [
+            [part_count, size, fault_count]
+            for (part_count, size), fault_count in sorted(value.items())
+        ]
     if name == "acquisitions":
         return [list(pair) for pair in sorted(value.items())]
     return (
@@ -302,19 +311,19 @@ def _plain_count(name: str, value: Any) -> Any:
 def _read_count(name: str, value: Any) -> Any:
     if name in _EXCHANGES:
         exchanges: Counter[Exchange] = Counter()
-        for part_count, size, number in value:
+        for part_count, size, count in value:
             exchanges[_whole_count(name, part_count), _whole_count(name, size)] += _whole_count(
-                name, number
+                name, count
             )
         return exchanges
     if name == "acquisitions":
         return Counter(
-            {_whole_count(name, hops): _whole_count(name, number) for hops, number in value}
+            {_whole_count(name, hops): _whole_count(name, count) for hops, count in value}
         )
     if name in _MESSAGES:
         return {
-            kind: (_whole_count(name, number), _whole_count(name, size))
-            for kind, (number, size) in value.items()
+            kind: (_whole_count(name, count), _whole_count(name, size))
+            for kind, (count, size) in value.items()
         }
     return _whole_count(name, value)
 
@@ -466,7 +475,7 @@ class CountsSpec(Described):
         )
 
     def summary(self) -> str:
-        """Return what was counted in all: the file itself has it by phase and processor."""
+        """Return the totals over all phases and processors, one count on each line."""
         counts = self.data
         lines = [
             f"processors: {counts.processors}",

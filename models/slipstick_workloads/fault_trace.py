@@ -78,10 +78,10 @@ def traced_events(lines: Iterable[str]) -> Iterator[TracedEvent]:
     >>> next(traced_events([line]))
     TracedEvent(thread='prog-930', event='write', where='0x5000', begin=6288896762.0, line=1)
     """
-    for number, text in enumerate(lines, 1):
+    for line_number, text in enumerate(lines, 1):
         if _LOST.search(text):
             raise TraceLineError(
-                number,
+                line_number,
                 "events were lost here, so that counts would be too small; record with a"
                 " larger buffer",
             )
@@ -90,28 +90,30 @@ def traced_events(lines: Iterable[str]) -> Iterator[TracedEvent]:
             continue
         if line.name in _SAMPLES:
             raise TraceLineError(
-                number,
+                line_number,
                 f"a sample of {line.name} does not tell reads from writes; record the event"
                 " exceptions:page_fault_user",
             )
         if line.name in FAULTS:
-            code = _error_code(line, number)
+            code = _error_code(line, line_number)
             address = line.values.get("address", "")
             if code & _INSTRUCTION or not address.startswith("0x"):
                 continue
             event = "write" if code & _WRITE else "read"
-            yield TracedEvent(line.thread, event, address, line.begin, number)
+            yield TracedEvent(line.thread, event, address, line.begin, line_number)
         elif line.name in SYNCHRONIZATION:
             where = next(iter(line.values.values()), line.name)
-            yield TracedEvent(line.thread, SYNCHRONIZATION[line.name], where, line.begin, number)
+            yield TracedEvent(
+                line.thread, SYNCHRONIZATION[line.name], where, line.begin, line_number
+            )
 
 
-def _error_code(line: _TraceLine, number: int) -> int:
+def _error_code(line: _TraceLine, line_number: int) -> int:
     """Return the error code of a fault."""
     text = line.values.get("error_code", "")
     if not _HEXADECIMAL.fullmatch(text):
         raise TraceLineError(
-            number,
+            line_number,
             f"a fault has the error code {text!r}, which does not tell reads from writes; a"
             " hexadecimal number such as 0x6 is wanted",
         )
@@ -119,28 +121,30 @@ def _error_code(line: _TraceLine, number: int) -> int:
 
 
 def _parse_line(text: str) -> _TraceLine | None:
-    """Return the parts of a line; None if it is none of an event."""
+    """Return the thread, time [us], name and values of an event; None if the line is no event."""
     tokens = text.split()
-    times = [place for place, token in enumerate(tokens) if _seconds(token) is not None]
+    times = [
+        time_position for time_position, token in enumerate(tokens) if _seconds(token) is not None
+    ]
     if not times or times[0] == 0:
         return None
-    place = times[0]
-    names = [token for token in tokens[place + 1 :] if token.endswith(":")]
+    time_position = times[0]
+    names = [token for token in tokens[time_position + 1 :] if token.endswith(":")]
     if not names:
         return None
     processors = [
-        position for position, token in enumerate(tokens[:place]) if token.startswith("[")
+        index for index, token in enumerate(tokens[:time_position]) if token.startswith("[")
     ]
-    threads = tokens[: processors[0] if processors else place]
+    threads = tokens[: processors[0] if processors else time_position]
     thread = " ".join(token for token in threads if not token.startswith("("))
-    values = dict(token.split("=", 1) for token in tokens[place + 2 :] if "=" in token)
-    seconds = _seconds(tokens[place])
+    values = dict(token.split("=", 1) for token in tokens[time_position + 2 :] if "=" in token)
+    seconds = _seconds(tokens[time_position])
     name = names[0].rstrip(":").removesuffix(":u").split(":")[-1]
     return None if seconds is None else _TraceLine(thread, round(seconds * 1e6, 3), name, values)
 
 
 def _seconds(token: str) -> float | None:
-    """Return the time of a token such as 6288.896762: or None."""
+    """Return the time that a token such as ``6288.896762:`` shows [s]; None if it shows none."""
     whole_seconds, point, fraction_digits = token.removesuffix(":").partition(".")
     is_time = (
         token.endswith(":") and point and whole_seconds.isdigit() and fraction_digits.isdigit()

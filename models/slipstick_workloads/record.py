@@ -58,7 +58,7 @@ class RecordedEvent(NamedTuple):
     where: str
     begin: float
     end: float
-    changed: int | None
+    bytes_changed: int | None
     line: int
 
 
@@ -79,24 +79,28 @@ def recorded_counts(
     SpecError : a line is wrong, by file and line
     ModelError : the processors come to different barriers, or a lock is not released
     """
-    events = _events(path, changed)
+    events = _read_events(path, changed)
     processors = list(dict.fromkeys(event.processor for event in events))
     events_by_processor = {
         name: [recorded_event for recorded_event in events if recorded_event.processor == name]
         for name in processors
     }
-    pages = _page_numbers(events, page)
-    locks = _locks(events)
+    index_by_address = _page_indices(events, page)
+    lock_numbers = _lock_numbers(events)
 
-    def body(me: int) -> Iterator[Access]:
+    def body(processor: int) -> Iterator[Access]:
         yield from _accesses(
-            events_by_processor[processors[me]], pages, locks, page, events[0].begin
+            events_by_processor[processors[processor]],
+            index_by_address,
+            lock_numbers,
+            page,
+            events[0].begin,
         )
 
     program = SharedProgram(
         path.stem,
         len(processors),
-        max(1, len(set(pages.values()))),
+        max(1, len(set(index_by_address.values()))),
         body,
         "us",
         page // WORD,
@@ -105,24 +109,26 @@ def recorded_counts(
     return compact(run(program, Protocol()))
 
 
-def _events(path: Path, changed: int | None) -> list[RecordedEvent]:
-    """Read all lines; those of each processor in the order of time."""
+def _read_events(path: Path, bytes_changed: int | None) -> list[RecordedEvent]:
+    """Return the events of a record in the order of their time."""
     if path.suffix != ".csv":
-        return _traced_events(path, changed)
+        return _read_traced_events(path, bytes_changed)
     problems: list[Problem] = []
     with path.open(newline="", encoding="utf-8-sig") as file:
         lines = csv.reader(file)
-        columns, scale = _columns(path, next(lines, []))
+        columns, microseconds_by_column = _parse_heading(path, next(lines, []))
         events = []
-        for number, cells in enumerate(lines, 2):
+        for line_number, cells in enumerate(lines, 2):
             if not any(cells):
                 continue
-            _check_line_number(path, number)
+            _check_line_number(path, line_number)
             row = dict(zip(columns, (cell.strip() for cell in cells), strict=False))
             try:
-                events.append(_event(row, scale, changed, number))
+                events.append(_parse_event(row, microseconds_by_column, bytes_changed, line_number))
             except ValueError as error:
-                problems.append(Problem(str(path), number, 1, row.get("event", ""), str(error)))
+                problems.append(
+                    Problem(str(path), line_number, 1, row.get("event", ""), str(error))
+                )
     if not events and not problems:
         problems = [Problem(str(path), 1, 1, "", "there are no events below the head")]
     if problems:
@@ -131,58 +137,68 @@ def _events(path: Path, changed: int | None) -> list[RecordedEvent]:
 
 
 def _limited_lines(path: Path, lines: Iterable[str]) -> Iterator[str]:
-    """Yield the lines of a file, which is refused if it has too many."""
-    for number, line in enumerate(lines, 1):
-        _check_line_number(path, number)
+    """Yield the lines of a file; raise if it has more than `_MOST_LINES`."""
+    for line_number, line in enumerate(lines, 1):
+        _check_line_number(path, line_number)
         yield line
 
 
-def _check_line_number(path: Path, number: int) -> None:
-    if number > _MOST_LINES:
-        why = f"a record has at most {_MOST_LINES:,} lines; cut it"
-        raise SpecError([Problem(str(path), number, 1, "", why)])
+def _check_line_number(path: Path, line_number: int) -> None:
+    if line_number > _MOST_LINES:
+        reason = f"a record has at most {_MOST_LINES:,} lines; cut it"
+        raise SpecError([Problem(str(path), line_number, 1, "", reason)])
 
 
-def _traced_events(path: Path, changed: int | None) -> list[RecordedEvent]:
-    """Read a trace of page faults that Linux wrote."""
+def _read_traced_events(path: Path, bytes_changed: int | None) -> list[RecordedEvent]:
+    """Return the events of a trace of page faults that Linux wrote, in the order of their time."""
     with path.open(encoding="utf-8", errors="replace") as file:
         try:
-            traced = list(traced_events(_limited_lines(path, file)))
+            trace_events = list(traced_events(_limited_lines(path, file)))
         except TraceLineError as error:
             raise SpecError([Problem(str(path), error.line, 1, "", str(error))]) from None
-    events = {event.event for event in traced}
-    if not events & {"read", "write"}:
+    event_names = {event.event for event in trace_events}
+    if not event_names & {"read", "write"}:
         message = (
             "there is no page fault here; give a table of events in a .csv file, or what perf"
             " script, trace-cmd report or ftrace print of exceptions:page_fault_user"
         )
         raise SpecError([Problem(str(path), 1, 1, "", message)])
-    if "write" in events and (changed is None or changed < 1):
+    if "write" in event_names and (bytes_changed is None or bytes_changed < 1):
         message = "how many bytes does a write change? A trace does not tell; --set bytes=NUMBER"
         raise SpecError([Problem(str(path), 1, 1, "", message)])
-    recorded = [
+    recorded_events = [
         RecordedEvent(
-            event.thread, event.event, event.where, event.begin, event.begin, changed, event.line
+            event.thread,
+            event.event,
+            event.where,
+            event.begin,
+            event.begin,
+            bytes_changed,
+            event.line,
         )
-        for event in traced
+        for event in trace_events
     ]
-    return sorted(recorded, key=lambda event: event.begin)
+    return sorted(recorded_events, key=lambda event: event.begin)
 
 
-def _columns(path: Path, head: Sequence[str]) -> tuple[list[str], dict[str, float]]:
-    """Return the names of the columns, and the unit of each time in microseconds."""
+def _parse_heading(path: Path, heading_cells: Sequence[str]) -> tuple[list[str], dict[str, float]]:
+    """Return the names of the columns, and how many microseconds the unit of each column of times
+    has.
+    """
     names: list[str] = []
-    scale: dict[str, float] = {}
-    for cell in head:
+    microseconds_by_column: dict[str, float] = {}
+    for cell in heading_cells:
         name, _, unit = cell.strip().removesuffix("]").partition("[")
         names.append(name.strip().lower())
         if names[-1] in ("time", "end"):
-            scale[names[-1]] = _UNITS.get(unit.strip(), 0.0)
-    lacking = [name for name in ("processor", "event", "where", "time") if name not in names]
-    if lacking or not all(scale.values()):
+            microseconds_by_column[names[-1]] = _UNITS.get(unit.strip(), 0.0)
+    missing_columns = [
+        name for name in ("processor", "event", "where", "time") if name not in names
+    ]
+    if missing_columns or not all(microseconds_by_column.values()):
         message = (
-            f"a record lacks {', '.join(lacking)}"
-            if lacking
+            f"a record lacks {', '.join(missing_columns)}"
+            if missing_columns
             else "times have no unit; write time [us], [s], [ms] or [ns]"
         )
         raise SpecError(
@@ -197,21 +213,25 @@ def _columns(path: Path, head: Sequence[str]) -> tuple[list[str], dict[str, floa
                 )
             ]
         )
-    return names, scale
+    return names, microseconds_by_column
 
 
-def _event(
-    row: Mapping[str, str], scale: Mapping[str, float], changed: int | None, line: int
+def _parse_event(
+    row: Mapping[str, str],
+    microseconds_by_column: Mapping[str, float],
+    default_bytes_changed: int | None,
+    line: int,
 ) -> RecordedEvent:
     event = row.get("event", "").lower()
     if event not in EVENTS:
         raise ValueError(f"an event is one of {', '.join(EVENTS)}; got {row.get('event', '')!r}")
     begin, end = (
-        float(row[name]) * scale[name] if row.get(name) else None for name in ("time", "end")
+        float(row[name]) * microseconds_by_column[name] if row.get(name) else None
+        for name in ("time", "end")
     )
     if begin is None or not begin >= 0 or (end is not None and not end >= begin):
         raise ValueError("an event begins at a time from 0 on, and ends no earlier")
-    bytes_changed = int(row["bytes"]) if row.get("bytes") else changed
+    bytes_changed = int(row["bytes"]) if row.get("bytes") else default_bytes_changed
     if event == "write" and (bytes_changed is None or bytes_changed < 1):
         raise ValueError(
             "how many bytes does this write change? Give a column bytes, or --set bytes=NUMBER for"
@@ -235,24 +255,26 @@ def _address(address: str, page_size: int) -> tuple[int, int]:
     return int(address), 0
 
 
-def _page_numbers(events: Sequence[RecordedEvent], page: int) -> dict[str, int]:
-    """Number the pages that are accessed, from 0, by how the record writes them."""
-    written = dict.fromkeys(event.where for event in events if event.event in ("read", "write"))
-    numbers = {address: _address(address, page)[0] for address in written}
-    dense = {number: index for index, number in enumerate(sorted(set(numbers.values())))}
-    return {address: dense[number] for address, number in numbers.items()}
+def _page_indices(events: Sequence[RecordedEvent], page_size: int) -> dict[str, int]:
+    """Return for each address of the record the index of its page among those accessed, from 0."""
+    addresses = dict.fromkeys(event.where for event in events if event.event in ("read", "write"))
+    page_by_address = {address: _address(address, page_size)[0] for address in addresses}
+    index_by_page = {
+        number: index for index, number in enumerate(sorted(set(page_by_address.values())))
+    }
+    return {address: index_by_page[number] for address, number in page_by_address.items()}
 
 
-def _locks(events: Sequence[RecordedEvent]) -> dict[str, int]:
+def _lock_numbers(events: Sequence[RecordedEvent]) -> dict[str, int]:
     names = dict.fromkeys(event.where for event in events if event.event in ("acquire", "release"))
     return {name: number for number, name in enumerate(names)}
 
 
 def _accesses(
     events: Sequence[RecordedEvent],
-    pages: Mapping[str, int],
-    locks: Mapping[str, int],
-    page: int,
+    index_by_address: Mapping[str, int],
+    lock_numbers: Mapping[str, int],
+    page_size: int,
     start: float,
 ) -> Iterator[Access]:
     """Yield the work between events, and each event as an access."""
@@ -263,13 +285,16 @@ def _accesses(
         time_before = event.end
         match event.event:
             case "read":
-                yield Read(np.array([pages[event.where]]))
+                yield Read(np.array([index_by_address[event.where]]))
             case "write":
-                yield Write(np.array([pages[event.where]]), [_changed_words_mask(event, page)])
+                yield Write(
+                    np.array([index_by_address[event.where]]),
+                    [_changed_words_mask(event, page_size)],
+                )
             case "acquire":
-                yield Acquire(locks[event.where])
+                yield Acquire(lock_numbers[event.where])
             case "release":
-                yield Release(locks[event.where])
+                yield Release(lock_numbers[event.where])
             case _:
                 yield Arrive(event.where or "barrier")
 
@@ -278,6 +303,6 @@ def _changed_words_mask(event: RecordedEvent, page_size: int) -> int:
     """Return the words that a write changes as a bit mask, from the address of the write on, within
     the page.
     """
-    count = min(page_size // WORD, -(-(event.changed or 1) // WORD))
-    first = min(_address(event.where, page_size)[1] // WORD, page_size // WORD - count)
-    return ((1 << count) - 1) << first
+    word_count = min(page_size // WORD, -(-(event.bytes_changed or 1) // WORD))
+    first_word = min(_address(event.where, page_size)[1] // WORD, page_size // WORD - word_count)
+    return ((1 << word_count) - 1) << first_word

@@ -6,15 +6,15 @@ Approximations:
 - A multistage network or a crossbar is a delay in each direction, and each module is one server
   together with the last link before it, so earlier links never delay a request
   (`slipstick_laws.interconnects` has their effect on uniform traffic), unless the stages are
-  `contended`: then a request takes the outputs of switches on its way through an omega network,
-  from any processor, each access from another one. A packet occupies one output after the other, a
-  circuit holds all that it has and waits for the next, and so delays others that want another
-  module (tree saturation). Replies of packets never contend.
-- A refused circuit waits in a queue, unless `retried`: then it tries again after a pause, so that
-  the module may be free while processors want it, and the processor that tries first comes next. Of
-  stages that contend, the outputs on the way and the module are taken at one moment or not at all:
-  the time that a refused request takes to come to a taken output, and holds those before it, is
-  neglected.
+  `has_contention`: then a request takes the outputs of switches on its way through an omega
+  network, from any processor, each access from another one. A packet occupies one output after the
+  other, a circuit holds all that it has and waits for the next, and so delays others that want
+  another module (tree saturation). Replies of packets never contend.
+- A refused circuit waits in a queue, unless `retries_refused`: then it tries again after a pause,
+  so that the module may be free while processors want it, and the processor that tries first comes
+  next. Of stages that contend, the outputs on the way and the module are taken at one moment or not
+  at all: the time that a refused request takes to come to a taken output, and holds those before
+  it, is neglected.
 - A ring is a station with as many servers as slots, each held for one rotation; of many rings, one
   stands for the near traffic of all.
 """
@@ -53,10 +53,10 @@ BUS = "bus"
 RING = "ring"
 UPPER = "upper-ring"
 NONE = "none"
-"""Name of a lock or barrier that there is not."""
+"""What an input says in place of the name of a lock or barrier if there is none."""
 
 MOST_PATHS = 4096
-"""Paths from processors to modules that a model has where stages contend."""
+"""Most paths from processors to modules in a model where stages contend."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,10 +66,10 @@ class MemoryPort:
     Parameters
     ----------
     machine : of the processor
-    others : over how many other processors the data are spread [1]
-    retried : a circuit that finds its module taken is refused and tried again after the machine's
-        pause
-    contended : requests take outputs of switches before the modules
+    other_processors : over how many other processors the data are spread [1]
+    retries_refused : a circuit that finds its module taken is refused and tried again after the
+        machine's pause
+    has_contention : requests take outputs of switches before the modules
 
     Raises
     ------
@@ -78,17 +78,17 @@ class MemoryPort:
     """
 
     machine: SharedMemory
-    others: Expr
-    retried: bool = False
-    contended: bool = False
+    other_processors: Expr
+    retries_refused: bool = False
+    has_contention: bool = False
 
     def __post_init__(self) -> None:
         interconnect = self.machine.interconnect
-        if self.contended and not isinstance(interconnect, Multistage):
+        if self.has_contention and not isinstance(interconnect, Multistage):
             raise ModelError(
                 f"{self.machine.name} has no stages of switches; leave out stages: contend"
             )
-        if not self.retried:
+        if not self.retries_refused:
             return
         if not (isinstance(interconnect, Multistage) and interconnect.circuit):
             raise ModelError(
@@ -109,23 +109,23 @@ class MemoryPort:
             case Ring():
                 return RING
             case _:
-                return module(0)
+                return module_name(0)
 
     def resources(self) -> dict[str, Resource]:
         """Describe the stations of the interconnect; unused ones do no harm."""
         interconnect = self.machine.interconnect
-        if self.retried and isinstance(interconnect, Multistage):
+        if self.retries_refused and isinstance(interconnect, Multistage):
             circuit = Lock("tas", back_off="constant", base=interconnect.retry, together=True)
-            held = [
-                *map(_circuit, range(self._modules)),
-                *(_outputs(interconnect) if self.contended else ()),
+            lock_names = [
+                *map(_circuit_name, range(self._modules)),
+                *(_output_names(interconnect) if self.has_contention else ()),
             ]
-            return {self.lock_word: Station(), **dict.fromkeys(held, circuit)}
+            return {self.lock_word: Station(), **dict.fromkeys(lock_names, circuit)}
         if not isinstance(interconnect, Ring):
             return {self.lock_word: Station()}
-        stations: dict[str, Resource] = {RING: Station(_servers(interconnect.slots))}
+        stations: dict[str, Resource] = {RING: Station(_server_count(interconnect.slots))}
         if interconnect.upper_slots is not None:
-            stations[UPPER] = Station(_servers(interconnect.upper_slots))
+            stations[UPPER] = Station(_server_count(interconnect.upper_slots))
         return stations
 
     def access(self, name: str, ratios: Sequence[float], component: str = "memory") -> Activity:
@@ -137,47 +137,55 @@ class MemoryPort:
         ratios : share of the accesses to each module [1]
         component : of the account
         """
-        label = _AccessSteps(name, component)
+        steps = _AccessSteps(name, component)
         memory = self.machine.memory
         interconnect = self.machine.interconnect
         match interconnect:
             case Bus(request, transfer, _, split):
                 if not split:
-                    return label.at(BUS, request + memory.access + transfer, "transaction")
+                    return steps.service_at(BUS, request + memory.access + transfer, "transaction")
                 return then(
-                    label.at(BUS, request, "request"),
-                    _access_one_module(label, ratios, memory.access),
-                    label.at(BUS, transfer, "transfer"),
+                    steps.service_at(BUS, request, "request"),
+                    _access_one_module(steps, ratios, memory.access),
+                    steps.service_at(BUS, transfer, "transfer"),
                 )
             case Ring():
-                return self._way_around_ring(label, interconnect)
+                return self._way_around_ring(steps, interconnect)
             case Multistage(radix, ports, hop, transfer, circuit):
-                way = ceil_log(ports, radix) * hop
-                if self.contended:
-                    way_there = then() if circuit else label.wait(way, "there")
-                    back = then() if circuit else label.wait(way, "back")
+                crossing_time = ceil_log(ports, radix) * hop
+                if self.has_contention:
+                    forward_step = then() if circuit else steps.switch_delay(crossing_time, "there")
+                    return_step = then() if circuit else steps.switch_delay(crossing_time, "back")
                     return then(
-                        way_there, self._access_through_switches(label, ratios, interconnect), back
+                        forward_step,
+                        self._access_through_switches(steps, ratios, interconnect),
+                        return_step,
                     )
                 if circuit:
                     return _access_one_module(
-                        label, ratios, 2 * way + transfer + memory.access, circuits=self.retried
+                        steps,
+                        ratios,
+                        2 * crossing_time + transfer + memory.access,
+                        uses_circuits=self.retries_refused,
                     )
             case _:
-                way = interconnect.hop
+                crossing_time = interconnect.hop
                 transfer = interconnect.transfer
-        way_there = label.wait(way, "there")
-        back = label.wait(way, "back")
-        return then(way_there, _access_one_module(label, ratios, transfer + memory.access), back)
+        forward_step = steps.switch_delay(crossing_time, "there")
+        return_step = steps.switch_delay(crossing_time, "back")
+        return then(
+            forward_step, _access_one_module(steps, ratios, transfer + memory.access), return_step
+        )
 
     def _access_through_switches(
-        self, label: _AccessSteps, ratios: Sequence[float], switches: Multistage
+        self, steps: _AccessSteps, ratios: Sequence[float], switches: Multistage
     ) -> Activity:
-        """Take the outputs of switches on the way from any processor, and access the module.
+        """Return an access that takes the outputs of switches on the way from any processor, then
+        the module.
 
         Source: the paths are those of `slipstick.model.machine.omega_outputs`, after Lawrie, 1975.
         """
-        radix, stages = _switches(switches)
+        radix, stages = _radix_and_stages(switches)
         sources = range(radix ** (stages - 1))
         targets = [k for k, ratio in enumerate(ratios) if ratio]
         if len(sources) * len(targets) > MOST_PATHS:
@@ -186,31 +194,35 @@ class MemoryPort:
                 f" {self.machine.name}; with stages: contend at most {MOST_PATHS}; give fewer"
                 " elements or modules"
             )
-        way = 2 * stages * switches.hop if switches.circuit else zero(TIME)
+        crossing_time = 2 * stages * switches.hop if switches.circuit else zero(TIME)
         paths = []
         for k in targets:
-            access: Activity = label.at(
-                module(k), way + switches.transfer + self.machine.memory.access, f"m{k}"
+            access: Activity = steps.service_at(
+                module_name(k),
+                crossing_time + switches.transfer + self.machine.memory.access,
+                f"m{k}",
             )
-            access = hold(_circuit(k), access) if self.retried else access
+            access = hold(_circuit_name(k), access) if self.retries_refused else access
             for source in sources:
                 outputs = omega_outputs(radix, stages, source, k)
                 path = [
-                    _output(stage, number) for stage, number in outputs.items() if stage != "module"
+                    _output_name(stage, output)
+                    for stage, output in outputs.items()
+                    if stage != "module"
                 ]
                 paths.append(
                     (
                         ratios[k] / len(sources),
-                        self._access_along_path(label, path, access, switches),
+                        self._access_along_path(steps, path, access, switches),
                     )
                 )
         return paths[0][1] if len(paths) == 1 else choose(*paths)
 
     def _access_along_path(
-        self, label: _AccessSteps, path: Sequence[str], access: Activity, switches: Multistage
+        self, steps: _AccessSteps, path: Sequence[str], access: Activity, switches: Multistage
     ) -> Activity:
         if not switches.circuit:
-            return then(*(label.at(link, switches.transfer, link) for link in path), access)
+            return then(*(steps.service_at(link, switches.transfer, link) for link in path), access)
         for link in reversed(path):
             access = hold(link, access)
         return access
@@ -238,12 +250,14 @@ class MemoryPort:
         """Invalidate other copies: a transaction on a bus, part of the access elsewhere."""
         interconnect = self.machine.interconnect
         if isinstance(interconnect, Bus):
-            return _AccessSteps(name, "coherence").at(BUS, interconnect.invalidate, "invalidate")
+            return _AccessSteps(name, "coherence").service_at(
+                BUS, interconnect.invalidate, "invalidate"
+            )
         return then()
 
     def lock_access(self, name: str, seconds: Expr, ratios: Sequence[float]) -> Activity:
-        """Access a word of a lock for a time at one of the modules, each with its share of the
-        accesses.
+        """Return an access to a word of a lock, of the given time, at one of the modules: each is
+        chosen with its share of the accesses.
         """
         return _access_one_module(_AccessSteps(name, "lock"), ratios, seconds)
 
@@ -251,28 +265,29 @@ class MemoryPort:
     def _modules(self) -> int:
         return int(structural_number(self.machine.memory.modules, "the number of memory modules"))
 
-    def far(self, ring: Ring) -> Expr:
-        """Return the share of the accesses to another ring: any of the others replies, each as
-        likely, and those of the own ring are near.
+    def far_share(self, ring: Ring) -> Expr:
+        """Return the share of the accesses that go to another ring: each other processor is
+        equally likely to reply.
         """
-        return maximum(1 - (ring.members - 1) / maximum(self.others, 1), 0)
+        return maximum(1 - (ring.members - 1) / maximum(self.other_processors, 1), 0)
 
-    def _way_around_ring(self, label: _AccessSteps, ring: Ring) -> Activity:
-        """Go around the ring, or around the ring of rings if a processor of another ring
-        replies.
+    def _way_around_ring(self, steps: _AccessSteps, ring: Ring) -> Activity:
+        """Return an access that goes around the own ring, or around the ring of rings if a
+        processor of another ring replies.
         """
-        own_ring_step = label.at(RING, ring.rotation, "ring")
+        own_ring_step = steps.service_at(RING, ring.rotation, "ring")
         if ring.upper is None:
             return own_ring_step
-        far_share = self.far(ring)
+        far_share = self.far_share(ring)
         return choose(
-            (1 - far_share, own_ring_step), (far_share, label.at(UPPER, ring.upper, "upper"))
+            (1 - far_share, own_ring_step),
+            (far_share, steps.service_at(UPPER, ring.upper, "upper")),
         )
 
 
-def module(number: int) -> str:
+def module_name(index: int) -> str:
     """Return the name of a memory module."""
-    return f"memory-{number}"
+    return f"memory-{index}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,23 +297,23 @@ class _AccessSteps:
     name: str
     component: str
 
-    def at(self, resource: str, seconds: Expr, part: str) -> Activity:
+    def service_at(self, resource: str, seconds: Expr, suffix: str) -> Activity:
         technology = "memory" if resource.startswith("memory") else "wire"
         return service(
             resource,
             seconds,
-            name=f"{self.name}.{part}",
+            name=f"{self.name}.{suffix}",
             component=self.component,
             technology=technology,
         )
 
-    def wait(self, seconds: Expr, part: str) -> Activity:
+    def switch_delay(self, seconds: Expr, suffix: str) -> Activity:
         return delay(
-            seconds, name=f"{self.name}.{part}", component=self.component, technology="switch"
+            seconds, name=f"{self.name}.{suffix}", component=self.component, technology="switch"
         )
 
 
-def _switches(network: Multistage) -> tuple[int, int]:
+def _radix_and_stages(network: Multistage) -> tuple[int, int]:
     """Return the inputs of a switch and the number of stages."""
     radix, ports = (
         int(structural_number(size, "a size of the switches"))
@@ -307,54 +322,60 @@ def _switches(network: Multistage) -> tuple[int, int]:
     return radix, math.ceil(math.log(ports, radix) - 1e-9)
 
 
-def _output(stage: str, number: int) -> str:
+def _output_name(stage: str, index: int) -> str:
     """Name an output of a switch."""
-    return f"{stage.replace(' ', '-')}.{number}"
+    return f"{stage.replace(' ', '-')}.{index}"
 
 
-def _outputs(network: Multistage) -> list[str]:
+def _output_names(network: Multistage) -> list[str]:
     """Name the outputs of all stages but the last, whose outputs are the links of the modules."""
-    radix, stages = _switches(network)
+    radix, stages = _radix_and_stages(network)
     return [
-        _output(f"stage {stage + 1}", number)
+        _output_name(f"stage {stage + 1}", index)
         for stage in range(stages - 1)
-        for number in range(radix**stages)
+        for index in range(radix**stages)
     ]
 
 
-def _circuit(number: int) -> str:
+def _circuit_name(index: int) -> str:
     """Name the right to a circuit to a memory module."""
-    return f"circuit-{number}"
+    return f"circuit-{index}"
 
 
 def _access_one_module(
-    label: _AccessSteps, ratios: Sequence[float], seconds: Expr, *, circuits: bool = False
+    steps: _AccessSteps, ratios: Sequence[float], seconds: Expr, *, uses_circuits: bool = False
 ) -> Activity:
-    """Access one of the modules, each with its share of the accesses; by a circuit that may be
-    refused, if there are such.
+    """Return an access to one of the modules, each chosen with its share of the accesses; with
+    `uses_circuits` it holds the module's circuit, which may be refused.
     """
     if seconds == zero(TIME):
         return then()
-    steps = {k: label.at(module(k), seconds, f"m{k}") for k, ratio in enumerate(ratios) if ratio}
+    step_by_module = {
+        k: steps.service_at(module_name(k), seconds, f"m{k}")
+        for k, ratio in enumerate(ratios)
+        if ratio
+    }
     choices = [
-        (ratios[k], hold(_circuit(k), step) if circuits else step) for k, step in steps.items()
+        (ratios[k], hold(_circuit_name(k), step) if uses_circuits else step)
+        for k, step in step_by_module.items()
     ]
     return choices[0][1] if len(choices) == 1 else choose(*choices)
 
 
-def _servers(slots: Expr) -> int:
+def _server_count(slots: Expr) -> int:
     return int(structural_number(slots, "the number of slots of a ring"))
 
 
 def lock_kind(machine: SharedMemory, name: str, other_processors: Expr) -> MachineLock:
-    """Look up one of a machine's locks, with its accesses as they are among a number of other
-    processors that use it.
+    """Return one of a machine's locks, with the mean times of its accesses where other processors
+    use it too.
 
-    Where the machine tells the time of an access to a word that the processor itself accessed last,
-    its latency is that of such accesses. On a ring of rings, the latency is that of accesses on the
-    own ring; the last that had the lock is any of the others, each as likely, and as many of the
-    accesses go to another ring. A lock that is handed over in order was another's before;
-    a word that all test was last accessed by any of the processors, each as likely.
+    On a ring of rings, the machine's latency holds for accesses on the own ring: it grows with the
+    share of accesses to another ring, where each other processor is equally likely to have had the
+    lock last. If the machine has the time of an access to a word that the same processor accessed
+    last, its latency consists of such accesses: a lock that is handed over in order comes from
+    another processor, and a word that all processors test was last accessed by any of them with
+    equal probability.
 
     Raises
     ------
@@ -367,17 +388,19 @@ def lock_kind(machine: SharedMemory, name: str, other_processors: Expr) -> Machi
     kind = machine.locks[name]
     ring = machine.interconnect
     if isinstance(ring, Ring) and (upper := ring.upper) is not None:
-        far_share = MemoryPort(machine, other_processors).far(ring)
+        far_share = MemoryPort(machine, other_processors).far_share(ring)
         kind = kind._replace(latency=kind.latency * (1 + far_share * (upper / ring.rotation - 1)))
     if kind.own is None:
         return kind
-    unordered = kind.kind in ("tas", "ttas")
-    foreign = (
-        other_processors / (other_processors + 1) if unordered else minimum(other_processors, 1)
+    is_unordered = kind.kind in ("tas", "ttas")
+    foreign_share = (
+        other_processors / (other_processors + 1) if is_unordered else minimum(other_processors, 1)
     )
-    access = kind.own + foreign * (kind.access - kind.own)
-    accesses = LOCKS[kind.kind].acquire + LOCKS[kind.kind].release
-    return kind._replace(access=access, latency=kind.latency + accesses * (access - kind.own))
+    mean_access = kind.own + foreign_share * (kind.access - kind.own)
+    access_count = LOCKS[kind.kind].acquire + LOCKS[kind.kind].release
+    return kind._replace(
+        access=mean_access, latency=kind.latency + access_count * (mean_access - kind.own)
+    )
 
 
 def barrier_cost(kind: BarrierKind, processors: Expr) -> Expr:
@@ -402,11 +425,11 @@ def barrier_cost(kind: BarrierKind, processors: Expr) -> Expr:
     return cost
 
 
-def barrier_of(
+def arrival_and_barrier(
     machine: SharedMemory, name: str, processors: Expr
 ) -> tuple[Activity, dict[str, Resource]]:
-    """Build the arrival at one of the machine's barriers, and the barrier as a resource; nothing if
-    the name is none.
+    """Return the arrival at one of the machine's barriers, and the barrier as a resource by its
+    name; an empty step and no resource if the name is ``none``.
 
     Raises
     ------

@@ -53,7 +53,7 @@ from slipstick.program.program import (
     word,
 )
 from slipstick.vocabulary import LOCKS
-from slipstick_workloads.shared_memory import NONE, MemoryPort, barrier_of, lock_kind
+from slipstick_workloads.shared_memory import NONE, MemoryPort, arrival_and_barrier, lock_kind
 
 OTHER = "other_"
 MOST = 2.0**24
@@ -99,9 +99,9 @@ class Grain:
     scv: float
 
     @staticmethod
-    def of(inputs: InputValues, prefix: str = "") -> Grain:
-        """Read a grain from the inputs; an attribute of competitors that is not given is that of
-        the test grain.
+    def from_inputs(inputs: InputValues, prefix: str = "") -> Grain:
+        """Return the grain that inputs describe; an attribute that the competitors do not have is
+        that of the test grain.
         """
 
         def input_value(name: str) -> Expr:
@@ -109,7 +109,7 @@ class Grain:
             assert isinstance(value, Expr)
             return value
 
-        def word(name: str) -> str:
+        def text_value(name: str) -> str:
             value = inputs.get(f"{prefix}{name}", inputs[name])
             assert isinstance(value, str)
             return value
@@ -118,17 +118,17 @@ class Grain:
             elements=int(structural_number(value_of(inputs, "elements"), "elements")),
             stride=int(structural_number(input_value("stride"), "stride")),
             offset=int(structural_number(input_value("start"), "start")),
-            random=word("pattern") == "random",
+            random=text_value("pattern") == "random",
         )
         return Grain(
             prefix.replace("_", "."),
-            word("access") == "write",
+            text_value("access") == "write",
             addresses,
             input_value("local"),
             input_value("index"),
             input_value("accesses"),
             input_value("compute"),
-            word("lock"),
+            text_value("lock"),
             input_value("critical"),
             input_value("critical_accesses"),
             input_value("critical_writes"),
@@ -136,27 +136,31 @@ class Grain:
         )
 
 
-def unit(machine: SharedMemory, inputs: InputValues) -> Model:
-    """Build a test grain among competitors, and alone; words are counted if all access them at
-    random.
+def unit_grain_model(machine: SharedMemory, inputs: InputValues) -> Model:
+    """Build the model of a test grain among competitors, with that of the grain alone; it counts
+    words accessed if all processors access them at random.
     """
-    same = not any(f"{OTHER}{name}" in inputs for name in _ATTRIBUTES)
-    counted_words = (
-        same and word(inputs, "pattern") == "random" and not _is_zero(value_of(inputs, "accesses"))
+    has_one_grain = not any(f"{OTHER}{name}" in inputs for name in _ATTRIBUTES)
+    counts_words = (
+        has_one_grain
+        and word(inputs, "pattern") == "random"
+        and not _is_zero(value_of(inputs, "accesses"))
     )
-    spread = value_of(inputs, "competitors")
-    model_alone = _model_with_competitors(machine, {**inputs, "competitors": Number(0.0)}, spread)
-    model_among = _model_with_competitors(machine, inputs, spread)
-    words = value_of(inputs, "accesses") if counted_words else None
+    competitors = value_of(inputs, "competitors")
+    model_alone = _model_with_competitors(
+        machine, {**inputs, "competitors": Number(0.0)}, competitors
+    )
+    model_among = _model_with_competitors(machine, inputs, competitors)
+    words = value_of(inputs, "accesses") if counts_words else None
     return replace(
         model_among,
         single=SingleProcessor(model_alone, words),
-        notes=_refuse_missing_processors(machine, structural_number(spread, "competitors") + 1),
+        notes=_missing_processors_notes(machine, structural_number(competitors, "competitors") + 1),
     )
 
 
-def _refuse_missing_processors(machine: SharedMemory, processors: float) -> tuple[str, ...]:
-    """Raise if a machine has fewer processors than take part."""
+def _missing_processors_notes(machine: SharedMemory, processors: float) -> tuple[str, ...]:
+    """Return a note if a machine has fewer processors than take part."""
     count = structural_number(machine.processors, "the number of processors")
     if processors <= count:
         return ()
@@ -168,31 +172,33 @@ def _refuse_missing_processors(machine: SharedMemory, processors: float) -> tupl
     )
 
 
-def _model_with_competitors(machine: SharedMemory, inputs: InputValues, spread: Expr) -> Model:
+def _model_with_competitors(
+    machine: SharedMemory, inputs: InputValues, others_with_data: Expr
+) -> Model:
     """Build a test grain among competitors; one population if all repeat the same grain.
 
-    The data lie where they lie with all processors, the `spread` competitors, also for the test
-    grain alone: T_0 and T_N are times of the same accesses.
+    The data are spread over `others_with_data` competitors, also for the test grain alone, so that
+    T_0 and T_N are times of the same accesses.
     """
-    test = Grain.of(inputs)
+    test = Grain.from_inputs(inputs)
     competitors = value_of(inputs, "competitors")
-    work = GrainSteps(machine, competitors, spread, *_contention(inputs))
-    arrival, barriers = barrier_of(machine, word(inputs, "barrier"), competitors + 1)
+    grain_steps = GrainSteps(machine, competitors, others_with_data, *_contention(inputs))
+    arrival, barriers = arrival_and_barrier(machine, word(inputs, "barrier"), competitors + 1)
     if not any(f"{OTHER}{name}" in inputs for name in _ATTRIBUTES):
-        cycle = work.cycle(test, test, single=False) >> arrival
+        cycle = grain_steps.cycle(test, test, single=False) >> arrival
         _check_not_empty(cycle)
-        resources = {**work.resources(test.lock), **barriers}
+        resources = {**grain_steps.resources(test.lock), **barriers}
         return closed_model(
             cycle, competitors + 1, name="grain/unit", resources=resources, useful=USEFUL
         )
-    rival = Grain.of(inputs, OTHER)
-    own_cycle = work.cycle(test, rival, single=True) >> arrival
+    rival = Grain.from_inputs(inputs, OTHER)
+    own_cycle = grain_steps.cycle(test, rival, single=True) >> arrival
     _check_not_empty(own_cycle)
     groups: dict[str, tuple[Like, Activity]] = {
         "test": (1, own_cycle),
-        "competitors": (competitors, work.cycle(rival, test, single=False) >> arrival),
+        "competitors": (competitors, grain_steps.cycle(rival, test, single=False) >> arrival),
     }
-    resources = {**work.resources(test.lock, rival.lock), **barriers}
+    resources = {**grain_steps.resources(test.lock, rival.lock), **barriers}
     return grouped_model(groups, name="grain/unit", resources=resources, useful=USEFUL)
 
 
@@ -208,44 +214,55 @@ class GrainSteps:
     Parameters
     ----------
     machine : on which they run
-    others : how many other processors take part [1]
-    spread : over how many other processors the data are spread; as many as take part by default [1]
-    retried : refused circuits are tried again
-    contended : the stages of switches before the modules contend
+    other_processors : how many other processors take part [1]
+    others_with_data : over how many other processors the data are spread; as many as take part by
+        default [1]
+    retries_refused : refused circuits are tried again
+    has_contention : requests contend for the switches before the modules
     nodes : on how many nodes, from 0 on, processors wait for flags; on all of the machine by
         default
-    linked : an acquisition of a lock with flags asks the processor that asked before, wherever that
-        is, in place of a counter on one node
+    is_linked : an acquisition of a lock with flags asks the processor that asked before, wherever
+        that is, in place of a counter on one node
     """
 
     machine: SharedMemory
-    others: Expr
-    spread: Expr | None = None
-    retried: bool = False
-    contended: bool = False
+    other_processors: Expr
+    others_with_data: Expr | None = None
+    retries_refused: bool = False
+    has_contention: bool = False
     nodes: Expr | None = None
-    linked: bool = False
+    is_linked: bool = False
 
     @property
     def port(self) -> MemoryPort:
         """The access of a processor to shared memory."""
-        other_processors = self.others if self.spread is None else self.spread
-        return MemoryPort(self.machine, other_processors, self.retried, self.contended)
+        other_processors = (
+            self.other_processors if self.others_with_data is None else self.others_with_data
+        )
+        return MemoryPort(self.machine, other_processors, self.retries_refused, self.has_contention)
 
     def resources(self, *locks: str) -> dict[str, Resource]:
         """Describe the stations, and the locks that are used."""
         stations = self.port.resources()
         for name in locks:
             if name != NONE:
-                kind = lock_kind(self.machine, name, self.others)
+                kind = lock_kind(self.machine, name, self.other_processors)
                 if self.has_flags(kind):
                     stations[name] = Lock("fifo" if kind.home is None else "array", home=kind.home)
                     continue
-                timed = structural_number(self.machine.locks[name].access, "the access of a lock")
-                placed = kind.access if timed else zero(TIME)
-                word = self.port.lock_word if placed is kind.access else None
+                own_access_time = structural_number(
+                    self.machine.locks[name].access, "the access of a lock"
+                )
+                lock_access_time = kind.access if own_access_time else zero(TIME)
+                lock_word = self.port.lock_word if lock_access_time is kind.access else None
                 stations[name] = Lock(
-                    kind.kind, word, placed, kind.back_off, kind.base, kind.most, kind.home
+                    kind.kind,
+                    lock_word,
+                    lock_access_time,
+                    kind.back_off,
+                    kind.base,
+                    kind.most,
+                    kind.home,
                 )
         return stations
 
@@ -256,8 +273,8 @@ class GrainSteps:
         return kind.kind == "array" and not isinstance(self.machine.interconnect, Bus | Ring)
 
     def cycle(self, grain: Grain, rival: Grain, *, single: bool) -> Activity:
-        """Lay out a grain whose competitors repeat another; `single` is the grain of processor 0
-        alone.
+        """Return the steps of a grain whose competitors repeat the grain `rival`; with `single` it
+        accesses the elements of processor 0, else the mean over all processors.
         """
         steps: list[Activity] = []
         if not _is_zero(grain.accesses):
@@ -268,7 +285,7 @@ class GrainSteps:
         if not _is_zero(grain.compute):
             steps.append(self._computing(grain, grain.compute, "compute", "busy"))
         if grain.lock != NONE:
-            steps.append(self._section(grain, single))
+            steps.append(self._critical_section(grain, single))
         return then(*steps)
 
     def _computing(self, grain: Grain, units: Expr, name: str, component: str) -> Activity:
@@ -287,72 +304,77 @@ class GrainSteps:
         )
 
     def _access(self, grain: Grain, rival: Grain, single: bool) -> Activity:
-        """Access one shared element: without a cache, by a hit, or over the interconnect after a
-        miss.
+        """Return an access to one shared element: over the interconnect if there is no cache, else
+        by a hit or a miss.
         """
         name = f"{grain.prefix}{'write' if grain.write else 'read'}"
         ratios = self._ratios(grain, single)
-        straight = self.port.access(name, ratios)
+        direct_access = self.port.access(name, ratios)
         cache = self.machine.cache
         if not _is_zero(grain.local):
-            straight = choose(
-                (grain.local, self.port.own_access(name)), (1 - grain.local, straight)
+            direct_access = choose(
+                (grain.local, self.port.own_access(name)), (1 - grain.local, direct_access)
             )
         if cache is None or (grain.write and cache.protocol == "write-through"):
-            return straight
+            return direct_access
         lines = structural_number(cache.size, "the size of the cache") / structural_number(
             cache.line, "the size of a line"
         )
-        miss = grain.addresses.miss_ratio(_elements(cache.line, self.machine), lines)
+        miss_ratio = grain.addresses.miss_ratio(_elements(cache.line, self.machine), lines)
         # A modified line that is replaced is written back while the new one is fetched.
-        missed = (
-            fork(straight, self.port.access(f"{name}.victim", ratios)) if grain.write else straight
+        miss_access = (
+            fork(direct_access, self.port.access(f"{name}.victim", ratios))
+            if grain.write
+            else direct_access
         )
-        return _hit_or_miss(miss, missed, self._hit(name, grain, rival, ratios))
+        return _hit_or_miss(miss_ratio, miss_access, self._hit(name, grain, rival, ratios))
 
     def _hit(self, name: str, grain: Grain, rival: Grain, ratios: tuple[float, ...]) -> Activity:
-        """Hit the line in the cache, unless another processor wrote it last; a write invalidates
-        other copies.
+        """Return an access to a line in the cache: memory is accessed again if another processor
+        wrote it last, and a write invalidates other copies.
 
         Assumes that competitors access the same elements, whatever their addresses.
         """
         assert self.machine.cache is not None
         cache = self.machine.cache
-        per_line = _elements(self.machine.cache.line, self.machine)
+        elements_per_line = _elements(self.machine.cache.line, self.machine)
         hit = delay(
-            _hit_time(cache, grain, per_line),
+            _hit_time(cache, grain, elements_per_line),
             name=f"{name}.hit",
             component="memory",
             technology="memory",
         )
         # The processor of N + 1 that accessed the line last is equally likely to be any of them.
-        by_others = self.others / (self.others + 1)
+        share_of_others = self.other_processors / (self.other_processors + 1)
         if rival.write:
             repeated_access = self.port.access(f"{name}.again", ratios, "coherence")
             if cache.other is not None:
                 repeated_access = delay(
                     cache.other, name=f"{name}.other", component="coherence", technology="memory"
                 )
-            return choose((by_others, repeated_access), (1 - by_others, hit))
+            return choose((share_of_others, repeated_access), (1 - share_of_others, hit))
         if grain.write:
-            return hit >> choose((by_others, self.port.invalidate(name)), (1 - by_others, then()))
+            return hit >> choose(
+                (share_of_others, self.port.invalidate(name)), (1 - share_of_others, then())
+            )
         return hit
 
-    def _section(self, grain: Grain, single: bool) -> Activity:
-        """Acquire the lock, execute the critical section, release the lock.
+    def _critical_section(self, grain: Grain, single: bool) -> Activity:
+        """Return the critical section, with the acquisition of its lock before and the release
+        after it.
 
-        Of the instructions that a free lock's latency leaves beside its accesses, those of the
-        release take place while the lock is held: the part that the kind of lock has there. What
-        enters a processor into a list of waiting ones overlaps its wait.
+        The latency of a free lock consists of accesses and instructions. The share `held` of the
+        instructions, which depends on the kind of lock, is executed while the lock is held. The
+        instructions that enter a processor into a list of waiting processors overlap its wait.
         """
-        kind = lock_kind(self.machine, grain.lock, self.others)
+        kind = lock_kind(self.machine, grain.lock, self.other_processors)
         steps_inside = []
         steps_before, steps_after = (
-            self._flags(kind, grain.prefix) if self.has_flags(kind) else (then(), then())
+            self._flag_steps(kind, grain.prefix) if self.has_flags(kind) else (then(), then())
         )
-        spent = (LOCKS[kind.kind].acquire + LOCKS[kind.kind].release) * kind.access
-        instructions = maximum(kind.latency - spent, zero(TIME))
-        held = LOCKS[kind.kind].held
+        access_time = (LOCKS[kind.kind].acquire + LOCKS[kind.kind].release) * kind.access
+        instructions = maximum(kind.latency - access_time, zero(TIME))
+        held_share = LOCKS[kind.kind].held
         if not _is_zero(grain.critical):
             steps_inside.append(self._computing(grain, grain.critical, "critical", "critical"))
         if not _is_zero(grain.critical_accesses):
@@ -366,24 +388,24 @@ class GrainSteps:
             )
         acquire, release = (
             delay(
-                part * instructions,
+                share * instructions,
                 name=f"{grain.prefix}lock.{call}",
                 component="lock",
                 technology="software",
             )
-            for call, part in (("acquire", 1 - held), ("release", held))
+            for call, share in (("acquire", 1 - held_share), ("release", held_share))
         )
         return (
             acquire >> steps_before >> hold(grain.lock, then(*steps_inside, release, steps_after))
         )
 
-    def _flags(self, kind: MachineLock, prefix: str) -> tuple[Activity, Activity]:
-        """Access the counter and the processor's own flag, which no other processor delays; then
-        reset the flag and set the next processor's.
+    def _flag_steps(self, kind: MachineLock, prefix: str) -> tuple[Activity, Activity]:
+        """Return the accesses before a critical section, to the counter and the processor's own
+        flag, and those after it, which reset this flag and set the next holder's.
 
-        The next holder's flag is in the module of any processor that may wait, each as likely; a
-        flag that is set is seen at once. So is, where the lock is a list that the processors link,
-        the processor that asked last.
+        No other processor delays accesses to the own flag. The next holder's flag is with equal
+        probability in the module of any processor that may wait, and so is, if the lock is a linked
+        list, the entry of the processor that asked last. A flag that is set is seen at once.
         """
         modules = int(
             structural_number(self.machine.memory.modules, "the number of memory modules")
@@ -395,7 +417,7 @@ class GrainSteps:
             )
         anywhere = (1 / modules,) * modules
         counter = self.port.lock_access(
-            f"{prefix}lock.counter", kind.access, anywhere if self.linked else (1.0,)
+            f"{prefix}lock.counter", kind.access, anywhere if self.is_linked else (1.0,)
         )
         next_flag = self.port.lock_access(f"{prefix}lock.flag", kind.access, anywhere)
         own_flag_steps = [
@@ -407,28 +429,28 @@ class GrainSteps:
         return counter >> own_flag_steps[0], own_flag_steps[1] >> next_flag
 
 
-def _hit_time(cache: Cache, grain: Grain, per_line: int) -> Expr:
-    """Return the time of an access that finds its line in the cache: that of the nearest level
-    that has it.
+def _hit_time(cache: Cache, grain: Grain, elements_per_line: int) -> Expr:
+    """Return the mean time of an access that finds its line in the cache; a hit takes the time of
+    the nearest level that has the line [s].
     """
 
     def miss_ratio(size: Expr) -> float:
         return grain.addresses.miss_ratio(
-            per_line,
+            elements_per_line,
             structural_number(size, "the size of a cache")
             / structural_number(cache.line, "the size of a line"),
         )
 
-    time: Expr = zero(TIME)
-    missed = 1.0
-    all_missed = miss_ratio(cache.size)
+    hit_time: Expr = zero(TIME)
+    missed_share = 1.0
+    overall_miss_ratio = miss_ratio(cache.size)
     for level in cache.inner:
-        time = time + (missed - miss_ratio(level.size)) * level.hit
-        missed = miss_ratio(level.size)
-    some_missed = 1.0 - all_missed
+        hit_time = hit_time + (missed_share - miss_ratio(level.size)) * level.hit
+        missed_share = miss_ratio(level.size)
+    overall_hit_ratio = 1.0 - overall_miss_ratio
     return (
-        (time + (missed - all_missed) * cache.hit) / some_missed
-        if cache.inner and some_missed
+        (hit_time + (missed_share - overall_miss_ratio) * cache.hit) / overall_hit_ratio
+        if cache.inner and overall_hit_ratio
         else cache.hit
     )
 
@@ -584,38 +606,39 @@ UNIT = Program(
             named="barriers",
         ),
     ),
-    unit,
+    unit_grain_model,
     SharedMemory,
 )
 
 _BY_PHASE = ("accesses", "compute", "critical", "critical_accesses")
-Part = tuple[Like, Like, Activity]
+PhaseTuple = tuple[Like, Like, Activity]
 
 
-def phases(machine: SharedMemory, inputs: InputValues) -> Model:
-    """Build the sequential part, then every phase with its barrier; processors of the first phase
-    that start one after another as supersteps, each with its own start.
+def phased_grains_model(machine: SharedMemory, inputs: InputValues) -> Model:
+    """Build the model of a sequential part and phases of grains, each with its barrier. If the
+    processors of the first phase start one after another, the phases are supersteps.
     """
     resources: dict[str, Resource] = {}
     sequential = delay(value_of(inputs, "sequential"), name="sequential")
-    program = [part for phase in _phases(machine, inputs, resources) for part in phase]
+    program = [part for phase in _build_phases(machine, inputs, resources) for part in phase]
     if _is_zero(value_of(inputs, "apart")):
         return phased_model(
             (1, 1, sequential), *program, name="grain/phases", resources=resources, useful=USEFUL
         )
-    count, *other_counts = {
-        int(structural_number(count, "processors")) for count in _list(inputs, "processors")
+    processor_count, *further_counts = {
+        int(structural_number(processor_count, "processors"))
+        for processor_count in _values_by_phase(inputs, "processors")
     }
-    if other_counts:
+    if further_counts:
         raise ModelError(
             "with apart, all phases need the same number of processors; write one number, or"
             " leave out apart"
         )
-    bodies: list[list[Activity]] = [[sequential, *[then()] * (count - 1)]]
-    bodies += [[repeat(times, cycle)] * count for times, _, cycle in program]
+    bodies: list[list[Activity]] = [[sequential, *[then()] * (processor_count - 1)]]
+    bodies += [[repeat(times, cycle)] * processor_count for times, _, cycle in program]
     bodies[1] = _with_delayed_start(value_of(inputs, "apart"), *bodies[1])
     return superstep_model(
-        *((1, of_phase, then()) for of_phase in bodies),
+        *((1, phase_bodies, then()) for phase_bodies in bodies),
         name="grain/phases",
         resources=resources,
         useful=USEFUL,
@@ -623,73 +646,85 @@ def phases(machine: SharedMemory, inputs: InputValues) -> Model:
 
 
 def _with_delayed_start(start_delay: Expr, *bodies: Activity) -> list[Activity]:
-    """Delay the start of each processor after that of the one before it; till then it is idle."""
+    """Return the activities of processors that start one after another, `start_delay` apart; each
+    is idle before its start.
+    """
     return [
         delay(position * start_delay, name=f"start-{position}", component="idle") >> body
         for position, body in enumerate(bodies)
     ]
 
 
-def _phases(
+def _build_phases(
     machine: SharedMemory, inputs: InputValues, resources: dict[str, Resource]
-) -> Iterator[list[Part]]:
-    """Lay out each phase and its barrier; their resources are added to `resources`."""
-    repeat = _list(inputs, "repeat")
-    processors = _list(inputs, "processors")
+) -> Iterator[list[PhaseTuple]]:
+    """Yield each phase with its barrier, and add their resources to `resources`."""
+    repeat = _values_by_phase(inputs, "repeat")
+    processors = _values_by_phase(inputs, "processors")
     if not repeat:
         raise ModelError(
             "there are no phases; give repeat, a list with the grains of each processor in every"
             " phase"
         )
-    lists = {name: _list(inputs, name) or (Number(0.0),) * len(repeat) for name in _BY_PHASE}
+    lists = {
+        name: _values_by_phase(inputs, name) or (Number(0.0),) * len(repeat) for name in _BY_PHASE
+    }
     for name, values in {"processors": processors, **lists}.items():
         if len(values) != len(repeat):
             raise ModelError(
                 f"{name} has {len(values)} values, but repeat has {len(repeat)} phases"
             )
-    for number, (times, count) in enumerate(zip(repeat, processors, strict=True)):
-        grain = _grain(inputs, number, {name: values[number] for name, values in lists.items()})
-        linked = word(inputs, "order") == "list"
+    for phase_index, (times, count) in enumerate(zip(repeat, processors, strict=True)):
+        grain = _grain_of_phase(
+            inputs, phase_index, {name: values[phase_index] for name, values in lists.items()}
+        )
+        is_linked = word(inputs, "order") == "list"
         contention = _contention(inputs)
-        work = GrainSteps(machine, count - 1, None, *contention, nodes=count, linked=linked)
-        cycle = work.cycle(grain, grain, single=False)
+        grain_steps = GrainSteps(
+            machine, count - 1, None, *contention, nodes=count, is_linked=is_linked
+        )
+        cycle = grain_steps.cycle(grain, grain, single=False)
         if cycle == then():
             raise ModelError(
-                f"phase {number + 1} does nothing; give it accesses, compute or a critical section"
+                f"phase {phase_index + 1} does nothing; give it accesses, compute or a critical"
+                " section"
             )
-        resources.update(work.resources(grain.lock))
-        yield [(times, count, cycle), *_barrier(machine, inputs, number, count, resources)]
+        resources.update(grain_steps.resources(grain.lock))
+        yield [
+            (times, count, cycle),
+            *_barrier_phase(machine, inputs, phase_index, count, resources),
+        ]
 
 
-def _barrier(
+def _barrier_phase(
     machine: SharedMemory,
     inputs: InputValues,
-    number: int,
-    count: Expr,
+    phase_index: int,
+    processors: Expr,
     resources: dict[str, Resource],
-) -> list[Part]:
+) -> list[PhaseTuple]:
     name = word(inputs, "barrier")
-    _, barriers = barrier_of(machine, name, count)
+    _, barriers = arrival_and_barrier(machine, name, processors)
     if not barriers:
         return []
-    barrier_name = f"{name}-{number + 1}"
+    barrier_name = f"{name}-{phase_index + 1}"
     resources[barrier_name] = barriers[name]
-    return [(1, count, barrier(barrier_name))]
+    return [(1, processors, barrier(barrier_name))]
 
 
-def _grain(inputs: InputValues, number: int, own_values: dict[str, Expr]) -> Grain:
-    """Return the grain of a phase; one without critical section takes no lock."""
+def _grain_of_phase(inputs: InputValues, phase_index: int, own_values: dict[str, Expr]) -> Grain:
+    """Return the grain of a phase; it takes no lock if it has no critical section."""
     has_section = any(
-        structural_number(own_values[name], f"{name} of phase {number + 1}")
+        structural_number(own_values[name], f"{name} of phase {phase_index + 1}")
         for name in ("critical", "critical_accesses")
     )
-    grain = Grain.of(
+    grain = Grain.from_inputs(
         {**inputs, **own_values, "lock": word(inputs, "lock") if has_section else NONE}
     )
-    return replace(grain, prefix=f"phase-{number + 1}.")
+    return replace(grain, prefix=f"phase-{phase_index + 1}.")
 
 
-def _list(inputs: InputValues, name: str) -> tuple[Expr, ...]:
+def _values_by_phase(inputs: InputValues, name: str) -> tuple[Expr, ...]:
     value = inputs.get(name, ())
     assert isinstance(value, Expr | tuple)
     return (value,) if isinstance(value, Expr) else value
@@ -760,7 +795,7 @@ PHASES = Program(
             named="barriers",
         ),
     ),
-    phases,
+    phased_grains_model,
     SharedMemory,
 )
 
@@ -792,13 +827,13 @@ class Addresses:
         return 1 if self.random else math.gcd(self.stride, self.elements)
 
     def module_ratios(
-        self, per_block: int, modules: int, *, all_processors: bool
+        self, elements_per_block: int, modules: int, *, all_processors: bool
     ) -> tuple[float, ...]:
         """Return the share of the accesses that each memory module gets.
 
         Parameters
         ----------
-        per_block : consecutive elements in one module before the next begins [1]
+        elements_per_block : consecutive elements in one module before the next begins [1]
         modules : how many [1]
         all_processors : average over the starts of all processors; else those of processor 0
 
@@ -812,17 +847,21 @@ class Addresses:
             if all_processors and not self.random
             else self.spacing
         )
-        visited = self.elements // spacing
-        cycle = _cycle(spacing, per_block * modules)
-        rounds, remaining_visits = divmod(visited, cycle)
-        counts = _counts(remaining_visits, spacing, per_block, modules)
-        repeated_counts = _counts(cycle, spacing, per_block, modules) if rounds else counts
+        visited_elements = self.elements // spacing
+        visits_per_round = _visits_until_repeat(spacing, elements_per_block * modules)
+        rounds, remaining_visits = divmod(visited_elements, visits_per_round)
+        counts = _visits_by_module(remaining_visits, spacing, elements_per_block, modules)
+        repeated_counts = (
+            _visits_by_module(visits_per_round, spacing, elements_per_block, modules)
+            if rounds
+            else counts
+        )
         return tuple(
-            (count + rounds * repeated_count) / visited
+            (count + rounds * repeated_count) / visited_elements
             for count, repeated_count in zip(counts, repeated_counts, strict=True)
         )
 
-    def miss_ratio(self, per_line: float, lines: float) -> float:
+    def miss_ratio(self, elements_per_line: float, lines: float) -> float:
         """Return the share of the accesses that miss in the processor's own cache, the other
         processors idle.
 
@@ -832,38 +871,42 @@ class Addresses:
 
         Parameters
         ----------
-        per_line : elements of a line [1]
+        elements_per_line : elements of a line [1]
         lines : lines of the cache [1]
 
-        >>> Addresses(elements=1024, stride=2).miss_ratio(per_line=4, lines=16)
+        >>> Addresses(elements=1024, stride=2).miss_ratio(elements_per_line=4, lines=16)
         0.5
         """
-        touched = min(self.elements / self.spacing, math.ceil(self.elements / per_line))
-        if touched <= lines:
+        lines_touched = min(
+            self.elements / self.spacing, math.ceil(self.elements / elements_per_line)
+        )
+        if lines_touched <= lines:
             return 0.0
         if self.random:
-            return 1.0 - lines / touched
-        return min(1.0, self.stride / per_line)
+            return 1.0 - lines / lines_touched
+        return min(1.0, self.stride / elements_per_line)
 
 
-def _cycle(spacing: int, around: int) -> int:
-    """Count the elements visited until the order of the modules repeats; one turn has `around`
-    elements.
+def _visits_until_repeat(spacing: int, turn_length: int) -> int:
+    """Return after how many visits the order of the modules repeats; `turn_length` elements fill
+    one block in each module.
     """
-    return around // math.gcd(spacing, around)
+    return turn_length // math.gcd(spacing, turn_length)
 
 
-def _counts(visited: int, spacing: int, per_block: int, modules: int) -> list[int]:
-    """Count how many of the first elements visited lie in each module."""
+def _visits_by_module(
+    visits: int, spacing: int, elements_per_block: int, modules: int
+) -> list[int]:
+    """Return how many of the first `visits` elements visited lie in each module."""
     counts = [0] * modules
-    if spacing >= per_block:
-        for k in range(visited):
-            counts[k * spacing // per_block % modules] += 1
+    if spacing >= elements_per_block:
+        for k in range(visits):
+            counts[k * spacing // elements_per_block % modules] += 1
         return counts
     # Several elements lie in each block: count block by block. The first element at or after x is
     # number ceil(x / spacing).
-    for block in range(-(-visited * spacing // per_block)):
-        first = -(-block * per_block // spacing)
-        end = -(-(block + 1) * per_block // spacing)
-        counts[block % modules] += min(end, visited) - min(first, visited)
+    for block in range(-(-visits * spacing // elements_per_block)):
+        first = -(-block * elements_per_block // spacing)
+        end = -(-(block + 1) * elements_per_block // spacing)
+        counts[block % modules] += min(end, visits) - min(first, visits)
     return counts

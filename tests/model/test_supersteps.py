@@ -80,7 +80,10 @@ def test_what_supersteps_cannot_be_is_refused() -> None:
 def test_labels_are_renamed_and_what_is_shared_stays_shared() -> None:
     step = service("bus", 2.0, name="ask")
     twice = relabelled(
-        pipeline([serial(step >> step)], 3, name="asks"), "read.", component="memory", queues=False
+        pipeline([serial(step >> step)], 3, name="asks"),
+        "read.",
+        component="memory",
+        keeps_resources=False,
     )
     assert (
         repr(twice) == "pipeline([serial(delay(2.0, name='read.ask', component='memory') >> "

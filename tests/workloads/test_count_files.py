@@ -141,7 +141,9 @@ def test_counting_for_many_processors_tells_how_long_it_takes(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     told: list[str] = []
-    monkeypatch.setattr("slipstick_workloads.application.programs._count", lambda *_: None)
+    monkeypatch.setattr(
+        "slipstick_workloads.application.programs._count_operations", lambda *_: None
+    )
     token = ANNOUNCE.set(told.append)
     try:
         for processors in (10, 100):

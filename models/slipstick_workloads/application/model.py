@@ -14,8 +14,8 @@ Approximations:
   the one in progress. A section is shorter by the waiting of each of its faults that is prefetched:
   sends, receives and computing of a prefetch take place outside of it, which is the most that a
   prefetch can save. A prefetched lock is requested early enough that its turn comes during
-  computing, so that the acquisition takes its one send, as the paper's lock reduction factor has
-  it.
+  computing, so that the acquisition takes only its one send, as with the paper's lock reduction
+  factor.
 - The delay of a request for diffs grows in proportion to the further requests of its fault, from
   that of a request alone. Tables 4 and 5 are about this line by 30 % (Fast Ethernet) and 47 %
   (ATM) in the mean, for their phases differ in who serves as well. The waiting for handlers is
@@ -48,8 +48,8 @@ from slipstick_workloads import START
 from slipstick_workloads.application.operations import (
     OperationClasses,
     Operations,
-    by_key,
-    key_of,
+    count_by_key,
+    operation_key,
     relabelled,
 )
 from slipstick_workloads.counts import CountedPhase, Counts, ProcessorTally
@@ -61,7 +61,7 @@ with the same mean.
 """
 
 
-def application(
+def application_model(
     machine: Machine, counts: Counts, inputs: InputValues, name: str = "dvsm/application"
 ) -> Model:
     """Build the model of a program from counts and costs.
@@ -77,24 +77,25 @@ def application(
     ------
     ModelError : the machine has no costs of such software, or nothing is counted
     """
-    return _application(
+    return _cached_model(
         machine,
-        _Counted(counts),
+        _CountsByIdentity(counts),
         *(inputs.get(parameter_input.name) for parameter_input in COMMON),
         name,
     )
 
 
-def sample(
+def sample_model(
     machine: Machine, counts: Counts, inputs: InputValues, name: str = "dvsm/application"
 ) -> Model:
-    """Build a small model with one operation of each kind that is counted; see `application`.
+    """Build a small model with one operation of each kind that is counted; see
+    `application_model`.
 
-    Its values and parameters are among those of the whole, and it can be built where the whole can,
-    since all operations of a kind differ in numbers only.
+    Its values and parameters are among those of the whole model, and it can be built if that can,
+    since operations of one kind differ in numbers only.
     """
-    _need_work(counts)
-    return application(machine, _one_of_each(_Counted(counts)), inputs, name)
+    _counts_with_work(counts)
+    return application_model(machine, _first_of_each_kind(_CountsByIdentity(counts)), inputs, name)
 
 
 _SAMPLES: dict[Hashable, Counts] = {}
@@ -104,9 +105,9 @@ names and parameters.
 
 
 @lru_cache(maxsize=128)
-def _one_of_each(program_counts: _Counted) -> Counts:
-    """Return counts of one processor in one phase, with the first of each kind that any processor
-    has.
+def _first_of_each_kind(program_counts: _CountsByIdentity) -> Counts:
+    """Return counts of one processor in one phase, with the first operation of each kind that any
+    processor has.
     """
     counts = program_counts.counts.without(START)
     tallies = [tally for phase in counts.phases for tally in phase.tallies]
@@ -114,10 +115,10 @@ def _one_of_each(program_counts: _Counted) -> Counts:
     for name in (tally_field.name for tally_field in fields(ProcessorTally)):
         values = [value for tally in tallies if (value := getattr(tally, name))]
         if values:
-            each_key = isinstance(values[0], dict) and {
+            value_by_key = isinstance(values[0], dict) and {
                 key: n for value in values for key, n in value.items()
             }
-            values_by_field[name] = type(values[0])(each_key) if each_key else values[0]
+            values_by_field[name] = type(values[0])(value_by_key) if value_by_key else values[0]
     for name in {"faults", "collected"} & values_by_field.keys():
         values_by_field[name] = Counter(
             dict(values_by_field[name].most_common(1))
@@ -125,19 +126,21 @@ def _one_of_each(program_counts: _Counted) -> Counts:
     counts_of_one = replace(
         counts, phases=(CountedPhase(counts.phases[0].name, (ProcessorTally(**values_by_field),)),)
     )
-    is_made_ahead = counts_of_one.total("diffs_made") > counts_of_one.total(
+    makes_diffs_ahead = counts_of_one.total("diffs_made") > counts_of_one.total(
         "served_diffs"
     )  # diffs made before a request are an operation of their own
-    keyed = ("acquisitions", "sent", "received")
-    kinds = tuple(
-        (name, tuple(value) if name in keyed else None) for name, value in values_by_field.items()
+    fields_by_key = ("acquisitions", "sent", "received")
+    operation_kinds = tuple(
+        (name, tuple(value) if name in fields_by_key else None)
+        for name, value in values_by_field.items()
     )
     return _SAMPLES.setdefault(
-        (counts.program, min(counts.processors, 3), is_made_ahead, kinds), counts_of_one
+        (counts.program, min(counts.processors, 3), makes_diffs_ahead, operation_kinds),
+        counts_of_one,
     )
 
 
-def _need_work(counts: Counts) -> Counts:
+def _counts_with_work(counts: Counts) -> Counts:
     """Return the counts after the start-up, from which the time is computed; raise if they contain
     no work.
     """
@@ -149,14 +152,14 @@ def _need_work(counts: Counts) -> Counts:
     return counts_after_start
 
 
-class _Counted:
-    """Counts, equal if they are the same object."""
+class _CountsByIdentity:
+    """Counts as a key of a cache: equal only to the same object, so that none are compared."""
 
     def __init__(self, counts: Counts) -> None:
         self.counts = counts
 
     def __eq__(self, operand: object) -> bool:
-        return isinstance(operand, _Counted) and self.counts is operand.counts
+        return isinstance(operand, _CountsByIdentity) and self.counts is operand.counts
 
     def __hash__(self) -> int:
         return id(self.counts)
@@ -171,26 +174,31 @@ def check_sequential(sequential: InputValue | None, name: str) -> InputValue:
 
 # A study builds one program on one machine many times, changing only a technology.
 @lru_cache(maxsize=32)
-def _application(
+def _cached_model(
     machine: Machine,
-    program_counts: _Counted,
+    program_counts: _CountsByIdentity,
     sequential: InputValue | None,
     faults: InputValue,
     locks: InputValue,
     name: str,
 ) -> Model:
     sequential = check_sequential(sequential, name)
-    measured = _need_work(program_counts.counts)
+    counts = _counts_with_work(program_counts.counts)
     inputs = dict(
         zip((parameter.name for parameter in COMMON), (sequential, faults, locks), strict=True)
     )
-    model = superstep_model(*_Supersteps(machine, measured, inputs).supersteps(), name=name)
-    classes = OperationClasses(measured)
-    sizes = {f"bytes[{kind.replace(' ', '-')}]": classes.message(kind) for kind in classes.kinds}
-    exchanges = measured.faults_by_parts()
-    asked = sum(part_count * number for part_count, (number, _) in exchanges.items())
-    parts = {"parts": asked / measured.total("faults")} if exchanges else {}
-    work = float(measured.total("work")) / measured.processors
+    model = superstep_model(*_Supersteps(machine, counts, inputs).supersteps(), name=name)
+    classes = OperationClasses(counts)
+    sizes = {
+        f"bytes[{kind.replace(' ', '-')}]": classes.mean_message_size(kind)
+        for kind in classes.kinds
+    }
+    exchanges = counts.faults_by_parts()
+    requested_parts = sum(
+        part_count * fault_count for part_count, (fault_count, _) in exchanges.items()
+    )
+    parts = {"parts": requested_parts / counts.total("faults")} if exchanges else {}
+    work = float(counts.total("work")) / counts.processors
     return replace(model, counted={"work": work, **parts, **sizes})
 
 
@@ -203,24 +211,26 @@ class _Supersteps:
         self.operations = Operations(machine, OperationClasses(counts))
         self.unit = value_of(inputs, "sequential") / float(counts.total("work"))
         operations = self.operations
-        early = value_of(inputs, "prefetched_faults")
-        locked = value_of(inputs, "prefetched_locks")
+        prefetched_faults = value_of(inputs, "prefetched_faults")
+        prefetched_locks = value_of(inputs, "prefetched_locks")
         self.fault = cache(
             lambda key: choose(
-                (1 - early, operations.fault(key)), (early, operations.prefetch(key))
+                (1 - prefetched_faults, operations.fault(key)),
+                (prefetched_faults, operations.prefetch(key)),
             )
         )
         self.lock = cache(
             lambda hops: choose(
-                (1 - locked, operations.acquire(hops)), (locked, operations.prefetched_lock)
+                (1 - prefetched_locks, operations.acquire(hops)),
+                (prefetched_locks, operations.prefetched_lock),
             )
         )
-        needed = 1 - locked
-        self.queued = repeat(needed, operations.queued)
-        self.queued_fault = repeat(needed * (1 - early), operations.queued_fault)
+        requested_locks = 1 - prefetched_locks
+        self.wait_in_queue = repeat(requested_locks, operations.wait_in_queue)
+        self.fault_ahead = repeat(requested_locks * (1 - prefetched_faults), operations.fault_ahead)
         self.barrier = operations.barrier(counts.processors) if counts.processors > 1 else then()
         self.notices = {
-            name: (operations.notice(name), operations.invalidated(name))
+            name: (operations.notice(name), operations.invalidate(name))
             for name in ("lock", "barrier")
         }
 
@@ -228,85 +238,91 @@ class _Supersteps:
         """Yield for each phase the repetitions, the operations of each processor, and the
         barrier.
         """
-        for number, phase in enumerate(self.counts.phases, 1):
-            lines = [
+        for phase_number, phase in enumerate(self.counts.phases, 1):
+            processor_activities = [
                 self._activity_of_processor(
-                    tally, phase.repeat, f"work.{number}.{index}", index == 0
+                    tally, phase.repeat, f"work.{phase_number}.{index}", index == 0
                 )
                 for index, tally in enumerate(phase.tallies)
             ]
-            yield phase.repeat, lines, self._barrier(phase)
+            yield phase.repeat, processor_activities, self._barrier(phase)
 
     def _activity_of_processor(
-        self, tally: ProcessorTally, rounds: int, name: str, manager: bool
+        self, tally: ProcessorTally, rounds: int, name: str, is_manager: bool
     ) -> Activity:
-        """Mix the operations of a processor in a phase; of one round, if several rounds are
-        added up.
+        """Return the work and the operations of a processor in a phase; of one round on average,
+        if the tally adds up several rounds.
         """
-        exchanges = [*self._own_operations(tally), *self._operations_for_others(tally)]
-        if manager:
-            exchanges.append((rounds * max(0, self.counts.processors - 2), self.operations.arrival))
-        mix = [(number / rounds, body) for number, body in exchanges if number]
-        total = sum(number for number, _ in mix)
-        busy = self.unit * (tally.work / rounds)
+        counted_operations = [*self._own_operations(tally), *self._operations_for_others(tally)]
+        if is_manager:
+            counted_operations.append(
+                (rounds * max(0, self.counts.processors - 2), self.operations.arrival)
+            )
+        mix = [(count / rounds, operation) for count, operation in counted_operations if count]
+        total = sum(count for count, _ in mix)
+        busy_time = self.unit * (tally.work / rounds)
         slices = max(1, ceil(total))
         work = software(
-            self.machine, busy / slices, name=name, component="busy", technology="application"
+            self.machine, busy_time / slices, name=name, component="busy", technology="application"
         )
         # Signals interrupt work, so it does not hold the processor against requests.
-        work = relabelled(work, "", queues=False)
+        work = relabelled(work, "", keeps_resources=False)
         upkeep_steps = [
-            repeat(number / rounds, body) for number, body in self._upkeep(tally) if number
+            repeat(count / rounds, operation)
+            for count, operation in self._notice_operations(tally)
+            if count
         ]
         if not mix:
             return Then((work, *upkeep_steps))
-        if total <= FEW and all(number == int(number) for number, _ in mix):
-            return Then((*_in_drawn_order(work, mix, name), *upkeep_steps))
-        any_of = choose(*((number / total, body) for number, body in mix))
-        return Then((repeat(slices, work >> repeat(total / slices, any_of)), *upkeep_steps))
+        if total <= FEW and all(count == int(count) for count, _ in mix):
+            return Then((*_operations_between_work(work, mix, name), *upkeep_steps))
+        random_operation = choose(*((count / total, operation) for count, operation in mix))
+        return Then(
+            (repeat(slices, work >> repeat(total / slices, random_operation)), *upkeep_steps)
+        )
 
     def _own_operations(self, tally: ProcessorTally) -> Iterator[tuple[float, Activity]]:
-        """Yield the operations that the processor needs itself."""
+        """Yield the operations that the processor needs itself, each with its number."""
         operations = self.operations
-        yield from ((number, self.fault(key)) for key, number in by_key(tally.faults).items())
+        yield from ((count, self.fault(key)) for key, count in count_by_key(tally.faults).items())
         yield from (
-            (number, operations.collect(key)) for key, number in by_key(tally.collected).items()
+            (count, operations.collect(key)) for key, count in count_by_key(tally.collected).items()
         )
-        yield from (
-            (number, self.lock(hops)) for hops, number in tally.acquisitions.items() if hops
-        )
-        yield tally.ahead, self.queued
-        yield tally.ahead_faults, self.queued_fault
-        yield tally.empty, operations.empty
+        yield from ((count, self.lock(hops)) for hops, count in tally.acquisitions.items() if hops)
+        yield tally.ahead, self.wait_in_queue
+        yield tally.ahead_faults, self.fault_ahead
+        yield tally.empty, operations.empty_fault
         yield tally.write_faults, operations.trap
         yield tally.twins, operations.twin
 
-    def _upkeep(self, tally: ProcessorTally) -> Iterator[tuple[float, Activity]]:
-        """Yield the small operations that write notices cause."""
+    def _notice_operations(self, tally: ProcessorTally) -> Iterator[tuple[float, Activity]]:
+        """Yield the diffs, notices and invalidations that write notices cause, each with its
+        number; those of barriers are left out.
+        """
         operations = self.operations
         yield (
-            max(0.0, tally.diffs_made - operations.classes.made_when_served * tally.served_diffs),
-            operations.diffed,
+            max(0.0, tally.diffs_made - operations.classes.diffs_per_reply * tally.served_diffs),
+            operations.make_diff,
         )
         fraction = _notice_fraction_at_locks(tally)
-        for number, body in zip(
+        for count, operation in zip(
             (tally.notices, tally.invalidated), self.notices["lock"], strict=True
         ):
-            yield fraction * number, body
+            yield fraction * count, operation
 
     def _operations_for_others(self, tally: ProcessorTally) -> Iterator[tuple[float, Activity]]:
-        """Yield the requests of other processors that the processor serves."""
+        """Yield the services of requests of other processors, each with its number."""
         operations = self.operations
-        number, size = tally.sent.get("diffs", (0, 0))
-        if number:
-            yield number, operations.serve(key_of(1, size // number))
+        reply_count, size = tally.sent.get("diffs", (0, 0))
+        if reply_count:
+            yield reply_count, operations.serve(operation_key(1, size // reply_count))
         yield tally.served_pages, operations.serve_page
         yield tally.forwarded, operations.forward
         yield tally.granted, operations.grant
 
     def _barrier(self, phase: CountedPhase) -> Activity:
-        """Return the barrier of a phase, one more for a garbage collection, with the mean time of
-        its notices.
+        """Return the barriers that end a phase, one and one more for each garbage collection, with
+        the mean time of their notices and invalidations.
         """
         if self.counts.processors == 1:
             return self.barrier
@@ -316,34 +332,36 @@ class _Supersteps:
             sum((1 - _notice_fraction_at_locks(tally)) * tally.notices for tally in phase.tallies)
             / rounds
         )
-        pages = (
+        invalidated_pages = (
             sum(
                 (1 - _notice_fraction_at_locks(tally)) * tally.invalidated
                 for tally in phase.tallies
             )
             / rounds
         )
-        told_count, invalidated = self.notices["barrier"]
+        notice_step, invalidation_step = self.notices["barrier"]
         barrier = then(
             repeat(1 + collections, self.barrier),
-            repeat(notices, told_count),
-            repeat(pages, invalidated),
+            repeat(notices, notice_step),
+            repeat(invalidated_pages, invalidation_step),
         )
-        return relabelled(barrier, "", queues=False)
+        return relabelled(barrier, "", keeps_resources=False)
 
 
-def _in_drawn_order(
+def _operations_between_work(
     work: Activity, mix: list[tuple[float, Activity]], name: str
 ) -> Iterator[Activity]:
-    """Work before each of a few operations, in an order drawn from the name of the work."""
-    sequence = [body for number, body in mix for _ in range(int(number))]
-    Random(name).shuffle(sequence)
-    return (entry for body in sequence for entry in (work, body))
+    """Yield a few operations with the work before each, in a random order; the name of the work is
+    the seed.
+    """
+    operations = [operation for count, operation in mix for _ in range(int(count))]
+    Random(name).shuffle(operations)
+    return (activity for operation in operations for activity in (work, operation))
 
 
 def _notice_fraction_at_locks(tally: ProcessorTally) -> float:
-    """Return the part of a processor's notices that came with locks, estimated by the bytes of the
-    messages with notices.
+    """Return the share of a processor's notices that came with locks, estimated by the bytes of
+    messages that carry notices.
     """
     locks, barriers = (tally.received.get(kind, (0, 0))[1] for kind in ("lock reply", "leave"))
     return locks / (locks + barriers) if locks else 0.0
@@ -377,13 +395,13 @@ COMMON = (
 """Inputs of every application beside its counts."""
 
 
-def _build_from_counts(
-    make: Callable[[Machine, Counts, InputValues], Model],
+def _build_with_counts(
+    model_function: Callable[[Machine, Counts, InputValues], Model],
 ) -> Callable[[Machine, InputValues], Model]:
     def build(machine: Machine, inputs: InputValues) -> Model:
         counts = inputs["counts"]
         assert isinstance(counts, Counts)
-        return make(machine, counts, inputs)
+        return model_function(machine, counts, inputs)
 
     return build
 
@@ -402,6 +420,6 @@ APPLICATION = Program(
         ),
         *COMMON,
     ),
-    _build_from_counts(application),
-    sample=_build_from_counts(sample),
+    _build_with_counts(application_model),
+    sample=_build_with_counts(sample_model),
 )

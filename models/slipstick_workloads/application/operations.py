@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
+from typing import NamedTuple
 
 from slipstick.errors import ModelError
 from slipstick.expression.nodes import BYTES, COUNT, Expr, Number
@@ -28,8 +29,12 @@ from slipstick_workloads.dvsm.operations import (
     page_fault,
 )
 
-Key = tuple[int, int]
-"""Number of parts, and number of binary digits of the bytes of one part."""
+
+class OperationKey(NamedTuple):
+    """The number of parts of an exchange, and the binary digits of the bytes of one part."""
+
+    parts: int
+    size_digits: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,36 +63,36 @@ class OperationClasses:
         self.counts = counts
 
     @cached_property
-    def faults(self) -> dict[Key, OperationClass]:
+    def faults(self) -> dict[OperationKey, OperationClass]:
         """Faults and collections by key, each at its mean size over the whole program."""
-        exchanges_by_key: dict[Key, tuple[int, int]] = {}
+        exchanges_by_key: dict[OperationKey, tuple[int, int]] = {}
         for tally in self._tallies():
             for name in ("faults", "collected"):
-                for (part_count, size), number in getattr(tally, name).items():
-                    key = key_of(part_count, size)
+                for (part_count, size), count in getattr(tally, name).items():
+                    key = operation_key(part_count, size)
                     count_before, bytes_before = exchanges_by_key.get(key, (0, 0))
                     exchanges_by_key[key] = (
-                        count_before + number * part_count,
-                        bytes_before + number * size,
+                        count_before + count * part_count,
+                        bytes_before + count * size,
                     )
         return {
-            key: OperationClass(key[0], bytes_before / number)
-            for key, (number, bytes_before) in sorted(exchanges_by_key.items())
+            key: OperationClass(key.parts, total_bytes / count)
+            for key, (count, total_bytes) in sorted(exchanges_by_key.items())
         }
 
     @cached_property
-    def served(self) -> dict[Key, OperationClass]:
-        """Replies with diffs, of one processor in one phase, by size."""
-        exchanges_by_key: dict[Key, tuple[int, int]] = {}
+    def served_replies(self) -> dict[OperationKey, OperationClass]:
+        """Replies with diffs by key, each at its mean size over the whole program."""
+        exchanges_by_key: dict[OperationKey, tuple[int, int]] = {}
         for tally in self._tallies():
-            number, size = tally.sent.get("diffs", (0, 0))
-            if number:
-                key = key_of(1, size // number)
+            count, size = tally.sent.get("diffs", (0, 0))
+            if count:
+                key = operation_key(1, size // count)
                 count_before, bytes_before = exchanges_by_key.get(key, (0, 0))
-                exchanges_by_key[key] = count_before + number, bytes_before + size
+                exchanges_by_key[key] = count_before + count, bytes_before + size
         return {
-            key: OperationClass(1, bytes_before / number)
-            for key, (number, bytes_before) in sorted(exchanges_by_key.items())
+            key: OperationClass(1, total_bytes / count)
+            for key, (count, total_bytes) in sorted(exchanges_by_key.items())
         }
 
     @cached_property
@@ -95,36 +100,36 @@ class OperationClasses:
         """The kinds of messages that the program sends."""
         return list(dict.fromkeys(kind for tally in self._tallies() for kind in tally.sent))
 
-    def message(self, kind: str) -> float:
+    def mean_message_size(self, kind: str) -> float:
         """Return the mean size of a kind of message; 0 if there are none [B]."""
-        pairs = [tally.sent.get(kind, (0, 0)) for tally in self._tallies()]
-        number = sum(number for number, _ in pairs)
-        return sum(size for _, size in pairs) / number if number else 0.0
+        messages = [tally.sent.get(kind, (0, 0)) for tally in self._tallies()]
+        message_count = sum(count for count, _ in messages)
+        return sum(size for _, size in messages) / message_count if message_count else 0.0
 
     @cached_property
-    def made_when_served(self) -> float:
+    def diffs_per_reply(self) -> float:
         """Diffs made per reply; the others were made before."""
         diffs_made = self.counts.total("diffs_made")
-        served = self.counts.total("served_diffs")
-        return min(1.0, diffs_made / served) if served else 0.0
+        replies = self.counts.total("served_diffs")
+        return min(1.0, diffs_made / replies) if replies else 0.0
 
     def _tallies(self) -> Iterator[ProcessorTally]:
         for phase in self.counts.phases:
             yield from phase.tallies
 
 
-def key_of(part_count: int, size: int) -> Key:
+def operation_key(part_count: int, size: int) -> OperationKey:
     """Return the class of an exchange: its parts, and the power of two above the size of a part's
     reply.
     """
-    return part_count, (size // part_count).bit_length()
+    return OperationKey(part_count, (size // part_count).bit_length())
 
 
-def by_key(exchanges: Mapping[tuple[int, int], int]) -> Counter[Key]:
+def count_by_key(exchanges: Mapping[tuple[int, int], int]) -> Counter[OperationKey]:
     """Count exchanges by class."""
-    counts_by_key: Counter[Key] = Counter()
-    for (part_count, size), number in exchanges.items():
-        counts_by_key[key_of(part_count, size)] += number
+    counts_by_key: Counter[OperationKey] = Counter()
+    for (part_count, size), count in exchanges.items():
+        counts_by_key[operation_key(part_count, size)] += count
     return counts_by_key
 
 
@@ -154,76 +159,86 @@ class Operations:
         self.machine = machine
         self.dvsm = machine.dvsm
         self.classes = classes
-        self.page = Number(float(classes.counts.page), BYTES)
-        self.diff = self.page * self.dvsm.byte
+        self.page_size = Number(float(classes.counts.page), BYTES)
+        self.diff_time = self.page_size * self.dvsm.byte
         # Built at first use: few programs need an operation of each class.
-        self.fault = cache(lambda key: self._fault(classes.faults[key], "fault", key))
+        self.fault = cache(lambda key: self._fault_activity(classes.faults[key], "fault", key))
         self.prefetch = cache(lambda key: self._prefetch(classes.faults[key], key))
-        self.collect = cache(lambda key: self._fault(classes.faults[key], "collection", key))
-        self.serve = cache(lambda key: self._serve(classes.served[key], key))
+        self.collect = cache(
+            lambda key: self._fault_activity(classes.faults[key], "collection", key)
+        )
+        self.serve = cache(lambda key: self._serve_diffs(classes.served_replies[key], key))
         self.acquire = cache(self._acquire)
 
     @cached_property
-    def empty(self) -> Activity:
+    def empty_fault(self) -> Activity:
         """Fetch a whole page for the first time."""
         costs = {"call": self.dvsm.page_call, "remote_compute": self.dvsm.page_serve}
         costs["remote_delay"] = self.dvsm.page_delay
-        activity = page_fault(self.machine, {"request": REQUEST, "reply": self.page, **costs})
+        activity = page_fault(self.machine, {"request": REQUEST, "reply": self.page_size, **costs})
         return relabelled(activity, "empty.")
 
     @cached_property
     def prefetched_lock(self) -> Activity:
         """Prefetch a lock: send the request without waiting for the lock."""
         return relabelled(
-            Endpoint(self.machine, "lock").handle("send", LOCK_REQUEST), "prefetched-lock."
+            Endpoint(self.machine, "lock").handle_message("send", LOCK_REQUEST), "prefetched-lock."
         )
 
     @cached_property
-    def queued(self) -> Activity:
+    def wait_in_queue(self) -> Activity:
         """Wait for one processor ahead in a lock's queue: it receives the lock and writes."""
-        activity = self._grant_received >> self._own("write", self.dvsm.protect + self.diff, "lock")
-        return relabelled(activity, "queued.", component="queue", queues=False)
+        activity = self._lock_transfer >> self._own_computing(
+            "write", self.dvsm.protect + self.diff_time, "lock"
+        )
+        return relabelled(activity, "queued.", component="queue", keeps_resources=False)
 
     @cached_property
-    def queued_fault(self) -> Activity:
-        """Wait for a fault of a processor ahead in a lock's queue; of one part, for data that
-        migrates has one holder.
+    def fault_ahead(self) -> Activity:
+        """Wait for a fault of a processor ahead in a lock's queue. The fault has one part, since
+        data that migrates has one holder.
         """
-        number, carried = self.classes.counts.faults_by_parts().get(1, (0, 0))
-        section = self._request(OperationClass(1, carried / number)) if number else self.empty
-        return relabelled(section, "queued-fault.", component="queue", queues=False)
+        fault_count, reply_bytes = self.classes.counts.faults_by_parts().get(1, (0, 0))
+        fault = (
+            self._diff_request(OperationClass(1, reply_bytes / fault_count))
+            if fault_count
+            else self.empty_fault
+        )
+        return relabelled(fault, "queued-fault.", component="queue", keeps_resources=False)
 
     @cached_property
     def trap(self) -> Activity:
         """Handle the first write to a protected page."""
         endpoint = Endpoint(self.machine, "fault")
         return relabelled(
-            endpoint.interrupted() >> endpoint.spend("protect", self.dvsm.protect, "software"),
+            endpoint.handle_signal() >> endpoint.spend("protect", self.dvsm.protect, "software"),
             "trap.",
         )
 
     @cached_property
     def twin(self) -> Activity:
         """Copy a page before it is written."""
-        return self._own("twin", self.diff, "fault")
+        return self._own_computing("twin", self.diff_time, "fault")
 
     @cached_property
-    def diffed(self) -> Activity:
-        """Make a diff before any request, since the page is about to become invalid."""
-        return self._own("diff", self.diff, "fault")
+    def make_diff(self) -> Activity:
+        """Make a diff before any request for it, since the page is about to become invalid."""
+        return self._own_computing("diff", self.diff_time, "fault")
 
     def notice(self, component: str) -> Activity:
         """Process a write notice."""
-        return self._own(f"notice.{component}", self.dvsm.notice, component)
+        return self._own_computing(f"notice.{component}", self.dvsm.notice, component)
 
-    def invalidated(self, component: str) -> Activity:
+    def invalidate(self, component: str) -> Activity:
         """Invalidate a page."""
-        return self._own(f"invalidate.{component}", self.dvsm.protect, component)
+        return self._own_computing(f"invalidate.{component}", self.dvsm.protect, component)
 
     @cached_property
     def serve_page(self) -> Activity:
         """Send a whole page on request."""
-        return self._service_of_request("serve-page.", REQUEST, self.page, self.dvsm.page_serve)
+        return self._service_of_request(
+            "serve-page.", REQUEST, self.page_size, self.dvsm.page_serve
+        )
 
     @cached_property
     def forward(self) -> Activity:
@@ -245,29 +260,35 @@ class Operations:
         its manager.
         """
         endpoint = Endpoint(self.machine, "sigio")
-        activity = endpoint.interrupted() >> endpoint.handle("receive", self._message("arrive"))
-        return relabelled(activity, "arrival.", queues=False)
+        activity = endpoint.handle_signal() >> endpoint.handle_message(
+            "receive", self._message_size("arrive")
+        )
+        return relabelled(activity, "arrival.", keeps_resources=False)
 
     def barrier(self, processors: int) -> Activity:
         """Build a barrier from the last arrival on, without notices and invalidations."""
         nothing = Number(0.0) * self.dvsm.notice
-        sizes = {"arrive": self._message("arrive"), "release": self._message("leave")}
+        sizes = {"arrive": self._message_size("arrive"), "release": self._message_size("leave")}
         times = ("notices", "merge", "invalidate", "send_call", "release_call", "receive_call")
         count = Number(float(processors), COUNT)
         activity = barrier_slave(
             self.machine, {"processors": count, **sizes, **dict.fromkeys(times, nothing)}
         )
-        return relabelled(activity, "barrier.", queues=False)
+        return relabelled(activity, "barrier.", keeps_resources=False)
 
-    def _fault(self, operation_class: OperationClass, component: str, key: Key) -> Activity:
+    def _fault_activity(
+        self, operation_class: OperationClass, component: str, key: OperationKey
+    ) -> Activity:
         return relabelled(
-            self._request(operation_class), f"{component}-{_class_name(key)}.", component=component
+            self._diff_request(operation_class),
+            f"{component}-{_class_name(key)}.",
+            component=component,
         )
 
-    def _request(self, operation_class: OperationClass) -> Activity:
-        return diff_request(self.machine, self._costs(operation_class))
+    def _diff_request(self, operation_class: OperationClass) -> Activity:
+        return diff_request(self.machine, self._diff_request_inputs(operation_class))
 
-    def _costs(self, operation_class: OperationClass) -> InputValues:
+    def _diff_request_inputs(self, operation_class: OperationClass) -> InputValues:
         """Return the inputs of a diff request."""
         dvsm = self.dvsm
         part_count = Number(float(operation_class.parts))
@@ -286,25 +307,28 @@ class Operations:
 
     @property
     def _handler_time(self) -> Expr:
-        """Return the computing time of the handler for a request for diffs, including those that
-        it makes.
+        """Return the computing time of the handler of a request for diffs, with the time to make
+        them.
         """
-        return self.dvsm.serve + self.classes.made_when_served * self.diff
+        return self.dvsm.serve + self.classes.diffs_per_reply * self.diff_time
 
-    def _prefetch(self, operation_class: OperationClass, key: Key) -> Activity:
-        """Prefetch: all sends and receives at the source, one after the other, and the handler."""
-        costs = self._costs(operation_class)
+    def _prefetch(self, operation_class: OperationClass, key: OperationKey) -> Activity:
+        """Return a prefetch of diffs: all sends and receives at the source, one after the other,
+        and the computation of the fault handler.
+        """
+        costs = self._diff_request_inputs(operation_class)
         endpoint = Endpoint(self.machine, "fault")
         part_count, request, reply = (
             _input_expression(costs, name) for name in ("parts", "request", "reply")
         )
         activity = then(
             repeat(
-                part_count, endpoint.handle("send", request, _input_expression(costs, "send_call"))
+                part_count,
+                endpoint.handle_message("send", request, _input_expression(costs, "send_call")),
             ),
             repeat(
                 part_count,
-                endpoint.handle("receive", reply, _input_expression(costs, "receive_call")),
+                endpoint.handle_message("receive", reply, _input_expression(costs, "receive_call")),
             ),
             endpoint.spend("compute", _input_expression(costs, "compute"), "software"),
         )
@@ -326,7 +350,7 @@ class Operations:
         )
         return relabelled(activity, f"lock-{hops}.")
 
-    def _serve(self, operation_class: OperationClass, key: Key) -> Activity:
+    def _serve_diffs(self, operation_class: OperationClass, key: OperationKey) -> Activity:
         name = f"serve-{_class_name(key)}."
         return self._service_of_request(
             name,
@@ -344,38 +368,38 @@ class Operations:
         """
         endpoint = Endpoint(self.machine, "sigio")
         activity = then(
-            endpoint.interrupted(),
-            endpoint.handle("receive", request, call),
+            endpoint.handle_signal(),
+            endpoint.handle_message("receive", request, call),
             endpoint.spend("compute", compute, "software"),
-            endpoint.handle("send", reply),
+            endpoint.handle_message("send", reply),
         )
-        return relabelled(activity, prefix, queues=False)
+        return relabelled(activity, prefix, keeps_resources=False)
 
-    def _own(self, name: str, seconds: Expr, component: str) -> Activity:
+    def _own_computing(self, name: str, seconds: Expr, component: str) -> Activity:
         return Endpoint(self.machine, component).spend(name, seconds, "software")
 
     @property
-    def _grant_received(self) -> Activity:
+    def _lock_transfer(self) -> Activity:
         endpoint = Endpoint(self.machine, "lock")
-        return endpoint.handle("grant.send", self._lock_reply) >> endpoint.handle(
+        return endpoint.handle_message("grant.send", self._lock_reply) >> endpoint.handle_message(
             "grant.receive", self._lock_reply
         )
 
     @property
     def _lock_reply(self) -> Expr:
-        return self._message("lock reply")
+        return self._message_size("lock reply")
 
-    def _message(self, kind: str) -> Expr:
-        return Number(self.classes.message(kind), BYTES)
+    def _message_size(self, kind: str) -> Expr:
+        return Number(self.classes.mean_message_size(kind), BYTES)
 
 
-def _class_name(key: Key) -> str:
+def _class_name(key: OperationKey) -> str:
     """Name a class by its parts and the power of two above the size of their replies."""
-    return f"{key[0]}x{1 << key[1]}"
+    return f"{key.parts}x{1 << key.size_digits}"
 
 
 def relabelled(
-    activity: Activity, prefix: str, component: str | None = None, queues: bool = True
+    activity: Activity, prefix: str, component: str | None = None, keeps_resources: bool = True
 ) -> Activity:
     """Prefix the names of the steps and pipelines of a tree, so that one model may hold several
     such trees.
@@ -385,22 +409,22 @@ def relabelled(
     activity : the tree
     prefix : put before each name
     component : of all steps; None keeps their own
-    queues : keep the resources; else each step becomes a delay
+    keeps_resources : keep the resources; else each step becomes a delay
 
     >>> from slipstick import service
     >>> relabelled(service("bus", 2.0, name="ask"), "read.", component="memory")
     service('bus', 2.0, name='read.ask', component='memory')
     """
 
-    def change(step: Step) -> Step:
+    def relabel_step(step: Step) -> Step:
         return replace(
             step,
             name=prefix + step.name,
             component=step.component if component is None else component,
-            resource=step.resource if queues else None,
+            resource=step.resource if keeps_resources else None,
         )
 
-    return map_steps(activity, change, lambda name: prefix + name)
+    return map_steps(activity, relabel_step, lambda name: prefix + name)
 
 
 def _input_expression(inputs: InputValues, name: str) -> Expr:

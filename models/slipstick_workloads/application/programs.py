@@ -14,7 +14,7 @@ from slipstick.limits import check_cost
 from slipstick.model.machine import Machine
 from slipstick.model.system import Model
 from slipstick.program.program import CountedProgram, Input, InputValues, checked_input, number
-from slipstick_workloads.application.model import COMMON, application, check_sequential
+from slipstick_workloads.application.model import COMMON, application_model, check_sequential
 from slipstick_workloads.counts import Counts
 
 LARGEST = 20000.0
@@ -95,7 +95,7 @@ def _counted_program(
             f"counting {name} takes {total_seconds:,.0f} s",
             "take a smaller size",
         )
-        return _count(generator, tuple(sorted(input_values.items())))
+        return _count_operations(generator, tuple(sorted(input_values.items())))
 
     def build(machine: Machine, inputs: InputValues) -> Model:
         check_sequential(inputs.get("sequential"), f"dvsm/{name}")  # before a run that takes long
@@ -104,14 +104,14 @@ def _counted_program(
             "processors": number(inputs, "processors"),
             "page": number({"page": machine.page}, "page"),
         }
-        return application(machine, count(**sizes, **shape), inputs, f"dvsm/{name}")
+        return application_model(machine, count(**sizes, **shape), inputs, f"dvsm/{name}")
 
     inputs = (*parameters, PROCESSORS, *COMMON)
     return CountedProgram(f"dvsm/{name}", title, f"{PARSONS}, Table 1", inputs, build, count=count)
 
 
 @lru_cache(maxsize=32)
-def _count(generator: str, values_given: tuple[tuple[str, float], ...]) -> Counts:
+def _count_operations(generator: str, input_values: tuple[tuple[str, float], ...]) -> Counts:
     """Run a program through the protocol, with lazy release and several writers for a page; keep
     its counts compact.
     """
@@ -122,7 +122,7 @@ def _count(generator: str, values_given: tuple[tuple[str, float], ...]) -> Count
 
     module, function = generator.split(":")
     generate = getattr(import_module(f"slipstick_workloads.sharing.{module}"), function)
-    sizes = {key: int(value) if value == int(value) else value for key, value in values_given}
+    sizes = {key: int(value) if value == int(value) else value for key, value in input_values}
     protocol = Protocol(
         grant="before" if sizes.pop(SECTIONS.name, 0) else "known",
         collect_above=int(sizes.pop(COLLECT.name, _COLLECT_ABOVE)),
@@ -152,8 +152,9 @@ SOR = _counted_program(
     "sor",
     "SOR: red-black over-relaxation; neighbours share rows",
     "sor:sor",
-    lambda n: (
-        1.5e-5 * n["rows"] * n["iterations"] + 6.5e-6 * n["processors"] ** 2 * n["iterations"]
+    lambda size: (
+        1.5e-5 * size["rows"] * size["iterations"]
+        + 6.5e-6 * size["processors"] ** 2 * size["iterations"]
     ),
     _whole_number_input("rows", "rows of the grid", 2000.0, 3.0),
     _whole_number_input("columns", "doubles in a row; half of them red", 1000.0, 2.0),
@@ -165,7 +166,7 @@ IS = _counted_program(
     "is",
     "IS: bucket sort; buckets migrate under a lock, then all read them",
     "integer_sort:integer_sort",
-    lambda n: (4e-8 * n["keys"] + 1e-7 * n["processors"] ** 3) * n["iterations"],
+    lambda size: (4e-8 * size["keys"] + 1e-7 * size["processors"] ** 3) * size["iterations"],
     _whole_number_input("keys", "keys to rank; taken within 2^18 to 2^22", 2.0**20, most=2.0**26),
     _whole_number_input("buckets", "buckets that keys are counted into", 512.0),
     _whole_number_input(
@@ -188,9 +189,13 @@ BARNES = _counted_program(
     "barnes",
     "Barnes: bodies under gravity; one processor builds the tree, all read it",
     "barnes:barnes",
-    lambda n: (
-        1.3e-5 * n["steps"] * n["bodies"] * log2(n["bodies"]) * (0.57 / n["tolerance"]) ** 2
-        + 1.5e-5 * n["steps"] * n["processors"] ** 2
+    lambda size: (
+        1.3e-5
+        * size["steps"]
+        * size["bodies"]
+        * log2(size["bodies"])
+        * (0.57 / size["tolerance"]) ** 2
+        + 1.5e-5 * size["steps"] * size["processors"] ** 2
     ),
     _whole_number_input("bodies", "bodies in Plummer's sphere", 16384.0, 2.0, 2.0**20),
     Input(
@@ -206,7 +211,11 @@ SPHERE = _counted_program(
     "sphere",
     "Sphere: shallow water on a sphere; one solution vector under locks",
     "sphere:sphere",
-    lambda n: (5e-6 * n["pitch"] ** 2 + 1e-5 * n["processors"] ** 2) * n["steps"] * n["sweeps"],
+    lambda size: (
+        (5e-6 * size["pitch"] ** 2 + 1e-5 * size["processors"] ** 2)
+        * size["steps"]
+        * size["sweeps"]
+    ),
     _whole_number_input("pitch", "cells in a right angle", 32.0, most=1024.0),
     _whole_number_input("steps", "time steps", 24.0),
     _whole_number_input("sweeps", "sweeps of the solver in each step; taken within 5 to 20", 10.0),
@@ -228,7 +237,12 @@ WATER = _counted_program(
     "water",
     "Water: molecules in a liquid; records migrate under locks",
     "water:water",
-    lambda n: 1e-6 * n["molecules"] * (n["molecules"] + 1.4 * n["processors"] ** 2) * n["steps"],
+    lambda size: (
+        1e-6
+        * size["molecules"]
+        * (size["molecules"] + 1.4 * size["processors"] ** 2)
+        * size["steps"]
+    ),
     _whole_number_input("molecules", "molecules in a periodic cube", 1000.0, 2.0),
     _whole_number_input("steps", "time steps", 3.0),
     _whole_number_input("seed", "seed of the molecules' places", 1.0, 0.0, 2.0**31),
@@ -238,7 +252,7 @@ RAYTRACE = _counted_program(
     "raytrace",
     "Raytrace: a read-only scene, an image in parts, jobs stolen from queues",
     "raytrace:raytrace",
-    lambda n: 1.8e-5 * n["image"] ** 2 * n["generations"] + 9e-5 * n["processors"] ** 2,
+    lambda size: 1.8e-5 * size["image"] ** 2 * size["generations"] + 9e-5 * size["processors"] ** 2,
     _whole_number_input(
         "image", "pixels on each side; taken within 128 to 512", 256.0, 8.0, 4096.0
     ),

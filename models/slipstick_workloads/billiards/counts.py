@@ -22,12 +22,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from slipstick_workloads.billiards.simulation import BilliardSimulation, uniform
+from slipstick_workloads.billiards.simulation import BilliardSimulation, uniform_start
 
 
 def first_dependent(causes: Sequence[int]) -> list[int]:
-    """Return, for a step that begins with each collision, the first collision that it cannot
-    execute.
+    """Return for each collision the first later one that a step beginning with it cannot execute.
 
     One run of the sequential program gives it for every number of processors.
 
@@ -40,35 +39,35 @@ def first_dependent(causes: Sequence[int]) -> list[int]:
     [2, 3, 4, 4]
     """
     earliest = [len(causes)] * len(causes)
-    for number, cause in reversed(list(enumerate(causes))):
+    for index, cause in reversed(list(enumerate(causes))):
         if cause >= 0:
-            earliest[cause] = number
-    for number in range(len(causes) - 2, -1, -1):
-        earliest[number] = min(earliest[number], earliest[number + 1])
+            earliest[cause] = index
+    for index in range(len(causes) - 2, -1, -1):
+        earliest[index] = min(earliest[index], earliest[index + 1])
     return earliest
 
 
-def executed(dependent: Sequence[int], processors: int) -> list[int]:
+def collisions_per_step(first_dependents: Sequence[int], processors: int) -> list[int]:
     """Return how many collisions each parallel step executes.
 
     Parameters
     ----------
-    dependent : as `first_dependent` gives it
+    first_dependents : as `first_dependent` returns them
     processors : N, which take one collision each [1]
 
-    >>> executed([2, 3, 4, 4], processors=8)
+    >>> collisions_per_step([2, 3, 4, 4], processors=8)
     [2, 2]
     """
     sizes = []
     begin = 0
-    while begin < len(dependent):
-        end = min(begin + processors, dependent[begin])
+    while begin < len(first_dependents):
+        end = min(begin + processors, first_dependents[begin])
         sizes.append(end - begin)
         begin = end
     return sizes
 
 
-LAPS = 10
+COLLISIONS_PER_BALL = 10
 """Collisions of each ball in a run; then balls are placed again, so that results for few balls
 do not depend on one start.
 """
@@ -76,7 +75,7 @@ do not depend on one start.
 
 @dataclass(frozen=True, slots=True)
 class CollisionCounts:
-    """Means over runs, one collision after the other; they hold for every number of processors.
+    """Mean counts of sequential runs; they hold for every number of processors.
 
     Parameters
     ----------
@@ -96,15 +95,15 @@ class CollisionCounts:
 
     def parallelism(self, processors: int) -> float:
         """Return the mean number of collisions that a step of N processors executes [1]."""
-        steps = [len(executed(step, processors)) for step in self.dependent]
+        steps = [len(collisions_per_step(run, processors)) for run in self.dependent]
         return sum(map(len, self.dependent)) / sum(steps)
 
 
 @lru_cache(maxsize=256)
 def observe(
-    balls: int, collisions: int, seed: int, width: float = 0.1, *, direct: bool = False
+    balls: int, collisions: int, seed: int, width: float = 0.1, *, is_direct: bool = False
 ) -> CollisionCounts:
-    """Run the sequential program and count; results are cached by arguments.
+    """Return the mean counts of some runs of the sequential program; cached by arguments.
 
     Parameters
     ----------
@@ -112,36 +111,37 @@ def observe(
     collisions : to execute at least, all runs together; the more, the closer the means [1]
     seed : of the places and speeds
     width : of a time bin of the queue [balls' mean distance / greatest speed]
-    direct : a bin is found from its time, so that a search passes collisions of one bin only
+    is_direct : a bin is found from its time, so that a search passes collisions of one bin only
 
     >>> observe(balls=100, collisions=1000, seed=1).parallelism(1)
     1.0
     """
-    collisions_of_run = min(LAPS * balls, collisions)
+    collisions_of_run = min(COLLISIONS_PER_BALL * balls, collisions)
     runs = [
         _counts_of_run(
-            BilliardSimulation(uniform(balls, seed, n), width, direct=direct), collisions_of_run
+            BilliardSimulation(uniform_start(balls, seed, n), width, is_direct=is_direct),
+            collisions_of_run,
         )
         for n in range(-(-collisions // collisions_of_run))
     ]
-    per_run = 1 / len(runs)
-    per_collision = 1 / (len(runs) * collisions_of_run)
+    share_of_run = 1 / len(runs)
+    share_of_collision = 1 / (len(runs) * collisions_of_run)
     return CollisionCounts(
-        queued=sum(run.queued for run in runs) * per_run,
-        searched_first=sum(run.searched_first for run in runs) * per_run,
-        added=sum(run.added for run in runs) * per_collision,
-        searched=sum(run.searched for run in runs) * per_collision,
-        removed=sum(run.removed for run in runs) * per_collision,
-        dependent=tuple(step_count for run in runs for step_count in run.dependent),
+        queued=sum(run.queued for run in runs) * share_of_run,
+        searched_first=sum(run.searched_first for run in runs) * share_of_run,
+        added=sum(run.added for run in runs) * share_of_collision,
+        searched=sum(run.searched for run in runs) * share_of_collision,
+        removed=sum(run.removed for run in runs) * share_of_collision,
+        dependent=tuple(first_dependents for run in runs for first_dependents in run.dependent),
     )
 
 
-def _counts_of_run(run: BilliardSimulation, collisions: int) -> CollisionCounts:
-    """Count in one run, without taking means."""
-    queue = run.queue
+def _counts_of_run(simulation: BilliardSimulation, collisions: int) -> CollisionCounts:
+    """Return the counts of one run, as sums."""
+    queue = simulation.queue
     queued = queue.added
     searched = queue.searched
-    causes = [run.step().cause for _ in range(collisions)]
+    causes = [simulation.step().cause for _ in range(collisions)]
     dependent = (tuple(first_dependent(causes)),)
     return CollisionCounts(
         queued, searched, queue.added - queued, queue.searched - searched, queue.removed, dependent

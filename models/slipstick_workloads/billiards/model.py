@@ -68,7 +68,7 @@ from slipstick.model.system import Model, closed_model, phased_model
 from slipstick.program.program import Input, InputValues, Program, number, value_of, word
 from slipstick.structure.times import time
 from slipstick_workloads.billiards.counts import CollisionCounts, observe
-from slipstick_workloads.shared_memory import NONE, MemoryPort, barrier_of, lock_kind
+from slipstick_workloads.shared_memory import NONE, MemoryPort, arrival_and_barrier, lock_kind
 
 SHARING = 2.1
 """n / j^2 pairs of the first j crossings of n lines that share a line: 2 E[m(v)^2] / E[m(v)]^2,
@@ -88,7 +88,7 @@ SIZES = tuple(100 * 2**doubled for doubled in range(9))
 WIDTHS = tuple(0.4 / 2**halved for halved in range(6))
 """Widths of bins among which the best is taken [balls' mean distance / greatest speed]."""
 
-_Counting = Callable[[int, int, int, float], CollisionCounts]
+_CollisionCounter = Callable[[int, int, int, float], CollisionCounts]
 
 SIZES_COLLISIONS = 4000
 """Collisions of each of these; the searches differ by about 2 % from those of five times as
@@ -107,7 +107,11 @@ def parallel(machine: SharedMemory, inputs: InputValues) -> Model:
     of their number between two of these, and beyond them. The number of steps is then not a whole
     number, which the method simulation refuses.
     """
-    searches: Mapping[str, _Counting] = {"width": observe, "best": _shortest, "direct": _direct}
+    searches: Mapping[str, _CollisionCounter] = {
+        "width": observe,
+        "best": _counts_with_best_width,
+        "direct": _counts_with_direct_bins,
+    }
     return _model(machine, inputs, searches[word(inputs, "bins")])
 
 
@@ -119,25 +123,36 @@ def sample(machine: SharedMemory, inputs: InputValues) -> Model:
     return _model(machine, inputs, lambda *values: counts_of_one)
 
 
-def _shortest(balls: int, collisions: int, seed: int, width: float) -> CollisionCounts:
-    """Count with bins of the width that makes the search of a collision shortest."""
-    runs = (observe(balls, collisions, seed, tried) for tried in WIDTHS)
+def _counts_with_best_width(
+    balls: int, collisions: int, seed: int, width: float
+) -> CollisionCounts:
+    """Return the counts with bins of the width that makes the search of a collision shortest."""
+    runs = (observe(balls, collisions, seed, bin_width) for bin_width in WIDTHS)
     return min(runs, key=lambda run: run.searched)
 
 
-def _direct(balls: int, collisions: int, seed: int, width: float) -> CollisionCounts:
-    """Count with bins that are found from their time, the width for `SIZES[0]` balls."""
-    return observe(balls, collisions, seed, width * SIZES[0] / balls, direct=True)
+def _counts_with_direct_bins(
+    balls: int, collisions: int, seed: int, width: float
+) -> CollisionCounts:
+    """Return the counts with bins found from their time; `width` holds for `SIZES[0]` balls."""
+    return observe(balls, collisions, seed, width * SIZES[0] / balls, is_direct=True)
 
 
-def _model(machine: SharedMemory, inputs: InputValues, count_collisions: _Counting) -> Model:
-    work = _Steps(machine, inputs, count_collisions)
-    count = work.processors
-    barrier, resources = barrier_of(machine, NONE, Number(1.0))
-    if count > 1:
-        barrier, resources = barrier_of(machine, word(inputs, "barrier"), Number(float(count)))
-        resources = {**work.port.resources(), **resources}
-    phases = ((1, count, work.setup() >> barrier), (work.run.rounds, count, work.step() >> barrier))
+def _model(
+    machine: SharedMemory, inputs: InputValues, count_collisions: _CollisionCounter
+) -> Model:
+    steps = _Steps(machine, inputs, count_collisions)
+    processors = steps.processors
+    barrier, resources = arrival_and_barrier(machine, NONE, Number(1.0))
+    if processors > 1:
+        barrier, resources = arrival_and_barrier(
+            machine, word(inputs, "barrier"), Number(float(processors))
+        )
+        resources = {**steps.port.resources(), **resources}
+    phases = (
+        (1, processors, steps.setup() >> barrier),
+        (steps.run.rounds, processors, steps.step() >> barrier),
+    )
     return phased_model(*phases, name=NAME, resources=resources, useful=USEFUL)
 
 
@@ -145,78 +160,96 @@ class _Steps:
     """The work of one processor in the setup and in a step."""
 
     def __init__(
-        self, machine: SharedMemory, inputs: InputValues, count_collisions: _Counting
+        self, machine: SharedMemory, inputs: InputValues, count_collisions: _CollisionCounter
     ) -> None:
         self.machine = machine
         self.inputs = inputs
         self.processors = int(number(inputs, "processors"))
-        run_of = (
-            _sizes_expected if word(inputs, "parallelism") == "expected" else _sizes_by_simulation
+        sizes_of_run = (
+            _expected_sizes if word(inputs, "parallelism") == "expected" else _simulated_sizes
         )
-        self.run = run_of(inputs, self.processors, count_collisions)
+        self.run = sizes_of_run(inputs, self.processors, count_collisions)
         self.port = MemoryPort(machine, Number(float(self.processors - 1)))
         self.cache = machine.cache if number(inputs, "touches") else None
         if number(inputs, "touches") and machine.cache is None:
             raise ModelError(f"{machine.name} has no cache; leave out touches")
 
     def setup(self) -> Activity:
-        """Compute a share of the times-to-collision and queue them."""
+        """Return the setup: compute a share of the times-to-collision and queue them."""
         meetings, added = (
             (count / self.processors) for count in (self.run.balls + 1, self.run.queued)
         )
         searched = self.run.searched_first / self.processors
-        adding = added * self._units("adding") + searched * self._units("searching")
-        units_by_part = {"add": adding, "rest": meetings * self._units("meeting")}
-        executed = self._with_overheads(
-            "setup", units_by_part, queued=added, fetched=added, passed=searched
+        adding_units = added * self._input_value("adding") + searched * self._input_value(
+            "searching"
+        )
+        units_by_part = {"add": adding_units, "rest": meetings * self._input_value("meeting")}
+        execution = self._with_overheads(
+            "setup", units_by_part, queue_operations=added, executions=added, items_passed=searched
         )
         if self.cache is None:
-            return executed
+            return execution
         lines = self.run.balls / self.processors * (BALL / self.cache.line)
-        return executed >> self._fetch("setup.cold", self._units("touches") * lines, "local")
+        return execution >> self._fetch("setup.cold", self._input_value("touches") * lines, "local")
 
     def step(self) -> Activity:
-        """Take a collision, compare it with the others', and execute it or be idle."""
+        """Return a step: take a collision, compare it with the others', execute it or be idle."""
         units_by_part = {
             "add": (
-                self.run.added * self._units("adding")
-                + self.run.searched * self._units("searching")
+                self.run.added * self._input_value("adding")
+                + self.run.searched * self._input_value("searching")
             ),
-            "remove": self.run.removed * self._units("removing"),
-            "rest": self._units("collide") + 3 * self._units("meeting"),
+            "remove": self.run.removed * self._input_value("removing"),
+            "rest": self._input_value("collide") + 3 * self._input_value("meeting"),
         }
-        queued = self.run.added + self.run.removed
+        queue_operations = self.run.added + self.run.removed
         execute = self._with_overheads(
-            "collision", units_by_part, queued=queued, fetched=1.0, passed=self.run.searched
+            "collision",
+            units_by_part,
+            queue_operations=queue_operations,
+            executions=1.0,
+            items_passed=self.run.searched,
         )
         if self.processors == 1:
             return execute
         chance = minimum(1.0, self.run.steps / (self.run.rounds * self.processors))
-        waiting = delay(
+        idle_step = delay(
             time(execute, closed_model(execute), books_labels=False), name="idle", component="idle"
         )
-        compare = self._fetch("check", (self.processors - 1) * self._units("check"), "check")
-        return compare >> choose((chance, execute), (1 - chance, waiting))
+        compare = self._fetch("check", (self.processors - 1) * self._input_value("check"), "check")
+        return compare >> choose((chance, execute), (1 - chance, idle_step))
 
     def _with_overheads(
         self,
         name: str,
         units_by_part: Mapping[str, Expr],
-        queued: Like,
-        fetched: Like,
-        passed: Expr,
+        queue_operations: Like,
+        executions: Like,
+        items_passed: Expr,
     ) -> Activity:
-        """Compute each part; with other processors, also fetch what they wrote and take locks."""
+        """Return the computing of each part; with several processors also the fetches of data that
+        others wrote, and the locks.
+
+        Parameters
+        ----------
+        name : first part of the names of the steps
+        units_by_part : units of computing by part [1]
+        queue_operations : additions to and removals from the queue [1]
+        executions : executions or additions, each with its fetches [1]
+        items_passed : bins and collisions passed [1]
+        """
         steps = {part_name: units * self.machine.step for part_name, units in units_by_part.items()}
         computing = then()
         if self.cache is not None:
-            accesses = self._units("touches") * (fetched * self._units("misses") + passed)
-            times = self._access_time(accesses)
+            accesses = self._input_value("touches") * (
+                executions * self._input_value("misses") + items_passed
+            )
+            times = self._access_times(accesses)
             steps["add"] = maximum(steps["add"] - total(times.values(), TIME), zero(TIME))
             computing = then(
                 *(
-                    delay(touching, name=f"{name}.{part}", component=part, technology="memory")
-                    for part, touching in times.items()
+                    delay(access_time, name=f"{name}.{part}", component=part, technology="memory")
+                    for part, access_time in times.items()
                 ),
                 self._fetch(
                     f"{name}.replaced",
@@ -235,49 +268,54 @@ class _Steps:
             return computing
         others_share = (self.processors - 1) / self.processors
         misses = others_share * (
-            fetched * self._units("misses") + passed * self._units("search_misses")
+            executions * self._input_value("misses")
+            + items_passed * self._input_value("search_misses")
         )
         return (
-            self._fetch(f"{name}.fetch", misses, "memory") >> self._locks(name, queued) >> computing
+            self._fetch(f"{name}.fetch", misses, "memory")
+            >> self._lock_step(name, queue_operations)
+            >> computing
         )
 
-    def _access_time(self, accesses: Expr) -> dict[str, Expr]:
-        """Return the time of accesses to the own cache: that of hits in its innermost level, and
-        what those beyond it take longer.
+    def _access_times(self, accesses: Expr) -> dict[str, Expr]:
+        """Return the time of accesses to the own cache by component: as if all hit the innermost
+        level, and the additional time of accesses beyond it [s].
         """
         assert self.cache is not None
         if not self.cache.inner:
             return {"access": accesses * self.cache.hit}
         hits = [*(level.hit for level in self.cache.inner), self.cache.hit]
-        further: Expr = zero(TIME)
+        extra_time: Expr = zero(TIME)
         for level, (hit, outer_hit) in zip(self.cache.inner, pairwise(hits), strict=True):
-            further += self._share_outside_cache(level.size) * (outer_hit - hit)
-        return {"access": accesses * hits[0], "local": accesses * further}
+            extra_time += self._share_outside_cache(level.size) * (outer_hit - hit)
+        return {"access": accesses * hits[0], "local": accesses * extra_time}
 
     def _share_outside_cache(self, size: Expr) -> Expr:
-        """Return the share of a processor's own balls that a cache of a size does not hold."""
-        own = self.run.balls / self.processors * BALL
-        return maximum(1 - size / own, 0)
+        """Return the share of a processor's own balls that a cache of this size does not hold."""
+        own_bytes = self.run.balls / self.processors * BALL
+        return maximum(1 - size / own_bytes, 0)
 
     def _fetch(self, name: str, accesses: Expr, component: str) -> Activity:
         modules = int(number({"modules": self.machine.memory.modules}, "modules"))
         return repeat(accesses, self.port.access(name, (1 / modules,) * modules, component))
 
-    def _locks(self, name: str, calls: Like) -> Activity:
-        kind = word(self.inputs, "lock")
-        if kind == NONE:
+    def _lock_step(self, name: str, lock_calls: Like) -> Activity:
+        lock_name = word(self.inputs, "lock")
+        if lock_name == NONE:
             return then()
-        latency = lock_kind(self.machine, kind, Number(float(self.processors) - 1)).latency
+        latency = lock_kind(self.machine, lock_name, Number(float(self.processors) - 1)).latency
         if locks := number(self.inputs, "locks"):
-            lock_steps = (
+            requesting_processors = (
                 self.run.steps / self.run.rounds
                 if name == "collision"
                 else Number(float(self.processors))
             )
-            latency *= 1 + maximum(lock_steps - 1, 0) / (2 * locks)
-        return delay(calls * latency, name=f"{name}.lock", component="lock", technology="software")
+            latency *= 1 + maximum(requesting_processors - 1, 0) / (2 * locks)
+        return delay(
+            lock_calls * latency, name=f"{name}.lock", component="lock", technology="software"
+        )
 
-    def _units(self, name: str) -> Expr:
+    def _input_value(self, name: str) -> Expr:
         return value_of(self.inputs, name)
 
 
@@ -304,33 +342,31 @@ class _RunSizes:
     removed: float
 
 
-def _sizes_by_simulation(
-    inputs: InputValues, processors: int, count_collisions: _Counting
+def _simulated_sizes(
+    inputs: InputValues, processors: int, count_collisions: _CollisionCounter
 ) -> _RunSizes:
-    """Take the counts of the simulation, and a whole number of steps."""
+    """Return the sizes that the simulation counts, with a whole number of steps."""
     balls, steps, collisions, seed = (
         int(number(inputs, name)) for name in ("balls", "steps", "collisions", "seed")
     )
     counts = count_collisions(balls, collisions, seed, number(inputs, "width"))
     rounds = max(1, round(steps / counts.parallelism(processors)))
-    n, collisions_done, collisions_per_step, queued, first, searched = (
-        Number(float(count))
-        for count in (balls, steps, rounds, counts.queued, counts.searched_first, counts.searched)
-    )
     return _RunSizes(
-        n,
-        collisions_done,
-        collisions_per_step,
-        queued,
-        first,
-        counts.added,
-        searched,
-        counts.removed,
+        balls=Number(float(balls)),
+        steps=Number(float(steps)),
+        rounds=Number(float(rounds)),
+        queued=Number(counts.queued),
+        searched_first=Number(counts.searched_first),
+        added=counts.added,
+        searched=Number(counts.searched),
+        removed=counts.removed,
     )
 
 
-def _sizes_expected(inputs: InputValues, processors: int, count_collisions: _Counting) -> _RunSizes:
-    """Take the values expected for very many balls; see `parallel`."""
+def _expected_sizes(
+    inputs: InputValues, processors: int, count_collisions: _CollisionCounter
+) -> _RunSizes:
+    """Return the sizes expected for very many balls; see `parallel`."""
     balls = value_of(inputs, "balls")
     steps = value_of(inputs, "steps")
     parallelism = total((exp(-SHARING * (j + 0.5) ** 2 / balls) for j in range(processors)), COUNT)
@@ -347,8 +383,8 @@ def _sizes_expected(inputs: InputValues, processors: int, count_collisions: _Cou
 
 
 def _interpolated_power(balls: Expr, values: Sequence[float]) -> Expr:
-    """Return a power of the balls between each two of `SIZES`; that of the first and of the last
-    two holds beyond them.
+    """Return values at `SIZES` interpolated at a number of balls: as a power of it between each two
+    sizes, and beyond them by the power of the nearest two.
     """
     value: Expr = Number(values[0])
     for (low, high), (value_before, value_after) in zip(

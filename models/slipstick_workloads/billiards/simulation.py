@@ -40,18 +40,15 @@ class InitialState:
 
     def __post_init__(self) -> None:
         if not self.positions or len(self.positions) != len(self.velocities):
-            places = len(self.positions)
-            speeds = len(self.velocities)
             raise ModelError(
-                f"each ball needs a position and a velocity; got {places} positions, {speeds}"
-                " velocities"
+                f"each ball needs a position and a velocity; got {len(self.positions)} positions,"
+                f" {len(self.velocities)} velocities"
             )
         walls = (-self.diameter / 2, *self.positions, self.length + self.diameter / 2)
-        for left_wall, right in pairwise(walls):
-            if not right - left_wall >= self.diameter * (1 - 1e-12):
+        for left, right in pairwise(walls):
+            if not right - left >= self.diameter * (1 - 1e-12):
                 raise ModelError(
-                    f"balls of diameter {self.diameter:g} overlap between {left_wall:g} and"
-                    f" {right:g}"
+                    f"balls of diameter {self.diameter:g} overlap between {left:g} and {right:g}"
                 )
 
 
@@ -67,11 +64,11 @@ class BilliardTable:
         self._diameter = start.diameter
         self._positions = [-half, *start.positions, start.length + half]
         self._velocities = [0.0, *start.velocities, 0.0]
-        self._updated = [0.0] * len(self._positions)
+        self._state_times = [0.0] * len(self._positions)
 
     @property
     def pairs(self) -> range:
-        """Number the pairs of neighbours, walls included."""
+        """Return the numbers of the pairs of neighbours, walls included."""
         return range(len(self._positions) - 1)
 
     @property
@@ -81,54 +78,55 @@ class BilliardTable:
 
     def positions(self, time: float) -> list[float]:
         """Return the places of the balls at a time before their next collisions."""
-        return [self._place(ball, time) for ball in range(1, len(self._positions) - 1)]
+        return [self._position(ball, time) for ball in range(1, len(self._positions) - 1)]
 
-    def meeting(self, pair: int, now: float) -> float:
+    def meeting_time(self, pair: int, now: float) -> float:
         """Return the time at which a pair collides if no other collision comes first; infinite if
         it never does.
         """
-        closing = self._velocities[pair] - self._velocities[pair + 1]
-        if closing <= 0:
+        closing_speed = self._velocities[pair] - self._velocities[pair + 1]
+        if closing_speed <= 0:
             return math.inf
-        gap = self._place(pair + 1, now) - self._place(pair, now) - self._diameter
-        return now + max(gap, 0.0) / closing
+        gap = self._position(pair + 1, now) - self._position(pair, now) - self._diameter
+        return now + max(gap, 0.0) / closing_speed
 
     def collide(self, pair: int, time: float) -> None:
         """Move a pair to the time of its collision and exchange velocities; a wall reflects a
         ball.
         """
-        left_ball = pair
+        left = pair
         right = pair + 1
-        for ball in (left_ball, right):
-            self._positions[ball] = self._place(ball, time)
-            self._updated[ball] = time
-        if left_ball == 0:
+        for ball in (left, right):
+            self._positions[ball] = self._position(ball, time)
+            self._state_times[ball] = time
+        if left == 0:
             self._velocities[right] *= -1
         elif right == len(self._positions) - 1:
-            self._velocities[left_ball] *= -1
+            self._velocities[left] *= -1
         else:
-            exchanged = self._velocities[right], self._velocities[left_ball]
-            self._velocities[left_ball], self._velocities[right] = exchanged
+            new_velocities = self._velocities[right], self._velocities[left]
+            self._velocities[left], self._velocities[right] = new_velocities
 
-    def _place(self, ball: int, time: float) -> float:
-        return self._positions[ball] + self._velocities[ball] * (time - self._updated[ball])
+    def _position(self, ball: int, time: float) -> float:
+        return self._positions[ball] + self._velocities[ball] * (time - self._state_times[ball])
 
 
-def uniform(balls: int, seed: int, number: int = 0) -> InitialState:
-    """Place balls at random, speeds uniform from -1 to 1, one ball to a unit of length.
+def uniform_start(balls: int, seed: int, start_index: int = 0) -> InitialState:
+    """Return a random start: balls at random places, speeds uniform from -1 to 1, one ball to a
+    unit of length.
 
     A line of such points stays as random as at the start, for velocities are only exchanged.
 
     Parameters
     ----------
     balls : how many [1]
-    seed, number : of the random numbers, and of the start among those of the seed
+    seed, start_index : of the random numbers, and of the start among those of the seed
 
-    >>> uniform(3, seed=1).length
+    >>> uniform_start(3, seed=1).length
     3.0
     """
 
-    random = np.random.default_rng([seed, balls, number])
+    random = np.random.default_rng([seed, balls, start_index])
     positions = np.sort(random.uniform(0, balls, balls))
     velocities = random.uniform(-1, 1, balls)
     return InitialState(tuple(positions.tolist()), tuple(velocities.tolist()), float(balls))
@@ -160,92 +158,97 @@ class CollisionQueue:
     Parameters
     ----------
     width : of a bin [balls' mean distance / greatest speed]
-    direct : a bin is found from its time, so that no bin is passed
+    is_direct : a bin is found from its time, so that no bin is passed
     """
 
-    def __init__(self, width: float, *, direct: bool = False) -> None:
+    def __init__(self, width: float, *, is_direct: bool = False) -> None:
         self.width = width
-        self.direct = direct
+        self.is_direct = is_direct
         self._bins: dict[int, list[Collision]] = {}
-        self._order: list[int] = []
-        self._valid: dict[int, Collision] = {}
+        self._bin_numbers: list[int] = []
+        self._collision_by_pair: dict[int, Collision] = {}
         self.added = self.searched = self.removed = 0
 
     def __len__(self) -> int:
-        return len(self._valid)
+        return len(self._collision_by_pair)
 
     def add(self, collision: Collision) -> None:
         """Queue a collision, unless it never comes."""
         if collision.time == math.inf:
             return
-        number = int(collision.time / self.width)
-        passed = bisect_left(self._order, number)
-        if number not in self._bins:
-            self._bins[number] = []
-            self._order.insert(passed, number)
-        items = self._bins[number]
-        place = bisect_left(items, collision)
-        items.insert(place, collision)
-        self._valid[collision.pair] = collision
-        self.searched += place if self.direct else passed + place
+        bin_number = int(collision.time / self.width)
+        bins_passed = bisect_left(self._bin_numbers, bin_number)
+        if bin_number not in self._bins:
+            self._bins[bin_number] = []
+            self._bin_numbers.insert(bins_passed, bin_number)
+        items = self._bins[bin_number]
+        index = bisect_left(items, collision)
+        items.insert(index, collision)
+        self._collision_by_pair[collision.pair] = collision
+        self.searched += index if self.is_direct else bins_passed + index
         self.added += 1
 
     def remove(self, pair: int) -> None:
         """Delete the collision of a pair, if there is one."""
-        collision = self._valid.pop(pair, None)
+        collision = self._collision_by_pair.pop(pair, None)
         if collision is None:
             return
-        number = int(collision.time / self.width)
-        items = self._bins[number]
+        bin_number = int(collision.time / self.width)
+        items = self._bins[bin_number]
         del items[bisect_left(items, collision)]
         if not items:
-            del self._bins[number], self._order[bisect_left(self._order, number)]
+            del (
+                self._bins[bin_number],
+                self._bin_numbers[bisect_left(self._bin_numbers, bin_number)],
+            )
         self.removed += 1
 
     def first(self) -> Collision | None:
         """Return the earliest collision without removing it."""
-        return self._bins[self._order[0]][0] if self._order else None
+        return self._bins[self._bin_numbers[0]][0] if self._bin_numbers else None
 
 
 class BilliardSimulation:
-    """Balls and the queue of their collisions, as Scale-Graph's section 5.2 lays it out.
+    """Balls and the queue of their collisions, after section 5.2 of Scale-Graph.
 
     Parameters
     ----------
     start : places and velocities
     width : of a time bin of the queue [balls' mean distance / greatest speed]
-    direct : a bin is found from its time
+    is_direct : a bin is found from its time
 
     >>> run = BilliardSimulation(InitialState((1.0, 2.0), (1.0, -1.0), length=3.0))
     >>> [run.step().time for _ in range(3)]
     [0.5, 2.0, 2.0]
     """
 
-    def __init__(self, start: InitialState, width: float = 0.1, *, direct: bool = False) -> None:
+    def __init__(self, start: InitialState, width: float = 0.1, *, is_direct: bool = False) -> None:
         self.table = BilliardTable(start)
-        self.queue = CollisionQueue(width, direct=direct)
-        self.done = 0
+        self.queue = CollisionQueue(width, is_direct=is_direct)
+        self.collisions_done = 0
         self.time = 0.0
         for pair in self.table.pairs:
-            self._plan(pair, cause=-1)
+            self._queue_next_collision(pair, cause=-1)
 
     def step(self) -> Collision:
-        """Execute the earliest collision and give it."""
+        """Execute the earliest collision and return it."""
         collision = self.queue.first()
         if collision is None:
-            raise NoAnswerError(f"after {self.done} collisions no ball moves; give one a velocity")
+            raise NoAnswerError(
+                f"after {self.collisions_done} collisions no ball moves; give one a velocity"
+            )
         pair = collision.pair
         self.time = collision.time
         self.table.collide(pair, self.time)
-        around = [
+        affected_pairs = [
             neighbour for neighbour in (pair - 1, pair, pair + 1) if neighbour in self.table.pairs
         ]
-        for neighbour in around:
+        for neighbour in affected_pairs:
             self.queue.remove(neighbour)
-        for neighbour in around:
-            self._plan(neighbour, cause=self.done)
-        self.done += 1
+        for neighbour in affected_pairs:
+            self._queue_next_collision(neighbour, cause=self.collisions_done)
+        self.collisions_done += 1
         return collision
 
-    def _plan(self, pair: int, cause: int) -> None:
-        self.queue.add(Collision(self.table.meeting(pair, self.time), pair, cause))
+    def _queue_next_collision(self, pair: int, cause: int) -> None:
+        self.queue.add(Collision(self.table.meeting_time(pair, self.time), pair, cause))

@@ -53,19 +53,19 @@ def diff_phase(machine: Machine, inputs: InputValues) -> Model:
             " fewer"
         )
     # Named by number, so that the account separates this wait from those within the fault.
-    tested = _wait_until_free("served", "processor[0]") >> _fault(machine, inputs, "")
-    peers = _wait_until_free("served.peer", "own") >> _fault(machine, inputs, ".peer")
-    waiting = delay(
+    tested_cycle = _wait_until_free("served", "processor[0]") >> _fault(machine, inputs, "")
+    peer_cycle = _wait_until_free("served.peer", "own") >> _fault(machine, inputs, ".peer")
+    barrier_wait = delay(
         value_of(inputs, "pause"),
         name="waiting",
         component="idle",
         technology="application",
     )
-    count = value_of(inputs, "askers")
+    asker_count = value_of(inputs, "askers")
     groups = (
-        Group("asker", Number(1.0), tested),
-        Group("peers", count - 1, peers),
-        Group("idle", value_of(inputs, "processors") - count, waiting),
+        Group("asker", Number(1.0), tested_cycle),
+        Group("peers", asker_count - 1, peer_cycle),
+        Group("idle", value_of(inputs, "processors") - asker_count, barrier_wait),
     )
     resources = {_wire(machine): Station()}
     return Model("dvsm/diff-phase", ClosedPopulation(groups), resources, useful=())
@@ -78,42 +78,47 @@ def _wait_until_free(name: str, processor: str) -> Activity:
     )
 
 
-def _fault(machine: Machine, inputs: InputValues, mark: str) -> Activity:
-    """Build one fault. `mark` ends the names of the steps that differ between the processor under
-    study, where it is empty, and the others.
+def _fault(machine: Machine, inputs: InputValues, suffix: str) -> Activity:
+    """Build one fault. `suffix` ends the names of the steps that differ between the processor under
+    study and the others; it is empty for the former.
     """
     scv = number(inputs, "variation") ** 2
     costs = OperationCosts(machine, inputs)
 
-    def work(resource: str, seconds: Expr, name: str, technology: str) -> Activity:
+    def operation_step(resource: str, seconds: Expr, name: str, technology: str) -> Activity:
         return service(
             resource, seconds, name=name, component=COMPONENT, technology=technology, scv=scv
         )
 
-    held = number(inputs, "held") == 1
+    reply_holds_source = number(inputs, "held") == 1
     reply = _network_step(
         machine,
         costs.reply,
-        f"reply.wire{mark}",
-        queues=machine.network.medium == "shared" or not mark,
+        f"reply.wire{suffix}",
+        queues=machine.network.medium == "shared" or not suffix,
     )
-    arriving = wire_time(machine.network, costs.reply)
-    remote = then(
+    arrival_time = wire_time(machine.network, costs.reply)
+    remote_steps = then(
         _network_step(
             machine, costs.request, "request.wire", queues=machine.network.medium == "shared"
         ),
         cross_hardware(machine, 1, name="request.hardware", component=COMPONENT),
-        work("each-other", costs.serve, "serve", "software"),
-        *(() if held else (reply,)),
+        operation_step("each-other", costs.serve, "serve", "software"),
+        *(() if reply_holds_source else (reply,)),
         cross_hardware(machine, 1, name="reply.hardware", component=COMPONENT),
-        work("own", arriving + costs.receive if held else costs.receive, "receive", "protocol"),
+        operation_step(
+            "own",
+            arrival_time + costs.receive if reply_holds_source else costs.receive,
+            "receive",
+            "protocol",
+        ),
     )
     stages = [
-        serial(work("own", costs.send, "send", "protocol"), name="sends"),
-        parallel(remote, name="remote"),
+        serial(operation_step("own", costs.send, "send", "protocol"), name="sends"),
+        parallel(remote_steps, name="remote"),
     ]
-    diffs = pipeline(stages, value_of(inputs, "processors") - 1, name=f"diffs{mark}")
-    return diffs >> work("own", costs.compute, "compute", "software")
+    diffs = pipeline(stages, value_of(inputs, "processors") - 1, name=f"diffs{suffix}")
+    return diffs >> operation_step("own", costs.compute, "compute", "software")
 
 
 class OperationCosts:

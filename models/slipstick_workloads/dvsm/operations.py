@@ -48,23 +48,29 @@ class Endpoint:
             resource=self.resource,
         )
 
-    def handle(self, name: str, size: Expr, call: Expr | None = None) -> Activity:
+    def handle_message(self, name: str, size: Expr, call_time: Expr | None = None) -> Activity:
         """Send or receive a message: protocol time and, where given, extra system-call time."""
         protocol = self.spend(
             f"{name}.protocol", protocol_time(self.machine.network, size), "protocol"
         )
-        return protocol if call is None else protocol >> self.spend(f"{name}.call", call, "system")
+        return (
+            protocol
+            if call_time is None
+            else protocol >> self.spend(f"{name}.call", call_time, "system")
+        )
 
-    def interrupted(self) -> Activity:
+    def handle_signal(self) -> Activity:
         """Handle a signal."""
         return self.spend("signal", self.machine.signal, "signal")
 
-    def requested(self, inputs: InputValues, name: str, call: Expr | None = None) -> Activity:
+    def serve_request(
+        self, inputs: InputValues, name: str, call_time: Expr | None = None
+    ) -> Activity:
         """Receive a request by a signal, after the remote delay, and compute its reply."""
         return then(
-            self.interrupted(),
+            self.handle_signal(),
             self.spend("remote.delay", value_of(inputs, "remote_delay"), "software"),
-            self.handle(f"{name}.receive", value_of(inputs, "request"), call),
+            self.handle_message(f"{name}.receive", value_of(inputs, "request"), call_time),
             self.spend("remote.compute", value_of(inputs, "remote_compute"), "software"),
         )
 
@@ -86,10 +92,10 @@ def message(machine: Machine, inputs: InputValues) -> Activity:
     sender = Endpoint(machine, component)
     receiver = Endpoint(machine, component, "other")
     return then(
-        sender.handle("send", size, value_of(inputs, "send_call")),
+        sender.handle_message("send", size, value_of(inputs, "send_call")),
         wire(machine, size, name="wire", component=component),
         cross_hardware(machine, 1, name="hardware", component=component),
-        receiver.handle("receive", size, value_of(inputs, "receive_call")),
+        receiver.handle_message("receive", size, value_of(inputs, "receive_call")),
     )
 
 
@@ -104,13 +110,13 @@ def page_fault(machine: Machine, inputs: InputValues) -> Activity:
     endpoint = Endpoint(machine, component)
     remote = Endpoint(machine, component, "other")
     return then(
-        endpoint.handle("send", request),
+        endpoint.handle_message("send", request),
         wire(machine, request, name="request.wire", component=component),
         cross_hardware(machine, 2, name="hardware", component=component),
-        remote.requested(inputs, "remote"),
-        remote.handle("remote.send", reply),
+        remote.serve_request(inputs, "remote"),
+        remote.handle_message("remote.send", reply),
         wire(machine, reply, name="reply.wire", component=component),
-        endpoint.handle("receive", reply),
+        endpoint.handle_message("receive", reply),
         endpoint.spend("call", value_of(inputs, "call"), "system"),
     )
 
@@ -119,14 +125,14 @@ def diff_request(machine: Machine, inputs: InputValues) -> Activity:
     """Build a diff request: requests for diffs to d processors at once, a pipeline.
 
     Serial at the source are its sends, the wire of its own link (request and reply together) and
-    its receives; hardware latency and all work of the remote processors take place at d places in
-    parallel. The fault handler computes once.
+    its receives; hardware latency and all work of the remote processors take place at d processors
+    in parallel. The fault handler computes once.
     """
     replies = inputs.get("replies")
     sizes = replies if isinstance(replies, tuple) else (value_of(inputs, "reply"),)
     items = Number(float(len(sizes))) if isinstance(replies, tuple) else value_of(inputs, "parts")
     part_activities = [
-        _part(machine, inputs, size, f".{index}" if len(sizes) > 1 else "")
+        _steps_by_stage(machine, inputs, size, f".{index}" if len(sizes) > 1 else "")
         for index, size in enumerate(sizes)
     ]
     sends, wires, remotes, receives = zip(*part_activities, strict=True)
@@ -142,29 +148,29 @@ def diff_request(machine: Machine, inputs: InputValues) -> Activity:
     )
 
 
-def _part(
-    machine: Machine, inputs: InputValues, reply: Expr, mark: str
+def _steps_by_stage(
+    machine: Machine, inputs: InputValues, reply: Expr, suffix: str
 ) -> tuple[Activity, Activity, Activity, Activity]:
-    """Build the steps of one part at each of the four stages."""
+    """Return the steps of one part of a diff request: its send, wire, remote work and receive."""
     component = "fault"
     request = value_of(inputs, "request")
     endpoint = Endpoint(machine, component)
     remote_endpoint = Endpoint(machine, component, "each-other")
-    on_wire = then(
+    wire_steps = then(
         wire(machine, request, name="request.wire", component=component),
-        wire(machine, reply, name=f"reply.wire{mark}", component=component),
+        wire(machine, reply, name=f"reply.wire{suffix}", component=component),
     )
-    remote = then(
+    remote_steps = then(
         cross_hardware(machine, 2, name="hardware", component=component),
-        remote_endpoint.requested(inputs, "remote", value_of(inputs, "remote_call")),
-        remote_endpoint.handle(f"remote.send{mark}", reply),
+        remote_endpoint.serve_request(inputs, "remote", value_of(inputs, "remote_call")),
+        remote_endpoint.handle_message(f"remote.send{suffix}", reply),
     )
-    send = endpoint.handle("send", request, value_of(inputs, "send_call"))
+    send = endpoint.handle_message("send", request, value_of(inputs, "send_call"))
     return (
         send,
-        on_wire,
-        remote,
-        endpoint.handle(f"receive{mark}", reply, value_of(inputs, "receive_call")),
+        wire_steps,
+        remote_steps,
+        endpoint.handle_message(f"receive{suffix}", reply, value_of(inputs, "receive_call")),
     )
 
 
@@ -182,17 +188,17 @@ def lock(machine: Machine, inputs: InputValues) -> Activity:
     endpoint = Endpoint(machine, component)
     remote = Endpoint(machine, component, "other")
     hop = then(
-        endpoint.handle("request.send", request),
+        endpoint.handle_message("request.send", request),
         wire(machine, request, name="request.wire", component=component),
         cross_hardware(machine, 1, name="request.hardware", component=component),
-        remote.requested(inputs, "request"),
+        remote.serve_request(inputs, "request"),
     )
     return then(
         repeat(parties - 1, hop),
-        remote.handle("reply.send", reply),
+        remote.handle_message("reply.send", reply),
         wire(machine, reply, name="reply.wire", component=component),
         cross_hardware(machine, 1, name="reply.hardware", component=component),
-        endpoint.handle("reply.receive", reply),
+        endpoint.handle_message("reply.receive", reply),
         endpoint.spend("call", value_of(inputs, "call"), "system"),
         endpoint.spend("compute", value_of(inputs, "compute"), "software"),
     )
@@ -210,7 +216,7 @@ def barrier_slave(machine: Machine, inputs: InputValues) -> Activity:
         _arrival_to_release(machine, inputs),
         wire(machine, release, name="release.wire", component=component),
         cross_hardware(machine, 1, name="release.hardware", component=component),
-        endpoint.handle("release.receive", release, value_of(inputs, "receive_call")),
+        endpoint.handle_message("release.receive", release, value_of(inputs, "receive_call")),
         endpoint.spend("invalidate", value_of(inputs, "invalidate"), "software"),
     )
 
@@ -238,14 +244,14 @@ def _arrival_to_release(machine: Machine, inputs: InputValues) -> Activity:
     slave = Endpoint(machine, component)
     master = Endpoint(machine, component, "processor[0]")
     return then(
-        slave.handle("arrive.send", arrival_bytes, value_of(inputs, "send_call")),
+        slave.handle_message("arrive.send", arrival_bytes, value_of(inputs, "send_call")),
         wire(machine, arrival_bytes, name="arrive.wire", component=component),
         cross_hardware(machine, 1, name="arrive.hardware", component=component),
-        master.handle("arrive.receive", arrival_bytes),
+        master.handle_message("arrive.receive", arrival_bytes),
         master.spend("merge", value_of(inputs, "merge"), "software"),
         repeat(
             processors - 1,
-            master.handle("release.send", release_bytes, value_of(inputs, "release_call")),
+            master.handle_message("release.send", release_bytes, value_of(inputs, "release_call")),
         ),
     )
 
@@ -253,7 +259,9 @@ def _arrival_to_release(machine: Machine, inputs: InputValues) -> Activity:
 def _single_operation_program(
     operation: Callable[[Machine, InputValues], Activity], name: str
 ) -> Callable[[Machine, InputValues], Model]:
-    """Make a program of an operation: one processor that does nothing else."""
+    """Return the function that builds the model of an operation: one processor that repeats it and
+    does nothing else.
+    """
     return lambda machine, inputs: closed_model(operation(machine, inputs), name=name, useful=())
 
 

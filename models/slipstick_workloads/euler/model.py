@@ -35,7 +35,7 @@ from slipstick.model.system import Model, TaskPool, phased_model
 from slipstick.model.tasks import Trees
 from slipstick.program.program import Input, InputValues, Program, number, value_of, word
 from slipstick_laws.finite_population import MACHINE_REPAIRMAN_RESPONSE
-from slipstick_workloads.euler.solver import run, shape, update_work
+from slipstick_workloads.euler.solver import cells_by_step, subtree_counts, update_work
 
 NAME = "euler/adaptive"
 TOLERANCE = 3.753e-3
@@ -47,69 +47,69 @@ WHOLE = 10**6
 
 def adaptive(machine: SharedMemory, inputs: InputValues) -> Model:
     """Build the program: the passes over the trees of some steps, spread evenly up to the last."""
-    cells = run(number(inputs, "tolerance"), int(number(inputs, "deepest")))
-    count = min(int(number(inputs, "steps")), len(cells))
-    chosen_steps = [len(cells) * (k + 1) // count - 1 for k in range(count)]
-    return _passes(
+    steps = cells_by_step(number(inputs, "tolerance"), int(number(inputs, "deepest")))
+    step_count = min(int(number(inputs, "steps")), len(steps))
+    chosen_indices = [len(steps) * (k + 1) // step_count - 1 for k in range(step_count)]
+    return _model_of_passes(
         inputs,
-        tuple(shape(cells[step]) for step in chosen_steps),
-        tuple(update_work(cells[max(step - 1, 0)], cells[step]) for step in chosen_steps),
+        tuple(subtree_counts(steps[index]) for index in chosen_indices),
+        tuple(update_work(steps[max(index - 1, 0)], steps[index]) for index in chosen_indices),
     )
 
 
 def sample(machine: SharedMemory, inputs: InputValues) -> Model:
     """Build the passes over one tree of three nodes; the solver does not run."""
-    return _passes(inputs, ((2, 0, 0),), ((1, 1, 1),))
+    return _model_of_passes(inputs, ((2, 0, 0),), ((1, 1, 1),))
 
 
-def lengthened(bus: float, processors: float) -> float:
-    """Return by which factor work takes longer on processors that share a bus [1].
+def bus_slowdown(bus: float, processors: float) -> float:
+    """Return the factor by which work takes longer on processors that share a bus [1].
 
     Parameters
     ----------
     bus : part of its work for which one processor alone uses the bus [1]
     processors : at work [1]
 
-    >>> lengthened(0.02, 1), round(lengthened(0.5, 2), 3)
+    >>> bus_slowdown(0.02, 1), round(bus_slowdown(0.5, 2), 3)
     (1.0, 1.25)
     """
     if not bus:
         return 1.0
     if bus == 1:
         return processors
-    at_bus = MACHINE_REPAIRMAN_RESPONSE(sources=processors, think=1 - bus, service=bus)
-    return float(1 - bus + at_bus)
+    bus_time = MACHINE_REPAIRMAN_RESPONSE(sources=processors, think=1 - bus, service=bus)
+    return float(1 - bus + bus_time)
 
 
-def _passes(
+def _model_of_passes(
     inputs: InputValues, shapes: tuple[tuple[int, ...], ...], updates: tuple[tuple[int, ...], ...]
 ) -> Model:
     processors = number(inputs, "processors")
-    count = len(shapes)
-    size = int(number(inputs, "min_size"))
-    small_tasks = Trees(shapes, size)
-    updated = Trees(shapes, size, updates)
-    whole_tasks = Trees(shapes, WHOLE)
+    steps = len(shapes)
+    min_size = int(number(inputs, "min_size"))
+    small_trees = Trees(shapes, min_size)
+    update_trees = Trees(shapes, min_size, updates)
+    whole_trees = Trees(shapes, WHOLE)
     time_inside = value_of(inputs, "inside")
     order = word(inputs, "order")
     queues = int(number(inputs, "queues"))
 
-    def tasks(source: Trees, leaf: Expr, interior: Expr) -> TaskPool:
-        return TaskPool(source, leaf, interior, time_inside, order, queues)
+    def task_pool(trees: Trees, leaf: Expr, interior: Expr) -> TaskPool:
+        return TaskPool(trees, leaf, interior, time_inside, order, queues)
 
-    longer = lengthened(number(inputs, "bus"), processors)
-    leaf_time, interior_time = (longer * value_of(inputs, name) for name in ("leaf", "interior"))
-    less = value_of(inputs, "update")
+    slowdown = bus_slowdown(number(inputs, "bus"), processors)
+    leaf_time, interior_time = (slowdown * value_of(inputs, name) for name in ("leaf", "interior"))
+    update_share = value_of(inputs, "update")
     pools = {
-        "pass-1": tasks(small_tasks, leaf_time, interior_time),
-        "pass-2a": tasks(updated, less * leaf_time, less * interior_time),
-        "pass-2b": tasks(whole_tasks, value_of(inputs, "serial"), value_of(inputs, "serial")),
+        "pass-1": task_pool(small_trees, leaf_time, interior_time),
+        "pass-2a": task_pool(update_trees, update_share * leaf_time, update_share * interior_time),
+        "pass-2b": task_pool(whole_trees, value_of(inputs, "serial"), value_of(inputs, "serial")),
     }
     passes = {"all": [*pools], "1": ["pass-1"], "2": ["pass-2a", "pass-2b"]}[word(inputs, "passes")]
     cycle = then(*map(ask, passes))
     resources = {name: pools[name] for name in passes}
     useful = ("busy", "monitor")
-    return phased_model((count, processors, cycle), name=NAME, resources=resources, useful=useful)
+    return phased_model((steps, processors, cycle), name=NAME, resources=resources, useful=useful)
 
 
 ADAPTIVE = Program(

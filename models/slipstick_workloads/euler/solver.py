@@ -3,9 +3,9 @@ intervals.
 
 The interval [0, 1] is halved again and again where the density bends; the leaves of the tree are
 the cells of a finite-volume scheme of first order with the flux of Harten, Lax and van Leer. After
-each time step the tree is refined where the second difference of the density is large, beside which
-its neighbours are refined as well, and two leaves of one node are joined where it is small. What
-the workload takes from it is the tree of every time step.
+each time step a leaf is halved where the second difference of the density is large, together with
+its neighbours, and two leaves of one node are joined where it is small. The workload uses the tree
+of every time step.
 
 Sources: Sod, J. Computational Physics 27, 1978 (the problem); Harten, Lax and van Leer, SIAM Review
 25(1), 1983 (the flux). The criteria of refinement are ours; those of the paper's program are in a
@@ -60,8 +60,8 @@ class Cells:
         return np.ldexp(1.0, -self.level)
 
 
-def start(deepest: int) -> Cells:
-    """Put the tube on the tree: halved to the end beside the membrane, and only there."""
+def initial_cells(deepest: int) -> Cells:
+    """Return the cells at the start: halved `deepest` times beside the membrane, and only there."""
     level = np.full(2**COARSEST, COARSEST)
     place = np.arange(2**COARSEST)
     for _ in range(deepest - COARSEST):
@@ -85,15 +85,21 @@ def primitive(state: Array) -> tuple[Array, Array, Array]:
     return rho, momentum / rho, (GAMMA - 1) * (energy - momentum**2 / rho / 2)
 
 
-def advanced(cells: Cells, most: float) -> tuple[Cells, float]:
-    """Advance all cells by one time step, at most `most` long, and give its length."""
+def advance(cells: Cells, longest_step: float) -> tuple[Cells, float]:
+    """Return the cells after a time step of at most `longest_step`, and the length of the step."""
     padded = cells.state[:, [0, *range(cells.state.shape[1]), -1]]
     rho, speed, pressure = primitive(padded)
-    signal = np.sqrt(GAMMA * pressure / rho)
-    step = min(COURANT * float(np.min(cells.width / (np.abs(speed) + signal)[1:-1])), most)
+    acoustic_speed = np.sqrt(GAMMA * pressure / rho)
+    step = min(
+        COURANT * float(np.min(cells.width / (np.abs(speed) + acoustic_speed)[1:-1])), longest_step
+    )
     flux = np.array([padded[1], padded[1] * speed + pressure, (padded[2] + pressure) * speed])
-    slow = np.minimum(np.minimum(speed[:-1] - signal[:-1], speed[1:] - signal[1:]), 0.0)
-    fast = np.maximum(np.maximum(speed[:-1] + signal[:-1], speed[1:] + signal[1:]), 0.0)
+    slow = np.minimum(
+        np.minimum(speed[:-1] - acoustic_speed[:-1], speed[1:] - acoustic_speed[1:]), 0.0
+    )
+    fast = np.maximum(
+        np.maximum(speed[:-1] + acoustic_speed[:-1], speed[1:] + acoustic_speed[1:]), 0.0
+    )
     jump = padded[:, 1:] - padded[:, :-1]
     middle_flux = (fast * flux[:, :-1] - slow * flux[:, 1:] + slow * fast * jump) / (fast - slow)
     return (
@@ -102,56 +108,63 @@ def advanced(cells: Cells, most: float) -> tuple[Cells, float]:
     )
 
 
-def adapted(cells: Cells, tolerance: float, deepest: int) -> Cells:
-    """Halve cells where the second difference of the density is over the tolerance, and join
-    those far below it.
+def adapt(cells: Cells, tolerance: float, deepest: int) -> Cells:
+    """Return cells halved where the second difference of the density exceeds the tolerance, and
+    joined where it is far below.
     """
-    bend = np.abs(np.diff(cells.state[0][[0, *range(len(cells.level)), -1]], 2))
-    rough = bend > tolerance
-    rough = rough | np.append(rough[1:], False) | np.append(False, rough[:-1])
+    second_difference = np.abs(np.diff(cells.state[0][[0, *range(len(cells.level)), -1]], 2))
+    is_rough = second_difference > tolerance
+    is_rough = is_rough | np.append(is_rough[1:], False) | np.append(False, is_rough[:-1])
     level = cells.level
     place = cells.place
     state = cells.state
-    pair = (
+    is_pair = (
         (level[:-1] == level[1:])
         & (place[:-1] % 2 == 0)
         & (place[1:] == place[:-1] + 1)
         & (level[:-1] > COARSEST)
     )
-    smooth = pair & (np.maximum(bend[:-1], bend[1:]) < JOIN * tolerance) & ~(rough[:-1] | rough[1:])
-    first = np.append(smooth, False)
+    is_joined = (
+        is_pair
+        & (np.maximum(second_difference[:-1], second_difference[1:]) < JOIN * tolerance)
+        & ~(is_rough[:-1] | is_rough[1:])
+    )
+    is_first_joined = np.append(is_joined, False)
     mean = state.copy()
-    mean[:, :-1][:, smooth] = ((state[:, :-1] + state[:, 1:]) / 2)[:, smooth]
-    is_kept = ~np.append(False, smooth)
-    level = np.where(first, level - 1, level)[is_kept]
-    place = np.where(first, place // 2, place)[is_kept]
+    mean[:, :-1][:, is_joined] = ((state[:, :-1] + state[:, 1:]) / 2)[:, is_joined]
+    is_kept = ~np.append(False, is_joined)
+    level = np.where(is_first_joined, level - 1, level)[is_kept]
+    place = np.where(is_first_joined, place // 2, place)[is_kept]
     return Cells(
         *_halve_cells(
-            level, place, mean[:, is_kept], rough[is_kept] & ~first[is_kept] & (level < deepest)
+            level,
+            place,
+            mean[:, is_kept],
+            is_rough[is_kept] & ~is_first_joined[is_kept] & (level < deepest),
         )
     )
 
 
 def _halve_cells(
-    level: Ints, place: Ints, state: Array, which: NDArray[np.bool_]
+    level: Ints, place: Ints, state: Array, is_halved: NDArray[np.bool_]
 ) -> tuple[Ints, Ints, Array]:
-    """Halve some cells; both halves have the state of the whole, which keeps mass, momentum and
-    energy.
+    """Return levels, places and states with some cells halved. Both halves have the state of the
+    cell, which keeps mass, momentum and energy.
     """
-    times = 1 + which.astype(np.int64)
-    index = np.repeat(np.arange(len(level)), times)
-    second = np.append(False, index[1:] == index[:-1])
+    copies = 1 + is_halved.astype(np.int64)
+    index = np.repeat(np.arange(len(level)), copies)
+    is_second_half = np.append(False, index[1:] == index[:-1])
     return (
-        (level + which)[index],
-        np.where(which, 2 * place, place)[index] + second,
+        (level + is_halved)[index],
+        np.where(is_halved, 2 * place, place)[index] + is_second_half,
         state[:, index],
     )
 
 
-def shape(cells: Cells) -> tuple[int, ...]:
+def subtree_counts(cells: Cells) -> tuple[int, ...]:
     """Return the number of subtrees of each node of the tree, a node before its subtrees.
 
-    >>> shape(Cells(np.array([1, 2, 2]), np.array([0, 2, 3]), np.zeros((3, 3))))
+    >>> subtree_counts(Cells(np.array([1, 2, 2]), np.array([0, 2, 3]), np.zeros((3, 3))))
     (2, 0, 2, 0, 0)
     """
     leaves = set(zip(cells.level.tolist(), cells.place.tolist(), strict=True))
@@ -167,16 +180,16 @@ def nodes(cells: Cells) -> list[tuple[int, int]]:
     listed_nodes = list[tuple[int, int]]()
     level = 0
     place = 0
-    for deep, place_in_level in zip(cells.level.tolist(), cells.place.tolist(), strict=True):
+    for leaf_level, leaf_place in zip(cells.level.tolist(), cells.place.tolist(), strict=True):
         # From the node where the last leaf left off down to this leaf, always to the left.
-        while place != place_in_level >> (deep - level):
+        while place != leaf_place >> (leaf_level - level):
             level -= 1
             place = place >> 1
         listed_nodes += [
-            (depth, place_in_level >> (deep - depth)) for depth in range(level, deep + 1)
+            (depth, leaf_place >> (leaf_level - depth)) for depth in range(level, leaf_level + 1)
         ]
-        level = deep
-        place = place_in_level + 1
+        level = leaf_level
+        place = leaf_place + 1
         while level and place % 2 == 0:
             level -= 1
             place = place >> 1
@@ -184,16 +197,18 @@ def nodes(cells: Cells) -> list[tuple[int, int]]:
 
 
 KEPT, MADE, REMOVED = 1, 3, 2
-"""Calls of locks for a node: its own; for one that is made the free list's and that of new nodes as
-well; for one that is removed its own and the free list's.
+"""Calls of locks for a node that stays: its own lock; for a node that is made also the lock of the
+free list and that of new nodes; for a node that is removed its own and that of the free list.
 """
 
 
 def update_work(cells_before: Cells, cells_after: Cells) -> tuple[int, ...]:
-    """Return the work of an update at each node of the tree after it, in that at a node that stays.
+    """Return for each node of the tree after an update the work of the update there [calls of
+    locks].
 
-    Nodes that are made or removed call more locks, and the time of the paper's program goes with
-    its calls of locks. What is removed is work at the nearest node above that stays.
+    A node that stays calls one lock, nodes that are made or removed call more; the time of the
+    paper's program is proportional to its calls of locks. The work to remove a node is counted at
+    the nearest ancestor that stays.
 
     >>> one = Cells(np.array([1, 1]), np.array([0, 1]), np.zeros((3, 2)))
     >>> two = Cells(np.array([2, 2, 1]), np.array([0, 1, 1]), np.zeros((3, 3)))
@@ -202,8 +217,8 @@ def update_work(cells_before: Cells, cells_after: Cells) -> tuple[int, ...]:
     """
     nodes_before = nodes(cells_before)
     nodes_after = nodes(cells_after)
-    known_nodes = set(nodes_before)
-    work = {node: KEPT if node in known_nodes else MADE for node in nodes_after}
+    node_set_before = set(nodes_before)
+    work = {node: KEPT if node in node_set_before else MADE for node in nodes_after}
     for level, place in nodes_before:
         depth = level
         while (depth, place >> (level - depth)) not in work:
@@ -214,7 +229,7 @@ def update_work(cells_before: Cells, cells_after: Cells) -> tuple[int, ...]:
 
 
 @lru_cache(maxsize=8)
-def run(tolerance: float, deepest: int) -> tuple[Cells, ...]:
+def cells_by_step(tolerance: float, deepest: int) -> tuple[Cells, ...]:
     """Return the cells of every time step of a run.
 
     Parameters
@@ -222,12 +237,12 @@ def run(tolerance: float, deepest: int) -> tuple[Cells, ...]:
     tolerance : second difference of the density from which on cells are halved [1]
     deepest : halvings at most [1]
     """
-    cells = start(deepest)
+    cells = initial_cells(deepest)
     states = []
     time = 0.0
     while time < END * (1 - 1e-12):
-        cells, step = advanced(cells, END - time)
+        cells, step = advance(cells, END - time)
         time += step
-        cells = adapted(cells, tolerance, deepest)
+        cells = adapt(cells, tolerance, deepest)
         states.append(cells)
     return tuple(states)

@@ -6,33 +6,35 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 
-from slipstick_workloads.counts import CountedPhase, Counts, Exchange, ProcessorTally
+from slipstick_workloads.counts import CountedPhase, Counts, Exchange, Messages, ProcessorTally
 
 _SUMS = [tally_field.name for tally_field in fields(ProcessorTally) if tally_field.default == 0]
 """Counts that are plain numbers."""
 
 
-def compact(counts: Counts, most: int = 6) -> Counts:
+def compact(counts: Counts, most_phases: int = 6) -> Counts:
     """Reduce counts to what costs depend on: totals stay, sizes are rounded to whole bytes.
 
-    Exchanges of as many parts whose replies are within a power of two become one size, their mean.
-    If there are more phases than `most`, those of one name become one, except the first, which
-    alone has first misses; phases that end with a garbage collection stay separate.
+    Exchanges with equally many parts whose replies are within a power of two get one size, their
+    mean. If there are more phases than `most_phases`, those of one name become one, except the
+    first, which alone has first misses; phases that end with a garbage collection stay separate.
 
     Parameters
     ----------
     counts : of a program
-    most : phases that are kept as they are
+    most_phases : up to so many, phases stay as they are
 
     Notes
     -----
     Lost are the distribution of sizes within a power of two, and the differences of a processor's
     work between phases of one name: the sum of the maxima becomes the maximum of the sums.
     """
-    merged = counts.phases if len(counts.phases) <= most else tuple(_merged_phases(counts.phases))
+    merged_phases = (
+        counts.phases if len(counts.phases) <= most_phases else tuple(_merged_phases(counts.phases))
+    )
     phases = tuple(
         CountedPhase(phase.name, tuple(map(_rounded_tally, phase.tallies)), phase.repeat)
-        for phase in merged
+        for phase in merged_phases
     )
     return Counts(counts.program, counts.processors, counts.page, counts.unit, phases)
 
@@ -61,22 +63,22 @@ def _sum_of_tallies(tallies: Sequence[ProcessorTally]) -> ProcessorTally:
         sums.faults.update(tally.faults)
         sums.collected.update(tally.collected)
         sums.acquisitions.update(tally.acquisitions)
-    sums.sent = _messages(tally.sent for tally in tallies)
-    sums.received = _messages(tally.received for tally in tallies)
+    sums.sent = _sum_of_messages(tally.sent for tally in tallies)
+    sums.received = _sum_of_messages(tally.received for tally in tallies)
     return sums
 
 
-def _messages(tables: Iterable[Mapping[str, Exchange]]) -> dict[str, Exchange]:
+def _sum_of_messages(tables: Iterable[Mapping[str, Messages]]) -> dict[str, Messages]:
     message_tables = list(tables)
     kinds = dict.fromkeys(kind for table in message_tables for kind in table)
     return {
-        kind: _pairs_added(table.get(kind, (0, 0)) for table in message_tables) for kind in kinds
+        kind: _sum_of_pairs(table.get(kind, (0, 0)) for table in message_tables) for kind in kinds
     }
 
 
-def _pairs_added(pairs: Iterable[Exchange]) -> Exchange:
-    numbers, sizes = zip(*pairs, strict=True)
-    return sum(numbers), sum(sizes)
+def _sum_of_pairs(pairs: Iterable[Messages]) -> Messages:
+    counts, sizes = zip(*pairs, strict=True)
+    return sum(counts), sum(sizes)
 
 
 def _rounded_tally(tally: ProcessorTally) -> ProcessorTally:
@@ -90,14 +92,14 @@ def _merge_similar_exchanges(exchanges: Mapping[Exchange, int]) -> Counter[Excha
     """Merge exchanges with the same number of parts and with mean part sizes within a power of two;
     a merged exchange has the mean size.
     """
-    totals_by_class: dict[Exchange, Exchange] = {}
+    totals_by_class: dict[tuple[int, int], tuple[int, int]] = {}
     for (part_count, size), exchange_count in exchanges.items():
         key = part_count, (size // part_count).bit_length()
         count_before, bytes_before = totals_by_class.get(key, (0, 0))
         totals_by_class[key] = count_before + exchange_count, bytes_before + exchange_count * size
     return Counter(
         {
-            (part_count, round(size / exchange_count)): exchange_count
-            for (part_count, _), (exchange_count, size) in totals_by_class.items()
+            (part_count, round(total_bytes / exchange_count)): exchange_count
+            for (part_count, _), (exchange_count, total_bytes) in totals_by_class.items()
         }
     )

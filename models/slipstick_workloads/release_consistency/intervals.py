@@ -19,55 +19,57 @@ IntervalId = tuple[int, int]
 @dataclass(frozen=True, slots=True)
 class _IntervalRecord:
     vector: Vector
-    pages: tuple[int, ...]
+    pages_written: tuple[int, ...]
 
 
 class IntervalRecords:
     """All intervals that are remembered, and each processor's knowledge of them."""
 
     def __init__(self, processors: int) -> None:
-        self.closed = [0] * processors
-        self.seen = [[0] * processors for _ in range(processors)]
+        self.closed_counts = [0] * processors
+        self.known_intervals = [[0] * processors for _ in range(processors)]
         self._records: dict[IntervalId, _IntervalRecord] = {}
 
     def close(self, processor: int, pages: tuple[int, ...]) -> int:
-        """End a processor's interval, in which it began to write these pages; give its number."""
-        self.closed[processor] += 1
-        number = self.closed[processor]
-        self.seen[processor][processor] = number
-        self._records[processor, number] = _IntervalRecord(tuple(self.seen[processor]), pages)
+        """End the interval in which a processor began to write these pages. Return its number."""
+        self.closed_counts[processor] += 1
+        number = self.closed_counts[processor]
+        self.known_intervals[processor][processor] = number
+        self._records[processor, number] = _IntervalRecord(
+            tuple(self.known_intervals[processor]), pages
+        )
         return number
 
-    def unseen(self, processor: int, vector: Sequence[int]) -> list[IntervalId]:
-        """List the intervals that are known elsewhere but not to a processor."""
-        seen_vector = self.seen[processor]
+    def unknown_intervals(self, processor: int, vector: Sequence[int]) -> list[IntervalId]:
+        """List the intervals up to a vector timestamp that a processor does not know."""
+        known_counts = self.known_intervals[processor]
         return [
             (writer, number)
-            for writer, last in enumerate(vector)
-            if last > seen_vector[writer]
-            for number in range(seen_vector[writer] + 1, last + 1)
+            for writer, last_number in enumerate(vector)
+            if last_number > known_counts[writer]
+            for number in range(known_counts[writer] + 1, last_number + 1)
         ]
 
     def learn(self, processor: int, vector: Sequence[int]) -> None:
         """Add knowledge from elsewhere to a processor's."""
-        self.seen[processor] = [
-            max(pair) for pair in zip(self.seen[processor], vector, strict=True)
+        self.known_intervals[processor] = [
+            max(pair) for pair in zip(self.known_intervals[processor], vector, strict=True)
         ]
 
-    def pages(self, interval: IntervalId) -> tuple[int, ...]:
-        """Return the write notices of an interval: the pages it names."""
-        return self._records[interval].pages
+    def pages_written(self, interval: IntervalId) -> tuple[int, ...]:
+        """Return the pages that the write notices of an interval name."""
+        return self._records[interval].pages_written
 
-    def notices(self, intervals: Iterable[IntervalId]) -> int:
+    def notice_count(self, intervals: Iterable[IntervalId]) -> int:
         """Count the write notices of intervals."""
-        return sum(len(self._records[interval].pages) for interval in intervals)
+        return sum(len(self._records[interval].pages_written) for interval in intervals)
 
-    def knows(self, later: IntervalId, earlier: IntervalId) -> bool:
-        """Return whether an interval comes before another, or is the same."""
+    def is_known_in(self, later: IntervalId, earlier: IntervalId) -> bool:
+        """Return whether `earlier` comes before `later`, or is the same interval."""
         writer, number = earlier
         return self._records[later].vector[writer] >= number
 
-    def in_order(self, intervals: Iterable[IntervalId]) -> list[IntervalId]:
+    def sort_by_precedence(self, intervals: Iterable[IntervalId]) -> list[IntervalId]:
         """Sort intervals by precedence.
 
         If a comes before b, no component of a's timestamp exceeds b's and one is less: so is its

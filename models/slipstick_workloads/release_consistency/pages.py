@@ -47,10 +47,10 @@ class Recorder:
         """Count a message on both sides."""
         sent = self.tallies[source].sent
         received = self.tallies[target].received
-        number, total = sent.get(kind, (0, 0))
-        sent[kind] = number + 1, total + size
-        number, total = received.get(kind, (0, 0))
-        received[kind] = number + 1, total + size
+        count, total_bytes = sent.get(kind, (0, 0))
+        sent[kind] = count + 1, total_bytes + size
+        count, total_bytes = received.get(kind, (0, 0))
+        received[kind] = count + 1, total_bytes + size
 
     def is_empty(self) -> bool:
         """Return whether nothing was counted since the last barrier."""
@@ -94,12 +94,12 @@ class SharedPages(ABC):
         self.payload = payload
         self.processors = processors
         self.page_bytes = word_count * WORD
-        valid = protocol.start == "valid"
-        self.state = np.full((processors, pages), READABLE if valid else ABSENT, np.uint8)
-        self.owner = np.full(pages, 0 if valid else NO_OWNER, np.int64)
-        self.fresh: list[dict[int, None]] = [{} for _ in range(processors)]
-        self.pending: list[dict[int, list[IntervalId]]] = [{} for _ in range(processors)]
-        self.stored = [0] * processors
+        starts_valid = protocol.start == "valid"
+        self.state = np.full((processors, pages), READABLE if starts_valid else ABSENT, np.uint8)
+        self.owner = np.full(pages, 0 if starts_valid else NO_OWNER, np.int64)
+        self.written_pages: list[dict[int, None]] = [{} for _ in range(processors)]
+        self.pending_intervals: list[dict[int, list[IntervalId]]] = [{} for _ in range(processors)]
+        self.stored_bytes = [0] * processors
 
     def read(self, reader: int, pages: Pages) -> None:
         """Make pages readable."""
@@ -110,43 +110,43 @@ class SharedPages(ABC):
         """Make pages writable, and record which of their words change."""
         for page in pages[self.state[writer, pages] < WRITABLE].tolist():
             self._make_writable(writer, page)
-        self._remember(writer, pages, words)
+        self._record_words(writer, pages, words)
 
     def notice(self, reader: int, interval: IntervalId) -> None:
         """Deliver the write notices of an interval to a processor; copies without its writes
         become invalid.
         """
-        pages = self.intervals.pages(interval)
+        pages = self.intervals.pages_written(interval)
         state = self.state[reader]
-        pending = self.pending[reader]
+        pending_intervals = self.pending_intervals[reader]
         tally = self.recorder.tallies[reader]
         for page in pages:
             if self._has_applied(reader, page, interval):
                 continue
-            pending.setdefault(page, []).append(interval)
+            pending_intervals.setdefault(page, []).append(interval)
             if state[page] >= READABLE:
                 self._before_invalid(reader, page)
                 state[page] = INVALID
                 tally.invalidated += 1
         tally.notices += len(pages)
-        self.stored[reader] += len(pages) * self.protocol.sizes.notice
+        self.stored_bytes[reader] += len(pages) * self.protocol.sizes.notice
 
     def close(self, writer: int) -> IntervalId | None:
         """End a processor's interval, if it has begun to write to some page in it."""
-        if not self.fresh[writer]:
+        if not self.written_pages[writer]:
             return None
-        pages = tuple(self.fresh[writer])
+        pages = tuple(self.written_pages[writer])
         interval = writer, self.intervals.close(writer, pages)
-        self._noticed(interval, pages)
-        self.fresh[writer] = {}
+        self._record_notices(interval, pages)
+        self.written_pages[writer] = {}
         self.recorder.tallies[writer].intervals += 1
-        self.stored[writer] += len(pages) * self.protocol.sizes.notice
+        self.stored_bytes[writer] += len(pages) * self.protocol.sizes.notice
         return interval
 
-    def holders(self, pages: Sequence[int], apart_from: int) -> list[int]:
+    def holders(self, pages: Sequence[int], excluded: int) -> list[int]:
         """List the processors that hold a copy of any of these pages."""
-        held = (self.state[:, list(pages)] != ABSENT).any(axis=1)
-        return [holder for holder in np.flatnonzero(held).tolist() if holder != apart_from]
+        has_copy = (self.state[:, list(pages)] != ABSENT).any(axis=1)
+        return [holder for holder in np.flatnonzero(has_copy).tolist() if holder != excluded]
 
     def collect(self) -> None:
         """Bring every copy of every page up to date; drop all diffs, twins and notices."""
@@ -156,15 +156,15 @@ class SharedPages(ABC):
                 self._update(processor, page, collecting=True)
                 self.state[processor, page] = READABLE
             self.recorder.tallies[processor].collections += 1
-        self._drop()
-        for pending in self.pending:
+        self._drop_diffs()
+        for pending in self.pending_intervals:
             pending.clear()
         self.intervals.forget()
-        self.stored = [0] * self.processors
+        self.stored_bytes = [0] * self.processors
 
     def memory(self, processor: int) -> int:
         """Return the memory of a processor's diffs and notices [B]."""
-        return self.stored[processor]
+        return self.stored_bytes[processor]
 
     def _make_valid(self, reader: int, page: int) -> None:
         if self.state[reader, page] == ABSENT:
@@ -173,7 +173,7 @@ class SharedPages(ABC):
                 self.state[reader, page] = EXCLUSIVE
                 return
             self._fetch(reader, page)
-        if page in self.pending[reader]:
+        if page in self.pending_intervals[reader]:
             self.recorder.fault_counts[reader] += 1
             self._update(reader, page)
         self.state[reader, page] = READABLE
@@ -186,7 +186,7 @@ class SharedPages(ABC):
             self.state[owner, page] = READABLE
         self.send_page(reader, owner, page)
         self.recorder.tallies[reader].empty += 1
-        self._fetched(reader, owner, page)
+        self._record_fetch(reader, owner, page)
 
     def send_page(self, reader: int, owner: int, page: int) -> None:
         """Count a request for a whole page and its reply."""
@@ -200,7 +200,7 @@ class SharedPages(ABC):
         """Handle the first write to a page that is not writable."""
 
     @abstractmethod
-    def _remember(self, writer: int, pages: Pages, words: Sequence[int]) -> None:
+    def _record_words(self, writer: int, pages: Pages, words: Sequence[int]) -> None:
         """Record which words change."""
 
     @abstractmethod
@@ -212,11 +212,11 @@ class SharedPages(ABC):
         """Save the writes of a processor to a page that is about to become invalid."""
 
     @abstractmethod
-    def _noticed(self, interval: IntervalId, pages: Sequence[int]) -> None:
-        """Record that the interval in which the writer changed pages names them."""
+    def _record_notices(self, interval: IntervalId, pages: Sequence[int]) -> None:
+        """Record that an interval has ended whose write notices name these pages."""
 
     @abstractmethod
-    def _fetched(self, reader: int, owner: int, page: int) -> None:
+    def _record_fetch(self, reader: int, owner: int, page: int) -> None:
         """Record which intervals the copy that came from the owner holds."""
 
     @abstractmethod
@@ -224,8 +224,8 @@ class SharedPages(ABC):
         """Bring a copy up to date with all pending notices."""
 
     @abstractmethod
-    def _drop(self) -> None:
-        """Forget diffs and twins; all copies are up to date."""
+    def _drop_diffs(self) -> None:
+        """Forget diffs and twins, since all copies are up to date."""
 
 
 _Requests = dict[int, list[IntervalId]]
@@ -244,158 +244,168 @@ class ManyWriters(SharedPages):
     ) -> None:
         super().__init__(protocol, shape, intervals, recorder, payload)
         self.twins: list[dict[int, int]] = [{} for _ in range(self.processors)]
-        """For each page with a twin, the words written since."""
-        self.named: list[dict[int, int]] = [{} for _ in range(self.processors)]
-        """For each page with a twin that a closed interval names, that interval's number."""
+        """The words written since the twin of a page was made, by page."""
+        self.interval_of_twin: list[dict[int, int]] = [{} for _ in range(self.processors)]
+        """The number of the closed interval that names a page with a twin, by page."""
         self.diffs: list[dict[tuple[IntervalId, int], int]] = [{} for _ in range(self.processors)]
         """The size of each diff that a processor has made or received, by interval and page [B]."""
         self.applied: list[dict[int, list[int]]] = [{} for _ in range(self.processors)]
-        self.floor = [0] * self.processors
+        self.applied_at_collection = [0] * self.processors
 
     def memory(self, processor: int) -> int:
         """Return the memory of a processor's diffs, twins and notices [B]."""
-        return self.stored[processor] + len(self.twins[processor]) * self.page_bytes
+        return self.stored_bytes[processor] + len(self.twins[processor]) * self.page_bytes
 
     def _make_writable(self, writer: int, page: int) -> None:
         if self.state[writer, page] < READABLE:
             self._make_valid(writer, page)
         else:
             self.recorder.tallies[writer].write_faults += 1
-        if page in self.named[writer]:  # the twin of an interval that a release has ended
-            self._cut(writer, page)
+        if (
+            page in self.interval_of_twin[writer]
+        ):  # the twin of an interval that a release has ended
+            self._make_diff(writer, page)
         if self.state[writer, page] != EXCLUSIVE:
             self.twins[writer][page] = 0
-            self.fresh[writer][page] = None
+            self.written_pages[writer][page] = None
             self.state[writer, page] = WRITABLE
             self.recorder.tallies[writer].twins += 1
 
-    def _remember(self, writer: int, pages: Pages, words: Sequence[int]) -> None:
+    def _record_words(self, writer: int, pages: Pages, words: Sequence[int]) -> None:
         twins = self.twins[writer]
-        for place in (self.state[writer, pages] == WRITABLE).nonzero()[0].tolist():
-            twins[int(pages[place])] |= words[place]
+        for index in (self.state[writer, pages] == WRITABLE).nonzero()[0].tolist():
+            twins[int(pages[index])] |= words[index]
 
     def _has_applied(self, reader: int, page: int, interval: IntervalId) -> bool:
         writer, number = interval
-        return self._copy_of(reader, page)[writer] >= number
+        return self._applied_intervals(reader, page)[writer] >= number
 
-    def _copy_of(self, reader: int, page: int) -> list[int]:
+    def _applied_intervals(self, reader: int, page: int) -> list[int]:
         """Return for each writer the last interval whose diff a copy holds."""
-        return self.applied[reader].get(page, self.floor)
+        return self.applied[reader].get(page, self.applied_at_collection)
 
     def _before_invalid(self, reader: int, page: int) -> None:
         if page in self.twins[reader]:
-            self._cut(reader, page)
+            self._make_diff(reader, page)
 
-    def _noticed(self, interval: IntervalId, pages: Sequence[int]) -> None:
+    def _record_notices(self, interval: IntervalId, pages: Sequence[int]) -> None:
         writer, number = interval
-        self.named[writer].update(dict.fromkeys(pages, number))
+        self.interval_of_twin[writer].update(dict.fromkeys(pages, number))
         if self.protocol.grant == "before":
             self.state[writer, list(pages)] = READABLE
 
-    def _fetched(self, reader: int, owner: int, page: int) -> None:
-        """Take over the intervals that the owner's copy holds; of a twin that may still grow, it
-        holds a part only.
+    def _record_fetch(self, reader: int, owner: int, page: int) -> None:
+        """Record which intervals the copy from the owner holds: those that the owner's copy holds,
+        but not an interval to whose diff the owner may still add writes.
         """
-        held = list(self._copy_of(owner, page))
-        grows = self.state[owner, page] == WRITABLE
-        growing = self.named[owner].get(page) if grows else None
-        held[owner] = self.intervals.closed[owner] if growing is None else growing - 1
-        self.applied[reader][page] = held
+        applied = list(self._applied_intervals(owner, page))
+        may_grow = self.state[owner, page] == WRITABLE
+        open_interval = self.interval_of_twin[owner].get(page) if may_grow else None
+        applied[owner] = (
+            self.intervals.closed_counts[owner] if open_interval is None else open_interval - 1
+        )
+        self.applied[reader][page] = applied
         missing_intervals = [
             interval
-            for interval in self.pending[reader].pop(page, [])
-            if held[interval[0]] < interval[1]
+            for interval in self.pending_intervals[reader].pop(page, [])
+            if applied[interval[0]] < interval[1]
         ]
         if missing_intervals:
-            self.pending[reader][page] = missing_intervals
+            self.pending_intervals[reader][page] = missing_intervals
 
     def _update(self, reader: int, page: int, *, collecting: bool = False) -> None:
-        missing_intervals = self.pending[reader].pop(page)
+        missing_intervals = self.pending_intervals[reader].pop(page)
         requests = self._requests(page, missing_intervals)
-        total = sum(
+        reply_bytes = sum(
             self._serve(server, reader, page, intervals) for server, intervals in requests.items()
         )
-        self.payload.apply(reader, page, self.intervals.in_order(missing_intervals))
-        applied = list(self._copy_of(reader, page))
+        self.payload.apply(reader, page, self.intervals.sort_by_precedence(missing_intervals))
+        applied = list(self._applied_intervals(reader, page))
         for writer, number in missing_intervals:
             applied[writer] = max(applied[writer], number)
         self.applied[reader][page] = applied
         tally = self.recorder.tallies[reader]
-        (tally.collected if collecting else tally.faults)[len(requests), total] += 1
+        (tally.collected if collecting else tally.faults)[len(requests), reply_bytes] += 1
 
     def _requests(self, page: int, intervals: Sequence[IntervalId]) -> _Requests:
-        """Return the diffs to request from each processor: from their writers, or from one that
-        passes them on.
+        """Return which intervals' diffs to request from each processor: from their writer, or from
+        a later writer that passes them on.
         """
         requests: _Requests = {}
-        latest = self._latest(intervals) if self.protocol.ask == "latest" else []
+        latest = self._latest_intervals(intervals) if self.protocol.ask == "latest" else []
         for interval in intervals:
-            passes_on = (
-                last[0]
-                for last in latest
-                if last[0] != interval[0] and self._can_pass_on(last, interval, page)
+            writer, _ = interval
+            later_writers = (
+                later_writer
+                for later_writer, number in latest
+                if later_writer != writer
+                and self._can_pass_on((later_writer, number), interval, page)
             )
-            requests.setdefault(next(passes_on, interval[0]), []).append(interval)
+            requests.setdefault(next(later_writers, writer), []).append(interval)
         return requests
 
-    def _latest(self, intervals: Sequence[IntervalId]) -> list[IntervalId]:
-        """Return the last intervals of the writers, without those that precede another one."""
+    def _latest_intervals(self, intervals: Sequence[IntervalId]) -> list[IntervalId]:
+        """Return the last interval of each writer, without those that precede another of these."""
         last = list(dict(sorted(intervals)).items())
         return [
             interval
             for interval in last
             if not any(
-                self.intervals.knows(later_interval, interval)
+                self.intervals.is_known_in(later_interval, interval)
                 for later_interval in last
                 if later_interval != interval
             )
         ]
 
-    def _can_pass_on(self, last: IntervalId, interval: IntervalId, page: int) -> bool:
-        return self.intervals.knows(last, interval) and (interval, page) in self.diffs[last[0]]
+    def _can_pass_on(self, later: IntervalId, interval: IntervalId, page: int) -> bool:
+        later_writer, _ = later
+        return (
+            self.intervals.is_known_in(later, interval)
+            and (interval, page) in self.diffs[later_writer]
+        )
 
     def _serve(self, server: int, reader: int, page: int, intervals: Sequence[IntervalId]) -> int:
-        """Send the diffs of these intervals, made now if necessary; give the size of the reply
-        [B].
+        """Send the diffs of these intervals, made now if necessary, and return the size of the
+        reply [B].
         """
-        growing = self.named[server].get(page)
-        if growing is not None and (server, growing) in intervals:
-            self._cut(server, page)
+        open_interval = self.interval_of_twin[server].get(page)
+        if open_interval is not None and (server, open_interval) in intervals:
+            self._make_diff(server, page)
         size = 0
         for interval in intervals:
             diff = self.diffs[server][interval, page]
             size += diff
             if self.protocol.ask == "latest":
-                self._keep(reader, interval, page, diff)
+                self._store_diff(reader, interval, page, diff)
         self.recorder.send("request", reader, server, self.protocol.sizes.request)
         self.recorder.send("diffs", server, reader, size)
         self.recorder.tallies[server].served_diffs += 1
         return size
 
-    def _cut(self, writer: int, page: int) -> None:
+    def _make_diff(self, writer: int, page: int) -> None:
         """Make the diff of a page and drop its twin."""
-        interval = (writer, self.named[writer].pop(page))
+        interval = (writer, self.interval_of_twin[writer].pop(page))
         words = self.twins[writer].pop(page)
         if self.state[writer, page] == WRITABLE:
             self.state[writer, page] = READABLE
-        size = self.protocol.sizes.diff_of(words)
-        self._keep(writer, interval, page, size)
+        size = self.protocol.sizes.diff_size(words)
+        self._store_diff(writer, interval, page, size)
         tally = self.recorder.tallies[writer]
         tally.diffs_made += 1
         tally.diff_bytes_made += size
         self.payload.cut(writer, interval, page, words)
 
-    def _keep(self, processor: int, interval: IntervalId, page: int, size: int) -> None:
+    def _store_diff(self, processor: int, interval: IntervalId, page: int, size: int) -> None:
         self.diffs[processor][interval, page] = size
-        self.stored[processor] += size
+        self.stored_bytes[processor] += size
 
-    def _drop(self) -> None:
+    def _drop_diffs(self) -> None:
         for processor, twins in enumerate(self.twins):
             self.state[processor, list(twins)] = READABLE
-        for tables in (self.twins, self.named, self.diffs, self.applied):
+        for tables in (self.twins, self.interval_of_twin, self.diffs, self.applied):
             for table in tables:
                 table.clear()
-        self.floor = list(self.intervals.closed)
+        self.applied_at_collection = list(self.intervals.closed_counts)
 
 
 class SingleWriter(SharedPages):
@@ -408,15 +418,13 @@ class SingleWriter(SharedPages):
         elif owner == NO_OWNER:
             self._make_valid(writer, page)
         else:
-            self._take(writer, owner, page)
+            self._become_owner(writer, owner, page)
         if self.state[writer, page] != EXCLUSIVE:
             self.state[writer, page] = WRITABLE
-            self.fresh[writer][page] = None
+            self.written_pages[writer][page] = None
 
-    def _take(self, writer: int, owner: int, page: int) -> None:
-        """Become the owner; the whole page is sent along, for others may have written to it
-        since.
-        """
+    def _become_owner(self, writer: int, owner: int, page: int) -> None:
+        """Become the owner of a page, which is sent as a whole: others may have written to it."""
         if self.state[writer, page] == ABSENT:
             self._fetch(writer, page)
         else:
@@ -425,7 +433,7 @@ class SingleWriter(SharedPages):
         self.owner[page] = writer
         self.state[owner, page] = READABLE
 
-    def _remember(self, writer: int, pages: Pages, words: Sequence[int]) -> None:
+    def _record_words(self, writer: int, pages: Pages, words: Sequence[int]) -> None:
         """Record nothing: whole pages move."""
 
     def _has_applied(self, reader: int, page: int, interval: IntervalId) -> bool:
@@ -434,21 +442,23 @@ class SingleWriter(SharedPages):
     def _before_invalid(self, reader: int, page: int) -> None:
         """Save nothing: the writes have moved on with the ownership."""
 
-    def _noticed(self, interval: IntervalId, pages: Sequence[int]) -> None:
-        """Protect pages still owned, so that the first write of the next interval is seen."""
+    def _record_notices(self, interval: IntervalId, pages: Sequence[int]) -> None:
+        """Protect the pages that the writer still owns, so that the next interval sees a first
+        write.
+        """
         writer = interval[0]
         for page in pages:
             if self.state[writer, page] == WRITABLE:
                 self.state[writer, page] = READABLE
 
-    def _fetched(self, reader: int, owner: int, page: int) -> None:
-        self.pending[reader].pop(page, None)
+    def _record_fetch(self, reader: int, owner: int, page: int) -> None:
+        self.pending_intervals[reader].pop(page, None)
 
     def _update(self, reader: int, page: int, *, collecting: bool = False) -> None:
         self.send_page(reader, int(self.owner[page]), page)
-        self.pending[reader].pop(page, None)
+        self.pending_intervals[reader].pop(page, None)
         tally = self.recorder.tallies[reader]
         (tally.collected if collecting else tally.faults)[1, self.page_bytes] += 1
 
-    def _drop(self) -> None:
+    def _drop_diffs(self) -> None:
         """Drop nothing: no diffs are kept."""

@@ -44,16 +44,16 @@ class Sizes:
     notice: int = 4
     acknowledgement: int = 4
 
-    def diff_of(self, words: int) -> int:
+    def diff_size(self, words: int) -> int:
         """Return the size of the diff of a set of words: each run of neighbours has a head [B].
 
-        >>> Sizes().diff_of(0b1), Sizes().diff_of(0b1011)
+        >>> Sizes().diff_size(0b1), Sizes().diff_size(0b1011)
         (20, 32)
         """
         runs = (words & ~(words << 1)).bit_count()
         return self.diff + self.run * runs + 4 * words.bit_count()
 
-    def intervals_of(self, intervals: int, notices: int, processors: int) -> int:
+    def intervals_size(self, intervals: int, notices: int, processors: int) -> int:
         """Return the size that intervals with their write notices add to a message [B]."""
         return intervals * (self.interval + self.vector * processors) + notices * self.notice
 

@@ -63,7 +63,7 @@ def run(
     Source of the protocol: Parsons, Brorsson, Sevcik, IBM Systems Journal 36(4), 1997, appendix.
     """
     turns = _Turns(program, protocol or Protocol(), payload or Payload())
-    turns.go()
+    turns.run_all()
     page = program.word_count * WORD
     return Counts(
         program.name, program.processors, page, program.unit, tuple(turns.recorder.phases)
@@ -74,42 +74,42 @@ class _Turns:
     """The processors of a run, and their turns."""
 
     def __init__(self, program: SharedProgram, protocol: Protocol, payload: Payload) -> None:
-        count = program.processors
-        if count < 1 or program.pages < 1 or program.word_count < 1:
+        processors = program.processors
+        if processors < 1 or program.pages < 1 or program.word_count < 1:
             raise ModelError(
                 f"program {program.name} needs at least one processor and one page of one word"
             )
         self.program = program
-        self.recorder = Recorder(count)
-        intervals = IntervalRecords(count)
-        many = protocol.writers == "multiple"
-        shape = count, program.pages, program.word_count
-        self.pages = (ManyWriters if many else SingleWriter)(
+        self.recorder = Recorder(processors)
+        intervals = IntervalRecords(processors)
+        has_many_writers = protocol.writers == "multiple"
+        shape = processors, program.pages, program.word_count
+        self.pages = (ManyWriters if has_many_writers else SingleWriter)(
             protocol, shape, intervals, self.recorder, payload
         )
-        notices = Notices(protocol, count, intervals, self.pages, self.recorder)
-        self.locks = LockManagers(protocol, count, notices, self.recorder)
+        notices = Notices(protocol, processors, intervals, self.pages, self.recorder)
+        self.locks = LockManagers(protocol, processors, notices, self.recorder)
         self.barriers = BarrierManager(protocol, intervals, self.pages, notices, self.recorder)
         self.bodies: list[Iterator[Access]] = [
-            program.body(processor) for processor in range(count)
+            program.body(processor) for processor in range(processors)
         ]
-        self.end_times = [0.0] * count
-        self.ready = [(0.0, processor, processor) for processor in range(count)]
-        self.turns = count
+        self.end_times = [0.0] * processors
+        self.ready = [(0.0, processor, processor) for processor in range(processors)]
+        self.turns = processors
         self.arrived: dict[int, str] = {}
-        self.ended = 0
+        self.ended_count = 0
 
-    def go(self) -> None:
+    def run_all(self) -> None:
         """Run the processors in turn until all have ended."""
         while self.ready:
             _, _, processor = heapq.heappop(self.ready)
             self._run_turn(processor)
             if len(self.arrived) == self.program.processors:
                 self._complete_barrier()
-        if self.ended < self.program.processors:
-            raise ModelError(f"program {self.program.name} stops: {self._waiting_processors()}")
-        if held := self.locks.held():
-            number, holder = next(iter(held.items()))
+        if self.ended_count < self.program.processors:
+            raise ModelError(f"program {self.program.name} stops: {self._waiting_text()}")
+        if holders_by_lock := self.locks.holders_by_lock():
+            number, holder = next(iter(holders_by_lock.items()))
             raise ModelError(f"processor {holder} ends without releasing lock {number}")
         if not self.recorder.is_empty():
             self.recorder.end_phase("end")
@@ -138,19 +138,19 @@ class _Turns:
                     self._schedule(processor, self.end_times[processor] + amount)
                     return
                 case Acquire(lock):
-                    hops, granted = self.locks.acquire(processor, lock)
+                    hops, is_granted = self.locks.acquire(processor, lock)
                     self.end_times[processor] += hops * message
-                    if not granted:
+                    if not is_granted:
                         return
                     if hops and message:
                         self._schedule(processor, self.end_times[processor] + message)
                         return
                 case Release(lock):
-                    following = self.locks.release(processor, lock)
-                    if following is not None:
+                    next_holder = self.locks.release(processor, lock)
+                    if next_holder is not None:
                         self._schedule(
-                            following,
-                            max(self.end_times[following], self.end_times[processor]) + message,
+                            next_holder,
+                            max(self.end_times[next_holder], self.end_times[processor]) + message,
                         )
                 case Arrive(phase):
                     self.arrived[processor] = phase
@@ -166,7 +166,7 @@ class _Turns:
                     + 2 * message * (fault_counts[processor] - faults_before),
                 )
                 return
-        self.ended += 1
+        self.ended_count += 1
 
     def _check_pages(self, processor: int, pages: Pages) -> None:
         """Refuse pages that do not exist; a page named twice would fault twice."""
@@ -204,11 +204,16 @@ class _Turns:
         for processor in range(self.program.processors):
             self._schedule(processor, latest)
 
-    def _waiting_processors(self) -> str:
+    def _waiting_text(self) -> str:
         at_barrier = sorted(self.arrived)
-        locks = self.locks.held()
-        held = (
-            ", ".join(f"lock {lock} by {holder}" for lock, holder in sorted(locks.items()))
+        holders_by_lock = self.locks.holders_by_lock()
+        held_locks = (
+            ", ".join(
+                f"lock {lock} by {holder}" for lock, holder in sorted(holders_by_lock.items())
+            )
             or "no lock"
         )
-        return f"{self.ended} processors have ended, {at_barrier} wait at a barrier, held: {held}"
+        return (
+            f"{self.ended_count} processors have ended, {at_barrier} wait at a barrier, held:"
+            f" {held_locks}"
+        )

@@ -41,63 +41,69 @@ class Notices:
         self._recorder = recorder
         self._intervals = intervals
         self._pages = pages
-        self._unsent: list[list[IntervalId]] = [[] for _ in range(processors)]
+        self._unsent_intervals: list[list[IntervalId]] = [[] for _ in range(processors)]
 
     def release(self, processor: int) -> None:
         """End the interval; if release is eager, send its notices now."""
         self._close(processor)
-        if self._protocol.release == "eager" and self._unsent[processor]:
-            self._send(processor)
+        if self._protocol.release == "eager" and self._unsent_intervals[processor]:
+            self._send_notices(processor)
 
     def knowledge(self, processor: int) -> list[int]:
         """Return for each writer the last interval that a processor knows."""
-        return self._intervals.seen[processor]
+        return self._intervals.known_intervals[processor]
 
-    def learn_from_giver(self, processor: int, giver: int, released: Sequence[int]) -> int:
+    def learn_from_giver(
+        self, processor: int, giver: int, knowledge_at_release: Sequence[int]
+    ) -> int:
         """Pass the giver's knowledge to a processor, as it is now or as it was when the giver
-        released the lock; give the size that it adds to the giver's message [B].
+        released the lock. Return the size that it adds to the giver's message [B].
         """
         if self._protocol.release == "eager":
             return 0
-        sends_known = self._protocol.grant == "known"
-        return self.learn(processor, self.knowledge(giver) if sends_known else released)
+        sends_present_knowledge = self._protocol.grant == "known"
+        return self.learn(
+            processor, self.knowledge(giver) if sends_present_knowledge else knowledge_at_release
+        )
 
     def learn(self, processor: int, vector: Sequence[int]) -> int:
-        """Pass intervals that are known elsewhere to a processor; give their size in a message
+        """Pass intervals that are known elsewhere to a processor. Return their size in a message
         [B].
         """
-        fresh = self._intervals.unseen(processor, vector)
-        if not fresh:
+        unknown_intervals = self._intervals.unknown_intervals(processor, vector)
+        if not unknown_intervals:
             return 0
         self._close(processor)
-        for interval in fresh:
+        for interval in unknown_intervals:
             self._pages.notice(processor, interval)
         self._intervals.learn(processor, vector)
-        return self.size(fresh)
+        return self.size(unknown_intervals)
 
     def size(self, intervals: Iterable[IntervalId]) -> int:
         """Return the size that intervals add to a message [B]."""
-        interval_list = list(intervals)
-        notices = self._intervals.notices(interval_list)
-        return self._protocol.sizes.intervals_of(len(interval_list), notices, self._processors)
+        listed_intervals = list(intervals)
+        notices = self._intervals.notice_count(listed_intervals)
+        return self._protocol.sizes.intervals_size(len(listed_intervals), notices, self._processors)
 
     def _close(self, processor: int) -> None:
-        closed = self._pages.close(processor)
-        if closed is not None and self._protocol.release == "eager":
-            self._unsent[processor].append(closed)
+        interval = self._pages.close(processor)
+        if interval is not None and self._protocol.release == "eager":
+            self._unsent_intervals[processor].append(interval)
 
-    def _send(self, processor: int) -> None:
+    def _send_notices(self, processor: int) -> None:
         """Send the notices to all holders of one of the pages, and wait for their acknowledgements.
 
         Other processors get them with the page when they fetch it, without a message of their own.
         """
-        unsent = self._unsent[processor]
-        self._unsent[processor] = []
-        pages = sorted({page for interval in unsent for page in self._intervals.pages(interval)})
+        unsent = self._unsent_intervals[processor]
+        self._unsent_intervals[processor] = []
+        pages = sorted(
+            {page for interval in unsent for page in self._intervals.pages_written(interval)}
+        )
         holders = self._pages.holders(pages, processor)
         sizes = self._protocol.sizes
         size = self.size(unsent)
-        vector = list(self._intervals.seen[processor])
+        vector = list(self._intervals.known_intervals[processor])
         for receiver in range(self._processors):
             if receiver != processor:
                 self.learn(
@@ -120,20 +126,21 @@ class _LockState:
     Parameters
     ----------
     manager, last_holder, holder, queue : processors
-    released : for each writer the last interval that the last holder knew at its release
+    knowledge_at_release : for each writer the last interval that the last holder knew at its
+        release
     faults_at_grant : page faults of the holder when it got the lock
     faults : of all its holders in their sections
-    seen : of these, when each processor in the queue made its request
+    faults_at_request : of these, when each processor in the queue made its request
     """
 
     manager: int
     last_holder: int
-    released: Sequence[int]
+    knowledge_at_release: Sequence[int]
     holder: int | None = None
     queue: deque[int] = field(default_factory=deque)
     faults_at_grant: int = 0
     faults: int = 0
-    seen: dict[int, int] = field(default_factory=dict)
+    faults_at_request: dict[int, int] = field(default_factory=dict)
 
 
 class LockManagers:
@@ -148,67 +155,69 @@ class LockManagers:
         self._recorder = recorder
         self._locks: dict[int, _LockState] = {}
 
-    def acquire(self, processor: int, number: int) -> tuple[int, bool]:
-        """Request a lock; give the messages on the way to its last holder, and say whether it is
-        granted at once.
+    def acquire(self, processor: int, lock_number: int) -> tuple[int, bool]:
+        """Request a lock. Return the number of messages on the way to its last holder, and whether
+        it is granted at once.
         """
-        manager = number % self._processors
+        manager = lock_number % self._processors
         unknown = [0] * self._processors
-        lock = self._locks.setdefault(number, _LockState(manager, manager, unknown))
+        lock = self._locks.setdefault(lock_number, _LockState(manager, manager, unknown))
         if lock.holder == processor or processor in lock.queue:
             raise ModelError(
-                f"processor {processor} requests lock {number}, which it holds already"
+                f"processor {processor} requests lock {lock_number}, which it holds already"
             )
         hops = self._request(processor, lock)
         if lock.holder is not None:
             self._recorder.tallies[processor].waits += 1
             self._recorder.tallies[processor].ahead += 1 + len(lock.queue)
             lock.queue.append(processor)
-            lock.seen[processor] = lock.faults
+            lock.faults_at_request[processor] = lock.faults
             return hops, False
         self._grant(processor, lock)
         return hops, True
 
-    def release(self, processor: int, number: int) -> int | None:
-        """Release a lock; give the processor that gets it now, if any waits."""
-        lock = self._locks.get(number)
+    def release(self, processor: int, lock_number: int) -> int | None:
+        """Release a lock. Return the processor that gets it now, None if no processor waits."""
+        lock = self._locks.get(lock_number)
         if lock is None or lock.holder != processor:
             raise ModelError(
-                f"processor {processor} releases lock {number}, which it does not hold"
+                f"processor {processor} releases lock {lock_number}, which it does not hold"
             )
         self._notices.release(processor)
-        lock.released = tuple(self._notices.knowledge(processor))
+        lock.knowledge_at_release = tuple(self._notices.knowledge(processor))
         lock.holder = None
         lock.faults += self._recorder.fault_counts[processor] - lock.faults_at_grant
         if not lock.queue:
             return None
-        following = lock.queue.popleft()
-        self._recorder.tallies[following].ahead_faults += lock.faults - lock.seen.pop(following)
-        self._grant(following, lock)
-        return following
+        next_holder = lock.queue.popleft()
+        self._recorder.tallies[next_holder].ahead_faults += (
+            lock.faults - lock.faults_at_request.pop(next_holder)
+        )
+        self._grant(next_holder, lock)
+        return next_holder
 
-    def held(self) -> dict[int, int]:
+    def holders_by_lock(self) -> dict[int, int]:
         """Return the locks that are held, and their holders."""
         return {
-            number: lock.holder for number, lock in self._locks.items() if lock.holder is not None
+            lock_number: lock.holder
+            for lock_number, lock in self._locks.items()
+            if lock.holder is not None
         }
 
     def _request(self, processor: int, lock: _LockState) -> int:
         """Send the request by way of the manager to the processor that requested last."""
         last = lock.queue[-1] if lock.queue else lock.last_holder
-        way = [
-            processor_on_way
-            for processor_on_way in (lock.manager, last)
-            if processor_on_way != processor
-        ]
-        hops = 0 if last == processor else len(set(way))
+        route = [hop for hop in (lock.manager, last) if hop != processor]
+        hops = 0 if last == processor else len(set(route))
         self._recorder.tallies[processor].acquisitions[hops] += 1
         if hops == 0:
             return 0
-        self._recorder.send("lock request", processor, way[0], self._protocol.sizes.lock_request)
+        self._recorder.send("lock request", processor, route[0], self._protocol.sizes.lock_request)
         if hops == 2:
-            self._recorder.send("lock request", way[0], way[1], self._protocol.sizes.lock_request)
-            self._recorder.tallies[way[0]].forwarded += 1
+            self._recorder.send(
+                "lock request", route[0], route[1], self._protocol.sizes.lock_request
+            )
+            self._recorder.tallies[route[0]].forwarded += 1
         return hops
 
     def _grant(self, processor: int, lock: _LockState) -> None:
@@ -217,7 +226,9 @@ class LockManagers:
         lock.holder = processor
         lock.faults_at_grant = self._recorder.fault_counts[processor]
         if giver != processor:
-            notice_bytes = self._notices.learn_from_giver(processor, giver, lock.released)
+            notice_bytes = self._notices.learn_from_giver(
+                processor, giver, lock.knowledge_at_release
+            )
             size = self._protocol.sizes.lock_reply + notice_bytes
             self._recorder.send("lock reply", giver, processor, size)
             self._recorder.tallies[giver].granted += 1
@@ -242,37 +253,39 @@ class BarrierManager:
         self._pages = pages
         self._notices = notices
         self._recorder = recorder
-        self._known = [0] * len(intervals.closed)
+        self._known_at_barrier = [0] * len(intervals.closed_counts)
 
     def complete(self) -> None:
         """Pass a barrier: all processors arrive, exchange their write notices, and leave."""
-        everyone = range(len(self._known))
-        for processor in everyone:
+        processors = range(len(self._known_at_barrier))
+        for processor in processors:
             self._notices.release(processor)
-        for processor in everyone[1:]:
+        for processor in processors[1:]:
             self._arrive(processor)
-        for processor in everyone[1:]:
+        for processor in processors[1:]:
             self._leave(processor)
-        self._known = list(self._intervals.closed)
+        self._known_at_barrier = list(self._intervals.closed_counts)
         if any(
-            self._pages.memory(processor) > self._protocol.collect_above for processor in everyone
+            self._pages.memory(processor) > self._protocol.collect_above for processor in processors
         ):
             self._pages.collect()
 
     def _arrive(self, slave: int) -> None:
-        """Send the manager the slave's intervals since the last barrier; it may know some from
-        locks.
+        """Send the manager the slave's intervals since the last barrier, also those that it knows
+        from locks.
         """
         size = self._protocol.sizes.barrier
         if self._protocol.release == "lazy":
             own_intervals = [
                 (slave, number)
-                for number in range(self._known[slave] + 1, self._intervals.closed[slave] + 1)
+                for number in range(
+                    self._known_at_barrier[slave] + 1, self._intervals.closed_counts[slave] + 1
+                )
             ]
             size += self._notices.size(own_intervals)
             vector = [
-                self._intervals.closed[slave] if processor == slave else 0
-                for processor in range(len(self._known))
+                self._intervals.closed_counts[slave] if processor == slave else 0
+                for processor in range(len(self._known_at_barrier))
             ]
             self._notices.learn(MANAGER, vector)
         self._recorder.send("arrive", slave, MANAGER, size)
@@ -280,5 +293,5 @@ class BarrierManager:
     def _leave(self, slave: int) -> None:
         size = self._protocol.sizes.barrier
         if self._protocol.release == "lazy":
-            size += self._notices.learn(slave, self._intervals.seen[MANAGER])
+            size += self._notices.learn(slave, self._intervals.known_intervals[MANAGER])
         self._recorder.send("leave", MANAGER, slave, size)

@@ -46,9 +46,9 @@ NEXT = 4
 QUEUE = "queue"
 
 
-def sequence(letters: int, repeated: float, seed: int) -> str:
-    """Make a sequence of the letters A, C, G and T, of which a part is copied from elsewhere in it,
-    with changes.
+def random_sequence(letters: int, repeated: float, seed: int) -> str:
+    """Return a random sequence of the letters A, C, G and T, parts of which are copied from
+    elsewhere in it, with changes.
 
     Parameters
     ----------
@@ -56,70 +56,74 @@ def sequence(letters: int, repeated: float, seed: int) -> str:
     repeated : part of them that copies others [1]
     seed : of all
 
-    >>> sequence(12, 0.0, seed=1)
+    >>> random_sequence(12, 0.0, seed=1)
     'ATTCCCGTAATC'
     """
     random = Random(seed)
-    letters_drawn = random.choices("ACGT", k=letters)
+    sequence_letters = random.choices("ACGT", k=letters)
     for _ in range(int(repeated * letters / REPEAT)):
         length = min(letters // 4, 1 + int(random.expovariate(1 / REPEAT)))
-        source_place, target_place = (random.randrange(letters - length) for _ in range(2))
-        letters_drawn[target_place : target_place + length] = [
+        source_start, target_start = (random.randrange(letters - length) for _ in range(2))
+        sequence_letters[target_start : target_start + length] = [
             random.choice("ACGT") if random.random() < DIFFERS else letter
-            for letter in letters_drawn[source_place : source_place + length]
+            for letter in sequence_letters[source_start : source_start + length]
         ]
-    return "".join(letters_drawn)
+    return "".join(sequence_letters)
 
 
-def links(text: str) -> Iterator[tuple[int, int]]:
-    """Yield each occurrence of a word with the next occurrence of the same word.
+def word_links(text: str) -> Iterator[tuple[int, int]]:
+    """Yield the positions of each occurrence of a word and of its next occurrence.
 
-    >>> list(links("ACGTACGTTACGTACGTT"))
+    >>> list(word_links("ACGTACGTTACGTACGTT"))
     [(0, 9), (1, 10)]
     """
-    last: dict[str, int] = {}
+    last_position: dict[str, int] = {}
     for position in range(len(text) - WORD + 1):
-        if (position_before := last.get(text[position : position + WORD])) is not None:
-            yield position_before, position
-        last[text[position : position + WORD]] = position
+        if (previous_position := last_position.get(text[position : position + WORD])) is not None:
+            yield previous_position, position
+        last_position[text[position : position + WORD]] = position
 
 
 @lru_cache(maxsize=8)
-def tasks(letters: int, repeated: float, seed: int) -> tuple[int, ...]:
-    """Find the core blocks of a sequence, and count the letters that are compared to extend each of
-    them.
+def comparisons_by_task(letters: int, repeated: float, seed: int) -> tuple[int, ...]:
+    """Return for each core block of a sequence how many letters are compared to extend it.
 
     Parameters
     ----------
-    letters, repeated, seed : as for `sequence`
+    letters, repeated, seed : as for `random_sequence`
 
-    >>> len(tasks(4000, 0.5, seed=1)), max(tasks(4000, 0.5, seed=1))
+    >>> letters_by_task = comparisons_by_task(4000, 0.5, seed=1)
+    >>> len(letters_by_task), max(letters_by_task)
     (111, 878)
     """
-    text = sequence(letters, repeated, seed)
-    begins = ((a, b) for a, b in links(text) if a == 0 or text[a - 1] != text[b - 1])
+    text = random_sequence(letters, repeated, seed)
+    block_starts = ((a, b) for a, b in word_links(text) if a == 0 or text[a - 1] != text[b - 1])
     return tuple(
         _letters_compared(text, a + WORD, b + WORD, 1) + _letters_compared(text, a - 1, b - 1, -1)
-        for a, b in begins
+        for a, b in block_starts
     )
 
 
-def _letters_compared(text: str, first_place: int, second_place: int, way: int) -> int:
-    """Count the letters compared in one direction, until a letter differs behind which not
-    enough are the same.
+def _letters_compared(text: str, first_position: int, second_position: int, direction: int) -> int:
+    """Return how many letters are compared in one direction, up to a letter that differs and is
+    not followed by `NEXT` equal letters.
     """
     compared = 0
-    while first_place >= 0 and second_place >= 0 and max(first_place, second_place) < len(text):
+    while (
+        first_position >= 0
+        and second_position >= 0
+        and max(first_position, second_position) < len(text)
+    ):
         compared += 1
-        if text[first_place] != text[second_place]:
+        if text[first_position] != text[second_position]:
             letters_behind = [
-                text[position + way : position + way * (NEXT + 1) : way]
-                for position in (first_place, second_place)
+                text[position + direction : position + direction * (NEXT + 1) : direction]
+                for position in (first_position, second_position)
             ]
             if letters_behind[0] != letters_behind[1] or len(letters_behind[0]) < NEXT:
                 return compared
-        first_place = first_place + way
-        second_place = second_place + way
+        first_position = first_position + direction
+        second_position = second_position + direction
     return compared
 
 
@@ -130,26 +134,28 @@ def matching(machine: SharedMemory, inputs: InputValues) -> Model:
     ------
     ModelError : the sequence has no repeats
     """
-    letters, count, group = (
+    letters, processors, group = (
         int(number(inputs, parameter_name)) for parameter_name in ("letters", "processors", "group")
     )
-    work = tasks(letters, number(inputs, "repeated"), int(number(inputs, "seed")))
+    work = comparisons_by_task(letters, number(inputs, "repeated"), int(number(inputs, "seed")))
     if not work:
         raise ModelError(f"no word repeats in a sequence of {letters} letters; give more letters")
     unit = value_of(inputs, "compare") * machine.step
     if word(inputs, "scheduling") == "static":
-        share = ceil(len(work) / count)
-        letters_of = [sum(work[k * share : (k + 1) * share]) for k in range(count)]
-        lines = [
-            delay(letters_of_line * unit, name=f"matching.{k}")
-            for k, letters_of_line in enumerate(letters_of)
+        share = ceil(len(work) / processors)
+        letters_by_processor = [sum(work[k * share : (k + 1) * share]) for k in range(processors)]
+        steps_by_processor = [
+            delay(letters_of_processor * unit, name=f"matching.{k}")
+            for k, letters_of_processor in enumerate(letters_by_processor)
         ]
-        return replace(superstep_model((1, lines, then()), name=NAME), counted={"accesses": 0.0})
+        return replace(
+            superstep_model((1, steps_by_processor, then()), name=NAME), counted={"accesses": 0.0}
+        )
     pool = TaskPool(Loop(work, group), unit, inside=value_of(inputs, "inside"), order="fifo")
     model = phased_model(
-        (1, count, ask(QUEUE)), name=NAME, resources={QUEUE: pool}, useful=("busy",)
+        (1, processors, ask(QUEUE)), name=NAME, resources={QUEUE: pool}, useful=("busy",)
     )
-    return replace(model, counted={"accesses": float(ceil(len(work) / group) + count)})
+    return replace(model, counted={"accesses": float(ceil(len(work) / group) + processors)})
 
 
 MATCHING = Program(

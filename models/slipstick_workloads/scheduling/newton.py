@@ -47,7 +47,7 @@ from slipstick.program.program import (
     value_of,
     word,
 )
-from slipstick_workloads.shared_memory import NONE, MemoryPort, barrier_cost, barrier_of
+from slipstick_workloads.shared_memory import NONE, MemoryPort, arrival_and_barrier, barrier_cost
 
 NAME = "newton/blocks"
 SOURCE = "Zhang, Nalluri, Qin, MIN-Graph, JPDC 1993, section 6.2"
@@ -57,7 +57,7 @@ HALF_WIDTH = 2
 
 
 @lru_cache(maxsize=32)
-def iterations(blocks: int, variables: int, coupling: float, seed: int) -> int:
+def count_iterations(blocks: int, variables: int, coupling: float, seed: int) -> int:
     """Solve a system of our own, and count the iterations until no variable changes by more than
     1e-10.
 
@@ -75,7 +75,7 @@ def iterations(blocks: int, variables: int, coupling: float, seed: int) -> int:
     ------
     ModelError : it does not converge
 
-    >>> iterations(blocks=3, variables=20, coupling=0.5, seed=1)
+    >>> count_iterations(blocks=3, variables=20, coupling=0.5, seed=1)
     6
     """
     random = np.random.default_rng(seed)
@@ -83,16 +83,21 @@ def iterations(blocks: int, variables: int, coupling: float, seed: int) -> int:
     matrices = random.uniform(-1, 1, (blocks, variables, variables)) * band + 2 * (
         2 * HALF_WIDTH + 1
     ) * np.eye(variables)
-    coupled, right = random.uniform(-coupling, coupling, (2, blocks, variables))
+    coupling_coefficients, right_side = random.uniform(-coupling, coupling, (2, blocks, variables))
     x = np.ones((blocks, variables))
-    for count in range(1, MOST_ITERATIONS + 1):
+    for iteration in range(1, MOST_ITERATIONS + 1):
         earlier_values = np.vstack([np.zeros((1, variables)), x[:-1]])
-        value = np.einsum("bij,bj->bi", matrices, x) + x**3 - coupled * earlier_values - right
+        residual = (
+            np.einsum("bij,bj->bi", matrices, x)
+            + x**3
+            - coupling_coefficients * earlier_values
+            - right_side
+        )
         jacobian = matrices + np.einsum("bi,ij->bij", 3 * x**2, np.eye(variables))
-        step = np.linalg.solve(jacobian, value[..., None])[..., 0]
-        x = x - step
-        if np.abs(step).max() <= 1e-10:
-            return count
+        correction = np.linalg.solve(jacobian, residual[..., None])[..., 0]
+        x = x - correction
+        if np.abs(correction).max() <= 1e-10:
+            return iteration
     raise ModelError(
         f"the blocks do not converge in {MOST_ITERATIONS} iterations; give a smaller coupling"
     )
@@ -115,52 +120,52 @@ class WordAccesses:
 
     @property
     def kind(self) -> str:
-        """Return whether they are local, at the node before the own, or at another."""
+        """The node of the module: ``local``, the ``neighbour`` before the own, or ``other``."""
         if self.processor == self.module:
             return "local"
         return "neighbour" if self.module == self.processor - 1 else "other"
 
 
-def accesses(
-    taken: Sequence[int], variables: int, data: int, every: bool
+def accesses_by_processor(
+    block_of_processor: Sequence[int], variables: int, data: int, reads_all_blocks: bool
 ) -> list[list[WordAccesses]]:
     """List the accesses of one iteration, by processor.
 
     Parameters
     ----------
-    taken : the block of each processor; 0, 1, ... with static scheduling
+    block_of_processor : the block that each processor has; 0, 1, ... with static scheduling
     variables : of a block [1]
     data : words of the data of a block [1]
-    every : the variables of all earlier blocks are read, else those of one
+    reads_all_blocks : the variables of all earlier blocks are read, else those of the last
 
     >>> [
-    ...     (each.module, each.words)
-    ...     for each in accesses([0, 1, 2], variables=10, data=50, every=True)[2]
+    ...     (access.module, access.words)
+    ...     for access in accesses_by_processor([0, 1, 2], 10, 50, reads_all_blocks=True)[2]
     ... ]
     [(2, 60), (1, 20), (2, 10)]
     >>> [
-    ...     (each.module, each.words)
-    ...     for each in accesses([2, 1, 0], variables=10, data=50, every=True)[0]
+    ...     (access.module, access.words)
+    ...     for access in accesses_by_processor([2, 1, 0], 10, 50, reads_all_blocks=True)[0]
     ... ]
     [(2, 60), (1, 20), (2, 10)]
     """
-    accesses_found = []
-    for processor, block in enumerate(taken):
+    accesses = []
+    for processor, block in enumerate(block_of_processor):
         earlier_reads = (
-            [WordAccesses(processor, block - 1, variables * (block if every else 1))]
+            [WordAccesses(processor, block - 1, variables * (block if reads_all_blocks else 1))]
             if block
             else []
         )
-        own_accesses, back = (
+        own_accesses, write_back = (
             WordAccesses(processor, block, words) for words in (data + variables, variables)
         )
-        accesses_found.append([own_accesses, *earlier_reads, back])
-    return accesses_found
+        accesses.append([own_accesses, *earlier_reads, write_back])
+    return accesses
 
 
 class _Schedule:
-    """Which processor has which block in each iteration, and the accesses and steps that follow;
-    of a sample in one only.
+    """The block that each processor has in each iteration, and the accesses and steps that follow;
+    a sample has one iteration.
     """
 
     def __init__(self, machine: SharedMemory, inputs: InputValues, *, sample: bool = False) -> None:
@@ -171,73 +176,77 @@ class _Schedule:
             )
         self.machine = machine
         self.inputs = inputs
-        self.count, variables, seed = (
+        self.block_count, variables, seed = (
             int(number(inputs, name)) for name in ("blocks", "variables", "seed")
         )
         self.modules = int(
             structural_number(machine.memory.modules, "the number of memory modules")
         )
-        if self.modules < self.count:
+        if self.modules < self.block_count:
             raise ModelError(
                 f"{machine.name} has {self.modules} memory modules; {NAME} needs one for each of"
-                f" {self.count} blocks"
+                f" {self.block_count} blocks"
             )
-        self.dynamic = word(inputs, "scheduling") == "dynamic"
-        self.recorded = number(inputs, "recording") > 0
-        self.port = MemoryPort(machine, Number(self.count - 1.0))
-        orders = [list(range(self.count))]
-        self.repeat = 1
+        self.is_dynamic = word(inputs, "scheduling") == "dynamic"
+        self.is_recorded = number(inputs, "recording") > 0
+        self.port = MemoryPort(machine, Number(self.block_count - 1.0))
+        orders = [list(range(self.block_count))]
+        self.repetitions = 1
         if not sample:
-            rounds = int(number(inputs, "iterations")) or iterations(
-                self.count, variables, number(inputs, "coupling"), seed
+            iteration_count = int(number(inputs, "iterations")) or count_iterations(
+                self.block_count, variables, number(inputs, "coupling"), seed
             )
             random = np.random.default_rng(seed)
             orders = (
-                [random.permutation(self.count).tolist() for _ in range(rounds)]
-                if self.dynamic
+                [random.permutation(self.block_count).tolist() for _ in range(iteration_count)]
+                if self.is_dynamic
                 else orders
             )
-            self.repeat = 1 if self.dynamic else rounds
+            self.repetitions = 1 if self.is_dynamic else iteration_count
         data = int(number(inputs, "data"))
-        every = word(inputs, "reads") == "all"
-        self.rounds = [accesses(order, variables, data, every) for order in orders]
+        reads_all_blocks = word(inputs, "reads") == "all"
+        self.accesses_by_iteration = [
+            accesses_by_processor(order, variables, data, reads_all_blocks) for order in orders
+        ]
 
     def supersteps(self) -> Iterator[tuple[int, list[Activity], Activity]]:
-        """Yield each iteration: repetitions, what every processor does, and the barrier."""
+        """Yield for each iteration its repetitions, the activity of each processor, the barrier."""
         name = word(self.inputs, "barrier")
-        _, barriers = barrier_of(self.machine, name, Number(float(self.count)))
+        _, barriers = arrival_and_barrier(self.machine, name, Number(float(self.block_count)))
         costs = [
-            barrier_cost(barrier_name, Number(float(self.count)))
-            for key, barrier_name in self.machine.barriers.items()
-            if key in barriers
+            barrier_cost(kind, Number(float(self.block_count)))
+            for barrier_name, kind in self.machine.barriers.items()
+            if barrier_name in barriers
         ]
         end = then(
-            *(
-                delay(barrier_part, name=name, component="barrier", technology="software")
-                for barrier_part in costs
-            )
+            *(delay(cost, name=name, component="barrier", technology="software") for cost in costs)
         )
-        for lines in self.rounds:
+        for accesses_of_processors in self.accesses_by_iteration:
             yield (
-                self.repeat,
+                self.repetitions,
                 [
                     self._steps_of_processor(accesses_of_processor)
-                    for accesses_of_processor in lines
+                    for accesses_of_processor in accesses_of_processors
                 ],
                 end,
             )
 
     def _steps_of_processor(self, accesses: Sequence[WordAccesses]) -> Activity:
-        """Take a block, read its data, evaluate and factor, read the earlier variables, solve,
-        and write the own ones.
+        """Return the steps of a processor in an iteration: take a block, read its data, evaluate
+        and factor, read the earlier variables, solve, and write the own variables.
         """
         units = value_of(self.inputs, "work") * value_of(self.inputs, "variables")
         work = delay(units * self.machine.step, name="work")
-        first, *further_steps = map(self._access, accesses)
-        return then(*self._blocks_taken(accesses[0].processor), first, work, *further_steps)
+        first_access, *further_accesses = map(self._access, accesses)
+        return then(
+            *self._take_block(accesses[0].processor),
+            first_access,
+            work,
+            *further_accesses,
+        )
 
-    def _blocks_taken(self, processor: int) -> list[Activity]:
-        if not self.dynamic:
+    def _take_block(self, processor: int) -> list[Activity]:
+        if not self.is_dynamic:
             return []
         scheduling = delay(
             value_of(self.inputs, "inside"),
@@ -248,32 +257,43 @@ class _Schedule:
         take = self._access(WordAccesses(processor, 0, 1), "take")
         return [hold("scheduler", scheduling >> take)]
 
-    def _access(self, accesses: WordAccesses, name: str = "access") -> Activity:
-        words = Number(float(accesses.words))
-        record = words * value_of(self.inputs, "recording")
+    def _access(self, word_accesses: WordAccesses, name: str = "access") -> Activity:
+        words = Number(float(word_accesses.words))
+        recording_time = words * value_of(self.inputs, "recording")
         recording = delay(
-            record, name=f"record.{accesses.words}", component="monitor", technology="software"
+            recording_time,
+            name=f"record.{word_accesses.words}",
+            component="monitor",
+            technology="software",
         )
-        if accesses.kind == "local":
+        if word_accesses.kind == "local":
             seconds = words * self.machine.memory.access
             access: Activity = delay(
-                seconds, name=f"local.{accesses.words}", component="memory", technology="memory"
+                seconds,
+                name=f"local.{word_accesses.words}",
+                component="memory",
+                technology="memory",
             )
         else:
-            ratios = [float(module == accesses.module) for module in range(self.modules)]
+            ratios = [float(module == word_accesses.module) for module in range(self.modules)]
             access = repeat(words, self.port.access(name, ratios))
-        return access >> recording if self.recorded else access
+        return access >> recording if self.is_recorded else access
 
-    def counted(self) -> dict[str, float]:
-        """Count the accesses of the whole run, those to the scheduler's word on node 0 among
-        them.
+    def access_counts(self) -> dict[str, float]:
+        """Return the number of accesses of each kind in the whole run, with those to the
+        scheduler's word on node 0.
         """
         words_by_kind = Counter({"local": 0, "neighbour": 0, "other": 0})
-        for access in (access for lines in self.rounds for line in lines for access in line):
-            words_by_kind[access.kind] += self.repeat * access.words
-        if self.dynamic:
-            for processor in range(self.count):
-                words_by_kind[WordAccesses(processor, 0, 1).kind] += len(self.rounds)
+        for access in (
+            access
+            for accesses_of_processors in self.accesses_by_iteration
+            for accesses in accesses_of_processors
+            for access in accesses
+        ):
+            words_by_kind[access.kind] += self.repetitions * access.words
+        if self.is_dynamic:
+            for processor in range(self.block_count):
+                words_by_kind[WordAccesses(processor, 0, 1).kind] += len(self.accesses_by_iteration)
         words_by_kind["remote"] = words_by_kind["neighbour"] + words_by_kind.pop("other")
         return {f"accesses[{kind}]": float(words) for kind, words in sorted(words_by_kind.items())}
 
@@ -299,10 +319,10 @@ def sample(machine: SharedMemory, inputs: InputValues) -> Model:
 def _model(schedule: _Schedule) -> Model:
     resources: dict[str, Resource] = {
         **schedule.port.resources(),
-        **({"scheduler": Lock("fifo")} if schedule.dynamic else {}),
+        **({"scheduler": Lock("fifo")} if schedule.is_dynamic else {}),
     }
     model = superstep_model(*schedule.supersteps(), name=NAME, resources=resources)
-    return replace(model, counted=schedule.counted())
+    return replace(model, counted=schedule.access_counts())
 
 
 BLOCKS = Program(

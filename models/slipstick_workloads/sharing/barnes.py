@@ -54,30 +54,33 @@ def plummer(bodies: int, seed: int) -> tuple[Vectors, Vectors]:
     >>> print(f"{kinetic:.1f}")  # 1/4 in the mean
     0.2
     """
-    draw = np.random.default_rng([seed])
-    radius = (draw.uniform(0, MOST_MASS, bodies) ** (-2 / 3) - 1) ** -0.5
-    speed = _escape_parts(draw, bodies) * np.sqrt(2.0) * (1 + radius**2) ** -0.25
+    generator = np.random.default_rng([seed])
+    radius = (generator.uniform(0, MOST_MASS, bodies) ** (-2 / 3) - 1) ** -0.5
+    speed = _escape_speed_shares(generator, bodies) * np.sqrt(2.0) * (1 + radius**2) ** -0.25
     scale = 3 * np.pi / 16
-    places = _directions(draw, bodies) * (radius * scale)[:, None]
-    velocities = _directions(draw, bodies) * (speed / np.sqrt(scale))[:, None]
+    places = _directions(generator, bodies) * (radius * scale)[:, None]
+    velocities = _directions(generator, bodies) * (speed / np.sqrt(scale))[:, None]
     return places - places.mean(axis=0), velocities - velocities.mean(axis=0)
 
 
-def _escape_parts(draw: np.random.Generator, bodies: int) -> Vectors:
-    """Draw speeds as parts of the speed of escape, by rejection under a maximum of 0.1."""
-    radii = np.empty(0)
-    while len(radii) < bodies:
-        candidates = draw.uniform(0, 1, 4 * bodies)
-        height = draw.uniform(0, 0.1, 4 * bodies)
-        radii = np.append(radii, candidates[height < candidates**2 * (1 - candidates**2) ** 3.5])
-    return radii[:bodies]
+def _escape_speed_shares(generator: np.random.Generator, bodies: int) -> Vectors:
+    """Draw speeds as shares of the speed of escape, by rejection under a maximum of 0.1."""
+    shares = np.empty(0)
+    while len(shares) < bodies:
+        candidates = generator.uniform(0, 1, 4 * bodies)
+        height = generator.uniform(0, 0.1, 4 * bodies)
+        shares = np.append(shares, candidates[height < candidates**2 * (1 - candidates**2) ** 3.5])
+    return shares[:bodies]
 
 
-def _directions(draw: np.random.Generator, bodies: int) -> Vectors:
-    axial_components = draw.uniform(-1, 1, bodies)
-    around = draw.uniform(0, 2 * np.pi, bodies)
-    flat = np.sqrt(1 - axial_components**2)
-    return np.stack((flat * np.cos(around), flat * np.sin(around), axial_components), axis=1)
+def _directions(generator: np.random.Generator, bodies: int) -> Vectors:
+    axial_components = generator.uniform(-1, 1, bodies)
+    angle = generator.uniform(0, 2 * np.pi, bodies)
+    radial_components = np.sqrt(1 - axial_components**2)
+    return np.stack(
+        (radial_components * np.cos(angle), radial_components * np.sin(angle), axial_components),
+        axis=1,
+    )
 
 
 BODY = 104
@@ -122,7 +125,7 @@ def barnes(
     layout = MemoryLayout(page)
     records = layout.array(bodies, BODY)
     cells = layout.array(CELLS_A_BODY * bodies, CELL)
-    movement = _Movement(_bodies(bodies, scattered, seed), tolerance, processors)
+    movement = _Movement(_initial_bodies(bodies, scattered, seed), tolerance, processors)
 
     def body(me: int) -> Iterator[Access]:
         if me == 0:
@@ -135,7 +138,7 @@ def barnes(
                 yield cells.write_span(0, step.cells)
                 yield Compute(step.levels)
             yield Arrive("tree")
-            yield from _forces(records, cells, step.zones[me])
+            yield from _force_phase(records, cells, step.zones[me])
             yield Arrive("forces")
 
     return SharedProgram(
@@ -143,17 +146,17 @@ def barnes(
     )
 
 
-def _bodies(bodies: int, scattered: bool, seed: int) -> tuple[Vectors, Vectors]:
+def _initial_bodies(bodies: int, scattered: bool, seed: int) -> tuple[Vectors, Vectors]:
     places, velocities = plummer(bodies, seed)
     if scattered:
         return places, velocities
-    order = Octree.of(places).order
+    order = Octree.from_places(places).order
     return places[order], velocities[order]
 
 
-def _forces(records: SharedArray, cells: SharedArray, zone: _Zone) -> Iterator[Access]:
+def _force_phase(records: SharedArray, cells: SharedArray, zone: _Zone) -> Iterator[Access]:
     yield cells.read(zone.cells)
-    yield records.read(np.union1d(zone.seen, zone.bodies))
+    yield records.read(np.union1d(zone.bodies_read, zone.bodies))
     yield Compute(zone.interactions)
     yield records.write(zone.bodies, PLACE, VELOCITY, RESULT)
 
@@ -165,21 +168,21 @@ class _Zone:
     Parameters
     ----------
     bodies : its own
-    seen : bodies that it reads
+    bodies_read : in this phase
     cells : that it reads
     interactions : that it computes
     """
 
     bodies: Items
-    seen: Items
+    bodies_read: Items
     cells: Items
     interactions: int
 
 
 @dataclass(frozen=True, slots=True)
 class _TimeStep:
-    """One time step: cells made, levels descended while building them, and each processor's
-    zone.
+    """One time step: the number of cells, of levels descended while they were built, and the work
+    of each processor.
     """
 
     cells: int
@@ -188,9 +191,7 @@ class _TimeStep:
 
 
 class _Movement:
-    """The movement of the bodies, computed step by step when a processor needs it, and only
-    once.
-    """
+    """The movement of the bodies; each step is computed once, when a processor first needs it."""
 
     def __init__(self, bodies: tuple[Vectors, Vectors], tolerance: float, processors: int) -> None:
         self.places, self.velocities = bodies
@@ -206,26 +207,31 @@ class _Movement:
         return self.steps[index]
 
     def _next_step(self) -> _TimeStep:
-        tree = Octree.of(self.places)
+        tree = Octree.from_places(self.places)
         acceleration = np.zeros_like(self.places)
-        zones = [self._zone(tree, own_bodies, acceleration) for own_bodies in self._zones(tree)]
+        zones = [
+            self._zone_work(tree, own_bodies, acceleration)
+            for own_bodies in self._zone_bodies(tree)
+        ]
         self.velocities += acceleration * TIME_STEP
         self.places = self.places + self.velocities * TIME_STEP
         return _TimeStep(tree.cells, int(tree.depth.sum()), zones)
 
-    def _zones(self, tree: Octree) -> list[Items]:
-        """Cut the tree's order into runs of equal cost."""
+    def _zone_bodies(self, tree: Octree) -> list[Items]:
+        """Return the bodies of each processor: runs of the tree's order with equal cost."""
         cost_before = np.cumsum(self.cost[tree.order]) - self.cost[tree.order]
         zone = cost_before * self.processors // self.cost.sum()
         return [tree.order[zone == zone_number] for zone_number in range(self.processors)]
 
-    def _zone(self, tree: Octree, own_bodies: Items, acceleration: Vectors) -> _Zone:
+    def _zone_work(self, tree: Octree, own_bodies: Items, acceleration: Vectors) -> _Zone:
         visited = np.zeros(len(tree.mass), np.bool_)
-        total = 0
+        interactions = 0
         for force in tree.forces(own_bodies, self.tolerance):
             acceleration[force.bodies] = force.acceleration
             self.cost[force.bodies] = force.interactions
             visited |= force.visited
-            total += int(force.interactions.sum())
-        seen = np.flatnonzero(visited[tree.cells :])
-        return _Zone(np.sort(own_bodies), seen, np.flatnonzero(visited[: tree.cells]), total)
+            interactions += int(force.interactions.sum())
+        bodies_read = np.flatnonzero(visited[tree.cells :])
+        return _Zone(
+            np.sort(own_bodies), bodies_read, np.flatnonzero(visited[: tree.cells]), interactions
+        )

@@ -67,31 +67,34 @@ def integer_sort(
     (12, ['count', 'rank'])
     """
     layout = MemoryLayout(page)
-    shared = layout.array(buckets, INTEGER)
-    hit = [
-        _buckets_hit(_share_of(keys, processors, me), buckets, seed, me) for me in range(processors)
+    bucket_array = layout.array(buckets, INTEGER)
+    buckets_by_processor = [
+        _buckets_with_keys(_key_count(keys, processors, me), buckets, seed, me)
+        for me in range(processors)
     ]
-    any_hit = np.unique(np.concatenate(hit))
-    added: list[int] = []
+    used_buckets = np.unique(np.concatenate(buckets_by_processor))
+    additions: list[int] = []
 
     def body(me: int) -> Iterator[Access]:
-        mine = round(_share_of(keys, processors, me) * _slowness(processors, unequal, me))
+        counting_work = round(
+            _key_count(keys, processors, me) * _relative_time(processors, unequal, me)
+        )
         if me == 0:
-            added[:] = [0] * iterations
-            yield shared.write_span(0, buckets)
+            additions[:] = [0] * iterations
+            yield bucket_array.write_span(0, buckets)
         yield Arrive(START)
         for iteration in range(iterations):
-            yield Compute(mine)
+            yield Compute(counting_work)
             yield Acquire(0)
-            changed_buckets = hit[me] if added[iteration] else any_hit
-            added[iteration] += 1
-            yield shared.read(changed_buckets)
+            changed_buckets = buckets_by_processor[me] if additions[iteration] else used_buckets
+            additions[iteration] += 1
+            yield bucket_array.read(changed_buckets)
             yield Compute(len(changed_buckets))
-            yield shared.write(changed_buckets)
+            yield bucket_array.write(changed_buckets)
             yield Release(0)
             yield Arrive("count")
-            yield shared.read_span(0, buckets)
-            yield Compute(mine)
+            yield bucket_array.read_span(0, buckets)
+            yield Compute(counting_work)
             yield Arrive("rank")
 
     return SharedProgram(
@@ -99,16 +102,16 @@ def integer_sort(
     )
 
 
-def _share_of(keys: int, processors: int, me: int) -> int:
+def _key_count(keys: int, processors: int, me: int) -> int:
     begin, end = share(keys, processors, me)
     return end - begin
 
 
-def _slowness(processors: int, unequal: float, me: int) -> float:
+def _relative_time(processors: int, unequal: float, me: int) -> float:
     """Return the time of a processor for a key, of which the mean over processors is 1."""
     return 1.0 + unequal * (me / max(processors - 1, 1) - 0.5)
 
 
-def _buckets_hit(keys: int, buckets: int, seed: int, me: int) -> Items:
+def _buckets_with_keys(keys: int, buckets: int, seed: int, me: int) -> Items:
     means = np.random.default_rng([seed, me]).random((keys, 4)).mean(axis=1)
     return np.unique((means * buckets).astype(np.int64))

@@ -56,49 +56,49 @@ class SharedArray:
 
     Parameters
     ----------
-    first : its first word
+    first_word : in shared memory
     count : items
     item_words : words in an item
     word_count : words in a page
     """
 
-    first: int
+    first_word: int
     count: int
     item_words: int
     word_count: int
 
     def read(self, items: Items) -> Read:
         """Read items, anywhere in them."""
-        words = self.first + items * self.item_words
-        last = words + self.item_words - 1
-        return Read(np.unique(np.concatenate((words, last)) // self.word_count))
+        first_words = self.first_word + items * self.item_words
+        last_words = first_words + self.item_words - 1
+        return Read(np.unique(np.concatenate((first_words, last_words)) // self.word_count))
 
     def read_span(self, begin: int, end: int) -> Read:
         """Read the items from `begin` up to, but without, `end`."""
-        return Read(self._span_pages(*self._span(begin, end)))
+        return Read(self._span_pages(*self._word_span(begin, end)))
 
     def write(self, items: Items, *fields: Field) -> Write:
         """Write fields of items, or whole items."""
         words = (
-            self.first + np.sort(items)[:, None] * self.item_words + self._offsets(fields)
+            self.first_word + np.sort(items)[:, None] * self.item_words + self._word_offsets(fields)
         ).ravel()
-        pages, place = np.unique(words // self.word_count, return_inverse=True)
-        marked = np.zeros((len(pages), self.word_count), np.bool_)
-        marked[place.ravel(), words % self.word_count] = True
-        packed = np.packbits(marked, axis=1, bitorder="little")
-        return Write(pages, [int.from_bytes(row.tobytes(), "little") for row in packed])
+        pages, page_index = np.unique(words // self.word_count, return_inverse=True)
+        is_written = np.zeros((len(pages), self.word_count), np.bool_)
+        is_written[page_index.ravel(), words % self.word_count] = True
+        packed_bits = np.packbits(is_written, axis=1, bitorder="little")
+        return Write(pages, [int.from_bytes(row.tobytes(), "little") for row in packed_bits])
 
     def write_span(self, begin: int, end: int) -> Write:
         """Write the items from `begin` up to, but without, `end`."""
-        first, end_item = self._span(begin, end)
-        pages = self._span_pages(first, end_item)
+        first_word, end_word = self._word_span(begin, end)
+        pages = self._span_pages(first_word, end_word)
         words = [(1 << self.word_count) - 1] * len(pages)
         if words:
-            words[0] &= ~((1 << first % self.word_count) - 1)
-            words[-1] &= (1 << (end_item - 1) % self.word_count + 1) - 1
+            words[0] &= ~((1 << first_word % self.word_count) - 1)
+            words[-1] &= (1 << (end_word - 1) % self.word_count + 1) - 1
         return Write(pages, words)
 
-    def _offsets(self, fields: Sequence[Field]) -> Items:
+    def _word_offsets(self, fields: Sequence[Field]) -> Items:
         all_words = [(0, self.item_words * WORD)]
         return np.concatenate(
             [
@@ -107,13 +107,13 @@ class SharedArray:
             ]
         )
 
-    def _span(self, begin: int, end: int) -> tuple[int, int]:
-        return self.first + begin * self.item_words, self.first + end * self.item_words
+    def _word_span(self, begin: int, end: int) -> tuple[int, int]:
+        return self.first_word + begin * self.item_words, self.first_word + end * self.item_words
 
-    def _span_pages(self, first: int, after: int) -> Items:
-        if first >= after:
+    def _span_pages(self, first_word: int, end_word: int) -> Items:
+        if first_word >= end_word:
             return np.arange(0)
-        return np.arange(first // self.word_count, (after - 1) // self.word_count + 1)
+        return np.arange(first_word // self.word_count, (end_word - 1) // self.word_count + 1)
 
 
 def share(count: int, processors: int, me: int) -> tuple[int, int]:

@@ -50,7 +50,7 @@ class Octree:
     children: Numbers
 
     @classmethod
-    def of(cls, places: Vectors) -> Octree:
+    def from_places(cls, places: Vectors) -> Octree:
         """Build the tree over bodies at these places.
 
         Raises
@@ -59,7 +59,7 @@ class Octree:
         """
         corner = places.min(axis=0)
         side = float(np.ptp(places, axis=0).max()) * 1.001
-        keys = _morton((places - corner) / side)
+        keys = _morton_keys((places - corner) / side)
         order = np.argsort(keys, kind="stable")
         if (np.diff(keys[order]) == 0).any():
             raise ModelError("two bodies are in one place, as far as an octree can tell")
@@ -67,15 +67,15 @@ class Octree:
         return _assemble(places, side, order, levels)
 
     def forces(self, bodies: Numbers, tolerance: float) -> Iterator[Forces]:
-        """Walk the tree for bodies, some at a time: a cell is opened if side / distance is not
-        under the tolerance.
+        """Yield the forces on bodies, `CHUNK` bodies at a time. A cell is opened unless side /
+        distance is below the tolerance.
         """
         for begin in range(0, len(bodies), CHUNK):
             yield self._walk(bodies[begin : begin + CHUNK], tolerance)
 
     def _walk(self, bodies: Numbers, tolerance: float) -> Forces:
         count = len(bodies)
-        place = self.centre[self.cells + bodies]
+        places = self.centre[self.cells + bodies]
         acceleration = np.zeros((count, 3))
         interactions = np.zeros(count, np.int64)
         visited = np.zeros(len(self.mass), np.bool_)
@@ -83,28 +83,32 @@ class Octree:
         node = np.zeros(count, np.int64)
         while len(node):
             visited[node] = True
-            distance_vectors = self.centre[node] - place[walker]
-            square = np.einsum("ij,ij->i", distance_vectors, distance_vectors)
+            distance_vectors = self.centre[node] - places[walker]
+            squared_distance = np.einsum("ij,ij->i", distance_vectors, distance_vectors)
             side = np.where(node < self.cells, self.size[np.minimum(node, self.cells - 1)], 0.0)
-            opened = side**2 >= tolerance**2 * square
-            opened &= node < self.cells
-            is_used = ~opened & (node != self.cells + bodies[walker])
-            pull = self.mass[node[is_used]] * (square[is_used] + SOFTENING**2) ** -1.5
+            is_opened = side**2 >= tolerance**2 * squared_distance
+            is_opened &= node < self.cells
+            is_used = ~is_opened & (node != self.cells + bodies[walker])
+            pull = self.mass[node[is_used]] * (squared_distance[is_used] + SOFTENING**2) ** -1.5
             for axis in range(3):
                 acceleration[:, axis] += np.bincount(
                     walker[is_used], pull * distance_vectors[is_used, axis], count
                 )
             interactions += np.bincount(walker[is_used], minlength=count)
-            walker, node = self._children_of_opened(walker[opened], node[opened])
+            walker, node = self._children_of_opened(walker[is_opened], node[is_opened])
         return Forces(bodies, acceleration, interactions, visited)
 
     def _children_of_opened(self, walker: Numbers, node: Numbers) -> tuple[Numbers, Numbers]:
         """Return the children of opened cells, each with the walker that opened its parent."""
         begin = self.first[node]
-        number = self.first[node + 1] - self.first[node]
-        ends = np.cumsum(number)
-        child_indices = np.arange(ends[-1] if len(ends) else 0) - np.repeat(ends - number, number)
-        return np.repeat(walker, number), self.children[np.repeat(begin, number) + child_indices]
+        child_counts = self.first[node + 1] - self.first[node]
+        ends = np.cumsum(child_counts)
+        child_indices = np.arange(ends[-1] if len(ends) else 0) - np.repeat(
+            ends - child_counts, child_counts
+        )
+        return np.repeat(walker, child_counts), self.children[
+            np.repeat(begin, child_counts) + child_indices
+        ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,17 +131,19 @@ class Forces:
 
 @dataclass(frozen=True, slots=True)
 class _Level:
-    """The cells of one level: runs of bodies in the tree's order."""
+    """The cells of one level: runs of bodies in the tree's order, and the second body inserted in
+    each.
+    """
 
     begin: Numbers
     end: Numbers
-    made: Numbers
+    second_body: Numbers
 
 
-def _morton(unit: Vectors) -> Numbers:
-    """Interleave the bits of three coordinates in [0, 1)."""
-    grid = (unit * (1 << LEVELS)).astype(np.int64)
-    key = np.zeros(len(unit), np.int64)
+def _morton_keys(coordinates: Vectors) -> Numbers:
+    """Return Morton keys: the interleaved bits of three coordinates in [0, 1)."""
+    grid = (coordinates * (1 << LEVELS)).astype(np.int64)
+    key = np.zeros(len(coordinates), np.int64)
     for bit in range(LEVELS):
         for axis in range(3):
             key |= (grid[:, axis] >> bit & 1) << (3 * bit + axis)
@@ -154,26 +160,26 @@ def _levels(keys: Numbers, order: Numbers) -> Iterator[_Level]:
         if not has_several.any():
             return
         yield _Level(
-            begin[has_several], end[has_several], _second_smallest(order, begin, end)[has_several]
+            begin[has_several], end[has_several], _second_bodies(order, begin, end)[has_several]
         )
 
 
-def _second_smallest(order: Numbers, begin: Numbers, end: Numbers) -> Numbers:
+def _second_bodies(order: Numbers, begin: Numbers, end: Numbers) -> Numbers:
     """Return for each run the number of the second body that was inserted."""
     smallest = np.minimum.reduceat(order, begin)
-    without = np.where(order == np.repeat(smallest, end - begin), len(order), order)
-    second: Numbers = np.minimum.reduceat(without, begin)
+    without_smallest = np.where(order == np.repeat(smallest, end - begin), len(order), order)
+    second: Numbers = np.minimum.reduceat(without_smallest, begin)
     return second
 
 
 def _assemble(places: Vectors, side: float, order: Numbers, levels: list[_Level]) -> Octree:
     bodies = len(order)
     depths = np.repeat(np.arange(len(levels)), [len(level.begin) for level in levels])
-    begin, end, begin_depths = (
+    begin, end, second_bodies = (
         np.concatenate([getattr(level, name) for level in levels])
-        for name in ("begin", "end", "made")
+        for name in ("begin", "end", "second_body")
     )
-    order_of_nodes = np.lexsort((depths, begin_depths))
+    order_of_nodes = np.lexsort((depths, second_bodies))
     parents, deepest = _parents(bodies, order, levels, np.argsort(order_of_nodes))
     children = np.argsort(parents, kind="stable")[1:]
     first = np.searchsorted(parents[children], np.arange(len(begin) + 1))
@@ -188,25 +194,27 @@ def _assemble(places: Vectors, side: float, order: Numbers, levels: list[_Level]
 
 
 def _parents(
-    bodies: int, order: Numbers, levels: list[_Level], number: Numbers
+    bodies: int, order: Numbers, levels: list[_Level], cell_numbers: Numbers
 ) -> tuple[Numbers, Numbers]:
     """Return the parent of each node, -1 of the root, and the deepest cell around each body."""
-    around = np.full(bodies, -1)
-    parents = np.full(len(number) + bodies, -1)
+    innermost_cell = np.full(bodies, -1)
+    parents = np.full(len(cell_numbers) + bodies, -1)
     offset = 0
     for level in levels:
-        children = number[offset : offset + len(level.begin)]
-        parents[children] = around[level.begin]
-        around[_runs(level.begin, level.end)] = np.repeat(children, level.end - level.begin)
+        children = cell_numbers[offset : offset + len(level.begin)]
+        parents[children] = innermost_cell[level.begin]
+        innermost_cell[_indices_of_runs(level.begin, level.end)] = np.repeat(
+            children, level.end - level.begin
+        )
         offset += len(level.begin)
-    parents[len(number) + order] = around
-    return parents, parents[len(number) :]
+    parents[len(cell_numbers) + order] = innermost_cell
+    return parents, parents[len(cell_numbers) :]
 
 
-def _runs(begin: Numbers, end: Numbers) -> Numbers:
-    """List all places of runs one after the other."""
-    number = end - begin
-    places: Numbers = np.arange(int(number.sum())) + np.repeat(
-        begin + number - np.cumsum(number), number
+def _indices_of_runs(begin: Numbers, end: Numbers) -> Numbers:
+    """List the indices of all runs one after the other; a run is from `begin` up to `end`."""
+    lengths = end - begin
+    indices: Numbers = np.arange(int(lengths.sum())) + np.repeat(
+        begin + lengths - np.cumsum(lengths), lengths
     )
-    return places
+    return indices

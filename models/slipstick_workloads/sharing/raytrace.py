@@ -47,7 +47,7 @@ from slipstick_workloads.sharing.layout import Items, MemoryLayout, SharedArray,
 Vectors = NDArray[np.float64]
 Numbers = NDArray[np.int64]
 CHILDREN = 9
-AROUND = 2.0
+BOUNDING_RADIUS = 2.0
 """Radius of the sphere around a ball and all balls on it, in radii of the ball: a = 4/3 + a/3."""
 
 FLOOR = -0.5
@@ -58,8 +58,8 @@ NEAR = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
-class Traced:
-    """Tests of a bundle of rays.
+class RayTests:
+    """Tests of a bundle of rays with balls.
 
     Parameters
     ----------
@@ -87,88 +87,90 @@ class Balls:
         self.radii = np.concatenate([group[1] for group in groups])
         self.parents = len(self.radii) - len(radii)
 
-    def trace(self, directions: Vectors) -> Traced:
-        """Trace rays from the eye."""
+    def trace(self, directions: Vectors) -> RayTests:
+        """Trace rays from the eye, and return which balls they are tested against."""
         rays = len(directions)
         active = np.arange(rays)
-        looked: list[tuple[Numbers, Numbers]] = []
+        tested_pairs: list[tuple[Numbers, Numbers]] = []
         origins = np.broadcast_to(EYE, directions.shape)
         for _ in range(2):
-            distance, ball = self._walk(active, origins, directions, looked)
-            points, normals, hit = self._surface(origins, directions, distance, ball)
-            active = active[hit]
-            points = points[hit]
-            normals = normals[hit]
+            distance, ball = self._walk(active, origins, directions, tested_pairs)
+            points, normals, is_hit = self._surface(origins, directions, distance, ball)
+            active = active[is_hit]
+            points = points[is_hit]
+            normals = normals[is_hit]
             if not len(active):
                 break
             for lamp in LAMPS:
-                self._walk(active, points, _unit(lamp - points), looked)
-            hit_directions = directions[hit]
+                self._walk(active, points, _unit(lamp - points), tested_pairs)
+            hit_directions = directions[is_hit]
             origins = points
             directions = (
                 hit_directions
                 - 2 * np.einsum("ij,ij->i", hit_directions, normals)[:, None] * normals
             )
-        ray, tested = (np.concatenate(columns) for columns in zip(*looked, strict=True))
-        return Traced(np.bincount(ray, minlength=rays), ray, tested)
+        ray, tested_balls = (np.concatenate(columns) for columns in zip(*tested_pairs, strict=True))
+        return RayTests(np.bincount(ray, minlength=rays), ray, tested_balls)
 
     def _walk(
         self,
         rays: Numbers,
         origins: Vectors,
         directions: Vectors,
-        looked: list[tuple[Numbers, Numbers]],
+        tested_pairs: list[tuple[Numbers, Numbers]],
     ) -> tuple[Vectors, Numbers]:
-        """Walk the hierarchy; give the nearest hit of each ray, infinitely far if none, and the
-        ball hit.
+        """Walk the hierarchy of balls. Return the distance to the nearest hit of each ray, infinite
+        if there is none, and the ball hit; add the pairs tested to `tested_pairs`.
         """
-        nearest = np.full(len(rays), np.inf)
-        hit = np.full(len(rays), -1)
+        nearest_distance = np.full(len(rays), np.inf)
+        hit_ball = np.full(len(rays), -1)
         ray = np.arange(len(rays))
         ball = np.zeros(len(rays), np.int64)
         while len(ray):
-            looked.append((rays[ray], ball))
+            tested_pairs.append((rays[ray], ball))
             towards = self.centres[ball] - origins[ray]
             distance_along = np.einsum("ij,ij->i", towards, directions[ray])
             squared_distance = np.einsum("ij,ij->i", towards, towards) - distance_along**2
             radius = self.radii[ball]
-            half = np.sqrt(np.maximum(radius**2 - squared_distance, 0))
+            half_chord = np.sqrt(np.maximum(radius**2 - squared_distance, 0))
             distance = np.where(
-                (squared_distance < radius**2) & (distance_along - half > NEAR),
-                distance_along - half,
+                (squared_distance < radius**2) & (distance_along - half_chord > NEAR),
+                distance_along - half_chord,
                 np.inf,
             )
-            np.minimum.at(nearest, ray, distance)
-            nearest_hits = np.isfinite(distance) & (distance == nearest[ray])
-            hit[ray[nearest_hits]] = ball[nearest_hits]
+            np.minimum.at(nearest_distance, ray, distance)
+            is_nearest = np.isfinite(distance) & (distance == nearest_distance[ray])
+            hit_ball[ray[is_nearest]] = ball[is_nearest]
             is_inside = (
-                (squared_distance < (AROUND * radius) ** 2)
-                & (distance_along > -AROUND * radius)
+                (squared_distance < (BOUNDING_RADIUS * radius) ** 2)
+                & (distance_along > -BOUNDING_RADIUS * radius)
                 & (ball < self.parents)
             )
             ray = np.repeat(ray[is_inside], CHILDREN)
             ball = (ball[is_inside][:, None] * CHILDREN + np.arange(1, CHILDREN + 1)).ravel()
-        return nearest, hit
+        return nearest_distance, hit_ball
 
     def _surface(
         self, origins: Vectors, directions: Vectors, distance: Vectors, ball: Numbers
     ) -> tuple[Vectors, Vectors, NDArray[np.bool_]]:
-        """Return the end points of rays, the surface normals there, and whether they end at all:
-        at a ball or the floor.
+        """Return the end points of rays, the surface normals there, and whether each ray ends, at a
+        ball or the floor.
         """
-        falling = directions[:, 2] < -NEAR
-        floor = np.where(
-            falling, (FLOOR - origins[:, 2]) / np.where(falling, directions[:, 2], -1.0), np.inf
+        is_falling = directions[:, 2] < -NEAR
+        floor_distance = np.where(
+            is_falling,
+            (FLOOR - origins[:, 2]) / np.where(is_falling, directions[:, 2], -1.0),
+            np.inf,
         )
-        floor = np.where(floor > NEAR, floor, np.inf)
-        end = np.minimum(distance, floor)
-        hit = np.isfinite(end)
-        points = origins + np.where(hit, end, 0.0)[:, None] * directions
+        floor_distance = np.where(floor_distance > NEAR, floor_distance, np.inf)
+        end_distance = np.minimum(distance, floor_distance)
+        is_hit = np.isfinite(end_distance)
+        points = origins + np.where(is_hit, end_distance, 0.0)[:, None] * directions
         upright = np.broadcast_to(np.array([0.0, 0.0, 1.0]), points.shape)
         normals = np.where(
-            (distance < floor)[:, None], _unit(points - self.centres[ball] + NEAR), upright
+            (distance < floor_distance)[:, None], _unit(points - self.centres[ball] + NEAR), upright
         )
-        return points, normals, hit
+        return points, normals, is_hit
 
 
 def pixels(width: int, height: int) -> Vectors:
@@ -186,21 +188,22 @@ def pixels(width: int, height: int) -> Vectors:
 def _next_generation(
     centres: Vectors, radii: Vectors, axes: Vectors
 ) -> tuple[Vectors, Vectors, Vectors]:
-    """Put nine balls of a third of the radius on each: six around its waist, three near the top
-    of its axis.
+    """Return centres, radii and axes of nine balls on each ball, a third its radius: six around
+    its equator, three near the top of its axis.
     """
     tangent = _unit(
         np.cross(axes, np.where(np.abs(axes[:, 2:]) < 0.9, [0.0, 0.0, 1.0], [1.0, 0.0, 0.0]))
     )
     second_tangent = np.cross(axes, tangent)
-    turn = np.radians(np.concatenate((np.arange(6) * 60.0, 30.0 + np.arange(3) * 120.0)))
+    azimuth = np.radians(np.concatenate((np.arange(6) * 60.0, 30.0 + np.arange(3) * 120.0)))
     tilt = np.radians(np.array([90.0] * 6 + [30.0] * 3))
-    flat = (
-        np.cos(turn)[:, None] * tangent[:, None] + np.sin(turn)[:, None] * second_tangent[:, None]
+    horizontal = (
+        np.cos(azimuth)[:, None] * tangent[:, None]
+        + np.sin(azimuth)[:, None] * second_tangent[:, None]
     )
-    out = np.sin(tilt)[:, None] * flat + np.cos(tilt)[:, None] * axes[:, None]
-    placed = centres[:, None] + out * (radii * 4 / 3)[:, None, None]
-    return placed.reshape(-1, 3), np.repeat(radii / 3, CHILDREN), out.reshape(-1, 3)
+    outward = np.sin(tilt)[:, None] * horizontal + np.cos(tilt)[:, None] * axes[:, None]
+    child_centres = centres[:, None] + outward * (radii * 4 / 3)[:, None, None]
+    return child_centres.reshape(-1, 3), np.repeat(radii / 3, CHILDREN), outward.reshape(-1, 3)
 
 
 def _unit(vectors: Vectors) -> Vectors:
@@ -256,19 +259,19 @@ def raytrace(
     frame = layout.array(image * image, PIXEL)
     records = layout.array(processors + 1, QUEUE)
     jobs = [
-        _traced_jobs(scene, area, image, balls, numbered_at_once)
-        for area in _cut(image, processors, (job_across, job_down))
+        _trace_jobs(scene, area, image, balls, numbered_at_once)
+        for area in _cut_image(image, processors, job_across, job_down)
     ]
     queues: list[deque[_Job]] = []
 
     def body(me: int) -> Iterator[Access]:
         if me == 0:
-            queues[:] = [deque(job) for job in jobs]
+            queues[:] = [deque(processor_jobs) for processor_jobs in jobs]
             yield balls.write_span(0, len(scene.radii))
             yield records.write_span(0, processors + 1)
         yield Arrive(START)
-        for turn in range(processors):
-            yield from _empty_queues(queues, (me + turn) % processors, records, frame)
+        for offset in range(processors):
+            yield from _empty_queues(queues, (me + offset) % processors, records, frame)
         yield Arrive("render")
 
     return SharedProgram(
@@ -288,20 +291,20 @@ class _Job:
 
 
 def _empty_queues(
-    queues: list[deque[_Job]], number: int, records: SharedArray, frame: SharedArray
+    queues: list[deque[_Job]], queue_number: int, records: SharedArray, frame: SharedArray
 ) -> Iterator[Access]:
-    """Take jobs from a queue and execute them until there are none."""
-    record = np.array([number + 1])
+    """Yield the accesses of taking jobs from a queue and executing them until it is empty."""
+    record = np.array([queue_number + 1])
     while True:
-        yield Acquire(number + 1)
+        yield Acquire(queue_number + 1)
         yield records.read(record)
-        taken_job = queues[number].popleft() if queues[number] else None
-        if taken_job is not None:
+        job = queues[queue_number].popleft() if queues[queue_number] else None
+        if job is not None:
             yield records.write(record, HEAD)
-        yield Release(number + 1)
-        if taken_job is None:
+        yield Release(queue_number + 1)
+        if job is None:
             return
-        yield from _execute_job(taken_job, records, frame)
+        yield from _execute_job(job, records, frame)
 
 
 def _execute_job(job: _Job, records: SharedArray, frame: SharedArray) -> Iterator[Access]:
@@ -316,56 +319,58 @@ def _execute_job(job: _Job, records: SharedArray, frame: SharedArray) -> Iterato
     yield frame.write(job.pixels)
 
 
-def _cut(image: int, processors: int, job: tuple[int, int]) -> list[list[Items]]:
-    """Cut the image into a rectangle for each processor, and each rectangle into jobs."""
+def _cut_image(image: int, processors: int, job_across: int, job_down: int) -> list[list[Items]]:
+    """Return the jobs in the rectangle of each processor, a job as the numbers of its pixels."""
     down = max(
         divisor for divisor in range(1, math.isqrt(processors) + 1) if processors % divisor == 0
     )
     across = processors // down
-    if image < across or min(job) < 1:
+    if image < across or min(job_across, job_down) < 1:
         raise ModelError(
-            f"an image of {image} x {image} pixels has too few pixels for jobs of {job} on {across}"
+            f"an image of {image} x {image} pixels has too few pixels for jobs of {job_across} x"
+            f" {job_down} on {across}"
             f" x {down} processors"
         )
-    columns, rows = (_bounds(image, number) for number in (across, down))
+    columns, rows = (_part_bounds(image, count) for count in (across, down))
     return [
         [
             (
-                np.arange(y, min(y + job[1], bottom))[:, None] * image
-                + np.arange(x, min(x + job[0], right))
+                np.arange(y, min(y + job_down, bottom))[:, None] * image
+                + np.arange(x, min(x + job_across, right))
             ).ravel()
-            for y in range(top, bottom, job[1])
-            for x in range(left_edge, right, job[0])
+            for y in range(top, bottom, job_down)
+            for x in range(left_edge, right, job_across)
         ]
         for top, bottom in rows
         for left_edge, right in columns
     ]
 
 
-def _bounds(count: int, parts: int) -> list[tuple[int, int]]:
+def _part_bounds(count: int, parts: int) -> list[tuple[int, int]]:
     return [share(count, parts, index) for index in range(parts)]
 
 
-def _traced_jobs(
+def _trace_jobs(
     scene: Balls, jobs: list[Items], image: int, balls: SharedArray, at_once: int
 ) -> list[_Job]:
-    """Find the costs of a processor's jobs and the balls that they test, tracing all their rays
-    at once.
+    """Return a processor's jobs with their costs and the balls that they test; all their rays are
+    traced at once.
     """
     ends = np.cumsum([len(job) for job in jobs])
     job_of_ray = np.repeat(np.arange(len(jobs)), np.diff(ends, prepend=0))
-    traced = scene.trace(pixels(image, image)[np.concatenate(jobs)])
-    seen = np.unique(job_of_ray[traced.ray] * balls.count + traced.ball)
-    seen_by = np.split(
-        seen % balls.count, np.searchsorted(seen, np.arange(1, len(jobs)) * balls.count)
+    ray_tests = scene.trace(pixels(image, image)[np.concatenate(jobs)])
+    job_ball_keys = np.unique(job_of_ray[ray_tests.ray] * balls.count + ray_tests.ball)
+    balls_by_job = np.split(
+        job_ball_keys % balls.count,
+        np.searchsorted(job_ball_keys, np.arange(1, len(jobs)) * balls.count),
     )
-    tests = np.split(traced.tests, ends[:-1])
+    tests = np.split(ray_tests.tests, ends[:-1])
     return [
-        _Job(job, balls.read(seen_by[index]), _batches(tests[index], at_once))
+        _Job(job, balls.read(balls_by_job[index]), _batches(tests[index], at_once))
         for index, job in enumerate(jobs)
     ]
 
 
 def _batches(tests: Items, at_once: int) -> tuple[int, ...]:
-    """Add up the tests of rays that get their numbers together."""
+    """Return the sums of the tests of rays that get their numbers together."""
     return tuple(np.add.reduceat(tests, np.arange(0, len(tests), at_once)).tolist())

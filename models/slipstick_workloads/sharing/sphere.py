@@ -88,13 +88,13 @@ def sphere(
                 yield solution.read_span(begin * points, (end + 1) * points)
                 for row in range(begin, end + 1):
                     yield Compute(points if row > begin else 0)
-                    yield from _update(solution, row, points, row % locks)
+                    yield from _update_row(solution, row, points, row % locks)
                 yield Arrive("sweep")
             if filtered >= 90:
                 continue
             for row in range(begin, end + (me == processors - 1)):
                 if abs(90 - 90 * row / pitch) > filtered:
-                    yield from _update(solution, row, points, row % locks)
+                    yield from _update_row(solution, row, points, row % locks)
                     yield Compute(points * ceil(log2(points)) // NEIGHBOURS)
             yield Arrive("filter")
 
@@ -103,7 +103,7 @@ def sphere(
     )
 
 
-def _update(solution: SharedArray, row: int, points: int, lock: int) -> Iterator[Access]:
+def _update_row(solution: SharedArray, row: int, points: int, lock: int) -> Iterator[Access]:
     """Change a row of the solution under its lock."""
     yield Acquire(lock)
     yield solution.read_span(row * points, (row + 1) * points)

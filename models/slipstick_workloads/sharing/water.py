@@ -81,7 +81,7 @@ def water(
     records = layout.array(molecules, RECORD)
     sums = layout.array(len(SUMS), DOUBLE)
     places = _places(molecules, steps, seed)
-    pairs = [_Pairs(place, cut_off) for place in places]
+    pairs = [_Pairs(places_of_step, cut_off) for places_of_step in places]
 
     def body(me: int) -> Iterator[Access]:
         begin, end = share(molecules, processors, me)
@@ -91,17 +91,17 @@ def water(
             yield sums.write_span(0, len(SUMS))
         yield Arrive(START)
         for step in range(steps):
-            yield from _own_molecules(records, own_items)
+            yield from _move_own_molecules(records, own_items)
             yield Arrive("predict")
-            yield from _forces(records, own_items, pairs[step])
-            yield from _add("virial", sums, molecules)
+            yield from _force_phase(records, own_items, pairs[step])
+            yield from _add_to_sum("virial", sums, molecules)
             yield Arrive("forces")
-            yield from _own_molecules(records, own_items)
-            yield from _add("kinetic", sums, molecules)
+            yield from _move_own_molecules(records, own_items)
+            yield from _add_to_sum("kinetic", sums, molecules)
             yield Arrive("correct")
-            yield records.read(pairs[step].concerned(own_items))
-            yield Compute(pairs[step].count(own_items))
-            yield from _add("potential", sums, molecules)
+            yield records.read(pairs[step].molecules_in_pairs(own_items))
+            yield Compute(pairs[step].pair_count(own_items))
+            yield from _add_to_sum("potential", sums, molecules)
             yield Arrive("potential")
 
     return SharedProgram(
@@ -109,18 +109,20 @@ def water(
     )
 
 
-def _own_molecules(records: SharedArray, own_items: Items) -> Iterator[Access]:
+def _move_own_molecules(records: SharedArray, own_items: Items) -> Iterator[Access]:
     """Move own molecules by their derivatives, and clear or use their forces."""
     yield records.read(own_items)
     yield records.write(own_items, MOTION, FORCES, CENTRE)
     yield Compute(len(own_items))
 
 
-def _forces(records: SharedArray, own_items: Items, pairs: _Pairs) -> Iterator[Access]:
-    concerned = pairs.concerned(own_items)
-    yield records.read(concerned)
-    yield Compute(pairs.count(own_items))
-    molecules_in_order = concerned[np.argsort((concerned - own_items[0]) % pairs.molecules)]
+def _force_phase(records: SharedArray, own_items: Items, pairs: _Pairs) -> Iterator[Access]:
+    molecules_in_pairs = pairs.molecules_in_pairs(own_items)
+    yield records.read(molecules_in_pairs)
+    yield Compute(pairs.pair_count(own_items))
+    molecules_in_order = molecules_in_pairs[
+        np.argsort((molecules_in_pairs - own_items[0]) % pairs.molecules)
+    ]
     for molecule in molecules_in_order.tolist():
         index = np.array([molecule])
         yield Acquire(molecule)
@@ -130,7 +132,7 @@ def _forces(records: SharedArray, own_items: Items, pairs: _Pairs) -> Iterator[A
         yield Compute(0)
 
 
-def _add(name: str, sums: SharedArray, molecules: int) -> Iterator[Access]:
+def _add_to_sum(name: str, sums: SharedArray, molecules: int) -> Iterator[Access]:
     """Add to a sum over all molecules, under its lock."""
     index = np.array([SUMS[name]])
     yield Acquire(molecules + SUMS[name])
@@ -152,20 +154,20 @@ class _Pairs:
     def molecules(self) -> int:
         return len(self.places)
 
-    def count(self, own: Items) -> int:
-        """Count the pairs that these molecules compute."""
-        return int(self._near(own).sum())
+    def pair_count(self, own_items: Items) -> int:
+        """Return the number of pairs that these molecules compute."""
+        return int(self._is_near(own_items).sum())
 
-    def concerned(self, own_items: Items) -> Items:
-        """Return all molecules of these pairs."""
-        is_near = self._near(own_items)
+    def molecules_in_pairs(self, own_items: Items) -> Items:
+        """Return all molecules in the pairs that these molecules compute."""
+        is_near = self._is_near(own_items)
         partners = self._partners(own_items)[is_near]
         return np.unique(np.concatenate((own_items[is_near.any(axis=1)], partners)))
 
-    def _partners(self, own: Items) -> Items:
-        return (own[:, None] + np.arange(1, self.molecules // 2 + 1)) % self.molecules
+    def _partners(self, own_items: Items) -> Items:
+        return (own_items[:, None] + np.arange(1, self.molecules // 2 + 1)) % self.molecules
 
-    def _near(self, own_items: Items) -> NDArray[np.bool_]:
+    def _is_near(self, own_items: Items) -> NDArray[np.bool_]:
         partners = self._partners(own_items)
         distances = np.abs(self.places[own_items][:, None, :] - self.places[partners])
         distances = np.minimum(distances, 1 - distances)
@@ -177,9 +179,9 @@ class _Pairs:
 
 def _places(molecules: int, steps: int, seed: int) -> list[NDArray[np.float64]]:
     """Return the molecules' places in each step, in a cube of side 1."""
-    draw = np.random.default_rng([seed])
+    generator = np.random.default_rng([seed])
     side = round(molecules ** (1 / 3) + 0.4999)
     lattice = np.stack(np.unravel_index(np.arange(molecules), (side, side, side)), axis=1) + 0.5
-    place = lattice + draw.uniform(-JITTER, JITTER, (molecules, 3))
-    drift = np.cumsum(draw.normal(0, DIFFUSION, (steps, molecules, 3)), axis=0)
+    place = lattice + generator.uniform(-JITTER, JITTER, (molecules, 3))
+    drift = np.cumsum(generator.normal(0, DIFFUSION, (steps, molecules, 3)), axis=0)
     return [((place + offset) / side) % 1.0 for offset in drift]

@@ -41,7 +41,7 @@ def test_shipped_counts_are_what_their_command_gives(name: str) -> None:
 @pytest.mark.parametrize("name", list(SMALL))
 def test_small_counts_keep_totals(name: str) -> None:
     whole = run(SMALL[name](4))
-    small = compact(whole, most=3)
+    small = compact(whole, most_phases=3)
     assert (
         len({each.name for each in whole.phases})
         <= len(small.phases)

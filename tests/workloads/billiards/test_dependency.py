@@ -12,13 +12,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slipstick_workloads.billiards.counts import executed, first_dependent, observe
-from slipstick_workloads.billiards.simulation import BilliardSimulation, BilliardTable, uniform
+from slipstick_workloads.billiards.counts import collisions_per_step, first_dependent, observe
+from slipstick_workloads.billiards.simulation import (
+    BilliardSimulation,
+    BilliardTable,
+    uniform_start,
+)
 
 
 def schedule(table: BilliardTable, now: float) -> list[tuple[float, int]]:
     """List every collision to come as nobody in the way, without a queue."""
-    return sorted((table.meeting(pair, now), pair) for pair in table.pairs)
+    return sorted((table.meeting_time(pair, now), pair) for pair in table.pairs)
 
 
 def overlap(pairs: list[int]) -> int:
@@ -35,11 +39,17 @@ def test_a_step_executes_as_much_as_leaves_the_sequential_state(
 ) -> None:
     count = 60
     sequential, parallel = (
-        BilliardSimulation(uniform(balls, seed)),
-        BilliardTable(uniform(balls, seed)),
+        BilliardSimulation(uniform_start(balls, seed)),
+        BilliardTable(uniform_start(balls, seed)),
     )
-    sizes = executed(first_dependent([sequential.step().cause for _ in range(count)]), processors)
-    reference, now, shuffled = BilliardSimulation(uniform(balls, seed)), 0.0, random.Random(seed)
+    sizes = collisions_per_step(
+        first_dependent([sequential.step().cause for _ in range(count)]), processors
+    )
+    reference, now, shuffled = (
+        BilliardSimulation(uniform_start(balls, seed)),
+        0.0,
+        random.Random(seed),
+    )
     for size in sizes:
         chosen = [each for each in schedule(parallel, now)[:processors] if each[0] < math.inf]
         first = overlap([pair for _, pair in chosen])
@@ -59,21 +69,21 @@ def test_a_step_executes_as_much_as_leaves_the_sequential_state(
 
 @given(st.integers(2, 40), st.integers(0, 10**6))
 def test_more_processors_execute_no_less_in_a_first_step(balls: int, seed: int) -> None:
-    run = BilliardSimulation(uniform(balls, seed))
+    run = BilliardSimulation(uniform_start(balls, seed))
     dependent = first_dependent([run.step().cause for _ in range(100)])
-    first = [executed(dependent, processors)[0] for processors in range(1, 30)]
+    first = [collisions_per_step(dependent, processors)[0] for processors in range(1, 30)]
     assert first == sorted(first)
     for processors, size in enumerate(first, start=1):
-        sizes = executed(dependent, processors)
+        sizes = collisions_per_step(dependent, processors)
         assert 1 <= size <= processors
         assert sum(sizes) == 100
         assert max(sizes) <= processors
 
 
 def test_one_processor_executes_everything_one_by_one() -> None:
-    assert executed(first_dependent([-1, 0, 1, 2]), 1) == [1, 1, 1, 1]
-    assert executed(first_dependent([-1, 0, 1, 2]), 8) == [1, 1, 1, 1]
-    assert executed(first_dependent([-1] * 5), 2) == [2, 2, 1]
+    assert collisions_per_step(first_dependent([-1, 0, 1, 2]), 1) == [1, 1, 1, 1]
+    assert collisions_per_step(first_dependent([-1, 0, 1, 2]), 8) == [1, 1, 1, 1]
+    assert collisions_per_step(first_dependent([-1] * 5), 2) == [2, 2, 1]
 
 
 def test_parallelism_grows_with_balls_and_with_processors() -> None:
@@ -92,7 +102,7 @@ def test_parallelism_grows_with_balls_and_with_processors() -> None:
 
 def test_more_steps_give_no_more_parallelism() -> None:
     # Places and speeds stay as random as they were at the start, so parts of a run are alike.
-    run = BilliardSimulation(uniform(1000, 1))
+    run = BilliardSimulation(uniform_start(1000, 1))
     dependent = np.array(first_dependent([run.step().cause for _ in range(40_000)]))
     ahead = np.minimum(dependent - np.arange(len(dependent)), 32)
     early, late = ahead[:15_000].mean(), ahead[20_000:35_000].mean()
@@ -108,7 +118,7 @@ def test_from_any_collision_on_as_many_are_independent_as_lines_say(balls: int) 
     chance that none does, and the sum over j < N is sqrt(pi n / 6) erf(N sqrt(3 / (2 n))).
     """
     count = 40_000
-    run = BilliardSimulation(uniform(balls, 1))
+    run = BilliardSimulation(uniform_start(balls, 1))
     dependent = np.array(first_dependent([run.step().cause for _ in range(count)]))[: count - 1000]
     for processors in (4, 32, 64, 10**6):
         ahead = np.minimum(dependent - np.arange(len(dependent)), processors).mean()

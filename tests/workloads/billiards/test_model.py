@@ -12,7 +12,7 @@ from slipstick import PROGRAMS, Answer, Simulation
 from slipstick.errors import ModelError
 from slipstick_laws.scalability import IDLE_TIME, LATENCY_FROM_SOURCES, PARALLEL_TIME
 from slipstick_workloads.billiards.counts import observe
-from slipstick_workloads.billiards.model import WIDTHS, _shortest
+from slipstick_workloads.billiards.model import WIDTHS, _counts_with_best_width
 from tests.closed_form import solve
 from tests.specs import shared_machine
 
@@ -146,7 +146,7 @@ def test_a_search_that_finds_its_bin_from_the_time_does_not_lengthen_with_the_ba
         for balls in (1250, 10_000)
     ]
     assert longer[1] > 2 * longer[0]
-    passed = observe(1250, 4000, seed=1, width=0.008, direct=True)
+    passed = observe(1250, 4000, seed=1, width=0.008, is_direct=True)
     assert passed.searched < observe(1250, 4000, seed=1, width=0.008).searched
     assert passed.parallelism(32) == observe(1250, 4000, seed=1).parallelism(32)
 
@@ -172,7 +172,7 @@ def test_an_addition_is_a_search_that_grows_with_the_balls() -> None:
 
 
 def test_the_best_bins_pass_least() -> None:
-    found = {balls: _shortest(balls, 2000, 1, 0.1).searched for balls in (400, 6400)}
+    found = {balls: _counts_with_best_width(balls, 2000, 1, 0.1).searched for balls in (400, 6400)}
     assert found == {
         balls: min(observe(balls, 2000, seed=1, width=width).searched for width in WIDTHS)
         for balls in found

@@ -10,13 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slipstick.errors import ModelError, NoAnswerError
-from slipstick_workloads.billiards.simulation import BilliardSimulation, InitialState, uniform
+from slipstick_workloads.billiards.simulation import BilliardSimulation, InitialState, uniform_start
 
 
 @st.composite
 def starts(draw: st.DrawFn) -> InitialState:
     """Balls of some size at random places, walls included."""
-    plain = uniform(draw(st.integers(1, 12)), draw(st.integers(0, 10**6)))
+    plain = uniform_start(draw(st.integers(1, 12)), draw(st.integers(0, 10**6)))
     diameter = draw(st.sampled_from([0.0, 0.5, 3.0]))
     places = tuple(x + diameter * (number + 0.5) for number, x in enumerate(plain.positions))
     return InitialState(places, plain.velocities, plain.length + diameter * len(places), diameter)

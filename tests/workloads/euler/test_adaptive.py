@@ -11,8 +11,14 @@ import pytest
 
 from slipstick import Simulation, solve
 from slipstick.answer import Answer
-from slipstick_workloads.euler.model import ADAPTIVE, TOLERANCE, lengthened
-from slipstick_workloads.euler.solver import nodes, primitive, run, shape, update_work
+from slipstick_workloads.euler.model import ADAPTIVE, TOLERANCE, bus_slowdown
+from slipstick_workloads.euler.solver import (
+    cells_by_step,
+    nodes,
+    primitive,
+    subtree_counts,
+    update_work,
+)
 from tests.specs import shared_machine
 
 MACHINE = shared_machine("encore-multimax")
@@ -45,7 +51,7 @@ def lost(cause: str, **given: float | str) -> float:
 
 
 def test_the_solver_finds_the_shock_tube() -> None:
-    last = run(TOLERANCE, 9)[-1]
+    last = cells_by_step(TOLERANCE, 9)[-1]
     middle = (last.place + 0.5) * last.width
     rho, speed, pressure = primitive(last.state)
     behind, before = (middle > 0.72) & (middle < 0.82), (middle > 0.5) & (middle < 0.65)
@@ -59,23 +65,27 @@ def test_the_solver_finds_the_shock_tube() -> None:
 
 
 def test_the_leaves_are_the_tube_and_the_last_tree_has_the_printed_nodes() -> None:
-    steps = run(TOLERANCE, 9)
+    steps = cells_by_step(TOLERANCE, 9)
     for cells in steps[:: len(steps) // 9]:
         edges = np.concatenate([[0.0], np.cumsum(cells.width)])
         np.testing.assert_allclose(edges[:-1], cells.place * cells.width, atol=1e-12)
-        tree = shape(cells)
+        tree = subtree_counts(cells)
         assert tree.count(0) == len(cells.level)
         assert sum(tree) == len(tree) - 1
-    assert len(shape(steps[-1])) == 339
+    assert len(subtree_counts(steps[-1])) == 339
     # More unbalanced, and larger, as the waves spread.
-    assert len(shape(steps[0])) < 100
+    assert len(subtree_counts(steps[0])) < 100
 
 
 def test_pass_2b_loses_all_processors_but_one_and_no_task_waits() -> None:
     given: dict[str, float | str] = {"steps": 3, "passes": "2", "inside": 0.0}
     found, work = (
         answer(**given),
-        26e-6 * sum(len(shape(run(TOLERANCE, 9)[279 * (k + 1) // 3 - 1])) for k in range(3)),
+        26e-6
+        * sum(
+            len(subtree_counts(cells_by_step(TOLERANCE, 9)[279 * (k + 1) // 3 - 1]))
+            for k in range(3)
+        ),
     )
     assert [found["time"]] == pytest.approx([15 * work / lost("barrier:pass-2b", **given)])
     assert "task:pass-2b" not in found.account
@@ -84,10 +94,10 @@ def test_pass_2b_loses_all_processors_but_one_and_no_task_waits() -> None:
 
 def test_the_work_of_an_update_is_that_of_the_nodes_that_stay_are_made_or_removed() -> None:
     """Nodes are looked up one by one as sets, from the trees of two steps."""
-    before, after = run(TOLERANCE, 9)[120], run(TOLERANCE, 9)[121]
+    before, after = cells_by_step(TOLERANCE, 9)[120], cells_by_step(TOLERANCE, 9)[121]
     old, new = set(nodes(before)), set(nodes(after))
     work = update_work(before, after)
-    assert len(work) == len(shape(after)) == len(new)
+    assert len(work) == len(subtree_counts(after)) == len(new)
     assert sum(work) == len(old & new) + 3 * len(new - old) + 2 * len(old - new)
     assert (new - old) | (old - new)
     assert set(update_work(after, after)) == {1}
@@ -125,7 +135,7 @@ def test_the_loss_at_the_barrier_goes_with_the_size_of_a_task_over_that_of_the_t
     few, more = (
         dict[str, float | str](passes="1", inside=0.0, steps=8, deepest=each) for each in (9, 11)
     )
-    nodes = [len(shape(run(TOLERANCE, each)[-1])) for each in (9, 11)]
+    nodes = [len(subtree_counts(cells_by_step(TOLERANCE, each)[-1])) for each in (9, 11)]
     ratio = lost("barrier:pass-1", **few) / lost("barrier:pass-1", **more)
     assert ratio == pytest.approx(nodes[1] / nodes[0], rel=0.5)
     assert lost("barrier:pass-1", **few, min_size=4) > 1.3 * lost("barrier:pass-1", **few)
@@ -154,8 +164,8 @@ def test_processors_that_share_a_bus_work_longer_and_the_estimate_rises() -> Non
     """Two processors that use the bus half of their time are both there for a quarter of it:
     exactly, machine repairman of two with equal times: 1 / 0.8 - 0.5 each.
     """
-    assert lengthened(0.5, 2) == pytest.approx(0.5 + (2 / 0.8 - 1) / 2)
-    assert [lengthened(0.0, 16), lengthened(1.0, 16), lengthened(0.3, 1)] == [1.0, 16.0, 1.0]
+    assert bus_slowdown(0.5, 2) == pytest.approx(0.5 + (2 / 0.8 - 1) / 2)
+    assert [bus_slowdown(0.0, 16), bus_slowdown(1.0, 16), bus_slowdown(0.3, 1)] == [1.0, 16.0, 1.0]
     given: dict[str, float | str] = {"steps": 3, "passes": "1"}
     alone, among = (
         {
@@ -167,7 +177,7 @@ def test_processors_that_share_a_bus_work_longer_and_the_estimate_rises() -> Non
     assert [alone[4], alone[16]] == pytest.approx([alone[1]] * 2)
     assert among[1] == pytest.approx(alone[1])
     for count in (4, 16):
-        assert among[count] / alone[count] == pytest.approx(lengthened(0.04, count))
+        assert among[count] / alone[count] == pytest.approx(bus_slowdown(0.04, count))
 
 
 def test_one_processor_at_work_does_not_wait_for_the_bus() -> None:

@@ -192,8 +192,8 @@ def test_garbage_is_collected_by_everybody_and_costs_faults() -> None:
 
 def test_the_paper_s_diff_of_one_word_has_20_bytes() -> None:
     sizes = Sizes()
-    assert sizes.diff_of(1 << 700) == 20
-    assert abs(sizes.diff_of((1 << 1024) - 1) - 4120) <= 8, "as Tables 4 and 5 have it"
+    assert sizes.diff_size(1 << 700) == 20
+    assert abs(sizes.diff_size((1 << 1024) - 1) - 4120) <= 8, "as Tables 4 and 5 have it"
 
 
 def messages(counts: Counts, side: str) -> Counter[str]:

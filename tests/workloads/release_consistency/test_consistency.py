@@ -56,7 +56,7 @@ def asks_one_only(self: ManyWriters, page: int, wanted: Any) -> Any:
 
 
 def takes_a_growing_twin_as_whole(self: ManyWriters, reader: int, owner: int, page: int) -> None:
-    self.named[owner].pop(page, None)
+    self.interval_of_twin[owner].pop(page, None)
     FETCHED(self, reader, owner, page)
 
 
@@ -70,28 +70,33 @@ def takes_no_copy(self: SingleWriter, writer: int, owner: int, page: int) -> Non
     self.owner[page] = writer
 
 
-ORDER, CUT, WHOM = IntervalRecords.in_order, ManyWriters._cut, ManyWriters._requests
-FETCHED, FETCH = ManyWriters._fetched, SharedPages._fetch
+ORDER, CUT, WHOM = IntervalRecords.sort_by_precedence, ManyWriters._make_diff, ManyWriters._requests
+FETCHED, FETCH = ManyWriters._record_fetch, SharedPages._fetch
 VALID, SINGLE = Protocol(start="valid", collect_above=10**9), Protocol(writers="single")
 MISTAKES: dict[str, tuple[type, str, Callable[..., Any], Protocol]] = {
     "notices are lost": (SharedPages, "notice", never, VALID),
     "notices are lost, one writer": (SharedPages, "notice", never, SINGLE),
-    "notices of an eager release are lost": (Notices, "_send", never, Protocol(release="eager")),
+    "notices of an eager release are lost": (
+        Notices,
+        "_send_notices",
+        never,
+        Protocol(release="eager"),
+    ),
     "locks carry no notices": (Notices, "learn_from_giver", lambda *_: 0, VALID),
-    "diffs are applied backwards": (IntervalRecords, "in_order", backwards, VALID),
-    "a page stays writable after its diff": (ManyWriters, "_cut", leaves_writable, VALID),
-    "words are not remembered": (ManyWriters, "_remember", never, VALID),
+    "diffs are applied backwards": (IntervalRecords, "sort_by_precedence", backwards, VALID),
+    "a page stays writable after its diff": (ManyWriters, "_make_diff", leaves_writable, VALID),
+    "words are not remembered": (ManyWriters, "_record_words", never, VALID),
     "every copy is thought to be new": (ManyWriters, "_has_applied", lambda *_: True, VALID),
     "a part of a fault is left out": (ManyWriters, "_requests", asks_one_only, VALID),
     "a growing twin is taken as whole": (
         ManyWriters,
-        "_fetched",
+        "_record_fetch",
         takes_a_growing_twin_as_whole,
         Protocol(),
     ),
     "a shared page stays exclusive": (SharedPages, "_fetch", leaves_exclusive, Protocol()),
-    "ownership moves without the page": (SingleWriter, "_take", takes_no_copy, SINGLE),
-    "an owner's page stays writable": (SingleWriter, "_noticed", never, SINGLE),
+    "ownership moves without the page": (SingleWriter, "_become_owner", takes_no_copy, SINGLE),
+    "an owner's page stays writable": (SingleWriter, "_record_notices", never, SINGLE),
     "garbage is dropped without updates": (
         ManyWriters,
         "_update",

@@ -16,8 +16,14 @@ from slipstick.errors import ModelError
 from slipstick.method.simulation.flatten import timeline
 from slipstick_measure.traces.trace import ProgramTrace, trace_of
 from slipstick_measure.traces.views import matrix
-from slipstick_workloads.scheduling.matching import MATCHING, WORD, links, sequence, tasks
-from slipstick_workloads.scheduling.newton import BLOCKS, accesses, iterations
+from slipstick_workloads.scheduling.matching import (
+    MATCHING,
+    WORD,
+    comparisons_by_task,
+    random_sequence,
+    word_links,
+)
+from slipstick_workloads.scheduling.newton import BLOCKS, accesses_by_processor, count_iterations
 from tests.specs import shared_machine
 
 GP1000, TC2000 = shared_machine("bbn-gp1000"), shared_machine("bbn-tc2000")
@@ -34,11 +40,11 @@ def run(**given: float | str) -> ProgramTrace:
 
 
 def test_the_blocks_converge_as_newton_does_and_change_moves_on_by_a_block() -> None:
-    assert iterations(1, 30, 0.5, 1) <= 6
+    assert count_iterations(1, 30, 0.5, 1) <= 6
     # Without coupling blocks do not wait for each other; with it, the last takes longer the more
     # there are.
-    assert iterations(14, 30, 0.0, 1) <= 6
-    counts = [iterations(blocks, 30, 8.0, 1) for blocks in (2, 6, 14)]
+    assert count_iterations(14, 30, 0.0, 1) <= 6
+    counts = [count_iterations(blocks, 30, 8.0, 1) for blocks in (2, 6, 14)]
     assert counts == sorted(set(counts))
 
 
@@ -64,7 +70,9 @@ def test_dynamic_accesses_are_counted_as_the_simulation_makes_them() -> None:
 def test_blocks_that_are_taken_at_random_are_read_from_everywhere_alike() -> None:
     random, count, found = np.random.default_rng(3), 8, Counter[tuple[int, int]]()
     for _ in range(400):
-        for line in accesses(random.permutation(count).tolist(), variables=1, data=0, every=False):
+        for line in accesses_by_processor(
+            random.permutation(count).tolist(), variables=1, data=0, reads_all_blocks=False
+        ):
             found[line[0].processor, line[0].module] += 1
     expected = 400 / count
     squares = sum(
@@ -104,16 +112,16 @@ def test_blocks_need_modules_of_their_own() -> None:
 
 
 def test_core_blocks_are_those_of_a_search_of_all_pairs() -> None:
-    text = sequence(600, 0.6, 2)
+    text = random_sequence(600, 0.6, 2)
     words = [text[at : at + WORD] for at in range(len(text) - WORD + 1)]
     expected = [
         (a, b) for b in range(len(words)) for a in range(b - 1, -1, -1) if words[a] == words[b]
     ]
     nearest = {b: a for a, b in reversed(expected)}
-    assert list(links(text)) == sorted(
+    assert list(word_links(text)) == sorted(
         ((a, b) for b, a in nearest.items()), key=lambda pair: pair[1]
     )
-    assert len(tasks(600, 0.6, 2)) < len(
+    assert len(comparisons_by_task(600, 0.6, 2)) < len(
         nearest
     )  # a core block is begun once, by the first of its words
 
@@ -132,7 +140,7 @@ def test_groups_have_a_best_size_and_their_accesses_are_counted() -> None:
 
 
 def test_shares_end_with_the_longest() -> None:
-    work = tasks(8000, 0.5, 1)
+    work = comparisons_by_task(8000, 0.5, 1)
     found = solve(MATCHING.on(TC2000, letters=8000, scheduling="static", processors=4))
     share = -(-len(work) // 4)
     longest = max(sum(work[k * share : (k + 1) * share]) for k in range(4))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from slipstick_workloads.sharing.raytrace import AROUND, CHILDREN, EYE, Balls, pixels
+from slipstick_workloads.sharing.raytrace import BOUNDING_RADIUS, CHILDREN, EYE, Balls, pixels
 
 
 def nearest(scene: Balls, direction: NDArray[np.float64]) -> tuple[float, int]:
@@ -36,7 +36,10 @@ def test_children_lie_on_their_parent_and_within_the_sphere_around_it() -> None:
     parent = (child - 1) // CHILDREN
     apart = np.linalg.norm(scene.centres[child] - scene.centres[parent], axis=1)
     assert np.allclose(apart, scene.radii[child] + scene.radii[parent])
-    assert np.all(apart + AROUND * scene.radii[child] <= AROUND * scene.radii[parent] * (1 + 1e-12))
+    assert np.all(
+        apart + BOUNDING_RADIUS * scene.radii[child]
+        <= BOUNDING_RADIUS * scene.radii[parent] * (1 + 1e-12)
+    )
 
 
 def test_rays_that_meet_balls_cost_more_than_rays_that_meet_the_sky() -> None:

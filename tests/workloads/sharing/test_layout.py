@@ -25,7 +25,7 @@ def touched(array: SharedArray, items: list[int], begin: int, size: int) -> dict
     found: dict[int, int] = {}
     for item in items:
         for byte in range(begin, begin + size):
-            word = array.first + (item * array.item_words * 4 + byte) // 4
+            word = array.first_word + (item * array.item_words * 4 + byte) // 4
             page, bit = divmod(word, array.word_count)
             found[page] = found.get(page, 0) | 1 << bit
     return found

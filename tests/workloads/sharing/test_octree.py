@@ -58,7 +58,7 @@ def sets(tree: Octree) -> list[set[tuple[str, int]]]:
 @given(st.integers(2, 120), st.integers(0, 1000))
 def test_cells_are_numbered_as_bodies_are_inserted(bodies: int, seed: int) -> None:
     places, _ = plummer(bodies, seed)
-    tree, other = Octree.of(places), Inserted(places)
+    tree, other = Octree.from_places(places), Inserted(places)
     assert sets(tree) == [{child for child in cell if child} for cell in other.cells]
     assert tree.mass[0] == pytest.approx(1)
     assert tree.centre[0] == pytest.approx(places.mean(axis=0))
@@ -87,7 +87,7 @@ def walked(tree: Octree, bodies: int, tolerance: float) -> tuple[NDArray[np.floa
 
 def test_forces_approach_the_sum_over_all_pairs() -> None:
     places, _ = plummer(600, seed=3)
-    tree, exact = Octree.of(places), direct(places)
+    tree, exact = Octree.from_places(places), direct(places)
     none, pairs = walked(tree, 600, 1e-9)
     assert none == pytest.approx(exact, rel=1e-9, abs=1e-12)
     assert pairs == 600 * 599
@@ -114,4 +114,4 @@ def test_two_bodies_in_one_place_are_refused() -> None:
     with pytest.raises(
         ModelError, match="two bodies are in one place, as far as an octree can tell"
     ):
-        Octree.of(np.array([[0.0, 0, 0], [1, 1, 1], [1, 1, 1]]))
+        Octree.from_places(np.array([[0.0, 0, 0], [1, 1, 1], [1, 1, 1]]))

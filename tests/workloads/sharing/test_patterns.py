@@ -246,5 +246,5 @@ def test_an_image_too_small_for_its_processors_is_refused() -> None:
         raytrace(processors=8, image=2, generations=1)
     assert (
         str(caught.value)
-        == "an image of 2 x 2 pixels has too few pixels for jobs of (16, 2) on 4 x 2 processors"
+        == "an image of 2 x 2 pixels has too few pixels for jobs of 16 x 2 on 4 x 2 processors"
     )
