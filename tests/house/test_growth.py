@@ -20,6 +20,9 @@ OF_OWN_TEXTS = {("slipstick.cli.catalogue", r"^- (\*\*(?:.+?)\*\*.*?): ?((?:.*\n
 TURNS = 6
 """How often the shorter of two texts repeats a part; the longer one has four times as many."""
 
+HELPERS = {"_has": "search", "_first_match": "search", "_quantiles": "every"}
+"""Functions of the package that look for the expressions that they are given, by lines."""
+
 WAYS = ("match", "fullmatch", "search", "sub", "subn", "split", "findall", "finditer")
 
 
@@ -48,6 +51,16 @@ def inline(path: Path) -> Iterator[tuple[str, str, str]]:
             yield str(node.args[0].value), way_of(node.func.attr), str(int(sum(flags)))
 
 
+def of_helpers(path: Path) -> Iterator[tuple[str, str, str]]:
+    """Yield the expressions that a module gives to functions which look for them."""
+    for node in ast.walk(tree_of(path)):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            way = HELPERS.get(node.func.id)
+            for argument in node.args if way else ():
+                if isinstance(argument, ast.Constant) and isinstance(argument.value, str):
+                    yield argument.value, str(way), str(int(re.MULTILINE))
+
+
 def compiled(path: Path, uses: dict[str, set[str]]) -> Iterator[tuple[str, str, str]]:
     """Yield the expressions that a module compiles, and how it, or another one, uses them."""
     module = importlib.import_module(name_of(path))
@@ -73,7 +86,7 @@ def expressions() -> dict[tuple[str, str, str, str], None]:
             uses.setdefault(name, set()).update({method} & {*WAYS})
     found: dict[tuple[str, str, str, str], None] = {}
     for path in modules():
-        for each in (*inline(path), *compiled(path, uses)):
+        for each in (*inline(path), *of_helpers(path), *compiled(path, uses)):
             found[name_of(path), *each] = None
     return found
 

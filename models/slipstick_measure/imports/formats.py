@@ -37,8 +37,11 @@ class ImportFormat(NamedTuple):
     make: Callable[[Reading, str | None], ImportedSpec]
 
 
-def _has(pattern: str) -> Callable[[Reading], bool]:
-    return lambda reading: re.search(pattern, reading.text, re.MULTILINE) is not None
+def _has(*patterns: str) -> Callable[[Reading], bool]:
+    """Return a test whether a text has all patterns."""
+    return lambda reading: all(
+        re.search(pattern, reading.text, re.MULTILINE) for pattern in patterns
+    )
 
 
 _MESSAGES = {tool.name: tool for tool in messages.FORMATS}
@@ -53,10 +56,7 @@ IMPORTS: Mapping[str, ImportFormat] = Registry(
             hpcg_spec,
         ),
         "mlc": ImportFormat(
-            _has(
-                "(?:^|.*)(?:Memory Latency Checker - v|^Measuring (?:idle latencies|Loaded"
-                " Latencies))"
-            ),
+            _has("Memory Latency Checker - v|^Measuring (?:idle latencies|Loaded Latencies)"),
             mlc_spec,
         ),
         "perf-stat": ImportFormat(perf.is_perf_stat, lambda reading, base: counters_spec(reading)),
@@ -74,9 +74,9 @@ IMPORTS: Mapping[str, ImportFormat] = Registry(
         "hwloc": ImportFormat(_has(r"<topology\b"), hwloc_spec),
         "lstopo": ImportFormat(
             _has(
-                r"^(?:(?:Machine|System)\b| *(?:Package|Socket|NUMANode|Group[0-9]?|Die|L3)"
-                " L#[0-9])"
-                r".*\n(?:.*\n)*.*\bPU (L#)?[0-9]"
+                r"^(?:(?:Machine|System)\b"
+                r"| *(?:Package|Socket|NUMANode|Group[0-9]?|Die|L3) L#[0-9])",
+                r"\bPU (?:L#)?[0-9]",
             ),
             lstopo_spec,
         ),

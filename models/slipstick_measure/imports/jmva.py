@@ -9,7 +9,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from slipstick.errors import short
+from slipstick_measure.imports.fields import declare_fields
 from slipstick_measure.imports.imported import ImportedSpec, SpecAxes
+from slipstick_measure.imports.jmt_fields import JMVA_TABLE
 from slipstick_measure.imports.losses import Ledger
 from slipstick_measure.imports.names import exact_number
 from slipstick_measure.imports.tool import ToolModel
@@ -30,6 +32,7 @@ def jmva_spec(reading: Reading) -> ImportedSpec:
     model = ToolModel(reading)
     model.parse()
     ledger = Ledger(FORMAT, reading)
+    declare_fields(model.root, ledger, JMVA_TABLE)
     classes = {
         model.name(element): _customers(model, ledger, element)
         for element in model.root.every("closedclass", "openclass")

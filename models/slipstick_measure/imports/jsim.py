@@ -18,7 +18,9 @@ from typing import Any
 
 from slipstick.errors import short
 from slipstick_measure.imports import jmt_times
+from slipstick_measure.imports.fields import declare_fields
 from slipstick_measure.imports.imported import ImportedSpec, SpecAxes
+from slipstick_measure.imports.jmt_fields import JSIM_TABLE, declare_parameters
 from slipstick_measure.imports.losses import Ledger
 from slipstick_measure.imports.names import exact_number, is_rounded
 from slipstick_measure.imports.tool import ToolModel
@@ -59,6 +61,20 @@ _INSTEAD = {
     "WeightedRoundRobinStrategy": "write the shares of its weights as probabilities in JMT",
 }
 """What to do in place of a way to leave a node."""
+
+_GET = "FCFSstrategy"
+"""How customers are taken from a queue, in whatever order they were put into it."""
+
+_QUANTA = "QBPSStrategy"
+"""A way to share a server in turns of a quantum."""
+
+_OTHER_LIMITS = {
+    "globalMemoryConstraint": "maxMemory",
+    "classMemoryConstraint": "maxMemoryPerClass",
+    "groupConstraint": "maxJobsPerGroup",
+    "groupMemoryConstraint": "maxMemoryPerGroup",
+}
+"""Attributes of limits of regions that a network does not have; below 0 if there is none."""
 
 _BLOCKING = {"drop": "loss", "BAS blocking": "after-service"}
 
@@ -303,6 +319,7 @@ class _Jsim:
     def read(self) -> None:
         """Read classes, nodes, times and routes."""
         root = self.model.root
+        declare_fields(root, self.ledger, JSIM_TABLE)
         sims = list(root.every("sim"))
         simulation_element = sims[0] if sims else root
         self.classes = {
@@ -316,6 +333,7 @@ class _Jsim:
             if element.tag == "node"
         }
         for node, element in self.nodes.items():
+            declare_parameters(element, self.ledger)
             for section in element.every("section"):
                 self._refuse_unknown_section(section, node)
             server = self.section(node, *_SERVERS)
@@ -840,19 +858,57 @@ def _declare_losses(
     for name, element in jsim.by_class(server, "classParallelism").items():
         if name in visitors and jsim.number_of(element) > 1:
             jsim.ledger.declare("several-servers", element.line, f"{name} at {node}")
-    kinds = parameters.get("serverCompatibilities")
-    if kinds and any(value.text.strip() == "false" for value in kinds.every("value")):
-        jsim.ledger.declare("server-kinds", kinds.line, node)
+    if _has_unlike_servers(parameters, len(jsim.classes)):
+        jsim.ledger.declare("server-kinds", server.line, node)
     if jsim.number(server, "maxRunning", -1.0) not in (None, -1.0):
         jsim.ledger.declare("sharing-limit", parameters["maxRunning"].line, node)
-    uses_priorities = parameters.get("PSPriorityUsed")
     ranks = {jsim.classes[name].get("priority") or "0" for name in visitors}
-    if (
-        uses_priorities
-        and len(ranks) > 1
-        and any(v.text.strip() == "true" for v in uses_priorities.every("value"))
-    ):
-        jsim.ledger.declare("priorities", uses_priorities.line, node)
+    if len(ranks) > 1 and _shares_by_rank(jsim, server, visitors):
+        jsim.ledger.declare("priorities", server.line, node)
+    if _QUANTA in _ways_to_share(jsim, server, visitors):
+        jsim.ledger.declare("quantum", server.line, node)
+
+
+def _has_unlike_servers(parameters: Mapping[str, XmlElement], classes: int) -> bool:
+    """Return whether the servers of a station are of several kinds, of which each has its own times
+    or does not serve all classes.
+    """
+    compatible = parameters.get("serverCompatibilities")
+    if compatible and any(value.text.strip() == "false" for value in compatible.every("value")):
+        return True
+    names = parameters.get("serverNames")
+    times = parameters.get("ServiceStrategy", parameters.get("ServerStrategy"))
+    return bool(
+        names
+        and times
+        and len(names.children) > 1
+        and sum(child.tag == "subParameter" for child in times.children) > classes
+    )
+
+
+def _ways_to_share(jsim: _Jsim, server: XmlElement, visitors: Iterable[str]) -> set[str]:
+    """Return the ways in which classes share a server, without their use of priorities."""
+    return {
+        element.get("classPath").rpartition(".")[2].removesuffix("Priority")
+        for name, element in jsim.by_class(server, "PSStrategy").items()
+        if name in visitors
+    }
+
+
+def _shares_by_rank(jsim: _Jsim, server: XmlElement, visitors: Iterable[str]) -> bool:
+    """Return whether classes of a higher priority take a shared server first."""
+    uses_priorities = any(
+        value.text.strip() == "true"
+        for parameter in server.every("parameter")
+        if parameter.get("name") == "PSPriorityUsed"
+        for value in parameter.every("value")
+    )
+    strategies = jsim.by_class(server, "PSStrategy")
+    return uses_priorities or any(
+        strategies[name].get("classPath").endswith("Priority")
+        for name in visitors
+        if name in strategies
+    )
 
 
 def _weights(jsim: _Jsim, node: str, server: XmlElement, visitors: list[str]) -> dict[str, float]:
@@ -865,14 +921,10 @@ def _weights(jsim: _Jsim, node: str, server: XmlElement, visitors: list[str]) ->
         for value in element.every("value")
         if name in visitors
     }
-    if len(set(weights.values())) < 2:
-        return {}
-    ways = {
-        element.get("classPath").rpartition(".")[2]
-        for name, element in jsim.by_class(server, "PSStrategy").items()
-        if name in visitors
-    }
-    if ways == {"EPSStrategy"}:  # equal parts, whatever the weights
+    ways = _ways_to_share(jsim, server, visitors)
+    ignores_weights = bool(ways) and ways <= {"EPSStrategy", _QUANTA}
+    are_alike = ways <= {"DPSStrategy"} and len(set(weights.values())) < 2
+    if len(visitors) < 2 or ignores_weights or are_alike:
         return {}
     if ways != {"DPSStrategy"} or min(weights.values()) <= 0:
         jsim.ledger.declare("weights", server.line, node)
@@ -884,6 +936,14 @@ def _discipline_of_queue(
     jsim: _Jsim, node: str, queue: XmlElement | None, visitors: list[str]
 ) -> str:
     """Return the discipline of a queue in front of servers."""
+    for parameter in queue.every("parameter") if queue else ():
+        kind = parameter.get("classPath").rpartition(".")[2]
+        if parameter.get("name") == _GET and kind not in ("", _GET):
+            jsim.refuse(
+                parameter,
+                f"customers are taken from the queue of {short(node)} by {short(kind)}, which a"
+                " network does not have; let them queue in the order of arrival in JMT (FCFS)",
+            )
     strategies = jsim.by_class(queue, "QueuePutStrategy")
     orders = {
         strategies[name].get("classPath").rpartition(".")[2]: strategies[name]
@@ -962,10 +1022,10 @@ def _regions(
         names = [jsim.model.name(jsim.nodes[node]) for node in nodes]
         names = [name for name in names if name in stations]
         limits = _limits(jsim, element)
-        if not limits or not names:
+        if not names or not (limits or _has_other_limits(jsim, element)):
             continue
         station = stations[names[0]]
-        capacity = round(limits[0][1])
+        capacity = round(limits[0][1]) if limits else 0
         loss_flags = _loses_customers(element, visitors)
         has_single_limit = len(limits) == 1 and (
             limits[0][0].tag == "globalConstraint" or len(visitors) == 1
@@ -976,6 +1036,7 @@ def _regions(
             has_single_limit
             and capacity >= 1
             and not weights - {"", "1"}
+            and not _has_other_limits(jsim, element)
             and len(loss_flags) == 1
             and not blocks
         )
@@ -995,6 +1056,16 @@ def _regions(
         title = jsim.model.name(element)
         title = title if title not in stations else f"{title}-region"
         yield title, {"stations": names, "capacity": capacity, **blocking}
+
+
+def _has_other_limits(jsim: _Jsim, region: XmlElement) -> bool:
+    """Return whether the memory of a region or its groups of classes are limited."""
+    limits = (
+        jsim.model.number(element, element.get(key), -1.0)
+        for tag, key in _OTHER_LIMITS.items()
+        for element in region.every(tag)
+    )
+    return any(limit >= 0 for limit in limits)
 
 
 def _limits(jsim: _Jsim, region: XmlElement) -> list[tuple[XmlElement, float]]:

@@ -38,6 +38,8 @@ class Loss(NamedTuple):
     change: str
 
 
+_UNKNOWN = Loss(ANSWER, "fields that the reader does not know are not there")
+
 _OF_A_COMPUTER = {
     "core-kinds": Loss(ANSWER, "all cores are alike"),
     "uneven-domains": Loss(ANSWER, "all memories have as many cores as the largest"),
@@ -67,7 +69,7 @@ LOSSES: Mapping[str, Mapping[str, Loss]] = {
             ANSWER, "callers wait for each reply and call once, without timeouts and retries"
         ),
         "submodels": Loss(ANSWER, "models within the model are not there"),
-        "unknown-fields": Loss(ANSWER, "fields that the reader does not know are not there"),
+        "unknown-fields": _UNKNOWN,
         "aborts": Loss(ANSWER, "a task that turns requests away lets them wait, as any other"),
         "bursts": Loss(ANSWER, "a source of bursts is taken as customers with exponential times"),
         "solver-settings": Loss(EQUAL, "settings and results of the solver"),
@@ -89,10 +91,14 @@ LOSSES: Mapping[str, Mapping[str, Loss]] = {
         "server-kinds": Loss(ANSWER, "each server of a station serves all classes"),
         "sharing-limit": Loss(ANSWER, "all customers share a server, however many there are"),
         "priorities": Loss(ANSWER, "classes share a server without ranks"),
+        "quantum": Loss(ANSWER, "customers share a server without turns and their changes"),
+        "unknown-fields": _UNKNOWN,
         "simulation-settings": Loss(EQUAL, "measures, seeds and pictures of the simulation"),
     },
     "jmva": {
         "priorities": Loss(ANSWER, "classes share the stations without ranks"),
+        "regions": Loss(ANSWER, "the customers in a region are not limited"),
+        "unknown-fields": _UNKNOWN,
         "solutions": Loss(EQUAL, "solutions and settings of the algorithm"),
     },
     "pdq": {

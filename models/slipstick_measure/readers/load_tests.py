@@ -295,7 +295,7 @@ def _read_wrk(reading: Reading) -> LoadRow:
     latency = _first_match(r"^[ \t]*Latency\s+([0-9.]+\w+)", text)
     throughput = _number_of_match(_first_match(r"^Requests/sec:\s+([0-9.]+)", text))
     rate = None
-    command = _first_match(r"\bwrk2? +.*(?:-R|--rate)[ =]*([0-9.]+[kKMG]?)", text)
+    command = _first_match(r"^(?>.*?\bwrk2? ).*(?:-R|--rate)[ =]*+([0-9.]+[kKMG]?)", text)
     # wrk2 sends at a rate, and counts its own delay; it calibrates in runs of over 10 s.
     if command or "Thread calibration:" in text or "HdrHistogram" in text:
         rate = float(thousands(command[1])[0]) if command else throughput
@@ -319,7 +319,7 @@ def _read_wrk(reading: Reading) -> LoadRow:
         reading.odd(1, "", why)
     return LoadRow(
         1,
-        users=_number_of_match(_first_match(r"([0-9]+) connections", text))
+        users=_number_of_match(_first_match(r"(?<![0-9])([0-9]++) connections", text))
         if rate is None
         else None,
         rate=rate,
@@ -405,7 +405,7 @@ def _read_sysbench(reading: Reading) -> LoadRow:
                 f"the end of the output is missing: {len(intervals)} intervals give the throughput"
             )
             reading.odd(1, "", why)
-    quantile = _first_match(r"([0-9]+)(?:th)? percentile:\s+([0-9.]+)", text)
+    quantile = _first_match(r"(?<![0-9])([0-9]++)(?:th)? percentile:\s++([0-9.]+)", text)
     target = _number_of_match(_first_match(r"Target transaction rate: ([0-9.]+)/sec", text))
     total = _number_of_match(_first_match(r"^[ \t]*sum:\s+([0-9.]+)", text), 1e-3)
     mean = _number_of_match(_first_match(r"^[ \t]*avg:\s+([0-9.]+)", text), 1e-3)
@@ -575,7 +575,7 @@ def _read_locust_text(reading: Reading) -> LoadRow:
     text = reading.text
     total = list(_LOCUST_ROW.finditer(text))[-1]
     numbers = [float(number) for number in re.findall("[0-9.]+", total["rest"])]
-    command = _first_match(r"\blocust +.*(?:-c|-u|--users)[ =]*([0-9]+)", text)
+    command = _first_match(r"^(?>.*?\blocust ).*(?:-c|-u|--users)[ =]*+([0-9]+)", text)
     shares = _LOCUST_SHARES.search(text, total.end())
     times = _LOCUST_TIMES.search(text, shares.end()) if shares else None
     heading = text[: total.start()].rpartition("# reqs")[2]

@@ -15,13 +15,9 @@ import pytest
 
 import slipstick
 from slipstick.errors import SpecError
+from slipstick_measure.imports.fields import UNKNOWN
 from slipstick_measure.imports.formats import import_spec
-from slipstick_measure.imports.layered.fields import (
-    TEXT_FIELDS,
-    UNKNOWN,
-    XML_ELEMENTS,
-    XML_FIELDS,
-)
+from slipstick_measure.imports.layered.fields import TEXT_FIELDS, XML_ELEMENTS, XML_FIELDS
 from slipstick_measure.imports.losses import EQUAL, LOSSES, READ, loss_names
 from slipstick_measure.imports.pdq import FUNCTIONS
 from slipstick_measure.measurements import Hints

@@ -10,10 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from slipstick_measure.imports.losses import EQUAL, READ, Ledger
-from slipstick_measure.readers.elements import XmlElement
+from slipstick_measure.imports.fields import FieldTable
+from slipstick_measure.imports.losses import EQUAL, READ
 
-UNKNOWN = "unknown-fields"
 DECISIONS = "decisions"
 SUBMODELS = "submodels"
 _CALL = {"dest": READ, "calls-mean": READ}
@@ -86,23 +85,4 @@ TEXT_FIELDS: Mapping[str, Mapping[str, str]] = {
 and M ask for results.
 """
 
-
-def declare_fields(root: XmlElement, ledger: Ledger) -> None:
-    """Declare the elements and attributes of an XML file that the import does not read."""
-    for element in root.children:
-        kind = XML_ELEMENTS.get(element.tag)
-        if kind == EQUAL or element.tag.startswith("result-"):
-            continue
-        if kind != READ:
-            ledger.declare(kind or UNKNOWN, element.line, f"<{element.tag}>")
-            continue
-        for name in element.attributes:
-            known = XML_FIELDS[element.tag].get(name)
-            if known is None and not _is_remark(name):
-                ledger.declare(UNKNOWN, element.line, f"{name} of <{element.tag}>")
-        declare_fields(element, ledger)
-
-
-def _is_remark(name: str) -> bool:
-    """Return whether an attribute belongs to XML itself, or is a comment."""
-    return name == "comment" or name.partition(":")[0] in ("xmlns", "xsi", "xml")
+XML_TABLE = FieldTable(XML_ELEMENTS, XML_FIELDS, results="result-")

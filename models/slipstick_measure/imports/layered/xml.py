@@ -9,7 +9,8 @@ import re
 from math import inf
 
 from slipstick.errors import short
-from slipstick_measure.imports.layered.fields import declare_fields
+from slipstick_measure.imports.fields import declare_fields
+from slipstick_measure.imports.layered.fields import XML_TABLE
 from slipstick_measure.imports.layered.model import (
     CONVERGENCE,
     LOCK_KINDS,
@@ -134,7 +135,7 @@ class _XmlReader:
 
     def file(self) -> None:
         """Read variables, processors, groups, tasks and entries."""
-        declare_fields(self.root, self.ledger)
+        declare_fields(self.root, self.ledger, XML_TABLE)
         for element in self.root.every("convergence-collection", "spex-convergence"):
             self.reading.refuse(element.line, element.tag, CONVERGENCE)
         for element in self.root.every("lqx", "spex-parameters", "spex-parameter", "parameters"):

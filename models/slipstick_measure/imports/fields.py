@@ -1,0 +1,49 @@
+"""The walk over an XML model that declares what its import does not read, by a table of fields."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from slipstick_measure.imports.losses import EQUAL, READ, Ledger
+from slipstick_measure.readers.elements import XmlElement
+
+UNKNOWN = "unknown-fields"
+
+
+@dataclass(frozen=True)
+class FieldTable:
+    """What becomes of each element and attribute of a format.
+
+    Parameters
+    ----------
+    elements : by tag, read, equal, or the name of a loss
+    attributes : by the tag of an element that is read, and by name, read or equal
+    results : begin of the tags of results, which are equal; empty if the format has none
+    """
+
+    elements: Mapping[str, str]
+    attributes: Mapping[str, Mapping[str, str]]
+    results: str = ""
+
+
+def declare_fields(root: XmlElement, ledger: Ledger, table: FieldTable) -> None:
+    """Declare the elements and attributes of an XML file that the import does not read."""
+    for element in root.children:
+        kind = table.elements.get(element.tag)
+        is_result = bool(table.results) and element.tag.startswith(table.results)
+        if kind == EQUAL or is_result:
+            continue
+        if kind != READ:
+            ledger.declare(kind or UNKNOWN, element.line, f"<{element.tag}>")
+            continue
+        for name in element.attributes:
+            is_known = name in table.attributes[element.tag]
+            if not is_known and not _is_remark(name):
+                ledger.declare(UNKNOWN, element.line, f"{name} of <{element.tag}>")
+        declare_fields(element, ledger, table)
+
+
+def _is_remark(name: str) -> bool:
+    """Return whether an attribute belongs to XML itself, or is a comment."""
+    return name == "comment" or name.partition(":")[0] in ("xmlns", "xsi", "xml")
