@@ -1,5 +1,6 @@
 """Specs of the questions of this package, and the picture that draws a ranking of changes."""
 
+from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
 
 from pydantic import Field
@@ -75,6 +76,10 @@ class RankSpec(QuestionSpec):
 
 class SeekSpec(QuestionSpec):
     """The value of a parameter, or the year, at which a condition becomes true or false."""
+
+    hints: ClassVar[Mapping[str, str]] = dict.fromkeys(
+        ("over", "between", "range"), "write from and to, and step for whole numbers"
+    )
 
     title: Note = Field(
         "",

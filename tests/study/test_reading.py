@@ -200,3 +200,37 @@ def test_check_and_solving_agree_about_generated_specs(
 
 def test_no_answer_is_not_wrong_input() -> None:
     assert not issubclass(NoAnswerError, SpecError)
+
+
+@pytest.mark.parametrize(
+    ("lines", "problem"),
+    [
+        (
+            "seek: {of: parameters.work, from: 1 ms, to: 2 ms, where: time < 1 s}\n",
+            "seek: each entry has a name; write seek: {NAME: {of: ...}}",
+        ),
+        (
+            "seek: {w: {of: parameters.work, over: [1 ms, 2 ms], where: time < 1 s}}\n",
+            "seek.w.over: unknown key; write from and to, and step for whole numbers",
+        ),
+    ],
+)
+def test_a_search_without_a_name_or_with_its_range_in_one_key_is_told_how_to_write_it(
+    tmp_path: Path, lines: str, problem: str
+) -> None:
+    path = tmp_path / "s.yaml"
+    path.write_text(BASE + lines)
+    with pytest.raises(SpecError) as caught:
+        check_file(path)
+    assert any(str(found).endswith(f": {problem}") for found in caught.value.problems)
+    assert {found.line for found in caught.value.problems} == {4}
+
+
+def test_customers_of_a_class_are_its_population(tmp_path: Path) -> None:
+    path = tmp_path / "n.yaml"
+    path.write_text(
+        "queueing-network: 1\nclasses: {buy: {customers: 3}}\n"
+        "stations: {web: {service: {buy: 1 ms}}}\n"
+    )
+    with pytest.raises(SpecError, match="customers: unknown key; write population"):
+        check_file(path)

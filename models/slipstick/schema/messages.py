@@ -46,13 +46,24 @@ def problems_in(
     mistyped_keys |= {
         (detail["loc"][:-1], "extends") for detail in details if detail["loc"][-1:] == ("extends",)
     }
-    problems = []
+    first_fields = _first_fields_without_name(model, details)
+    problems = [
+        problem(
+            node,
+            (key,),
+            f"each entry has a name; write {key}: {{NAME: {{{field}: ...}}}}",
+            key=True,
+        )
+        for key, field in first_fields.items()
+    ]
     paths_by_key: dict[str, list[str]] = {}
     # Where a key stands elsewhere in the file, its author may have meant that place.
     for path, _ in leaves(node):
         paths_by_key.setdefault(path.rpartition(".")[2], []).append(path)
     for detail in details:
         loc: Loc = detail["loc"]
+        if loc and loc[0] in first_fields:
+            continue
         if detail["type"] == "missing" and mistyped_keys & {
             (loc[:-1], loc[-1]),
             (loc[:-1], "extends"),
@@ -64,6 +75,24 @@ def problems_in(
             problem(node, place, _message(model, paths_by_key, detail, place), key=is_key)
         )
     return problems
+
+
+def _first_fields_without_name(
+    model: type[BaseModel], details: Sequence[Any]
+) -> dict[str | int, str]:
+    """Return the keys whose entries have names and where the fields of an entry are written without
+    a name above them, such as ``seek: {of: year}``, each with the first such field.
+    """
+    first_fields: dict[str | int, str] = {}
+    for detail in details:
+        if detail["type"] != "model_type" or len(detail["loc"]) != 2:
+            continue
+        key, field = detail["loc"]
+        entry_class = _model_at(model, (key, field))
+        is_by_name = get_origin(_without_metadata(_annotation_at(model, (key,)))) is dict
+        if is_by_name and entry_class and _field_of_key(entry_class, field):
+            first_fields.setdefault(key, str(field))
+    return first_fields
 
 
 def _loc_of_error(model: type[BaseModel], node: Node, validation_error: Any) -> tuple[Loc, bool]:

@@ -76,7 +76,10 @@ Target = Annotated[
 class ClosedSpec(Spec):
     """A closed population."""
 
-    hints: ClassVar[Mapping[str, str]] = {"rate": "write arrivals", "users": "write population"}
+    hints: ClassVar[Mapping[str, str]] = {
+        "rate": "write arrivals",
+        **dict.fromkeys(("users", "customers", "clients", "jobs"), "write population"),
+    }
 
     population: Population | None = Field(
         None, description=("number of customers, which stay in the network (a closed class)")
