@@ -558,7 +558,8 @@ def _ratio_clause(
     doubt = _order_doubt(base_answer, case_answer, value_name)
     # To three digits there is no difference.
     if "1" in (plain(ratio, 3), plain(1 / ratio, 3)):
-        return f"{case} about as fast" if value_name == "time" else f"{case} about the same"
+        nearness = "exactly" if ratio == 1 else "about"
+        return f"{case} {nearness} {'as fast' if value_name == 'time' else 'the same'}"
     if value_name == "time":
         comparison = (
             f"{plain(1 / ratio, 3)} times as fast"
