@@ -74,7 +74,7 @@ def covered(truth: Truth, sets: int, sure: Sure) -> tuple[float, float]:
         between = found.parameters(LEVEL)
         parameters += sum(holds(between[name], truth.parameters[name]) for name in inside)
         ahead += holds(
-            found.of_positive(fitted.time_at(NEAR[0]), LEVEL), float(truth.time(NEAR)[0])
+            found.interval_of_positive(fitted.time_at(NEAR[0]), LEVEL), float(truth.time(NEAR)[0])
         )
     return parameters / sets / len(inside), ahead / sets
 
@@ -257,7 +257,7 @@ def under_load(seeds: range) -> None:
         found = compare(Timings(p, np.ones(len(p)), times, True, servers=threads))
         for step in (2.0, 4.0):
             at = step * float(p[-1])
-            bounds = found.by_bounds([at], LEVEL)
+            bounds = found.intervals_by_bounds([at], LEVEL)
             given = found.predictions([at], LEVEL) | bounds
             way, width, beyond = "refused", np.nan, 0.0
             if given:

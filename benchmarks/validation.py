@@ -254,7 +254,7 @@ def _alone(
     except NoAnswerError:
         return None
     at = step * last
-    given = found.predictions([at], LEVEL) | found.by_bounds([at], LEVEL)
+    given = found.predictions([at], LEVEL) | found.intervals_by_bounds([at], LEVEL)
     if at not in curve or not given:
         return None
     low, high = given[at]

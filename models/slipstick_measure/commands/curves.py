@@ -178,7 +178,7 @@ def _text(
     rows = [
         [
             prediction.curve,
-            f"{prediction.last:g}",
+            f"{prediction.last_processors:g}",
             f"{prediction.p:g}",
             plain(prediction.value, 4),
             f"{plain(prediction.low, 4)} to {plain(prediction.high, 4)}",

@@ -37,7 +37,7 @@ MOST_MODELS = 2000
 """Models that one table may need: combinations of names and of numbers that shape a model."""
 
 _UNIT = re.compile(r"(?P<name>.*\S)\s+[\[(](?P<unit>[^\])]*)[\])]")
-_NAMES = tuple(name for name in REFERENCES if name not in ("model", "workload"))
+_REFERENCES = tuple(name for name in REFERENCES if name not in ("model", "workload"))
 """References that a column is taken for by its heading alone; ``model`` often is no model of
 ours.
 """
@@ -45,12 +45,12 @@ ours.
 
 @dataclass(frozen=True, slots=True)
 class ColumnUse:
-    """What a column is used for: a setting or a measured value.
+    """A use of a column: as a setting or as a measured value.
 
     Parameters
     ----------
-    path : what it is the value of
-    settings : what each of its values stands for, by path
+    path : of the number whose values the column holds
+    settings : the settings, by path, that each of its cells stands for
     measured : the value of an answer that was measured
     unit : of its numbers, where the heading has none
     """
@@ -71,7 +71,7 @@ class ColumnTable:
     headings : of the columns, without units
     units : by heading
     rows : the cells of each row
-    lines : where each row stands
+    lines : number of the line of each row
     """
 
     file: str
@@ -103,7 +103,9 @@ class ColumnTable:
         ]
 
     def select(self, values_by_heading: Mapping[str, Sequence[str]]) -> ColumnTable:
-        """Return the table with only the rows of `chosen_rows`."""
+        """Return the table with only the rows whose cells have one of the given values in each of
+        the given columns.
+        """
         chosen_rows = self.chosen(values_by_heading)
         return replace(
             self,
@@ -113,8 +115,8 @@ class ColumnTable:
 
 
 def read_columns(path: Path | str) -> ColumnTable:
-    """Read a table with a heading; cells are parted by commas, semicolons or tabs, comments begin
-    with #.
+    """Read a table with a heading. Cells are separated by commas, semicolons or tabs; comments
+    begin with #.
 
     Raises
     ------
@@ -123,41 +125,49 @@ def read_columns(path: Path | str) -> ColumnTable:
     file = shown_name(path)
     text = file_text(path, "data_bytes", "keep what you need of it")
     lines = [
-        (number, line)
-        for number, line in enumerate(text.splitlines(), 1)
+        (line_number, line)
+        for line_number, line in enumerate(text.splitlines(), 1)
         if line.strip() and not line.lstrip().startswith("#")
     ]
     if len(lines) < 2:
         raise Mark(file, 1, 1).error("a table needs a heading and at least one row below it")
     delimiter = delimiter_of(lines[0][1])
     try:
-        cells = [
+        table_rows = [
             tuple(cell.strip() for cell in row)
             for row in csv.reader((line for _, line in lines), delimiter=delimiter)
         ]
     except csv.Error as error:
         raise Mark(file, lines[0][0], 1).error(f"this is no table: {error}") from error
-    parted = [heading_and_unit(cell) for cell in cells[0]]
-    headings = tuple(name for name, _ in parted)
-    if double := next((name for name in headings if headings.count(name) > 1), None):
-        raise Mark(file, lines[0][0], 1).error(f"two columns are called {double!r}; rename one")
+    names_and_units = [heading_and_unit(cell) for cell in table_rows[0]]
+    headings = tuple(name for name, _ in names_and_units)
+    if repeated_name := next((name for name in headings if headings.count(name) > 1), None):
+        raise Mark(file, lines[0][0], 1).error(
+            f"two columns are called {repeated_name!r}; rename one"
+        )
     problems = [
-        Problem(file, number, 1, "", f"{len(row)} cells, where the heading has {len(headings)}")
-        for (number, _), row in zip(lines[1:], cells[1:], strict=True)
+        Problem(
+            file, line_number, 1, "", f"{len(row)} cells, where the heading has {len(headings)}"
+        )
+        for (line_number, _), row in zip(lines[1:], table_rows[1:], strict=True)
         if len(row) != len(headings)
     ]
     if problems:
         raise SpecError(problems)
-    units = {name: unit for name, unit in parted if unit}
+    units = {name: unit for name, unit in names_and_units if unit}
     return ColumnTable(
-        file, headings, units, tuple(cells[1:]), tuple(line_number for line_number, _ in lines[1:])
+        file,
+        headings,
+        units,
+        tuple(table_rows[1:]),
+        tuple(line_number for line_number, _ in lines[1:]),
     )
 
 
 def check(reference: str) -> bool:
-    """Check a table whose headings name parameters of a model, by file or by name in
-    ``specs/runs``, as far as it goes without the model: the cells of each row, and the numbers of
-    columns that have a unit; false if it is none.
+    """Check a table whose headings name parameters of a model, without the model: the number of
+    cells in each row, and the numbers of columns that have a unit. Return False if the file is no
+    such table.
 
     Raises
     ------
@@ -171,7 +181,7 @@ def check(reference: str) -> bool:
     for heading, unit in table.units.items():
         for row, cell in enumerate(table.column(heading)):
             try:
-                _ = _number(cell, unit, unit) if cell else 0.0
+                _ = _measured_number(cell, unit, unit) if cell else 0.0
             except UnitError as error:
                 problems.append(table.mark(row).problem(str(error), heading))
     if problems:
@@ -199,10 +209,10 @@ def unit_of_name(heading: str, expected_unit: str) -> str:
     >>> unit_of_name("tpot_ms", "1/s")
     ''
     """
-    word, _, last = heading.casefold().rpartition("_")
-    unit = f"1/{last}" if word.endswith("_per") else last
+    stem, _, last_word = heading.casefold().rpartition("_")
+    unit = f"1/{last_word}" if stem.endswith("_per") else last_word
     try:
-        is_expected = bool(word) and scale(unit)[1] == scale(expected_unit)[1]
+        is_expected = bool(stem) and scale(unit)[1] == scale(expected_unit)[1]
     except UnitError:
         return ""
     return unit if is_expected else ""
@@ -218,7 +228,7 @@ def parameter_name(heading: str) -> str:
 
 
 @dataclass(frozen=True)
-class _Piece:
+class _CompiledRows:
     """Rows that share a compiled model, with the values of its parameters."""
 
     rows: NDArray[np.intp]
@@ -246,7 +256,7 @@ class Observed:
     logs: Array
     numbers: Mapping[str, Array]
     ignored: tuple[str, ...]
-    _pieces: tuple[_Piece, ...]
+    _compiled_rows: tuple[_CompiledRows, ...]
 
     def __len__(self) -> int:
         return len(self.table.rows)
@@ -254,7 +264,7 @@ class Observed:
     @property
     def estimated(self) -> bool:
         """Whether the model is simulated."""
-        return any(piece.form.estimated for piece in self._pieces)
+        return any(compiled_rows.form.estimated for compiled_rows in self._compiled_rows)
 
     def labels(self, heading: str) -> list[str]:
         """Return the owner of each row: its cell in a column."""
@@ -277,33 +287,34 @@ class Observed:
         fixed : values of further paths at each row, (n,)
         rows : which rows, (n,)
         """
-        place = np.full(len(self), -1)
-        place[rows] = np.arange(len(rows))
+        index_by_row = np.full(len(self), -1)
+        index_by_row[rows] = np.arange(len(rows))
         logs = np.full((len(self.measured), len(rows)), np.nan)
         derivatives = np.zeros((len(self.measured), len(rows), len(free)))
         with np.errstate(all="ignore"):
-            for piece in self._pieces:
-                rows_of_piece = np.flatnonzero(place[piece.rows] >= 0)
-                if not len(rows_of_piece):
+            for compiled_rows in self._compiled_rows:
+                rows_of_model = np.flatnonzero(index_by_row[compiled_rows.rows] >= 0)
+                if not len(rows_of_model):
                     continue
-                targets = place[piece.rows[rows_of_piece]]
-                target_values = {path: values[targets] for path, values in fixed.items()}
+                target_indices = index_by_row[compiled_rows.rows[rows_of_model]]
+                target_values = {path: values[target_indices] for path, values in fixed.items()}
                 target_values |= {
-                    path: np.exp(log_values[targets, index]) for index, path in enumerate(free)
+                    path: np.exp(log_values[target_indices, index])
+                    for index, path in enumerate(free)
                 }
-                form_paths = set(piece.form.parameters)
-                values = {path: column[rows_of_piece] for path, column in piece.values.items()} | {
-                    path: value for path, value in target_values.items() if path in form_paths
-                }
-                names = [path for path in free if path in form_paths]
-                columns = piece.form.slopes(values, names, self.measured)
+                form_paths = set(compiled_rows.form.parameters)
+                values = {
+                    path: column[rows_of_model] for path, column in compiled_rows.values.items()
+                } | {path: value for path, value in target_values.items() if path in form_paths}
+                free_of_model = [path for path in free if path in form_paths]
+                values_and_slopes = compiled_rows.form.slopes(values, free_of_model, self.measured)
                 for index, name in enumerate(self.measured):
-                    value, by_name = columns[name]
-                    value = np.broadcast_to(value, (len(rows_of_piece),))
-                    logs[index, targets] = np.log(value)
-                    for path in names:
-                        share = by_name[path] * values[path] / value
-                        derivatives[index, targets, free.index(path)] = share
+                    value, by_name = values_and_slopes[name]
+                    value = np.broadcast_to(value, (len(rows_of_model),))
+                    logs[index, target_indices] = np.log(value)
+                    for path in free_of_model:
+                        elasticity = by_name[path] * values[path] / value
+                        derivatives[index, target_indices, free.index(path)] = elasticity
         return logs, derivatives
 
 
@@ -330,7 +341,7 @@ def observe(
     SpecError : a column, a cell or a model is wrong, each at its line
     """
     reader = _TableReader(table, dict(uses), settings, library, owners)
-    return reader.observed()
+    return reader.compile_rows()
 
 
 class _TableReader:
@@ -365,7 +376,7 @@ class _TableReader:
         self.paths = list(
             dict.fromkeys(path for settings in self.row_settings for path in settings)
         )
-        self.numbers = self._numbers()
+        self.numbers = self._numeric_columns()
 
     def _model_alone(self) -> tuple[Inputs, BuiltModel]:
         """Return the model without the rows' settings; if it is incomplete without them, that of
@@ -375,7 +386,7 @@ class _TableReader:
             inputs = resolve(self.settings, self.library)
             return inputs, build(inputs)
         except SpecError:
-            return self._model(0)
+            return self._model_of_row(0)
 
     def _use_of_column(self, heading: str) -> ColumnUse | None:
         """Return the use of a column named like a parameter or an answer of the model; None for
@@ -385,10 +396,10 @@ class _TableReader:
             return ColumnUse(measured=heading)
         if heading == "machine" and at(self.inputs.tree, heading) is None:
             return None  # the model has none, so the cells are names of the table's own
-        names = [heading, f"parameters.{heading}", f"parameters.{parameter_name(heading)}"]
-        accepted = {*self.built.parameters, *_NAMES}
-        for name in names:
-            path = name if name in _NAMES else canonical(self.inputs.tree, name)
+        candidates = [heading, f"parameters.{heading}", f"parameters.{parameter_name(heading)}"]
+        accepted = {*self.built.parameters, *_REFERENCES}
+        for candidate in candidates:
+            path = candidate if candidate in _REFERENCES else canonical(self.inputs.tree, candidate)
             if path in accepted:
                 return ColumnUse(path=path)
         if "." in heading and " " not in heading:
@@ -424,7 +435,8 @@ class _TableReader:
             raise SpecError(problems)
         return row_settings
 
-    def _nodes(self, row: int) -> dict[str, Node]:
+    def _settings_of_row(self, row: int) -> dict[str, Node]:
+        """Return the settings of a row by path: those of all rows and its own."""
         mark = self.table.mark(row)
         nodes = dict(self.settings)
         for path, text in self.row_settings[row].items():
@@ -432,16 +444,18 @@ class _TableReader:
             nodes[path] = node._replace(mark=mark) if hasattr(node, "_replace") else node
         return nodes
 
-    def _model(self, row: int) -> tuple[Inputs, BuiltModel]:
-        inputs = resolve(self._nodes(row), self.library)
+    def _model_of_row(self, row: int) -> tuple[Inputs, BuiltModel]:
+        inputs = resolve(self._settings_of_row(row), self.library)
         return inputs, build(inputs)
 
-    def observed(self) -> Observed:
+    def compile_rows(self) -> Observed:
         """Build the models of all rows and return them with the measured values."""
         measured, logs = self._measured_logs()
-        self.built = self._model(0)[1]
-        pieces = tuple(self._pieces(self.paths, self.numbers))
-        return Observed(self.table, self.built, measured, logs, self.numbers, self.ignored, pieces)
+        self.built = self._model_of_row(0)[1]
+        compiled_rows = tuple(self._compiled_rows(self.paths, self.numbers))
+        return Observed(
+            self.table, self.built, measured, logs, self.numbers, self.ignored, compiled_rows
+        )
 
     def _measured_logs(self) -> tuple[tuple[str, ...], Array]:
         """Return the names of the measured values and the logarithms of their cells."""
@@ -467,7 +481,7 @@ class _TableReader:
                 if is_missing(cell):
                     continue
                 try:
-                    value = _number(cell, unit, names[name])
+                    value = _measured_number(cell, unit, names[name])
                 except UnitError as error:
                     problems.append(self.table.mark(row).problem(str(error), heading))
                     continue
@@ -480,7 +494,7 @@ class _TableReader:
             raise SpecError(problems)
         return tuple(columns), logs
 
-    def _numbers(self) -> dict[str, Array]:
+    def _numeric_columns(self) -> dict[str, Array]:
         """Return the columns with numbers of the model in base units, by path."""
         numbers = {}
         problems = []
@@ -504,58 +518,73 @@ class _TableReader:
             raise SpecError(problems)
         return numbers
 
-    def _pieces(self, paths: Sequence[str], numbers: Mapping[str, Array]) -> Iterator[_Piece]:
-        """Yield groups of rows that share a model; the extremes of every number are checked."""
-        shaping = [path for path in paths if path not in numbers]
+    def _compiled_rows(
+        self, paths: Sequence[str], numbers: Mapping[str, Array]
+    ) -> Iterator[_CompiledRows]:
+        """Yield groups of rows that share a model, compiled; the smallest and the largest value of
+        every number are checked.
+        """
+        shaping_paths = [path for path in paths if path not in numbers]
         while True:
-            rows: dict[tuple[str, ...], list[int]] = {}
+            rows_by_settings: dict[tuple[str, ...], list[int]] = {}
             for row, settings in enumerate(self.row_settings):
-                rows.setdefault(tuple(settings.get(path, "") for path in shaping), []).append(row)
-            if len(rows) > MOST_MODELS:
+                rows_by_settings.setdefault(
+                    tuple(settings.get(path, "") for path in shaping_paths), []
+                ).append(row)
+            if len(rows_by_settings) > MOST_MODELS:
                 raise Mark(self.table.file, 1, 1).error(
-                    f"the rows need {len(rows)} models, at most {MOST_MODELS}: columns"
-                    f" {', '.join(shaping)} shape a model; take fewer values of them"
+                    f"the rows need {len(rows_by_settings)} models, at most {MOST_MODELS}: columns"
+                    f" {', '.join(shaping_paths)} shape a model; take fewer values of them"
                 )
-            models = {key: self._model(rows_of_model[0])[1] for key, rows_of_model in rows.items()}
-            further_values = {
+            models = {
+                key: self._model_of_row(rows_of_model[0])[1]
+                for key, rows_of_model in rows_by_settings.items()
+            }
+            further_paths = {
                 path
                 for built in models.values()
                 for path in numbers
-                if path not in shaping and not built.can_vary([path])
+                if path not in shaping_paths and not built.can_vary([path])
             }
-            if not further_values:
+            if not further_paths:
                 break
-            shaping += sorted(further_values)
-        for key, rows_of_model in rows.items():
+            shaping_paths += sorted(further_paths)
+        for key, rows_of_model in rows_by_settings.items():
             self._check_extremes(
-                rows_of_model, [path for path in numbers if path not in shaping], numbers
+                rows_of_model, [path for path in numbers if path not in shaping_paths], numbers
             )
-            yield self._compiled_piece(models[key], np.array(rows_of_model), numbers)
+            yield self._compile_rows(models[key], np.array(rows_of_model), numbers)
 
     def _check_extremes(
         self, rows: Sequence[int], paths: Sequence[str], numbers: Mapping[str, Array]
     ) -> None:
+        """Check the model at the rows with the smallest and the largest value of each number."""
         for path in paths:
             values = numbers[path][list(rows)]
             for row in {int(values.argmin()), int(values.argmax())} - {0}:
-                _ = resolve(self._nodes(rows[row]), self.library).checked
+                _ = resolve(self._settings_of_row(rows[row]), self.library).checked
 
-    def _compiled_piece(
+    def _compile_rows(
         self, built: BuiltModel, rows: NDArray[np.intp], numbers: Mapping[str, Array]
-    ) -> _Piece:
+    ) -> _CompiledRows:
+        """Compile a model for the rows that share it."""
         options = built.options
         smooth = options.method != SIMULATION
         form = form_of(
             built.model, built.parameters, options.method, options.simulation, smooth=smooth
         )
         values = {path: column[rows] for path, column in numbers.items() if path in form.parameters}
-        return _Piece(rows, form, values)
+        return _CompiledRows(rows, form, values)
 
 
-def _number(cell: str, unit: str, expected_unit: str) -> float:
+def _measured_number(cell: str, unit: str, expected_unit: str) -> float:
     """Read a measured number with the unit of its heading or of its cell, in base units."""
     dimension = scale(expected_unit)[1]
-    text = cell if any(sign.isalpha() and sign not in "eE" for sign in cell) else f"{cell} {unit}"
+    text = (
+        cell
+        if any(character.isalpha() and character not in "eE" for character in cell)
+        else f"{cell} {unit}"
+    )
     value = to_base(text.strip(), dimension)
     if not isfinite(value):
         raise UnitError(f"{cell} is no number")

@@ -60,31 +60,32 @@ WIDEST = 4.0
 ONE_MACHINE = ("thread", "core")
 """What the processors of one machine are called."""
 
-WEIGHED = 14.0
-"""Models whose criteria are farther behind have a weight under 1/1000."""
+MOST_BEHIND = 14.0
+"""Distance of a criterion from the best one from which a family has no part in a prediction: its
+weight would be under 1/1000."""
 
 
 @dataclass(frozen=True, slots=True)
 class HeldOut:
-    """A fit to the smaller runs, tested on the largest ones.
+    """A fit to the smaller runs, tested on the largest runs.
 
     Parameters
     ----------
-    step : largest number of processors measured over the largest that was kept [1]
+    step : largest number of processors measured over the largest of the smaller runs [1]
     missed : relative error at the largest runs (root of the mean square) [1]
-    form : error of the mean logarithm there, beyond what scatter and uncertain parameters explain
-        [1]
+    form_error : error of the mean logarithm there, beyond what scatter and uncertain parameters
+        explain [1]
     criterion : Akaike's, of the fit to the smaller runs
-    apart, spread : predicted less measured mean logarithm there, and what scatter and uncertain
-        parameters explain of it [1]
+    log_difference : predicted less measured mean logarithm at the largest runs [1]
+    explained : standard deviation of it by scatter and uncertain parameters [1]
     """
 
     step: float
     missed: float
-    form: float
+    form_error: float
     criterion: float
-    apart: float
-    spread: float
+    log_difference: float
+    explained: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,11 +94,10 @@ class Candidate:
 
     Parameters
     ----------
-    family : what was fitted
+    family : the family that was fitted
     fitted : the fit
     behind : difference of its criterion from the best one [1]
-    tests : its predictions of the largest runs, by steps that ascend; none where too few are left
-        to fit
+    tests : tests on the largest runs, by ascending steps; none where too few runs are left to fit
     """
 
     family: Family
@@ -118,8 +118,8 @@ class Candidate:
         return self.tests[0].missed if self.tests else None
 
     def test(self, step: float) -> HeldOut | None:
-        """Return the test with the smallest step that is at least as large; None if there is
-        none.
+        """Return the test with the smallest step that is at least as large as the given one; None
+        if there is none.
         """
         return next((test for test in self.tests if test.step >= step * (1 - 1e-9)), None)
 
@@ -134,22 +134,24 @@ class Candidate:
         if scatter > max(WRONG, MOST_REPETITIONS * noise):
             return f"it misses the rows by {100 * scatter:.3g} %"
         test = self.test(STEPS[0])
-        if test is None or test.form <= max(WRONG, MOST_REPETITIONS * noise):
+        if test is None or test.form_error <= max(WRONG, MOST_REPETITIONS * noise):
             return ""
-        most = float(self.fitted.timings.p.max())
+        largest = float(self.fitted.timings.p.max())
         return (
-            f"fitted to the rows up to p = {most / test.step:g}, it misses those on {most:g} by"
-            f" {100 * test.missed:.3g} %"
+            f"fitted to the rows up to p = {largest / test.step:g}, it misses those on {largest:g}"
+            f" by {100 * test.missed:.3g} %"
         )
 
-    def form_error(self, step: float) -> float | None:
-        """Return the error of the form, extrapolated to a multiple of the largest data: the largest
-        over the tests, in proportion to the logarithm of the step.
+    def extrapolated_error(self, step: float) -> float | None:
+        """Return the form error of a prediction at a multiple of the largest data: that of each
+        test, in proportion to the logarithm of the step, and the largest of these.
         """
         tests = [test for test in map(self.test, (*STEPS, step)) if test]
         if not tests:
             return None
-        return max(test.form * max(0.0, float(np.log(step) / np.log(test.step))) for test in tests)
+        return max(
+            test.form_error * max(0.0, float(np.log(step) / np.log(test.step))) for test in tests
+        )
 
 
 @dataclass(frozen=True)
@@ -161,21 +163,22 @@ class FitComparison:
     candidates : by the criterion, the best first
     failed : why a family has no fit, by its name
     noise : scatter of repetitions [1]
-    chosen : whether the caller chose the families, and so vouches for their form beyond the rows
+    is_chosen_by_caller : whether the caller chose the families, so that their form is taken to hold
+        beyond the rows
     """
 
     candidates: tuple[Candidate, ...]
     failed: Mapping[str, str]
     noise: float = 0.0
-    chosen: bool = False
+    is_chosen_by_caller: bool = False
 
     @cached_property
-    def likely(self) -> tuple[Candidate, ...]:
+    def likely_candidates(self) -> tuple[Candidate, ...]:
         """The families with considerable evidence that describe the rows; if none describes them,
         all with such evidence.
         """
         candidates_with_evidence = [
-            candidate for candidate in self.candidates if candidate.behind < WEIGHED
+            candidate for candidate in self.candidates if candidate.behind < MOST_BEHIND
         ]
         return tuple(
             candidate for candidate in candidates_with_evidence if not candidate.misfit(self.noise)
@@ -188,26 +191,26 @@ class FitComparison:
         A family may meet the largest rows by its own parameters, and yet have been chosen by these
         alone: the families as weighted without them must hold them as well.
         """
-        if self.likely[0].misfit(self.noise):
+        if self.likely_candidates[0].misfit(self.noise):
             return self.best.misfit(self.noise)
         tests = [test for candidate in self.candidates if (test := candidate.test(STEPS[0]))]
         tests = [test for test in tests if np.isfinite(test.criterion)]
         if not tests:
             return ""
         criteria = np.array([test.criterion for test in tests])
-        weight = np.exp(-(criteria - criteria.min()) / 2)
-        weight /= weight.sum()
-        distances = np.array([test.apart for test in tests])
-        mean = float(weight @ distances)
-        variance = float(weight @ np.square([test.spread for test in tests]))
-        variance += float(weight @ (distances - mean) ** 2)
-        form = np.sqrt(max(0.0, mean**2 - variance))
-        if form <= max(WRONG, MOST_REPETITIONS * self.noise):
+        weights = np.exp(-(criteria - criteria.min()) / 2)
+        weights /= weights.sum()
+        distances = np.array([test.log_difference for test in tests])
+        mean_difference = float(weights @ distances)
+        variance = float(weights @ np.square([test.explained for test in tests]))
+        variance += float(weights @ (distances - mean_difference) ** 2)
+        form_error = np.sqrt(max(0.0, mean_difference**2 - variance))
+        if form_error <= max(WRONG, MOST_REPETITIONS * self.noise):
             return ""
-        limit = self.most / tests[int(weight.argmax())].step
+        limit = self.largest_measured / tests[int(weights.argmax())].step
         return (
-            f"the rows on {self.most:g} alone carry its form: the laws that the rows up to p ="
-            f" {limit:g} prefer miss them by {100 * abs(np.expm1(mean)):.3g} %"
+            f"the rows on {self.largest_measured:g} alone carry its form: the laws that the rows up"
+            f" to p = {limit:g} prefer miss them by {100 * abs(np.expm1(mean_difference)):.3g} %"
         )
 
     def next_runs(self) -> str:
@@ -231,7 +234,7 @@ class FitComparison:
         return tuple(candidate for candidate in self.candidates if candidate.behind < APART)
 
     @property
-    def most(self) -> float:
+    def largest_measured(self) -> float:
         """The largest number of processors measured."""
         return float(self.best.fitted.timings.p.max())
 
@@ -240,11 +243,16 @@ class FitComparison:
         """The largest number of processors for which the data allow a test of the prediction; see
         `refusal`.
         """
-        enough = self.best.fitted.timings.processors[len(self.best.fitted.theta) :]
+        numbers_for_test = self.best.fitted.timings.processors[len(self.best.fitted.theta) :]
         return (
-            float(int(self.most * max(1.0, self.most / float(enough[0]))))
-            if len(enough)
-            else self.most
+            float(
+                int(
+                    self.largest_measured
+                    * max(1.0, self.largest_measured / float(numbers_for_test[0]))
+                )
+            )
+            if len(numbers_for_test)
+            else self.largest_measured
         )
 
     def refusal(self, p: float) -> str:
@@ -254,7 +262,7 @@ class FitComparison:
         fitted to the runs on most / step processors and fewer, then predicts the largest runs.
         Families that agree on the data may differ beyond any bound.
         """
-        step = p / self.most
+        step = p / self.largest_measured
         best = self.best
         if step > 1 and self.misfit:
             return (
@@ -265,20 +273,20 @@ class FitComparison:
         if step <= 1 or best.test(step):
             return ""
         return (
-            f"no prediction at p = {p:g}, {step:.3g} times the largest measured, {self.most:g}: to"
-            f" test {best.name} at such a step takes runs on {len(best.fitted.theta) + 1} numbers"
-            f" of processors, each more than once or on more numbers, and runs on {step:.3g} times"
-            f" the largest of these; measure on more than {self.most:g} processors, so that the"
-            " step is smaller"
+            f"no prediction at p = {p:g}, {step:.3g} times the largest measured,"
+            f" {self.largest_measured:g}: to test {best.name} at such a step takes runs on"
+            f" {len(best.fitted.theta) + 1} numbers of processors, each more than once or on more"
+            f" numbers, and runs on {step:.3g} times the largest of these; measure on more than"
+            f" {self.largest_measured:g} processors, so that the step is smaller"
         )
 
     def warning(self, p: float) -> str:
         """Return how far a prediction lies beyond the data and what is known of its error; empty
         within the data.
         """
-        if p <= self.most or self.refusal(p):
+        if p <= self.largest_measured or self.refusal(p):
             return self.refusal(p)
-        step = p / self.most
+        step = p / self.largest_measured
         tests_at_step = [test for rival in self.rivals if (test := rival.test(step))]
         least, largest = (100 * pick(test.missed for test in tests_at_step) for pick in (min, max))
         range_in_words = (
@@ -286,16 +294,16 @@ class FitComparison:
         )
         return (
             f"the prediction for {p:g} processors is extrapolated to {step:.3g} times the largest"
-            f" measured number, {self.most:g}. Models fitted to the runs on up to"
-            f" {self.most / tests_at_step[0].step:g} processors are {range_in_words} off at"
-            f" {self.most:g}; the interval allows for that{self._allowance}, but not for losses"
-            f" that first appear above {self.most:g}"
+            f" measured number, {self.largest_measured:g}. Models fitted to the runs on up to"
+            f" {self.largest_measured / tests_at_step[0].step:g} processors are {range_in_words}"
+            f" off at {self.largest_measured:g}; the interval allows for that{self._allowance}, but"
+            f" not for losses that first appear above {self.largest_measured:g}"
         )
 
     @property
     def _allowance(self) -> str:
         """The further losses that intervals beyond the rows contain, in words."""
-        allows = not self.chosen and self._losses
+        allows = not self.is_chosen_by_caller and self._losses
         return ", and for a throughput that rises no further" if allows else ""
 
     def predict(self, p: float, level: float) -> tuple[float, float]:
@@ -320,18 +328,24 @@ class FitComparison:
         from scipy.optimize import brentq
         from scipy.special import ndtri, stdtr, stdtrit
 
-        likely_candidates = self.likely
-        forms = [candidate.form_error(p / self.most) for candidate in likely_candidates]
-        worst = max((form for form in forms if form is not None), default=0.0)
+        likely_candidates = self.likely_candidates
+        form_errors = [
+            candidate.extrapolated_error(p / self.largest_measured)
+            for candidate in likely_candidates
+        ]
+        worst_form_error = max((form for form in form_errors if form is not None), default=0.0)
         tail = (1 + level) / 2
-        wider = float(stdtrit(2, tail) / ndtri(tail))
+        widening = float(stdtrit(2, tail) / ndtri(tail))
         weight = np.exp([-candidate.behind / 2 for candidate in likely_candidates])
         centre = np.log(
             [float(candidate.fitted.predict([p])[0]) for candidate in likely_candidates]
         )
         log_errors = [_log_error(candidate.fitted, p) for candidate in likely_candidates]
-        extrapolation_error = A_DOUBLING * max(0.0, float(np.log2(p / self.most)))
-        spread = np.hypot(log_errors, [wider * (worst if form is None else form) for form in forms])
+        extrapolation_error = A_DOUBLING * max(0.0, float(np.log2(p / self.largest_measured)))
+        spread = np.hypot(
+            log_errors,
+            [widening * (worst_form_error if form is None else form) for form in form_errors],
+        )
         bends = [UNSEEN_BEND * self._bend(candidate, p) for candidate in likely_candidates]
         # The errors are taken as independent, so their squares add up; 1e-12 keeps the division by
         # a spread of 0 defined.
@@ -340,7 +354,7 @@ class FitComparison:
         if not np.isfinite(spread).all():
             return 0.0, float("inf")
 
-        def below(log: float, probability: float) -> float:
+        def excess_probability(log: float, probability: float) -> float:
             return (
                 float(weight @ stdtr(freedom, (log - centre) / spread) / weight.sum()) - probability
             )
@@ -351,7 +365,11 @@ class FitComparison:
             # bracket.
             if np.ptp(ends) < 1e-12:
                 return float(ends[0])
-            return float(brentq(below, ends.min() - 1e-9, ends.max() + 1e-9, args=(probability,)))
+            return float(
+                brentq(
+                    excess_probability, ends.min() - 1e-9, ends.max() + 1e-9, args=(probability,)
+                )
+            )
 
         low, high = float(np.exp(quantile(1 - tail))), float(np.exp(quantile(tail)))
         return low, max(high, self._longest(p, level))
@@ -363,7 +381,7 @@ class FitComparison:
         A law that is fitted to the rows cannot know a saturation that begins beyond them, and of
         two laws that describe a bend, one may saturate and the other fall.
         """
-        if self.chosen or p <= self.most:
+        if self.is_chosen_by_caller or p <= self.largest_measured:
             return 0.0
         bounds = self.bounds.times(p, level) if self.bounds else None
         if bounds:
@@ -372,36 +390,37 @@ class FitComparison:
 
     @cached_property
     def _losses(self) -> tuple[LossGrowth, ...]:
+        """How losses may grow beyond the rows."""
         return loss_growths(self.best.fitted.timings, self._noise_of_rows)
 
     @property
     def _noise_of_rows(self) -> float:
-        """Standard deviation of the logarithms of rows: that of repetitions, else the least scatter
-        of a law that has rows to spare, but no more than is assumed.
+        """Standard deviation of the logarithms of rows: that of repetitions. Without repetitions,
+        the least scatter of a law that has rows to spare, but no more than is assumed.
         """
         scatters = [
             candidate.fitted.scatter
-            for candidate in self.likely
+            for candidate in self.likely_candidates
             if candidate.fitted.freedom >= ENOUGH_FREEDOM
         ]
         return self.noise or max(1e-9, min([*scatters, ASSUMED_NOISE]))
 
     def _bend(self, candidate: Candidate, p: float) -> float:
-        """Return by how much the growth of a prediction's logarithm beyond the largest measured
-        number of processors departs from the direction between the last two measured numbers; 0
-        within the rows, and for families the caller chose.
+        """Return by how much a prediction beyond the rows departs from a straight line, in
+        logarithms, through the last two measured numbers of processors; 0 within the rows, and for
+        families that the caller chose.
         """
         timings = candidate.fitted.timings
         timings = timings.select(timings.n == timings.n.max())
-        if self.chosen or p <= self.most or len(timings.processors) < 2:
+        if self.is_chosen_by_caller or p <= self.largest_measured or len(timings.processors) < 2:
             return 0.0
         numbers = timings.processors[-2:]
-        log_time_before, last = (
+        log_before, log_last = (
             np.log(timings.time[timings.p == number]).mean() for number in numbers
         )
-        direction = (last - log_time_before) / np.log(numbers[1] / numbers[0])
-        log_prediction, at_last = np.log(candidate.fitted.predict([p, numbers[1]]))
-        return abs(float(log_prediction - at_last - direction * np.log(p / numbers[1])))
+        growth_of_rows = (log_last - log_before) / np.log(numbers[1] / numbers[0])
+        log_prediction, log_at_last = np.log(candidate.fitted.predict([p, numbers[1]]))
+        return abs(float(log_prediction - log_at_last - growth_of_rows * np.log(p / numbers[1])))
 
     def predictions(
         self, numbers: Sequence[float], level: float
@@ -410,7 +429,7 @@ class FitComparison:
         prediction with a finite error [s].
         """
         ends = {p: self.predict(p, level) for p in numbers if not self.refusal(p)}
-        ends |= {p: interval for p in ends if (interval := self.bounded(p, level))}
+        ends |= {p: interval for p in ends if (interval := self.interval_by_bounds(p, level))}
         return {p: interval for p, interval in ends.items() if interval[1] <= WIDEST * interval[0]}
 
     @cached_property
@@ -424,13 +443,17 @@ class FitComparison:
         of_machine = timings.servers is not None or (
             timings.rate is not None and timings.member in ONE_MACHINE
         )
-        return growth_bounds(timings, self.noise) if of_machine and not self.chosen else None
+        return (
+            growth_bounds(timings, self.noise)
+            if of_machine and not self.is_chosen_by_caller
+            else None
+        )
 
-    def bounded(self, p: float, level: float) -> tuple[float, float] | None:
-        """Return the interval of the time by bounds that need no law, where the laws give none or a
-        wider one; None otherwise [s].
+    def interval_by_bounds(self, p: float, level: float) -> tuple[float, float] | None:
+        """Return the interval of the time by bounds that need no law, if the laws give none or a
+        wider one; else None [s].
         """
-        if self.bounds is None or p <= self.most:
+        if self.bounds is None or p <= self.largest_measured:
             return None
         interval = self.bounds.times(p, level)
         if interval is None or interval[1] > WIDEST * interval[0]:
@@ -440,18 +463,20 @@ class FitComparison:
         low, high = self.predict(p, level)
         return None if high * interval[0] <= low * interval[1] else interval
 
-    def by_bounds(self, numbers: Sequence[float], level: float) -> dict[float, tuple[float, float]]:
-        """Return the intervals by bounds alone, on those of the numbers where they take the place
-        of laws [s].
+    def intervals_by_bounds(
+        self, numbers: Sequence[float], level: float
+    ) -> dict[float, tuple[float, float]]:
+        """Return the intervals that take the place of those of laws, at those of the numbers where
+        they do [s].
         """
-        intervals = {p: self.bounded(p, level) for p in numbers}
+        intervals = {p: self.interval_by_bounds(p, level) for p in numbers}
         return {p: interval for p, interval in intervals.items() if interval}
 
-    def too_wide(self, p: float, level: float) -> str:
-        """Return why a prediction is too uncertain to be useful; empty if it is useful, or refused
-        anyway.
+    def refusal_of_width(self, p: float, level: float) -> str:
+        """Return why a prediction is too uncertain to be useful; empty if it is useful, or if
+        `refusal` has a reason already.
         """
-        if self.refusal(p) or self.bounded(p, level):
+        if self.refusal(p) or self.interval_by_bounds(p, level):
             return ""
         low, high = self.predict(p, level)
         if high <= WIDEST * low:
@@ -462,18 +487,20 @@ class FitComparison:
                 " measured times right?"
             )
         rate = self.best.fitted.timings.rate
-        ends = f"the time lies between {low:.3g} s and {high:.3g} s"
+        range_in_words = f"the time lies between {low:.3g} s and {high:.3g} s"
         if rate:
             unit, size = rate
-            least, most = (plain(p / time / size, 3) for time in (high, low))
-            ends = f"the throughput lies between {least} and {most} {unit}"
+            least_rate, largest_measured = (plain(p / time / size, 3) for time in (high, low))
+            range_in_words = (
+                f"the throughput lies between {least_rate} and {largest_measured} {unit}"
+            )
         return (
-            f"no prediction at p = {p:g}: {ends}, a factor of {high / low:.3g}; measure on"
-            f" {self.next_runs()} next"
+            f"no prediction at p = {p:g}: {range_in_words}, a factor of {high / low:.3g}; measure"
+            f" on {self.next_runs()} next"
         )
 
     def disagreement(self, p: float) -> float:
-        """Return the disagreement of the rivals on `p` processors: the largest over the smallest
+        """Return by how much the rivals disagree on `p` processors: the largest over the smallest
         prediction, minus 1.
         """
         predicted = [float(rival.fitted.predict([p])[0]) for rival in self.rivals]
@@ -488,26 +515,26 @@ class FitComparison:
         if self.misfit:
             return f"no law describes these rows: of the nearest, {best.name}, {self.misfit}"
         if len(self.rivals) == 1:
-            words = f"the data prefer {names}"
+            sentence = f"the data prefer {names}"
         else:
-            words = f"the data cannot distinguish these: {names}"
-            words += "".join(
+            sentence = f"the data cannot distinguish these: {names}"
+            sentence += "".join(
                 f"; at p = {number:g} they differ by {100 * self.disagreement(number):.1f} %"
                 for number in p
             )
         if best.missed is None or best.missed <= 2 * best.fitted.scatter:
-            return words
-        better = [
+            return sentence
+        better_candidates = [
             candidate
             for candidate in self.candidates
             if candidate.missed is not None and candidate.missed < best.missed / 3
         ]
-        if better:
-            words += (
-                f", but {better[0].name} predicts the largest runs better from the others; rely on"
-                " neither far beyond the data"
+        if better_candidates:
+            sentence += (
+                f", but {better_candidates[0].name} predicts the largest runs better from the"
+                " others; rely on neither far beyond the data"
             )
-        return words
+        return sentence
 
 
 def compare(
@@ -520,7 +547,7 @@ def compare(
     ----------
     timings : what was measured
     families : families of our own by name, or others; all of our own if None
-    steps : times the data, at which they are tested
+    steps : multiples of the smaller runs at which the families are tested
 
     Raises
     ------
@@ -540,43 +567,43 @@ def compare(
     ]
     fits: list[tuple[Family, FittedFormula]] = []
     failed: dict[str, str] = {}
-    missing_steps: list[int] = []
+    missing_counts: list[int] = []
     for family in chosen_families:
         try:
-            fits.append((family, _fit_or_none(fit(family, timings))))
+            fits.append((family, _judged_fit(fit(family, timings))))
         except _TooFewError as error:
-            missing_steps.append(error.more)
+            missing_counts.append(error.missing_count)
             failed[family.name] = str(error)
         except NoAnswerError as error:
             failed[family.name] = str(error)
-    if not fits and missing_steps:
+    if not fits and missing_counts:
         raise NoAnswerError(
             f"no model can be fitted: {len(timings)} measured times are too few; add"
-            f" {min(missing_steps)} or more, best on other numbers of {timings.member}s"
+            f" {min(missing_counts)} or more, best on other numbers of {timings.member}s"
         )
     if not fits:
         reasons = "; ".join(dict.fromkeys(failed.values()))
         raise NoAnswerError(f"no model can be fitted: {reasons}")
     fits.sort(key=lambda entry: entry[1].aicc)
-    least = fits[0][1].aicc
+    least_criterion = fits[0][1].aicc
     return FitComparison(
         tuple(
             Candidate(
                 family,
                 fitted_formula,
-                fitted_formula.aicc - least,
-                _tests(family, fitted_formula, steps),
+                fitted_formula.aicc - least_criterion,
+                _held_out_tests(family, fitted_formula, steps),
             )
             for family, fitted_formula in fits
         ),
         failed,
         MeasuredRows(timings, EFFICIENT).noise,
-        chosen=bool(families),
+        is_chosen_by_caller=bool(families),
     )
 
 
-def _fit_or_none(fitted_formula: FittedFormula) -> FittedFormula:
-    """Return a fit, or nothing if it has too few observations for the corrected Akaike criterion.
+def _judged_fit(fitted_formula: FittedFormula) -> FittedFormula:
+    """Return a fit; raise if it has too few observations for the corrected Akaike criterion.
 
     The criterion needs at least two more observations than parameters, the scatter included.
     """
@@ -587,21 +614,21 @@ def _fit_or_none(fitted_formula: FittedFormula) -> FittedFormula:
 
 
 class _TooFewError(NoAnswerError):
-    """A family has too few observations to be judged by."""
+    """A family has too many parameters to be judged by the observations."""
 
     def __init__(self, count: int, fitted_formula: FittedFormula) -> None:
         parameters = len(fitted_formula.theta)
-        self.more = parameters + fitted_formula.formula.chosen_exponents + 3 - count
+        self.missing_count = parameters + fitted_formula.formula.chosen_exponents + 3 - count
         super().__init__(
             f"{count} observations are too few to judge {parameters} parameters by: add"
-            f" {self.more} or more"
+            f" {self.missing_count} or more"
         )
 
 
-def _tests(
+def _held_out_tests(
     family: Family, fitted_formula: FittedFormula, steps: Sequence[float]
 ) -> tuple[HeldOut, ...]:
-    """Test a family at several steps, each by a fit to the smaller part of the data."""
+    """Test a family at several steps, each by a fit to the smaller runs."""
     timings = fitted_formula.timings
     most = float(timings.p.max())
     limits = {
@@ -610,20 +637,21 @@ def _tests(
         if len(inner_processors := timings.p[timings.p <= most / step * (1 + 1e-9)])
     }
     tests = (
-        _left_out(family, fitted_formula, most, limit) for limit in sorted(limits, reverse=True)
+        _held_out_test(family, fitted_formula, most, limit)
+        for limit in sorted(limits, reverse=True)
     )
     return tuple(test for test in tests if test)
 
 
-def _left_out(
-    family: Family, fitted_formula: FittedFormula, most: float, limit: float
+def _held_out_test(
+    family: Family, fitted_formula: FittedFormula, largest_number: float, limit: float
 ) -> HeldOut | None:
-    """Fit the family to runs on few processors and compare its prediction with the largest runs;
-    None if such a fit is impossible.
+    """Test a family: fit it to runs on few processors and compare its prediction with the largest
+    runs. Return None if such a fit is impossible.
     """
     timings = fitted_formula.timings
     inner_timings = timings.select(timings.p <= limit)
-    largest = timings.select(timings.p == most)
+    largest_runs = timings.select(timings.p == largest_number)
     if len(inner_timings.processors) <= len(fitted_formula.theta):
         return None
     try:
@@ -632,13 +660,20 @@ def _left_out(
         return None
     if inner_fit.freedom < 1:
         return None
-    off = np.log(inner_fit.formula.time(inner_fit.theta, largest) / largest.time)
-    explained = _log_error(inner_fit, most) ** 2 + fitted_formula.scatter**2 / len(off)
-    mean_difference = float(off.mean())
+    log_errors = np.log(inner_fit.formula.time(inner_fit.theta, largest_runs) / largest_runs.time)
+    explained = _log_error(inner_fit, largest_number) ** 2 + fitted_formula.scatter**2 / len(
+        log_errors
+    )
+    mean_difference = float(log_errors.mean())
     form = float(np.sqrt(max(0.0, mean_difference**2 - explained)))
-    missed = float(np.sqrt(np.mean(np.expm1(off) ** 2)))
+    missed = float(np.sqrt(np.mean(np.expm1(log_errors) ** 2)))
     return HeldOut(
-        most / limit, missed, form, inner_fit.aicc, mean_difference, float(np.sqrt(explained))
+        largest_number / limit,
+        missed,
+        form,
+        inner_fit.aicc,
+        mean_difference,
+        float(np.sqrt(explained)),
     )
 
 
@@ -654,7 +689,7 @@ EFFICIENT = 0.75
 ROUNDING = 1e-6
 """Relative tolerance at which a size counts as the largest one considered."""
 
-POINTS, SURE_POINTS = 48, 12
+POINTS, INTERVAL_POINTS = 48, 12
 """Numbers of processors along a drawn curve, and along its intervals, which take long."""
 
 
@@ -664,9 +699,9 @@ class IntervalSettings:
 
     Parameters
     ----------
-    by : bootstrap, or profile
+    by : the method, bootstrap or profile
     level : confidence level, if the formula is right [1]
-    seed, draws : of the bootstrap
+    seed, draws : seed of the bootstrap and number of its fits
     """
 
     by: str = "profile"
@@ -675,7 +710,7 @@ class IntervalSettings:
     draws: int = 200
 
     def of(self, fitted: FittedFormula) -> FitIntervals:
-        """Prepare a fit for computing intervals."""
+        """Prepare a fit for computing intervals by these settings."""
         return profile(fitted) if self.by == "profile" else resample(fitted, self.seed, self.draws)
 
     @property
@@ -715,8 +750,8 @@ def fits(
     p : processors to predict for
     intervals : how confidence intervals are computed
     drawn : whether curves are wanted, to draw them
-    efficiency : that the largest number of processors keeps, and the size needed gives, above 0 and
-        at most 1 [1]
+    efficiency : the goal that the efficient number of processors and the size needed reach, above 0
+        and at most 1 [1]
 
     Raises
     ------
@@ -729,13 +764,13 @@ def fits(
         families,
         sorted({*STEPS, *(processors / most for processors in p if processors > most)}),
     )
-    bounded = comparison.by_bounds(p, intervals.level)
+    bounded = comparison.intervals_by_bounds(p, intervals.level)
     warnings = tuple(
-        words
+        warning
         for processors in p
         if processors not in bounded
         and (
-            words := comparison.too_wide(processors, intervals.level)
+            warning := comparison.refusal_of_width(processors, intervals.level)
             or comparison.warning(processors)
         )
     )
@@ -775,14 +810,21 @@ def _curves(comparison: FitComparison, last: float, level: float) -> tuple[Curve
     """Return the curve of every fit up to a number of processors, with intervals of the best fit
     where it predicts.
     """
-    p, points = (
+    curve_points, interval_points = (
         np.unique(np.round(np.geomspace(1, last, count))).tolist()
-        for count in (POINTS, SURE_POINTS)
+        for count in (POINTS, INTERVAL_POINTS)
     )
-    predictions = comparison.predictions(points, level)
+    predictions = comparison.predictions(interval_points, level)
     low, high = ([ends[side] for ends in predictions.values()] for side in (0, 1))
     curves = [
-        Curve(candidate.name, p, candidate.fitted.predict(p).tolist(), [], [], [])
+        Curve(
+            candidate.name,
+            curve_points,
+            candidate.fitted.predict(curve_points).tolist(),
+            [],
+            [],
+            [],
+        )
         for candidate in comparison.candidates
     ]
     return replace(curves[0], at=list(predictions), low=low, high=high), *curves[1:]
@@ -798,25 +840,29 @@ def _answer(
     """Return the answer of a fit; it has intervals only if the data do not exclude the family."""
     fitted_formula = candidate.fitted
     family = candidate.family
-    sure = None
+    fit_intervals = None
     notes = [f"{family.title}: {fitted_formula.formula.text} ({family.source})"]
     if candidate.behind < APART:
         try:
-            sure = intervals.of(fitted_formula)
+            fit_intervals = intervals.of(fitted_formula)
             notes.append(intervals.text)
         except NoAnswerError as error:
             notes.append(str(error))
-    ends = sure.parameters(intervals.level) if sure else {}
+    parameter_intervals = fit_intervals.parameters(intervals.level) if fit_intervals else {}
     values = {}
     for parameter in fitted_formula.formula.parameters:
-        low, high = (ends[parameter.name].low, ends[parameter.name].high) if sure else (None, None)
+        low, high = (
+            (parameter_intervals[parameter.name].low, parameter_intervals[parameter.name].high)
+            if fit_intervals
+            else (None, None)
+        )
         values[parameter.name] = Value(
             fitted_formula.parameters[parameter.name], parameter.unit, low, high
         )
     for p, (low, high) in predictions.items():
         (time,) = fitted_formula.predict([p]).tolist()
         values[f"time[{p:g}]"] = Value(
-            time, "s", *((min(low, time), max(high, time)) if sure else ())
+            time, "s", *((min(low, time), max(high, time)) if fit_intervals else ())
         )
     values |= {
         "behind": Value(candidate.behind, "1"),
@@ -826,14 +872,14 @@ def _answer(
         values["missed"] = Value(candidate.missed, "1")
     efficiency = rows.efficiency
     extrapolation = Extrapolation(fitted_formula, reach=reach)
-    values |= _limits(extrapolation, rows)
+    values |= _scaling_limits(extrapolation, rows)
     values |= _efficiencies(extrapolation, values, predictions)
     if extrapolation.time[0] <= 0:
         notes.append("it has no work for one processor, so no speed-up over it")
     if fitted_formula.timings.has_sizes:
         values |= {
             f"size_needed[{p:g}]": _size_needed(
-                fitted_formula, p, efficiency, sure, intervals.level
+                fitted_formula, p, efficiency, fit_intervals, intervals.level
             )
             for p in predictions
         }
@@ -875,25 +921,32 @@ def _size_needed(
     fitted_formula: FittedFormula,
     p: float,
     efficiency: float,
-    sure: FitIntervals | None,
+    fit_intervals: FitIntervals | None,
     level: float,
 ) -> Value:
     """Return the size that `p` processors need for an efficiency; the upper end is None where even
     the largest sizes may not be enough.
     """
     size = size_needed(fitted_formula, p, efficiency)
-    if size is None or sure is None or size <= fitted_formula.timings.n.min():
+    if size is None or fit_intervals is None or size <= fitted_formula.timings.n.min():
         return Value(size, "1")
-    size_interval = sure.of_positive(partial(sizes_needed, fitted_formula, p, efficiency), level)
+    size_interval = fit_intervals.interval_of_positive(
+        partial(sizes_needed, fitted_formula, p, efficiency), level
+    )
     open_ended = size_interval.high >= LARGEST * fitted_formula.timings.n.max() * (1 - ROUNDING)
     return Value(size, "1", size_interval.low, None if open_ended else size_interval.high)
 
 
-def _limits(extrapolation: Extrapolation, rows: MeasuredRows) -> dict[str, Value]:
-    """Return how far a fit scales, without values that contradict a measured row."""
+def _scaling_limits(extrapolation: Extrapolation, rows: MeasuredRows) -> dict[str, Value]:
+    """Return the fastest time, the largest speed-up and the efficient processors of a fit, without
+    values that contradict a measured row.
+    """
     values: dict[str, Value] = {}
-    if (least := extrapolation.fastest()) and rows.agrees_on_fastest(least[0]):
-        values = {"fastest_processors": Value(least[0], "1"), "fastest_time": Value(least[1], "s")}
+    if (fastest := extrapolation.fastest()) and rows.agrees_on_fastest(fastest[0]):
+        values = {
+            "fastest_processors": Value(fastest[0], "1"),
+            "fastest_time": Value(fastest[1], "s"),
+        }
     if extrapolation.time[0] > 0:  # a fit without work for one processor has no speed-up over it
         largest_speedup, processors = extrapolation.largest_speedup()
         if rows.agrees_on_speedup(largest_speedup):

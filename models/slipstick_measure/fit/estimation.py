@@ -43,8 +43,9 @@ IDENTIFIED = 0.7
 """Part of the prior's standard deviation that a posterior's may keep; above it the rows hardly say
 anything of the parameter."""
 
-WANTED, LEAST_COVERAGE = 0.9, 0.85
-"""Part of the rows of left-out groups that intervals hold, and below which they are widened."""
+WANTED_COVERAGE, LEAST_COVERAGE = 0.9, 0.85
+"""Part of the rows of left-out groups that widened intervals hold, and the part below which
+intervals are widened."""
 
 A_DOUBLING = 0.05
 """Standard deviation by which predictions get less sure each doubling of the size beyond what was
@@ -68,8 +69,8 @@ Rows: TypeAlias = "NDArray[np.intp]"
 
 @dataclass(frozen=True, slots=True)
 class FreeParameter:
-    """A parameter to estimate: its 5 % and 95 % quantiles before the data, and the columns that own
-    it.
+    """A parameter to estimate: the 5 % and 95 % quantiles of its prior distribution, and the
+    columns whose owners may have values of their own.
     """
 
     path: str
@@ -110,19 +111,20 @@ class EstimationTask:
     Parameters
     ----------
     observed : the rows
-    free, choices : what is unknown
-    groups : columns whose combination is left out whole
-    chosen : the rows that are fitted, the groups of the others being predicted; by default each
-        group is predicted by all others
-    noise : of the rows, where nothing is fitted [log]; None: everything is
-    sizes : of each row, beyond whose fitted range predictions get less sure
+    free, choices : the unknown parameters
+    groups : columns; the rows that are alike in all of them form a group, which is predicted as a
+        whole
+    fitted_rows : indices of the rows that are fitted, the groups of the others being predicted; if
+        empty, each group is predicted by a fit to all others
+    noise : standard deviation of the rows, if nothing is to be fitted [log]; None: all is fitted
+    sizes : size of each row; outside of the range of the fitted ones predictions get less sure
     """
 
     observed: Observed
     free: tuple[FreeParameter, ...]
     choices: tuple[UnknownChoice, ...] = ()
     groups: tuple[str, ...] = ()
-    chosen: tuple[int, ...] = ()
+    fitted_rows: tuple[int, ...] = ()
     noise: float | None = None
     sizes: tuple[float, ...] = ()
 
@@ -159,24 +161,26 @@ def estimation(task: EstimationTask) -> Estimation:
     ------
     NoAnswerError : the model has no answer at a row, or too many combinations of choices
     """
-    _check(task)
+    _check_combinations(task)
     fit = _whole_fit(task)
     errors: list[GroupError] = []
     residual_groups: list[tuple[Array, Array, Array]] = []
-    for name, rows, fitted_rows in _split(task):
-        without = fit if fitted_rows is None else _fit_rows(task, fitted_rows, fit)
-        error, distance = _left_out(task, name, rows, without, fitted_rows)
-        errors.append(error)
-        residual_groups.append(distance)
+    for name, rows, fitted_rows in _groups_to_predict(task):
+        group_fit = fit if fitted_rows is None else _fit_rows(task, fitted_rows, fit)
+        group_error, residuals = _error_of_group(task, name, rows, group_fit, fitted_rows)
+        errors.append(group_error)
+        residual_groups.append(residuals)
     factor = _widening_factor(residual_groups)
     fit = replace(fit, posterior=widened(fit.posterior, factor))
-    return _result(task, fit, errors, factor)
+    return _as_estimation(task, fit, errors, factor)
 
 
 def _whole_fit(task: EstimationTask) -> _Fit:
     """Fit to all rows of the task; without such rows, return the prior."""
     if task.noise is None:
-        return _fit_rows(task, np.array(task.chosen) if task.chosen else np.arange(task.count))
+        return _fit_rows(
+            task, np.array(task.fitted_rows) if task.fitted_rows else np.arange(task.count)
+        )
     priors = tuple(parameter.prior for parameter in task.free)
     count = len(task.observed.measured)
     posterior = Posterior(
@@ -192,21 +196,22 @@ def _whole_fit(task: EstimationTask) -> _Fit:
     return _Fit(posterior, {})
 
 
-def _split(task: EstimationTask) -> Iterator[tuple[str, Rows, Rows | None]]:
+def _groups_to_predict(task: EstimationTask) -> Iterator[tuple[str, Rows, Rows | None]]:
     """Yield each group to predict: its name, its rows, and the rows to fit to, or None where one
     fit serves all groups.
     """
     labels = np.array(task.labels(task.groups))
     names = list(dict.fromkeys(labels.tolist()))
-    is_fitted = np.isin(np.arange(task.count), task.chosen)
-    is_single_fit = task.noise is not None or bool(task.chosen)
+    is_fitted = np.isin(np.arange(task.count), task.fitted_rows)
+    is_single_fit = task.noise is not None or bool(task.fitted_rows)
     for name in names if is_single_fit or len(names) > 1 else []:
         rows = np.flatnonzero((labels == name) & ~is_fitted)
         if len(rows):
             yield name, rows, None if is_single_fit else np.flatnonzero(labels != name)
 
 
-def _check(task: EstimationTask) -> None:
+def _check_combinations(task: EstimationTask) -> None:
+    """Raise if the choices have too many combinations to fit each."""
     combinations = np.prod([len(choice.values) for choice in task.choices] or [1])
     if combinations > MOST_COMBINATIONS:
         raise NoAnswerError(
@@ -266,6 +271,9 @@ def _posterior(
     weights: dict[tuple[int, str], Array],
     start: Posterior | None = None,
 ) -> Posterior:
+    """Return the posterior of the free parameters from some rows, where each choice has its most
+    probable value.
+    """
     fixed = {
         choice.path: np.array(
             [
@@ -284,26 +292,31 @@ def _posterior(
         return estimate(slopes, logs, owners, priors, start, precision)
     except FloatingPointError:
         values, _ = slopes(np.tile([prior.mean for prior in priors], (len(rows), 1)))
-        without = np.flatnonzero((np.isfinite(logs) & ~np.isfinite(values)).any(axis=0))
-        place = (
-            f"in line {task.observed.table.lines[rows[without[0]]]}" if len(without) else "at a row"
+        rows_without_value = np.flatnonzero((np.isfinite(logs) & ~np.isfinite(values)).any(axis=0))
+        place_in_words = (
+            f"in line {task.observed.table.lines[rows[rows_without_value[0]]]}"
+            if len(rows_without_value)
+            else "at a row"
         )
         raise NoAnswerError(
-            f"{task.observed.built.name} has no finite value above 0 {place}, where the free"
-            " parameters have the middle of their ranges; are the ranges right?"
+            f"{task.observed.built.name} has no finite value above 0 {place_in_words}, where the"
+            " free parameters have the middle of their ranges; are the ranges right?"
         ) from None
 
 
 def _slopes(
     task: EstimationTask, fixed: dict[str, Array], rows: Rows
 ) -> Callable[[Array], tuple[Array, Array]]:
+    """Return the function from logarithms of parameters at rows to those of the model's values
+    there, with derivatives.
+    """
     paths = [parameter.path for parameter in task.free]
     return lambda log_values: task.observed.slopes(paths, log_values, fixed, rows)
 
 
-def predicted(task: EstimationTask, fit: _Fit, rows: Rows) -> tuple[Array, Array]:
-    """Return the predicted logarithms of rows and their standard deviations, (V, n) each: a mixture
-    over the choices. A new owner has the mean weights of the others.
+def predict_rows(task: EstimationTask, fit: _Fit, rows: Rows) -> tuple[Array, Array]:
+    """Return the predicted logarithms of rows and their standard deviations, (V, n) each. The
+    prediction is a mixture over the values of the choices.
     """
     shape = (len(task.observed.measured), len(rows))
     mean = np.zeros(shape)
@@ -314,7 +327,9 @@ def predicted(task: EstimationTask, fit: _Fit, rows: Rows) -> tuple[Array, Array
         fixed = {}
         for index, (choice, option) in enumerate(zip(task.choices, option_indices, strict=True)):
             labels = np.array(task.labels(choice.owners))[rows]
-            weight = weight * [_weights(fit, index, owner, choice)[option] for owner in labels]
+            weight = weight * [
+                _weights_of_owner(fit, index, owner, choice)[option] for owner in labels
+            ]
             fixed[choice.path] = np.full(len(rows), choice.values[option])
         # A combination of such a small weight hardly changes the mean, so it is not solved.
         if not (weight > 1e-6).any():
@@ -326,7 +341,10 @@ def predicted(task: EstimationTask, fit: _Fit, rows: Rows) -> tuple[Array, Array
     return mean, np.sqrt(np.maximum(square - mean**2, 1e-12))
 
 
-def _weights(fit: _Fit, index: int, owner: str, choice: UnknownChoice) -> Array:
+def _weights_of_owner(fit: _Fit, index: int, owner: str, choice: UnknownChoice) -> Array:
+    """Return the weight of each value of a choice for an owner; a new owner has the mean weights of
+    the others.
+    """
     if (index, owner) in fit.weights:
         return fit.weights[index, owner]
     all_weights = np.array(
@@ -335,35 +353,35 @@ def _weights(fit: _Fit, index: int, owner: str, choice: UnknownChoice) -> Array:
     return np.asarray((all_weights.sum(axis=0) + 1 / len(choice.values)) / (len(all_weights) + 1))
 
 
-def _left_out(
+def _error_of_group(
     task: EstimationTask, name: str, rows: Rows, fit: _Fit, fitted_rows: Rows | None
 ) -> tuple[GroupError, tuple[Array, Array, Array]]:
-    """Predict a group by a fit without it; return its errors, and for each value the residual, the
-    noise and the standard deviation due to the parameters.
+    """Predict a group by a fit without it. Return its errors, and for each measured value the
+    residual, the noise and the standard deviation due to the parameters.
     """
-    values, deviation = predicted(task, fit, rows)
+    values, deviation = predict_rows(task, fit, rows)
     if task.sizes and task.noise is None:
         deviation = np.hypot(deviation, _deviation_of_extrapolation(task, rows, fitted_rows))
     logs = task.observed.logs[:, rows]
-    finite = np.isfinite(logs) & np.isfinite(values)
-    residual = (logs - values)[finite]
-    noise = np.broadcast_to(fit.posterior.deviations_of_noise[:, None], logs.shape)[finite]
-    parameter_deviations = np.sqrt(np.maximum(deviation[finite] ** 2 - noise**2, 0.0))
-    off = np.abs(np.expm1(-residual))
-    width = np.exp(2 * NORMAL_90 * deviation[finite])
+    is_known = np.isfinite(logs) & np.isfinite(values)
+    residual = (logs - values)[is_known]
+    noise = np.broadcast_to(fit.posterior.deviations_of_noise[:, None], logs.shape)[is_known]
+    parameter_deviations = np.sqrt(np.maximum(deviation[is_known] ** 2 - noise**2, 0.0))
+    relative_errors = np.abs(np.expm1(-residual))
+    interval_ratios = np.exp(2 * NORMAL_90 * deviation[is_known])
     error = GroupError(
         name,
-        int(finite.sum()),
-        float(np.median(off)),
-        float(off.mean()),
+        int(is_known.sum()),
+        float(np.median(relative_errors)),
+        float(relative_errors.mean()),
         float(np.median(np.expm1(-residual))),
-        float(np.quantile(off, 0.9)),
-        float(off.max()),
-        float(np.mean(np.abs(residual) <= NORMAL_90 * deviation[finite])),
-        float(np.median(width)),
-        tuple(_reasons(task, rows, residual, finite, fit)),
+        float(np.quantile(relative_errors, 0.9)),
+        float(relative_errors.max()),
+        float(np.mean(np.abs(residual) <= NORMAL_90 * deviation[is_known])),
+        float(np.median(interval_ratios)),
+        tuple(_misfit_reasons(task, rows, residual, is_known, fit)),
         tuple(residual.tolist()),
-        tuple((NORMAL_90 * deviation[finite]).tolist()),
+        tuple((NORMAL_90 * deviation[is_known]).tolist()),
     )
     return error, (residual, noise, parameter_deviations)
 
@@ -375,15 +393,17 @@ def _deviation_of_extrapolation(
     [log].
     """
     sizes = np.log2(np.array(task.sizes))
-    fitted_sizes = sizes[np.array(task.chosen) if fitted_rows is None else fitted_rows]
+    fitted_sizes = sizes[np.array(task.fitted_rows) if fitted_rows is None else fitted_rows]
     distance_beyond = np.maximum(sizes[rows] - fitted_sizes.max(), fitted_sizes.min() - sizes[rows])
     return np.asarray(A_DOUBLING * np.maximum(distance_beyond, 0.0))
 
 
-def _reasons(
+def _misfit_reasons(
     task: EstimationTask, rows: Rows, residual: Array, finite: NDArray[np.bool_], fit: _Fit
 ) -> Iterator[str]:
-    """Yield the parameter or the growing number that explains most of a group's residuals."""
+    """Yield what explains most of a group's residuals, a parameter or a number that grows; nothing
+    if the residuals are no larger than noise.
+    """
     total = float(residual @ residual)
     if total < len(residual) * float(np.max(fit.posterior.noise)) ** 2 * 2:
         return
@@ -406,7 +426,7 @@ def _error_shares_by_parameter(
     """
     fixed = {
         choice.path: np.full(
-            len(rows), choice.values[int(_weights(fit, index, "", choice).argmax())]
+            len(rows), choice.values[int(_weights_of_owner(fit, index, "", choice).argmax())]
         )
         for index, choice in enumerate(task.choices)
     }
@@ -416,15 +436,15 @@ def _error_shares_by_parameter(
     )
     for index, parameter in enumerate(task.free):
         share = shares[:, :, index][finite]
-        if (size := float(share @ share)) <= 0:
+        if (sum_of_squares := float(share @ share)) <= 0:
             continue
-        shift = float(share @ residual) / size
+        shift = float(share @ residual) / sum_of_squares
         remainder = residual - shift * share
         if abs(shift) < MOST_SHIFTED:
-            times = f"{np.exp(shift):.2f} times as much as elsewhere"
+            factor_in_words = f"{np.exp(shift):.2f} times as much as elsewhere"
             yield (
                 1 - float(remainder @ remainder) / float(residual @ residual),
-                f"goes with {parameter.path}: {times}",
+                f"goes with {parameter.path}: {factor_in_words}",
             )
 
 
@@ -441,15 +461,15 @@ def _error_shares_by_growth(
         doublings = np.log2(column[rows])
         centred_doublings = np.broadcast_to(doublings - doublings.mean(), finite.shape)[finite]
         # The number is the same in all rows of the group: nothing grows with it.
-        if (size := float(centred_doublings @ centred_doublings)) < 1e-9:
+        if (sum_of_squares := float(centred_doublings @ centred_doublings)) < 1e-9:
             continue
-        slope = float(centred_doublings @ centred) / size
+        slope = float(centred_doublings @ centred) / sum_of_squares
         remainder = residual - slope * centred_doublings
-        words = (
+        reason = (
             f"grows with {path}, {np.expm1(slope):+.0%} a doubling: something that depends on it is"
             " not in the model"
         )
-        yield 1 - float(remainder @ remainder) / float(residual @ residual), words
+        yield 1 - float(remainder @ remainder) / float(residual @ residual), reason
 
 
 def _widening_factor(residual_groups: Sequence[tuple[Array, Array, Array]]) -> float:
@@ -462,23 +482,26 @@ def _widening_factor(residual_groups: Sequence[tuple[Array, Array, Array]]) -> f
         np.concatenate(arrays) for arrays in zip(*residual_groups, strict=True)
     )
 
-    def held(factor: float) -> float:
+    def coverage(factor: float) -> float:
         return float(
             np.mean(np.abs(residual) <= NORMAL_90 * np.hypot(factor * parameter_deviations, noise))
         )
 
-    if held(1.0) >= LEAST_COVERAGE:
+    if coverage(1.0) >= LEAST_COVERAGE:
         return 1.0
     factors = np.linspace(1.0, MOST_WIDENED, 41)
-    return float(next((factor for factor in factors if held(factor) >= WANTED), MOST_WIDENED))
+    return float(
+        next((factor for factor in factors if coverage(factor) >= WANTED_COVERAGE), MOST_WIDENED)
+    )
 
 
-def _result(
+def _as_estimation(
     task: EstimationTask,
     fit: _Fit,
     errors: Sequence[GroupError],
-    factor: float,
+    widening_factor: float,
 ) -> Estimation:
+    """Return a fit, with the errors of its groups, as plain results."""
     observed = task.observed
     posterior = fit.posterior
     chosen_values = tuple(
@@ -490,28 +513,28 @@ def _result(
         )
         for (choice_index, owner), weights in fit.weights.items()
     )
-    values, _ = predicted(task, fit, np.arange(task.count))
+    values, _ = predict_rows(task, fit, np.arange(task.count))
     relative_errors = np.abs(np.expm1((values - observed.logs)[np.isfinite(observed.logs)]))
     score = None
-    simple = None
+    simple_score = None
     if len(errors) >= 3:
         groups = [(np.array(error.residuals), np.array(error.halves)) for error in errors]
-        score, simple = (float(scores.mean()) for scores in interval_scores(groups))
+        score, simple_score = (float(scores.mean()) for scores in interval_scores(groups))
     return Estimation(
         model=observed.built.name,
         source=observed.table.file,
         measured=observed.measured,
         rows=int(np.isfinite(observed.logs).any(axis=0).sum()),
-        parameters=tuple(_parameters(task, fit)),
+        parameters=tuple(_estimated_parameters(task, fit)),
         choices=chosen_values,
         groups=tuple(errors),
         by=task.groups,
         noise=tuple(posterior.deviations_of_noise.tolist()),
         noise_assumed=bool(posterior.freedom.min() < ENOUGH_FREEDOM),
         fitted_error=float(np.median(relative_errors)),
-        widened=factor,
+        widened=widening_factor,
         score=score,
-        simple_score=simple,
+        simple_score=simple_score,
         ignored=observed.ignored,
         names=tuple(
             [parameter.path for parameter in task.free]
@@ -529,7 +552,8 @@ def _result(
     )
 
 
-def _parameters(task: EstimationTask, fit: _Fit) -> Iterator[EstimatedParameter]:
+def _estimated_parameters(task: EstimationTask, fit: _Fit) -> Iterator[EstimatedParameter]:
+    """Yield each free parameter with its interval of 90 % and the factors of its owners."""
     posterior = fit.posterior
     k = len(task.free)
     for index, parameter in enumerate(task.free):
@@ -538,20 +562,20 @@ def _parameters(task: EstimationTask, fit: _Fit) -> Iterator[EstimatedParameter]
         owners = tuple(
             OwnerFactor(
                 f"{column}={owner}",
-                float(np.exp(posterior.centre[k + place])),
+                float(np.exp(posterior.centre[k + offset_index])),
                 float(posterior.spread[index, column]),
             )
-            for place, (of, column, owner) in enumerate(posterior.offsets)
-            if of == index
+            for offset_index, (parameter_index, column, owner) in enumerate(posterior.offsets)
+            if parameter_index == index
         )
-        middle = float(posterior.centre[index])
+        log_value = float(posterior.centre[index])
         yield EstimatedParameter(
             parameter.path,
             str(entry.given.dimension),
             entry.meaning or entry.given.meaning,
-            float(np.exp(middle)),
-            float(np.exp(middle - NORMAL_90 * deviation)),
-            float(np.exp(middle + NORMAL_90 * deviation)),
+            float(np.exp(log_value)),
+            float(np.exp(log_value - NORMAL_90 * deviation)),
+            float(np.exp(log_value + NORMAL_90 * deviation)),
             parameter.low,
             parameter.high,
             deviation / parameter.prior.deviation,
@@ -561,7 +585,8 @@ def _parameters(task: EstimationTask, fit: _Fit) -> Iterator[EstimatedParameter]
 
 def interval_scores(groups: Sequence[tuple[Array, Array]]) -> tuple[Array, Array]:
     """Return the interval scores (Gneiting and Raftery, 2007, section 6.2) of left-out rows in
-    logarithms, and the scores of intervals from the other groups' root-mean-square error alone.
+    logarithms, and beside them the scores of intervals that have one width, from the
+    root-mean-square errors of the other groups.
 
     Parameters
     ----------
@@ -575,17 +600,20 @@ def interval_scores(groups: Sequence[tuple[Array, Array]]) -> tuple[Array, Array
 
     squares = [float(np.mean(residual**2)) for residual, _ in groups]
     scores = []
-    simple = []
-    for index, (residual, half) in enumerate(groups):
-        scores.append(_score(residual, half))
+    simple_scores = []
+    for index, (residual, half_width) in enumerate(groups):
+        scores.append(_interval_score(residual, half_width))
         other_squares = [
             square for other_index, square in enumerate(squares) if other_index != index
         ]
         width = float(t.ppf(0.95, len(other_squares) - 1)) * np.sqrt(np.mean(other_squares))
-        simple.append(_score(residual, np.full(len(residual), width)))
-    return np.concatenate(scores), np.concatenate(simple)
+        simple_scores.append(_interval_score(residual, np.full(len(residual), width)))
+    return np.concatenate(scores), np.concatenate(simple_scores)
 
 
-def _score(residual: Array, half: Array) -> Array:
-    beyond: Array = np.maximum(np.abs(residual) - half, 0.0)
-    return 2 * half + 2 / (1 - WANTED) * beyond
+def _interval_score(residual: Array, half_width: Array) -> Array:
+    """Return the interval score of each row: the width of its interval of 90 %, and 20 times the
+    distance of the row from the interval.
+    """
+    excess: Array = np.maximum(np.abs(residual) - half_width, 0.0)
+    return 2 * half_width + 2 / (1 - WANTED_COVERAGE) * excess

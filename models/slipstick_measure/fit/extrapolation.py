@@ -108,12 +108,12 @@ class Extrapolation:
         there.
         """
 
-        def largest(p: Array, time: Array) -> int:
+        def index_of_largest(p: Array, time: Array) -> int:
             values = self._speedup(p, time)
             # Of speed-ups that are equal but for rounding, that of the fewest processors.
             return int(np.argmax(values >= values.max() - 1e-9 * abs(values.max())))
 
-        point = self._refined_choice(largest, 1, 1)
+        point = self._refined_choice(index_of_largest, 1, 1)
         assert point is not None
         p, time = point
         return float(self._speedup(np.array([p]), np.array([time]))[0]), int(p)
@@ -130,11 +130,11 @@ class Extrapolation:
         efficiency : wanted, above 0 and at most 1 [1]
         """
 
-        def short(p: Array, time: Array) -> int | None:
+        def first_inefficient(p: Array, time: Array) -> int | None:
             indices = np.flatnonzero(~(self._speedup(p, time) / p >= efficiency * (1 - 1e-12)))
             return int(indices[0]) if len(indices) else None
 
-        point = self._refined_choice(short, 1, 0)
+        point = self._refined_choice(first_inefficient, 1, 0)
         return int(self.p[-1]) if point is None else max(1, int(point[0]) - 1)
 
 
@@ -166,16 +166,19 @@ def size_needed(fitted: FittedFormula, p: float, efficiency: float) -> float | N
 
 
 def _size_needed(fitted: FittedFormula, p: float, efficiency: float, theta: Array) -> float:
+    """Return the smallest size at which `p` processors keep an efficiency, between the smallest
+    size measured and `LARGEST` times the largest.
+    """
     from scipy.optimize import brentq
 
-    def spare(log: float) -> float:
+    def excess_efficiency(log_size: float) -> float:
         single, time = fitted.formula.times(
-            theta[None], fitted.timings.points([1.0, p], float(np.exp(log)))
+            theta[None], fitted.timings.points([1.0, p], float(np.exp(log_size)))
         )[0]
         return float(single / time / (1.0 if fitted.timings.weak_scaling else p)) - efficiency
 
     least = float(fitted.timings.n.min())
     most = LARGEST * float(fitted.timings.n.max())
-    if spare(np.log(least)) >= 0 or spare(np.log(most)) < 0:
-        return least if spare(np.log(least)) >= 0 else most
-    return float(np.exp(brentq(spare, np.log(least), np.log(most), xtol=1e-12)))
+    if excess_efficiency(np.log(least)) >= 0 or excess_efficiency(np.log(most)) < 0:
+        return least if excess_efficiency(np.log(least)) >= 0 else most
+    return float(np.exp(brentq(excess_efficiency, np.log(least), np.log(most), xtol=1e-12)))

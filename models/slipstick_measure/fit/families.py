@@ -28,9 +28,9 @@ from slipstick_measure.fit.formula import (
     Lost,
     TimeFormula,
     Timings,
-    linear,
-    nonnegative,
-    shared,
+    linear_formula,
+    nonnegative_coefficients,
+    work_divisor,
 )
 
 FAMILIES: dict[str, Family] = {}
@@ -50,15 +50,15 @@ def family_called(name: str) -> Family:
 
 
 def _family(
-    name: str, title: str, source: str, sized: bool = False
+    name: str, title: str, source: str, has_sizes: bool = False
 ) -> Callable[[_Formulas], _Formulas]:
-    """Return a decorator that registers the formulas of a family; unless `sized`, the family fits
-    data of one size only.
+    """Return a decorator that registers the formulas of a family. Unless `has_sizes`, the family
+    fits data of one size only.
     """
 
     def register(formulas: _Formulas) -> _Formulas:
-        def of(timings: Timings) -> list[TimeFormula]:
-            if timings.has_sizes and not sized:
+        def checked_formulas(timings: Timings) -> list[TimeFormula]:
+            if timings.has_sizes and not has_sizes:
                 count = len(set(timings.n.tolist()))
                 raise NoAnswerError(
                     f"the data have {count} sizes, and this family has no size; fit the runs of one"
@@ -66,7 +66,7 @@ def _family(
                 )
             return list(formulas(timings))
 
-        FAMILIES[name] = Family(name, title, source, of)
+        FAMILIES[name] = Family(name, title, source, checked_formulas)
         return formulas
 
     return register
@@ -76,6 +76,9 @@ _SINGLE = FitParameter("single", "s", "time on one processor")
 
 
 def _divisor_text(timings: Timings) -> str:
+    """Return the division by the processors in the text of a formula; empty if each has work of its
+    own.
+    """
     return "" if timings.weak_scaling else " / p"
 
 
@@ -97,23 +100,27 @@ def _by_law(
             parameter.name: value for parameter, value in zip(parameters[1:], shape, strict=True)
         }
         times: Array = (
-            single * points.p / law.equation(**values_by_name, processors=points.p) / shared(points)
+            single
+            * points.p
+            / law.equation(**values_by_name, processors=points.p)
+            / work_divisor(points)
         )
         return times
 
     def lost(theta: Array, points: Timings) -> Lost:
-        with_more = [
+        times_with_terms = [
             time(theta * (np.arange(len(theta)) <= last), points) for last in range(1, len(theta))
         ]
-        steps = pairwise([theta[0] / shared(points), *with_more])
+        time_pairs = pairwise([theta[0] / work_divisor(points), *times_with_terms])
         return {
             cause: time_after - time_before
-            for cause, (time_before, time_after) in zip(causes, steps, strict=True)
+            for cause, (time_before, time_after) in zip(causes, time_pairs, strict=True)
         }
 
     def starts(points: Timings) -> list[Array]:
-        coefficients = nonnegative(
-            np.column_stack([term(points) for term in terms]) / shared(points)[:, None], points.time
+        coefficients = nonnegative_coefficients(
+            np.column_stack([term(points) for term in terms]) / work_divisor(points)[:, None],
+            points.time,
         )
         first = coefficients[0] if coefficients[0] > 0 else float(points.time[0])
         return [np.array([first, *(coefficients[1:] / first)])]
@@ -162,9 +169,13 @@ def cycle_times(time_outside: Array | float, demands: Array, populations: Array)
     rows = np.broadcast_to(demands, (len(populations), demands.shape[-1]))
     outsides = np.broadcast_to(time_outside, populations.shape)
     times = np.empty(len(populations))
-    few = _is_apart(rows)
-    are_alike = ~few & (populations > RECURRED) & (demands.shape[-1] == 2)
-    methods = ((few, _few_stations), (are_alike, _like_stations), (~few & ~are_alike, _recursion))
+    has_closed_form = _is_apart(rows)
+    are_alike = ~has_closed_form & (populations > RECURRED) & (demands.shape[-1] == 2)
+    methods = (
+        (has_closed_form, _few_stations),
+        (are_alike, _nearly_equal_stations),
+        (~has_closed_form & ~are_alike, _times_by_recursion),
+    )
     for selected, solve in methods:
         if selected.any():
             times[selected] = solve(outsides[selected], rows[selected], populations[selected])
@@ -190,15 +201,16 @@ def _is_apart(demands: Array) -> NDArray[np.bool_]:
     return is_apart
 
 
-def _like_stations(time_outside: Array, demands: Array, populations: Array) -> Array:
-    """Return cycle times with two stations of nearly the same demand, moved apart around its mean.
+def _nearly_equal_stations(time_outside: Array, demands: Array, populations: Array) -> Array:
+    """Return cycle times with two stations of nearly the same demand, by the closed form for
+    demands that are moved apart around their mean.
 
     The cycle time rises with each demand, and in proportion to all times together. So it changes by
     no more than the demands do, half of `APART`.
     """
-    middle = np.maximum(demands.mean(axis=1, keepdims=True), 1e-290)
+    mean_demand = np.maximum(demands.mean(axis=1, keepdims=True), 1e-290)
     return _few_stations(
-        time_outside, middle * np.array([1 + APART / 2, 1 - APART / 2]), populations
+        time_outside, mean_demand * np.array([1 + APART / 2, 1 - APART / 2]), populations
     )
 
 
@@ -215,28 +227,30 @@ def _few_stations(time_outside: Array, demands: Array, populations: Array) -> Ar
     the differences of ``D`` times that of the one and ``E`` times that of the other; S is the
     reciprocal of Erlang's loss formula, and S and S' stand for N - 1 customers.
     """
-    least = np.finfo(float).tiny
-    ordered = np.maximum(np.sort(demands, axis=1)[:, ::-1], least)
-    think = np.maximum(time_outside, least)
+    smallest = np.finfo(float).tiny
+    ordered = np.maximum(np.sort(demands, axis=1)[:, ::-1], smallest)
+    think = np.maximum(time_outside, smallest)
     with np.errstate(over="ignore", under="ignore"):
         load = np.minimum(think[:, None] / ordered, 1e250)
-        sums = [_log_sum(populations - 1, station_load) for station_load in load.T]
+        sums = [_log_state_sum(populations - 1, station_load) for station_load in load.T]
         probability_alone = np.exp(-sums[0])
-        demand = ordered[:, 0]
+        larger_demand = ordered[:, 0]
         if len(sums) == 1:
-            single: Array = think * probability_alone + populations * demand
+            single: Array = think * probability_alone + populations * larger_demand
             return single
-        small = ordered[:, 1]
+        smaller_demand = ordered[:, 1]
         ratio = np.exp(sums[1] - sums[0])
-        demand_difference = demand - small * ratio
-        numerator = think * (demand - small) * probability_alone
-        pair: Array = (numerator + populations * (demand**2 - small**2 * ratio)) / demand_difference
-    return pair
+        demand_difference = larger_demand - smaller_demand * ratio
+        numerator = think * (larger_demand - smaller_demand) * probability_alone
+        times: Array = (
+            numerator + populations * (larger_demand**2 - smaller_demand**2 * ratio)
+        ) / demand_difference
+    return times
 
 
-def _log_sum(customers: Array, load: Array) -> Array:
-    """Return the logarithm of S(n, a), by the distribution of Poisson, or term by term where that
-    leaves the range of doubles, for there the terms fall fast.
+def _log_state_sum(customers: Array, load: Array) -> Array:
+    """Return the logarithm of S(n, a) of `_few_stations`: by the Poisson distribution, or term by
+    term where its probability is below the range of floating point, for there the terms fall fast.
     """
     from scipy.special import gammaincc, gammaln
 
@@ -252,15 +266,19 @@ def _log_sum(customers: Array, load: Array) -> Array:
     return sums
 
 
-def _recursion(outside: Array, demands: Array, populations: Array) -> Array:
-    cycles: Array = populations / _solved_cycles(outside, demands, populations).throughput[:, 0]
+def _times_by_recursion(outside: Array, demands: Array, populations: Array) -> Array:
+    """Return cycle times by mean value analysis, customer by customer."""
+    cycles: Array = populations / _solve_network(outside, demands, populations).throughput[:, 0]
     return cycles
 
 
-def _solved_cycles(
+def _solve_network(
     time_outside: Array | float, demands: Array, populations: Array
 ) -> NetworkSolution:
     # Data and studies are checked without what solves networks.
+    """Solve the closed network of a work outside and stations with one server each, exactly, for
+    each population.
+    """
     from slipstick.queueing.exact import exact
 
     service = demands if demands.ndim == 1 else demands[:, None, :]
@@ -274,7 +292,9 @@ def _solved_cycles(
 
 
 def _closed_queue(stations: int) -> _Formulas:
-    """Yield the formula of a network: its parameters are the time outside and each demand."""
+    """Return the formulas of a closed queueing network with some stations; the parameters are the
+    time outside and each demand.
+    """
     names = (
         ["service"] if stations == 1 else [f"service{number}" for number in range(1, stations + 1)]
     )
@@ -284,30 +304,30 @@ def _closed_queue(stations: int) -> _Formulas:
     parameters = (FitParameter("outside", "s", "time outside the stations"), *demands)
 
     def time(theta: Array, points: Timings) -> Array:
-        times: Array = cycle_times(theta[0], theta[1:].T, points.p) / shared(points)
+        times: Array = cycle_times(theta[0], theta[1:].T, points.p) / work_divisor(points)
         return times
 
     def lost(theta: Array, points: Timings) -> Lost:
         waits = (
-            _solved_cycles(theta[0], theta[1:], points.p).residence[:, 0] - theta[1:]
-        ) / shared(points)[:, None]
+            _solve_network(theta[0], theta[1:], points.p).residence[:, 0] - theta[1:]
+        ) / work_divisor(points)[:, None]
         return {f"waiting for {name}": waits[:, index] for index, name in enumerate(names)}
 
     def starts(points: Timings) -> list[Array]:
-        work = points.time * shared(points)
+        work = points.time * work_divisor(points)
         least = float(work.min())
-        growth = float((work / points.p).min())
+        last_slope = float((work / points.p).min())
         # The slope at the end is the largest demand if the station is saturated there; it is not
         # larger.
-        guesses = [0.999 * growth, 0.5 * growth, 0.1 * growth]
+        demand_guesses = [0.999 * last_slope, 0.5 * last_slope, 0.1 * last_slope]
         return [
             np.array(
                 [
-                    max(least - guess, 0.05 * least),
-                    *(guess * 0.5**station for station in range(stations)),
+                    max(least - demand_guess, 0.05 * least),
+                    *(demand_guess * 0.5**station for station in range(stations)),
                 ]
             )
-            for guess in guesses
+            for demand_guess in demand_guesses
         ]
 
     def formulas(timings: Timings) -> Iterator[TimeFormula]:
@@ -324,7 +344,7 @@ for _stations, _word in (1, "one station"), (2, "two stations"):
     )
 
 
-def largest_of(counts: Array) -> Array:
+def expected_largest(counts: Array) -> Array:
     r"""Return the expected largest of N independent standard normal numbers, for each N.
 
     ::
@@ -345,6 +365,7 @@ def largest_of(counts: Array) -> Array:
 
 @cache
 def _mean_largest_of_normals(count: float) -> float:
+    """Return the expected largest of some independent standard normal numbers."""
     from scipy.special import ndtr
 
     x = np.linspace(0.0, 12.0, 4801)  # beyond 12, the largest of 10^30 adds nothing to 15 digits
@@ -363,18 +384,18 @@ def _phase_barrier(timings: Timings) -> Iterator[TimeFormula]:
     weak = timings.weak_scaling
 
     def spread(points: Timings) -> Array:
-        return largest_of(points.p) / (
+        return expected_largest(points.p) / (
             np.ones(len(points)) if points.weak_scaling else np.sqrt(points.p)
         )
 
-    yield linear(
+    yield linear_formula(
         "phase-barrier",
         f"T = work{_divisor_text(timings)} + spread largest(p){'' if weak else ' / sqrt(p)'} + step"
         " log2(p)",
         [
             (
                 FitParameter("work", "s", "mean work between two barriers"),
-                lambda at: 1 / shared(at),
+                lambda at: 1 / work_divisor(at),
             ),
             (
                 FitParameter("spread", "s", "standard deviation of the work between two barriers"),
@@ -395,18 +416,18 @@ def _phase_barrier(timings: Timings) -> Iterator[TimeFormula]:
     "the machine repairman with several repairmen: Feller, vol. 1, 3rd ed., 1968, XVII.7",
 )
 def _servers(timings: Timings) -> Iterator[TimeFormula]:
-    """Yield a closed queue with the told number of servers."""
+    """Yield the cycle time of a closed queue with as many servers as the hardware has."""
     if timings.servers is None:
         raise NoAnswerError("say how many processors the hardware has (--servers)")
 
     def time(theta: Array, points: Timings) -> Array:
-        times: Array = repair_cycles(theta[0], theta[1], points.servers or 1, points.p) / shared(
-            points
-        )
+        times: Array = repair_cycles(
+            theta[0], theta[1], points.servers or 1, points.p
+        ) / work_divisor(points)
         return times
 
     def starts(points: Timings) -> list[Array]:
-        work = float((points.time * shared(points)).min())
+        work = float((points.time * work_divisor(points)).min())
         return [np.array([fraction * work, (1 - fraction) * work]) for fraction in (0.05, 0.3, 0.7)]
 
     parameters = (
@@ -436,14 +457,14 @@ def repair_cycles(time_outside: Array, service: Array, servers: int, populations
     from scipy.special import gammaln, logsumexp
 
     customers = np.round(populations)
-    least = np.finfo(float).tiny
-    think = np.maximum(np.broadcast_to(time_outside, customers.shape), least)
-    demand = np.maximum(np.broadcast_to(service, customers.shape), think * 1e-250 + least)
+    smallest = np.finfo(float).tiny
+    think = np.maximum(np.broadcast_to(time_outside, customers.shape), smallest)
+    demand = np.maximum(np.broadcast_to(service, customers.shape), think * 1e-250 + smallest)
     load = think / demand
     n = np.arange(min(servers, int(customers.max())) + 1.0)[:, None]
     logs = gammaln(customers + 1) - gammaln(customers - n + 1) - gammaln(n + 1) - n * np.log(load)
     if servers <= customers.max():
-        logs[-1] += _log_sum(np.maximum(customers - servers, 0.0), servers * load)
+        logs[-1] += _log_state_sum(np.maximum(customers - servers, 0.0), servers * load)
     busy = np.exp(logsumexp(logs, b=n, axis=0) - logsumexp(logs, axis=0))
     times: Array = customers * demand / busy
     return times
@@ -454,6 +475,7 @@ SHARP = 8
 
 
 def _smooth_maximum(first: Array, second: Array) -> Array:
+    """Return a maximum with slopes everywhere; at most 9 % above the larger side."""
     largest = np.maximum(np.maximum(first, second), 1e-300)
     maximum: Array = largest * ((first / largest) ** SHARP + (second / largest) ** SHARP) ** (
         1 / SHARP
@@ -467,23 +489,23 @@ def _smooth_maximum(first: Array, second: Array) -> Array:
     "the roofline of Williams, Waterman and Patterson, CACM 52(4), 2009, over processors",
 )
 def _saturating(timings: Timings) -> Iterator[TimeFormula]:
-    """Yield T = rest / p + max(work / p, floor / domains), of one domain where none is told."""
+    """Yield T = rest / p + max(work / p, floor / domains); one domain if the data name none."""
     processors_per_domain = timings.domain
 
     def time(theta: Array, points: Timings) -> Array:
         serial_time, work, floor = theta
         domains = np.ceil(points.p / points.domain) if points.domain else np.ones(len(points))
-        times: Array = (serial_time + _smooth_maximum(work, floor * points.p / domains)) / shared(
-            points
-        )
+        times: Array = (
+            serial_time + _smooth_maximum(work, floor * points.p / domains)
+        ) / work_divisor(points)
         return times
 
     def starts(points: Timings) -> list[Array]:
-        work = points.time * shared(points)
+        work = points.time * work_divisor(points)
         least = float(work.min())
-        growth = float((work / points.p).min())
+        work_growth = float((work / points.p).min())
         return [
-            np.array([fraction * least, (1 - fraction) * least, scale * growth])
+            np.array([fraction * least, (1 - fraction) * least, scale * work_growth])
             for fraction in (0.1, 0.5)
             for scale in (0.5, 0.9)
         ]
@@ -503,18 +525,22 @@ def _saturating(timings: Timings) -> Iterator[TimeFormula]:
 
 @_family("nodes", "work that is slower by a part beyond one node", "own")
 def _nodes(timings: Timings) -> Iterator[TimeFormula]:
-    """Yield T = work (1 + slower [p > node]) / p + serial, where the size of a node is told."""
+    """Yield T = work (1 + slower [p > node]) / p + serial; the data say how many processors a node
+    has.
+    """
     if timings.domain is None:
         raise NoAnswerError("say how many processors a node has (--domain)")
 
     def time(theta: Array, points: Timings) -> Array:
         work, serial, slower = theta
         is_beyond_node = points.p > (points.domain or 1)
-        times: Array = (work * (1 + slower * is_beyond_node) + serial * points.p) / shared(points)
+        times: Array = (work * (1 + slower * is_beyond_node) + serial * points.p) / work_divisor(
+            points
+        )
         return times
 
     def starts(points: Timings) -> list[Array]:
-        work = float((points.time * shared(points)).min())
+        work = float((points.time * work_divisor(points)).min())
         return [np.array([work, 1e-3 * work, slower]) for slower in (0.01, 0.3)]
 
     parameters = (
@@ -527,31 +553,33 @@ def _nodes(timings: Timings) -> Iterator[TimeFormula]:
 
 
 _POWERS = sorted({Fraction(k, 4) for k in range(13)} | {Fraction(k, 3) for k in range(10)})
-_GROWTH = [Fraction(halves, 2) for halves in range(5)]
-_LOGS = (0, 1, 2)
+_POWERS_OF_LATENCY = [Fraction(halves, 2) for halves in range(5)]
+_LOG_POWERS = (0, 1, 2)
 
 
 @_family(
     "latency",
     "useful work and an average latency in powers and logarithms",
     "Scale-Graph, IEEE TSE 1997, equation 3",
-    sized=True,
+    has_sizes=True,
 )
 def _latency(timings: Timings) -> Iterator[TimeFormula]:
-    """Scale-Graph, equation 3: T = W t_c / N + L(W, N), with L a constant and one term in powers
-    and logarithms.
+    """Yield the formulas T = work n / p + latency p^a log2(p)^b n^c (Scale-Graph, equation 3): one
+    for each choice of the exponents.
     """
     if timings.weak_scaling and not timings.has_sizes:
         raise NoAnswerError("for one size and weak scaling, latency is the same as power-log")
     sizes = [Fraction(0), Fraction(1, 2), Fraction(1)] if timings.has_sizes else [Fraction(0)]
     work = FitParameter("work", "s", "time of one unit of work on one processor")
-    useful: tuple[FitParameter, Basis] = (work, lambda points: points.n / shared(points))
-    for power, log, size in product(_GROWTH, _LOGS, sizes):
-        words = " ".join(filter(None, [_term_text("p", power, log), _term_text("n", size, 0)]))
+    useful: tuple[FitParameter, Basis] = (work, lambda points: points.n / work_divisor(points))
+    for power, log_power, size_power in product(_POWERS_OF_LATENCY, _LOG_POWERS, sizes):
+        term_text = " ".join(
+            filter(None, [_term_text("p", power, log_power), _term_text("n", size_power, 0)])
+        )
         parameter = FitParameter("latency", "s", "factor of the average latency")
-        text = f"T = work n{_divisor_text(timings)} + latency {words}".rstrip()
-        terms = [useful, (parameter, _power_basis(power, log, size))]
-        yield linear(
+        text = f"T = work n{_divisor_text(timings)} + latency {term_text}".rstrip()
+        terms = [useful, (parameter, _power_basis(power, log_power, size_power))]
+        yield linear_formula(
             "latency",
             text,
             terms,
@@ -573,27 +601,34 @@ def _power_log(timings: Timings) -> Iterator[TimeFormula]:
         FitParameter("constant", "s", "part that does not depend on p"),
         _TERMS[0],
     )
-    yield linear("power-log", "T = constant", [constant])
+    yield linear_formula("power-log", "T = constant", [constant])
     falling = [] if timings.weak_scaling else [-power for power in _POWERS if 0 < power <= 1]
-    for power, log in product([*falling, *_POWERS], _LOGS):
-        if power or log:
-            term = (FitParameter("factor", "s", "of the term in p"), _power_basis(power, log))
-            text = f"T = constant + factor {_term_text('p', power, log)}"
-            yield linear("power-log", text, [constant, term], chosen_exponents=2)
+    for power, log_power in product([*falling, *_POWERS], _LOG_POWERS):
+        if power or log_power:
+            term = (FitParameter("factor", "s", "of the term in p"), _power_basis(power, log_power))
+            text = f"T = constant + factor {_term_text('p', power, log_power)}"
+            yield linear_formula("power-log", text, [constant, term], chosen_exponents=2)
 
 
-def _power_basis(power: Fraction, log: int, size: Fraction = Fraction(0)) -> Basis:
+def _power_basis(power: Fraction, log_power: int, size_power: Fraction = Fraction(0)) -> Basis:
+    """Return the function p^a log2(p)^b n^c of a point."""
+
     def basis(points: Timings) -> Array:
         column: Array = (
-            points.p ** float(power) * np.log2(points.p) ** log * points.n ** float(size)
+            points.p ** float(power)
+            * np.log2(points.p) ** log_power
+            * points.n ** float(size_power)
         )
         return column
 
     return basis
 
 
-def _term_text(parameter: str, power: Fraction, log: int) -> str:
+def _term_text(parameter: str, power: Fraction, log_power: int) -> str:
+    """Return a power and a power of the logarithm of a parameter as text."""
     exponent = f"^{power}" if power.denominator == 1 else f"^({power})"
-    words = "" if power == 0 else parameter + ("" if power == 1 else exponent)
-    logs = "" if log == 0 else f"log2({parameter})" + ("" if log == 1 else f"^{log}")
-    return " ".join(filter(None, [words, logs]))
+    power_text = "" if power == 0 else parameter + ("" if power == 1 else exponent)
+    log_text = (
+        "" if log_power == 0 else f"log2({parameter})" + ("" if log_power == 1 else f"^{log_power}")
+    )
+    return " ".join(filter(None, [power_text, log_text]))

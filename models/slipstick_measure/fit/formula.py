@@ -164,8 +164,10 @@ def observations_of(
         raise ModelError(
             f"no run has the size {size:g}; known: {sizes or 'none, for no run has a size'}"
         )
-    if zero := next((run for run in chosen_records if not run.value > 0), None):
-        raise ModelError(f"{zero.file}:{zero.line}: {metric} is 0; a fit needs values above 0")
+    if run_of_zero := next((run for run in chosen_records if not run.value > 0), None):
+        raise ModelError(
+            f"{run_of_zero.file}:{run_of_zero.line}: {metric} is 0; a fit needs values above 0"
+        )
     if metric != "time":
         return Observations(metric, chosen_records, runs.member, runs.rate)
     times = {
@@ -212,7 +214,7 @@ class FitParameter:
 
 
 Lost = Mapping[str, Array]
-"""Seconds of a processor that are not useful, by cause, at each point."""
+"""Processor time that is not useful, by cause, at each point [s]."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,7 +227,7 @@ class TimeFormula:
     text : the formula in plain text
     parameters : its free parameters
     time : from parameters, (k,) or (k, M), and timings, the times at their points [s]
-    starts : from timings, parameters to begin a search at; several where there may be several
+    starts : from timings, parameters at which a search begins; several where there may be several
         minima
     chosen_exponents : exponents chosen by looking at the data, which count as parameters
     horizon : multiples of the largest number of processors measured up to which limits are sought
@@ -290,8 +292,10 @@ class Family:
     formulas: Callable[[Timings], Sequence[TimeFormula]]
 
 
-def shared(timings: Timings) -> Array:
-    """Return the divisor that converts processor seconds to a time."""
+def work_divisor(timings: Timings) -> Array:
+    """Return the number by which processor seconds are divided to get a time: the processors that
+    share one work, or 1 if each has work of its own.
+    """
     return np.ones(len(timings)) if timings.weak_scaling else timings.p
 
 
@@ -299,7 +303,7 @@ Basis = Callable[[Timings], Array]
 """A function of each point."""
 
 
-def linear(
+def linear_formula(
     family: str,
     text: str,
     terms: Sequence[tuple[FitParameter, Basis]],
@@ -323,14 +327,14 @@ def linear(
         return times
 
     def starts(timings: Timings) -> list[Array]:
-        return [nonnegative(columns(timings), timings.time)]
+        return [nonnegative_coefficients(columns(timings), timings.time)]
 
     def losses(theta: Array, timings: Timings) -> Lost:
-        names_and_values = zip(terms, theta, strict=True)
+        terms_and_values = zip(terms, theta, strict=True)
         causes = lost or {}
         return {
             causes[parameter.name]: value * basis(timings)
-            for (parameter, basis), value in names_and_values
+            for (parameter, basis), value in terms_and_values
             if parameter.name in causes
         }
 
@@ -345,7 +349,7 @@ def linear(
     )
 
 
-def nonnegative(columns: Array, time: Array) -> Array:
+def nonnegative_coefficients(columns: Array, time: Array) -> Array:
     """Return nonnegative coefficients that minimize the squared relative errors.
 
     Raises

@@ -74,23 +74,28 @@ class GrowthBounds:
         from scipy.special import ndtri
 
         logs: Array = np.log([self.slower, self.faster])
-        tail = float(ndtri((1 + level) / 2)) * self.noise
+        normal_tail = float(ndtri((1 + level) / 2)) * self.noise
         ends: list[float] = []
-        for bound, sign in ((self._highest, -1.0), (self._lowest, 1.0)):
-            middle = bound(logs, p)
+        for bound, sign in (
+            (self._log_highest_throughput, -1.0),
+            (self._log_lowest_throughput, 1.0),
+        ):
+            log_throughput = bound(logs, p)
             slopes = _slopes(bound, logs, p)
-            if not np.isfinite([middle, *slopes]).all():
+            if not np.isfinite([log_throughput, *slopes]).all():
                 return None
-            ends.append(p * float(np.exp(-middle + sign * tail * math.hypot(*slopes))))
+            ends.append(
+                p * float(np.exp(-log_throughput + sign * normal_tail * math.hypot(*slopes)))
+            )
         return ends[0], ends[1]
 
-    def _highest(self, logs: Array, p: float) -> float:
+    def _log_highest_throughput(self, logs: Array, p: float) -> float:
         """Return the logarithm of the largest throughput."""
         growth = float(np.exp(logs[1] - logs[0]))
-        line = 1 + (p - self.last) / (self.last - self.before) * (1 - 1 / growth)
-        return float(logs[1] + np.log(max(1.0, min(line, p / self.last))))
+        line_ratio = 1 + (p - self.last) / (self.last - self.before) * (1 - 1 / growth)
+        return float(logs[1] + np.log(max(1.0, min(line_ratio, p / self.last))))
 
-    def _lowest(self, logs: Array, p: float) -> float:
+    def _log_lowest_throughput(self, logs: Array, p: float) -> float:
         """Return the logarithm of the least throughput."""
         growth = float(np.exp(logs[1] - logs[0]))
         linear = self.last / self.before
@@ -101,20 +106,20 @@ class GrowthBounds:
         if curvature <= 0:
             return np.nan
         cost = max(0.0, (linear - growth) / curvature)
-        falling = p / self.last * (1 + cost * pairs_last) / (1 + cost * pairs)
-        return float(logs[1] + np.log(min(1.0, falling)))
+        falling_ratio = p / self.last * (1 + cost * pairs_last) / (1 + cost * pairs)
+        return float(logs[1] + np.log(min(1.0, falling_ratio)))
 
 
 def _slopes(bound: Callable[[Array, float], float], logs: Array, p: float) -> list[float]:
-    """Return the derivatives of a bound by each logarithm."""
+    """Return the derivatives of a bound by the logarithm of each row."""
     step = 1e-4
     shifts = step * np.eye(len(logs))
     return [(bound(logs + shift, p) - bound(logs - shift, p)) / (2 * step) for shift in shifts]
 
 
 def growth_bounds(timings: Timings, noise: float) -> GrowthBounds | None:
-    """Return the bounds that rows of customers of one machine give; None for rows of one work that
-    all share, of several sizes, or too few.
+    """Return the bounds of throughput beyond the last rows of one machine. Return None if the rows
+    share one work, have several sizes, or are too few.
 
     Parameters
     ----------
@@ -187,23 +192,23 @@ class LossGrowth:
         from scipy.special import ndtri
 
         logs: Array = np.log(self.works)
-        slopes = np.array(_slopes(self._most, logs, p))
+        slopes = np.array(_slopes(self._log_most_work, logs, p))
         deviation = math.hypot(*(slopes * self.noise).tolist())
-        work = math.exp(self._most(logs, p) + float(ndtri((1 + level) / 2)) * deviation)
+        work = math.exp(self._log_most_work(logs, p) + float(ndtri((1 + level) / 2)) * deviation)
         return work if self.own_work else work / p
 
-    def _most(self, logs: Array, p: float) -> float:
-        """Return the logarithm of the largest processor seconds."""
-        first, before, last = np.log(self.numbers).tolist()
-        earlier_slope = float(logs[1] - logs[0]) / (before - first)
-        later_slope = max(1e-300, float(logs[2] - logs[1]) / (last - before))
-        half_distance = (last - first) / 2
+    def _log_most_work(self, logs: Array, p: float) -> float:
+        """Return the logarithm of the largest processor seconds on `p` processors."""
+        log_first, log_before, log_last = np.log(self.numbers).tolist()
+        earlier_slope = float(logs[1] - logs[0]) / (log_before - log_first)
+        later_slope = max(1e-300, float(logs[2] - logs[1]) / (log_last - log_before))
+        half_distance = (log_last - log_first) / 2
         steepness = STEEPEST
         if earlier_slope > later_slope * math.exp(-STEEPEST * half_distance):
             steepness = max(0.0, math.log(later_slope / earlier_slope) / half_distance)
-        path = np.linspace(last, math.log(p), 65)
-        elasticities = later_slope * np.exp(steepness * (path - (before + last) / 2))
-        growth = np.trapezoid(np.clip(elasticities, 1.0, LARGEST_ELASTICITY), path)
+        log_numbers = np.linspace(log_last, math.log(p), 65)
+        elasticities = later_slope * np.exp(steepness * (log_numbers - (log_before + log_last) / 2))
+        growth = np.trapezoid(np.clip(elasticities, 1.0, LARGEST_ELASTICITY), log_numbers)
         return float(logs[2] + growth)
 
 
@@ -230,8 +235,8 @@ def loss_growths(timings: Timings, noise: float) -> tuple[LossGrowth, ...]:
     if len(numbers) < LEAST_NUMBERS:
         return ()
     last = float(numbers[-1])
-    before = _about_half(numbers[1:-1], last)
-    first = _about_half(numbers[numbers < before], before)
+    before = _nearest_to_half(numbers[1:-1], last)
+    first = _nearest_to_half(numbers[numbers < before], before)
     return (
         _loss_growth(timings, (first, before, last), noise),
         _loss_growth(timings, tuple(numbers[-3:].tolist()), CLOSE_ROWS * noise),
@@ -250,6 +255,6 @@ def _loss_growth(timings: Timings, numbers: tuple[float, ...], noise: float) -> 
     return LossGrowth(tuple(numbers), tuple(works), tuple(deviations), timings.weak_scaling)
 
 
-def _about_half(numbers: Array, whole: float) -> float:
+def _nearest_to_half(numbers: Array, whole: float) -> float:
     """Return the number that is nearest to half of another by its ratio."""
     return float(numbers[np.abs(np.log(numbers * 2 / whole)).argmin()])

@@ -15,21 +15,21 @@ from slipstick_measure.fit.least_squares import (
     FittedFormula,
     ParameterFunction,
     fit_formula,
-    minimized,
+    minimize_squares,
     squares_of,
 )
 
 DRAW_TOLERANCE, PROFILE_TOLERANCE = 1e-7, 1e-8
 """Tolerances of the fit to a draw, far below its scatter, and of the fits of a profile."""
 
-PUSHES = 8
-"""Largest number of fits on each side; the secant search needs two to four."""
+MOST_FITS = 8
+"""Largest number of fits for each end of an interval; the secant search needs two to four."""
 
 NEAR = 0.02
 """Tolerance of the limit found, relative to its distance [1]."""
 
-STIFF = 0.2
-"""Standard errors by which a forced value may miss its target."""
+TARGET_MISS = 0.2
+"""Standard errors by which a forced quantity may miss its target."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,28 +43,29 @@ class Interval:
 
 @dataclass(frozen=True, slots=True)
 class FitIntervals:
-    """A fit that is ready to give intervals.
+    """A fit with a method to compute the confidence intervals of quantities.
 
     Parameters
     ----------
     fitted : the fit
-    between : from a function of sets of parameters, a level and the least value, its interval
+    find_interval : computes the interval of a quantity, from the function that gives it for sets of
+        parameters, the confidence level and the least possible value
     """
 
     fitted: FittedFormula
-    between: Callable[[ParameterFunction, float, float], Interval]
+    find_interval: Callable[[ParameterFunction, float, float], Interval]
 
     def parameters(self, level: float = 0.95) -> dict[str, Interval]:
         """Return an interval for each parameter."""
         names = self.fitted.formula.names
         return {
-            name: self.between(partial(_parameter, index), level, 0.0)
+            name: self.find_interval(partial(_parameter, index), level, 0.0)
             for index, name in enumerate(names)
         }
 
-    def of_positive(self, value: ParameterFunction, level: float = 0.95) -> Interval:
+    def interval_of_positive(self, quantity: ParameterFunction, level: float = 0.95) -> Interval:
         """Return an interval for a positive function of sets of parameters, (D, k) to (D,)."""
-        interval = self.between(lambda thetas: np.log(value(thetas)), level, -np.inf)
+        interval = self.find_interval(lambda thetas: np.log(quantity(thetas)), level, -np.inf)
         return Interval(
             *(float(np.exp(end)) for end in (interval.value, interval.low, interval.high))
         )
@@ -126,19 +127,21 @@ def resample(fitted_formula: FittedFormula, seed: int, draws: int = 200) -> FitI
 
 
 def _quantiles(
-    thetas: Array, freedom: int, value: ParameterFunction, level: float, least: float
+    thetas: Array, freedom: int, quantity: ParameterFunction, level: float, least: float
 ) -> Interval:
-    """Return quantiles of a value over draws, widened from the normal to Student's t distribution
-    because the scatter is estimated.
+    """Return the interval of a quantity from its values over the draws, widened from the normal to
+    Student's t distribution because the scatter is estimated.
     """
     from scipy.stats import norm, t
 
-    best, *draws = value(thetas).tolist()
-    wider = float(t.ppf((1 + level) / 2, freedom) / norm.ppf((1 + level) / 2))
+    best, *draws = quantity(thetas).tolist()
+    widening = float(t.ppf((1 + level) / 2, freedom) / norm.ppf((1 + level) / 2))
     # Quantiles at i / (B + 1): the wanted part lies between the i-th and the (B + 1 - i)-th draw.
     low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2], method="weibull")
     return Interval(
-        best, max(least, best - wider * (best - float(low))), best + wider * (float(high) - best)
+        best,
+        max(least, best - widening * (best - float(low))),
+        best + widening * (float(high) - best),
     )
 
 
@@ -165,91 +168,102 @@ def profile(fitted_formula: FittedFormula) -> FitIntervals:
     6.1.2.
     """
     _check_freedom(fitted_formula)
-    return FitIntervals(fitted_formula, partial(_profile_ends, fitted_formula))
+    return FitIntervals(fitted_formula, partial(_profile_interval, fitted_formula))
 
 
-def _profile_ends(
-    fitted_formula: FittedFormula, value: ParameterFunction, level: float, least: float
+def _profile_interval(
+    fitted_formula: FittedFormula, quantity: ParameterFunction, level: float, least: float
 ) -> Interval:
+    """Return the interval of a quantity by its profile; of no width where the rows do not tell its
+    error.
+    """
     from scipy.stats import t
 
-    best = float(value(fitted_formula.theta[None])[0])
-    error = fitted_formula.standard_error(value)
-    if not (np.isfinite(error) and error > 0 and fitted_formula.scatter > 0):
+    best = float(quantity(fitted_formula.theta[None])[0])
+    standard_error = fitted_formula.standard_error(quantity)
+    if not (np.isfinite(standard_error) and standard_error > 0 and fitted_formula.scatter > 0):
         return Interval(best, best, best)
-    quantile = float(t.ppf((1 + level) / 2, fitted_formula.freedom))
+    t_quantile = float(t.ppf((1 + level) / 2, fitted_formula.freedom))
     low, high = (
-        _end_of_interval(fitted_formula, value, best, side * error, quantile) for side in (-1, 1)
+        _end_of_interval(fitted_formula, quantity, best, side * standard_error, t_quantile)
+        for side in (-1, 1)
     )
     # A value forced to a limit of the parameters stops just before it.
-    low = least if low < least + NEAR * error else low
+    low = least if low < least + NEAR * standard_error else low
     return Interval(best, min(low, best), max(high, best))
 
 
 def _end_of_interval(
     fitted_formula: FittedFormula,
-    value: ParameterFunction,
+    quantity: ParameterFunction,
     best: float,
-    error: float,
-    quantile: float,
+    signed_error: float,
+    t_quantile: float,
 ) -> float:
-    """Move a value to one side until the fit is as bad as the end of the interval allows; return
-    that value.
+    """Return the end of an interval on one side: the value of the quantity at which the fit is as
+    much worse than the best as the confidence level allows.
 
     Every fit with one more residual, the distance of the value from its target, is the best fit
     with the value at which it ends. So it lies on the profile for any weight of that residual.
     """
     formula = fitted_formula.formula
     timings = fitted_formula.timings
-    stiff = fitted_formula.scatter / (STIFF * abs(error))
-    value_reached = best
-    aim = best + quantile * error
+    stiffness = fitted_formula.scatter / (TARGET_MISS * abs(signed_error))
+    last_quantity = best
+    target = best + t_quantile * signed_error
     theta = fitted_formula.theta
     inner_point, outer_point = (
         (best, 0.0),
         (np.nan, np.nan),
-    )  # where it was pushed to, and how far off the fit then was
-    for _ in range(PUSHES):
-        push = partial(_fit_at_value, value, stiff, aim)
-        pushed = minimized(formula, theta, timings, PROFILE_TOLERANCE, push)
-        pushed_value = float(value(pushed[None])[0])
-        worse = squares_of(formula, pushed, timings) - fitted_formula.squares
-        distance = np.sqrt(max(worse, 0.0)) / fitted_formula.scatter
-        if abs(distance / quantile - 1) < NEAR:
-            return pushed_value
-        point_before = inner_point
-        if distance > quantile:
-            outer_point = aim, distance
-        elif abs(pushed_value - value_reached) < 1e-6 * abs(error) or distance <= 0:
-            return pushed_value  # at a bound of the parameters, which ends the interval
-        else:
-            inner_point = (aim, distance)
-            value_reached = pushed_value
-            theta = pushed
-        aim = _next_target(
-            point_before if np.isnan(outer_point[0]) else outer_point, inner_point, quantile
+    )  # a target, and how much worse than the best the fit to it was [standard errors]
+    for _ in range(MOST_FITS):
+        extra_residual = partial(_target_residual, quantity, stiffness, target)
+        theta_at_target = minimize_squares(
+            formula, theta, timings, PROFILE_TOLERANCE, extra_residual
         )
-    return value_reached
+        quantity_there = float(quantity(theta_at_target[None])[0])
+        excess_squares = squares_of(formula, theta_at_target, timings) - fitted_formula.squares
+        distance = np.sqrt(max(excess_squares, 0.0)) / fitted_formula.scatter
+        if abs(distance / t_quantile - 1) < NEAR:
+            return quantity_there
+        earlier_point = inner_point
+        if distance > t_quantile:
+            outer_point = target, distance
+        elif abs(quantity_there - last_quantity) < 1e-6 * abs(signed_error) or distance <= 0:
+            return quantity_there  # at a bound of the parameters, which ends the interval
+        else:
+            inner_point = (target, distance)
+            last_quantity = quantity_there
+            theta = theta_at_target
+        target = _next_target(
+            earlier_point if np.isnan(outer_point[0]) else outer_point, inner_point, t_quantile
+        )
+    return last_quantity
 
 
-def _fit_at_value(value: ParameterFunction, stiff: float, aim: float, thetas: Array) -> Array:
-    residual: Array = stiff * (value(thetas) - aim)[:, None]
+def _target_residual(
+    quantity: ParameterFunction, stiffness: float, target: float, thetas: Array
+) -> Array:
+    """Return the distance of a quantity from its target as a residual to be minimized with the
+    others, (D, 1).
+    """
+    residual: Array = stiffness * (quantity(thetas) - target)[:, None]
     return residual
 
 
 def _next_target(
-    bound: tuple[float, float], inner_point: tuple[float, float], quantile: float
+    outer_point: tuple[float, float], inner_point: tuple[float, float], t_quantile: float
 ) -> float:
-    """Return the next target: a secant step between two points that enclose the limit, or beyond
-    two points before it.
+    """Return the next target of the quantity: by a secant step between two points that enclose the
+    end of the interval, or beyond two points that lie before it.
     """
-    (bound_aim, off), (inside_aim, inner_excess) = bound, inner_point
-    if off <= quantile:  # behind
-        return inside_aim + (inside_aim - bound_aim) * (
-            min((quantile - inner_excess) / (inner_excess - off), 3.0)
-            if inner_excess > off
+    (outer_target, outer_distance), (inner_target, inner_distance) = outer_point, inner_point
+    if outer_distance <= t_quantile:  # both points lie before the end
+        return inner_target + (inner_target - outer_target) * (
+            min((t_quantile - inner_distance) / (inner_distance - outer_distance), 3.0)
+            if inner_distance > outer_distance
             else 1.0
         )
-    return inside_aim + (bound_aim - inside_aim) * min(
-        max((quantile - inner_excess) / (off - inner_excess), 0.1), 0.9
+    return inner_target + (outer_target - inner_target) * min(
+        max((t_quantile - inner_distance) / (outer_distance - inner_distance), 0.1), 0.9
     )

@@ -11,11 +11,11 @@ from slipstick_measure.fit.formula import Family, TimeFormula, Timings
 
 TINY = 1e-300  # a time of 0 has no logarithm
 MOST_STEPS = 200
-NOTHING = 1e-9  # a relative change of the times below the resolution of any data
+NEGLIGIBLE = 1e-9  # a relative change of the times below the resolution of any data
 STEP = 1.5e-8  # of differences, relative: half of the digits
 
 ParameterFunction = Callable[[Array], Array]
-"""From sets of parameters, (D, k), a value of each, (D,)."""
+"""From sets of parameters, (D, k), a quantity for each set, (D,)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,9 +24,9 @@ class FittedFormula:
 
     Parameters
     ----------
-    formula : that was fitted
-    theta : its parameters, in base units, (k,)
-    timings : to which it was fitted
+    formula : the formula that was fitted
+    theta : its fitted parameters, in base units, (k,)
+    timings : the timings to which it was fitted
     residuals : log(observed / fitted), (M,)
     """
 
@@ -37,8 +37,8 @@ class FittedFormula:
 
     @property
     def freedom(self) -> int:
-        """Degrees of freedom: observations less parameters; chosen exponents count as
-        parameters.
+        """Degrees of freedom: the number of observations less that of parameters; chosen exponents
+        count as parameters.
         """
         return len(self.residuals) - len(self.theta) - self.formula.chosen_exponents
 
@@ -90,27 +90,29 @@ class FittedFormula:
         point = self.timings.points([p])
         return lambda thetas: np.asarray(self.formula.times(thetas, point)[:, 0])
 
-    def standard_error(self, value: ParameterFunction) -> float:
-        """Return the standard error of a value by the slopes at the best fit; infinite where they
-        are beyond all numbers.
+    def standard_error(self, quantity: ParameterFunction) -> float:
+        """Return the standard error of a quantity that is computed from the parameters, by the
+        slopes at the best fit; infinite where these are no finite numbers.
         """
         theta = self.theta
         scale = np.maximum(np.abs(theta), 1e-3 * np.abs(theta).max())
         step = np.where(theta + 1e-6 * scale > self.formula.limits[1], -1e-6, 1e-6)
         nearby_thetas = np.vstack([theta, theta + np.diag(step * scale)])
         with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-            times = np.log(self.formula.times(nearby_thetas, self.timings))
-            values = value(nearby_thetas)
-        slopes = (times[1:] - times[0]).T / step
-        rise = (values[1:] - values[0]) / step
-        if not (np.isfinite(slopes).all() and np.isfinite(rise).all()):
+            log_times = np.log(self.formula.times(nearby_thetas, self.timings))
+            quantities = quantity(nearby_thetas)
+        log_slopes = (log_times[1:] - log_times[0]).T / step
+        quantity_slopes = (quantities[1:] - quantities[0]) / step
+        if not (np.isfinite(log_slopes).all() and np.isfinite(quantity_slopes).all()):
             return np.inf
-        covariance = np.linalg.pinv(slopes.T @ slopes, rcond=1e-12)
-        return float(self.scatter * np.sqrt(max(rise @ covariance @ rise, 0.0)))
+        covariance = np.linalg.pinv(log_slopes.T @ log_slopes, rcond=1e-12)
+        return float(
+            self.scatter * np.sqrt(max(quantity_slopes @ covariance @ quantity_slopes, 0.0))
+        )
 
     def lost(self, p: float, n: float | None = None) -> dict[str, float]:
-        """Return the processors lost at a number of them, by cause, the largest loss first; `p`
-        and `n` as for `predict`.
+        """Return how many processors are lost on `p` of them, by cause, the largest loss first; `p`
+        and `n` are as for `predict`.
         """
         point = self.timings.points([p], n)
         time = float(self.formula.time(self.theta, point)[0])
@@ -174,7 +176,7 @@ def fit_formula(
     formula, timings, start : what to fit, to what, from where
     tolerance : relative change of parameters and squares at which the search ends [1]
     """
-    minimum = minimized(formula, start, timings, tolerance)
+    minimum = minimize_squares(formula, start, timings, tolerance)
     # A search stops just before a limit: where the times show no difference, the parameter is at
     # its lower limit.
     least, _ = formula.limits
@@ -189,6 +191,7 @@ def squares_of(formula: TimeFormula, theta: Array, timings: Timings) -> float:
 
 
 def _residuals(formula: TimeFormula, thetas: Array, timings: Timings) -> Array:
+    """Return log(observed / fitted) for each set of parameters and each observation, (D, M)."""
     times = formula.times(thetas, timings)
     # A point at which a model has no answer counts as infinitely bad.
     residuals: Array = np.log(timings.time) - np.log(np.where(times > TINY, times, TINY))
@@ -198,24 +201,24 @@ def _residuals(formula: TimeFormula, thetas: Array, timings: Timings) -> Array:
 def _without_effect(formula: TimeFormula, theta: Array, change: Array, timings: Timings) -> Array:
     """Return for each parameter whether changing it leaves the times unchanged."""
     residuals = _residuals(formula, np.vstack([theta, theta + np.diag(change)]), timings)
-    unchanged: Array = np.abs(residuals[1:] - residuals[0]).max(axis=1) < NOTHING
+    unchanged: Array = np.abs(residuals[1:] - residuals[0]).max(axis=1) < NEGLIGIBLE
     return unchanged
 
 
-def minimized(
+def minimize_squares(
     formula: TimeFormula,
     start: Array,
     timings: Timings,
     tolerance: float = 1e-12,
-    further_residuals: Callable[[Array], Array] = lambda thetas: np.empty((len(thetas), 0)),
+    more_residuals: Callable[[Array], Array] = lambda thetas: np.empty((len(thetas), 0)),
 ) -> Array:
-    """Minimize the squared residuals from a start, within the limits; the result is never worse
-    than the start.
+    """Search the parameters with the least squared residuals from a start, within the limits; the
+    result is never worse than the start.
 
     Parameters
     ----------
     formula, start, timings, tolerance : as for `fit_formula`
-    further_residuals : from sets of parameters, (D, k), residuals to minimize beside those of the
+    more_residuals : from sets of parameters, (D, k), residuals to minimize beside those of the
         timings, (D, any)
     """
     from scipy.optimize import least_squares
@@ -223,39 +226,43 @@ def minimized(
     least, most = formula.limits
     clipped_start: Array = np.clip(start, least, most)
     # The scale of a parameter is its start, or the value at which it affects the times.
-    matters = 1e-3 * np.maximum(start.max(), TINY)
-    scale = np.where(start > 0, start, matters)
+    least_scale = 1e-3 * np.maximum(start.max(), TINY)
+    scale = np.where(start > 0, start, least_scale)
     # An earlier search may leave a parameter just off its limit, which is not a scale.
     scale = np.where(
-        _without_effect(formula, clipped_start, scale, timings), np.maximum(scale, matters), scale
+        _without_effect(formula, clipped_start, scale, timings),
+        np.maximum(scale, least_scale),
+        scale,
     )
-    room = 1e-9 * np.minimum(scale, most - least)
+    margin = 1e-9 * np.minimum(scale, most - least)
     # Of two limits that are far apart beside the scale, the search begins near the lower one; it
     # begins inside however close they are.
-    last = np.maximum(np.minimum(most, np.maximum(clipped_start, scale)) - room, least + room)
-    begin = np.clip(clipped_start, least + room, last)
+    latest_start = np.maximum(
+        np.minimum(most, np.maximum(clipped_start, scale)) - margin, least + margin
+    )
+    first_point = np.clip(clipped_start, least + margin, latest_start)
 
     def residuals(thetas: Array) -> Array:
-        return np.hstack([_residuals(formula, thetas, timings), further_residuals(thetas)])
+        return np.hstack([_residuals(formula, thetas, timings), more_residuals(thetas)])
 
-    def differences(theta: Array) -> Array:
+    def jacobian(theta: Array) -> Array:
         # One call for all differences; a step never leaves the limits.
         step = STEP * np.maximum(np.abs(theta), 1e-3)
         step = np.where((theta + step) * scale > most, -step, step)
-        shifted = residuals(np.vstack([theta, theta + np.diag(step)]) * scale)
-        slopes: Array = (shifted[1:] - shifted[0]).T / step
+        residuals_after = residuals(np.vstack([theta, theta + np.diag(step)]) * scale)
+        slopes: Array = (residuals_after[1:] - residuals_after[0]).T / step
         return slopes
 
     solution = least_squares(
         lambda theta: residuals(theta[None] * scale)[0],
-        begin / scale,
-        jac=differences,
+        first_point / scale,
+        jac=jacobian,
         bounds=(least / scale, most / scale),
         xtol=tolerance,
         ftol=tolerance,
         gtol=tolerance,
         max_nfev=MOST_STEPS,
     )
-    ended: Array = np.clip(solution.x * scale, least, most)
-    squares = (residuals(np.vstack([ended, clipped_start])) ** 2).sum(axis=1)
-    return ended if squares[0] <= squares[1] else clipped_start
+    end_point: Array = np.clip(solution.x * scale, least, most)
+    squares = (residuals(np.vstack([end_point, clipped_start])) ** 2).sum(axis=1)
+    return end_point if squares[0] <= squares[1] else clipped_start

@@ -44,7 +44,7 @@ from slipstick_measure.results import (
 )
 
 SERVERS = (1, 2, 4, 8, 16)
-"""Numbers of servers that are tried where it is not told."""
+"""Numbers of servers that are tried if none is given."""
 VARIATIONS = (0.0, 1.0, 4.0)
 """Squared coefficients of variation of the services that are tried."""
 
@@ -57,8 +57,8 @@ class TriedStation(NamedTuple):
 
     Parameters
     ----------
-    servers : of a station
-    scv : of its services [1]
+    servers : number of servers
+    scv : squared coefficient of variation of the services [1]
     second : demand at a second station of one server, as a part of that at the first
     """
 
@@ -67,12 +67,16 @@ class TriedStation(NamedTuple):
     second: float = 0.0
 
     @property
-    def words(self) -> str:
+    def description(self) -> str:
         """The kind in words."""
-        servers = "one server" if self.servers == 1 else f"{self.servers} servers"
-        times = {0.0: "constant services", 1.0: "exponential services"}
-        words = f"{servers}, {times.get(self.scv, 'very unlike services')}"
-        return f"{words}, beside one of {self.second:.0%} of its demand" if self.second else words
+        servers_text = "one server" if self.servers == 1 else f"{self.servers} servers"
+        variation_texts = {0.0: "constant services", 1.0: "exponential services"}
+        description = f"{servers_text}, {variation_texts.get(self.scv, 'very unlike services')}"
+        return (
+            f"{description}, beside one of {self.second:.0%} of its demand"
+            if self.second
+            else description
+        )
 
 
 LEVEL = 0.95
@@ -94,7 +98,7 @@ class StationFit:
 
     Parameters
     ----------
-    kind : of the station
+    kind : kind of the station
     fitted : the time beside the station and the service [s]
     missed : relative error at the largest load when fitted without it; None where too few rows
     """
@@ -121,7 +125,7 @@ class StationFit:
         return float(self.fitted.theta[1])
 
     @property
-    def most(self) -> float:
+    def saturation_rate(self) -> float:
         """The throughput at which the station saturates [1/s]."""
         return self.kind.servers / self.service if self.service else np.inf
 
@@ -136,8 +140,8 @@ class LoadFit:
     rows : those that are fitted, by load
     quantile : of the response time that is fitted; None: the mean
     think : time of users [s]; None where requests arrive at a rate
-    stations : by criterion
-    predictions : at the loads that were asked for
+    stations : the fitted stations by their criterion
+    predictions : predicted response times
     overloaded : rows that completed less than was offered, and are left out
     """
 
@@ -155,7 +159,7 @@ class LoadFit:
         return self.stations[0]
 
     @property
-    def likely(self) -> tuple[StationFit, ...]:
+    def likely_stations(self) -> tuple[StationFit, ...]:
         """The stations that the rows cannot distinguish from the best one."""
         return _likely_stations(self.stations)
 
@@ -164,7 +168,9 @@ class LoadFit:
         """The reason why no station describes the rows; empty if one does."""
         scatter = self.best.fitted.scatter
         if np.isfinite(scatter) and scatter > WRONG:
-            return f"of the nearest, {self.best.kind.words}, it misses the rows by {scatter:.0%}"
+            return (
+                f"of the nearest, {self.best.kind.description}, it misses the rows by {scatter:.0%}"
+            )
         return ""
 
     def response(self, station: StationFit, loads: Sequence[float]) -> Array:
@@ -180,19 +186,23 @@ class LoadFit:
         servers = station.kind.servers
         if self.think is not None or station.kind.scv != 1 or load * station.service >= servers:
             return None
-        return float(_quantile(station.fitted.theta, np.array([load]), servers, quantile)[0])
+        return float(
+            _response_quantile(station.fitted.theta, np.array([load]), servers, quantile)[0]
+        )
 
     def result(self) -> LoadFitting:
         """Return the fit as plain results."""
         best = self.best
-        sure = profile(best.fitted).parameters(LEVEL) if best.fitted.freedom > 0 else {}
+        parameter_intervals = (
+            profile(best.fitted).parameters(LEVEL) if best.fitted.freedom > 0 else {}
+        )
         return LoadFitting(
             self.test.file,
             self.quantile,
             self.think,
             self.misfit,
-            tuple(_station_in_words(station) for station in self.likely),
-            {name: (interval.low, interval.high) for name, interval in sure.items()},
+            tuple(_station_in_words(station) for station in self.likely_stations),
+            {name: (interval.low, interval.high) for name, interval in parameter_intervals.items()},
             tuple(self._load_point(row) for row in self.rows),
             self.predictions,
             tuple(float(row.rate or 0.0) for row in self.overloaded),
@@ -207,20 +217,21 @@ class LoadFit:
         last = max([*measured, *(prediction.load for prediction in self.predictions)])
         loads = np.linspace(min(measured), last, CURVE_POINTS)
         loads = loads if self.think is None else np.unique(np.round(loads))
-        stations = () if self.misfit else self.likely
+        stations = () if self.misfit else self.likely_stations
         return {
-            station.kind.words: (loads, np.asarray(self.response(station, loads.tolist())))
+            station.kind.description: (loads, np.asarray(self.response(station, loads.tolist())))
             for station in stations
         }
 
     def _load_point(self, row: LoadRow) -> LoadPoint:
+        """Return a row as plain results, with the fitted response time and percentiles."""
         load = load_of(row)
-        further_quantiles = [
+        other_quantiles = [
             quantile for quantile in self.test.quantiles if quantile != self.quantile
         ]
         percentiles = {
             quantile: (row.quantiles.get(quantile), self.percentile(self.best, load, quantile))
-            for quantile in further_quantiles
+            for quantile in other_quantiles
             if self.think is None and self.best.kind.scv == 1
         }
         (fitted_response,) = self.response(self.best, [load])
@@ -233,16 +244,17 @@ class LoadFit:
 
 
 def _station_in_words(station: StationFit) -> LoadedStation:
+    """Return a fitted station as plain results."""
     kind = station.kind
     fitted_formula = station.fitted
     return LoadedStation(
-        kind.words,
+        kind.description,
         kind.servers,
         kind.scv,
         kind.second,
         station.service,
         station.time_elsewhere,
-        station.most,
+        station.saturation_rate,
         fitted_formula.scatter if fitted_formula.freedom > 0 else None,
         station.missed,
     )
@@ -256,7 +268,8 @@ def load_of(row: LoadRow) -> float:
 def fit_loads(
     test: LoadTest, predicted_loads: Sequence[float] = (), servers: int | None = None
 ) -> LoadFit:
-    """Fit a station to the response times of a load test.
+    """Fit stations to the response times of a load test, and predict response times by all that
+    fit.
 
     Parameters
     ----------
@@ -281,14 +294,14 @@ def fit_loads(
     (0.01, 0.005, 0.205)
     """
     quantile = _fitted_quantile(test)
-    timed = [
+    timed_rows = [
         row for row in test.rows if _measured_response_time(row, quantile) and load_of(row) > 0
     ]
-    closed = test.rows[0].users is not None
-    if any((row.users is not None) != closed for row in timed):
+    has_users = test.rows[0].users is not None
+    if any((row.users is not None) != has_users for row in timed_rows):
         raise _refusal(test, "some rows have users and some a rate; give a table of one kind")
-    overloaded = [row for row in timed if not closed and _is_overloaded(row)]
-    rows = sorted((row for row in timed if row not in overloaded), key=load_of)
+    overloaded = [row for row in timed_rows if not has_users and _is_overloaded(row)]
+    rows = sorted((row for row in timed_rows if row not in overloaded), key=load_of)
     loads = [load_of(row) for row in rows]
     if len(set(loads)) < 2:
         raise _refusal(
@@ -296,8 +309,8 @@ def fit_loads(
             "response times at two loads at least are needed, at which the requests that come are"
             f" completed; there are {len(set(loads))}",
         )
-    think = think_time(test) if closed else None
-    if closed and (think is None or quantile is not None):
+    think = think_time(test) if has_users else None
+    if has_users and (think is None or quantile is not None):
         raise _refusal(
             test,
             "users need a throughput and a mean response time in each row, from which their think"
@@ -322,6 +335,7 @@ def fit_loads(
 
 
 def _refusal(test: LoadTest, why: str) -> SpecError:
+    """Return the error that a load test cannot be fitted, at its first row."""
     return SpecError([Problem(test.file, test.rows[0].line, 1, "", why)])
 
 
@@ -336,17 +350,24 @@ def _fitted_quantile(test: LoadTest) -> float | None:
 
 
 def _measured_response_time(row: LoadRow, quantile: float | None) -> float | None:
+    """Return the mean response time of a row, or its quantile [s]; None if it has none."""
     return row.response if quantile is None else row.quantiles.get(quantile)
 
 
 def _is_overloaded(row: LoadRow) -> bool:
+    """Return whether a row completed clearly less than was offered."""
     return bool(row.rate and row.throughput and row.throughput < OVERLOADED * row.rate)
 
 
-def _stations_to_try(counts: Sequence[int], closed: bool, quantile: bool) -> list[TriedStation]:
-    if closed:
-        return [*map(TriedStation, counts), *(TriedStation(1, second=part) for part in SECOND)]
-    if quantile:
+def _stations_to_try(
+    counts: Sequence[int], has_users: bool, fits_quantile: bool
+) -> list[TriedStation]:
+    """Return the kinds of station to fit to users, to a quantile at arrival rates, or to means at
+    arrival rates.
+    """
+    if has_users:
+        return [*map(TriedStation, counts), *(TriedStation(1, second=share) for share in SECOND)]
+    if fits_quantile:
         return [TriedStation(count) for count in counts]
     return [TriedStation(count, scv) for count, scv in product(counts, VARIATIONS)]
 
@@ -358,7 +379,9 @@ def _fitted_stations(
     stations = []
     for kind in kinds:
         try:
-            stations.append(StationFit(kind, fit(_family(kind, think, quantile), observed)))
+            stations.append(
+                StationFit(kind, fit(_family_of_station(kind, think, quantile), observed))
+            )
         except NoAnswerError:
             continue
     stations.sort(key=lambda station: (_criterion(station.fitted), station.kind))
@@ -372,6 +395,7 @@ def _fitted_stations(
 
 
 def _likely_stations(stations: Sequence[StationFit]) -> tuple[StationFit, ...]:
+    """Return the stations that the rows cannot distinguish from the best one."""
     least = _criterion(stations[0].fitted)
     return tuple(station for station in stations if _criterion(station.fitted) - least < APART)
 
@@ -392,19 +416,20 @@ def _error_without_row(
 ) -> float | None:
     """Return the relative error at the largest load of a fit without that row."""
     smaller_loads = observed.p < observed.p.max()
-    family = _family(station.kind, think, quantile)
+    family = _family_of_station(station.kind, think, quantile)
     if len(np.unique(observed.p[smaller_loads])) < len(station.fitted.theta):
         return None
     try:
-        without = fit(family, observed.select(smaller_loads))
+        inner_fit = fit(family, observed.select(smaller_loads))
     except NoAnswerError:
         return None
-    predicted = float(without.predict([observed.p.max()])[0])
+    predicted = float(inner_fit.predict([observed.p.max()])[0])
     measured = float(np.exp(np.log(observed.time[~smaller_loads]).mean()))
     return predicted / measured - 1 if predicted > 0 else np.inf
 
 
-def _family(kind: TriedStation, think: float | None, quantile: float | None) -> Family:
+def _family_of_station(kind: TriedStation, think: float | None, quantile: float | None) -> Family:
+    """Return a family of one formula: the response time at a kind of station, by load."""
     parameters = (
         FitParameter("beside", "s", "time of a request beside the station"),
         FitParameter("service", "s", "service demand of a request at the station"),
@@ -424,28 +449,30 @@ def _family(kind: TriedStation, think: float | None, quantile: float | None) -> 
             return np.asarray(closed_time(theta, points))
         columns = np.array([np.broadcast_to(value, points.p.shape) for value in theta])
         stable = points.p * columns[1] < kind.servers
-        part = columns[:, stable]
+        stable_theta = columns[:, stable]
         rate = points.p[stable]
         times = np.zeros(len(points.p))
         times[stable] = (
-            _mean(part, rate, kind)
+            _mean_response(stable_theta, rate, kind)
             if quantile is None
-            else _quantile(part, rate, kind.servers, quantile)
+            else _response_quantile(stable_theta, rate, kind.servers, quantile)
         )
         return times
 
     def starts(points: Timings) -> list[Array]:
         least = float(points.time.min())
         load = float(points.p.max())
-        busy = load if think is None else load / (think + float(points.time[-1]))
-        services = [min(share * kind.servers / busy, least) for share in (0.5, 0.9, 0.99)]
+        highest_rate = load if think is None else load / (think + float(points.time[-1]))
+        services = [min(share * kind.servers / highest_rate, least) for share in (0.5, 0.9, 0.99)]
         return [np.array([max(least - service, 0.1 * least), service]) for service in services]
 
-    formula = TimeFormula(kind.words, "R = B + S + W", parameters, time, starts)
-    return Family(kind.words, kind.words, "Gross and Harris, 1985", lambda timings: [formula])
+    formula = TimeFormula(kind.description, "R = B + S + W", parameters, time, starts)
+    return Family(
+        kind.description, kind.description, "Gross and Harris, 1985", lambda timings: [formula]
+    )
 
 
-def _mean(theta: Array, rate: Array, kind: TriedStation) -> Array:
+def _mean_response(theta: Array, rate: Array, kind: TriedStation) -> Array:
     """Return the mean response time at stable rates [s]."""
     time_beside, service = theta
     load = rate * service
@@ -454,29 +481,38 @@ def _mean(theta: Array, rate: Array, kind: TriedStation) -> Array:
     return np.asarray(time_beside + service + (1 + kind.scv) / 2 * wait)
 
 
-def _quantile(theta: Array, rate: Array, count: int, quantile: float) -> Array:
+def _response_quantile(theta: Array, rate: Array, count: int, quantile: float) -> Array:
     """Return a quantile of the response time of M/M/c at stable rates, by halving [s]."""
     time_beside, service = (np.broadcast_to(value, rate.shape) for value in theta)
     service = np.maximum(service, SHORTEST)
     load = rate * service
     wait = erlang_c(load, count)
-    slow = 1 / service
-    fast = (count - load) / service
-    gap = np.where(np.abs(fast - slow) < 1e-9 * slow, 1e-9 * slow, fast - slow)
+    service_rate = 1 / service
+    departure_rate = (count - load) / service
+    rate_difference = np.where(
+        np.abs(departure_rate - service_rate) < 1e-9 * service_rate,
+        1e-9 * service_rate,
+        departure_rate - service_rate,
+    )
 
-    def beyond(time: Array) -> Array:
-        served = np.exp(-slow * time)
-        waited = np.exp(-(slow + gap) * time)
-        probability_of_both = ((slow + gap) * served - slow * waited) / gap
+    def probability_above(time: Array) -> Array:
+        served = np.exp(-service_rate * time)
+        waited = np.exp(-(service_rate + rate_difference) * time)
+        probability_of_both = (
+            (service_rate + rate_difference) * served - service_rate * waited
+        ) / rate_difference
         return np.asarray((1 - wait) * served + wait * probability_of_both)
 
     return np.asarray(
         time_beside
-        + _root_by_halving(beyond, 1 - quantile, service * 1e3 * (1 + 1 / (count - load)))
+        + _root_by_halving(
+            probability_above, 1 - quantile, service * 1e3 * (1 + 1 / (count - load))
+        )
     )
 
 
 def _root_by_halving(falling: Callable[[Array], Array], target: float, most: Array) -> Array:
+    """Return where a falling function reaches a target, between 0 and `most`."""
     low = np.zeros_like(most)
     high = most
     for _ in range(HALVINGS):
@@ -487,36 +523,43 @@ def _root_by_halving(falling: Callable[[Array], Array], target: float, most: Arr
     return np.asarray((low + high) / 2)
 
 
-def _prediction(load_fit: LoadFit, load: float, told: bool) -> PredictedResponse:
-    """Predict the response time at a load, with bounds over all likely stations."""
+def _prediction(load_fit: LoadFit, load: float, has_servers: bool) -> PredictedResponse:
+    """Predict the response time at a load, with an interval that holds those of all likely
+    stations; refused where it would be too wide.
+    """
     if load_fit.misfit:
         return PredictedResponse(load, reason=f"no station describes the rows: {load_fit.misfit}")
     if load_fit.best.fitted.freedom <= 0:
         reason = "the rows determine the station without one left over; measure at one more load"
         return PredictedResponse(load, reason=reason)
-    values = list[float]()
+    predictions = list[float]()
     lows = list[float]()
     highs = list[float]()
-    for station in load_fit.likely:
+    for station in load_fit.likely_stations:
         value = float(load_fit.response(station, [load])[0])
-        interval = profile(station.fitted).of_positive(_endless_if_saturated(station, load), LEVEL)
+        interval = profile(station.fitted).interval_of_positive(
+            _endless_if_saturated(station, load), LEVEL
+        )
         factor_beyond = np.exp(station.form_error) if load > load_of(load_fit.rows[-1]) else 1.0
-        values.append(value)
+        predictions.append(value)
         lows.append(interval.low / factor_beyond)
         highs.append(interval.high * factor_beyond)
     low = min(lows)
     high = max(highs)
-    if max(values[0], high) >= ENDLESS:
-        least_saturation = min(likely_station.most for likely_station in load_fit.likely)
+    if max(predictions[0], high) >= ENDLESS:
+        least_saturation = min(
+            likely_station.saturation_rate for likely_station in load_fit.likely_stations
+        )
         reason = f"the station saturates at {least_saturation:.4g} /s or so"
         return PredictedResponse(load, reason=reason)
     if high > WIDEST * low:
         reason = (
             f"it lies between {low:.3g} and {high:.3g} s, too wide to be of use; measure at a"
-            f" larger load{'' if told else ', or say how many servers there are (--servers)'}"
+            " larger"
+            f" load{'' if has_servers else ', or say how many servers there are (--servers)'}"
         )
         return PredictedResponse(load, reason=reason)
-    return PredictedResponse(load, values[0], low, high)
+    return PredictedResponse(load, predictions[0], low, high)
 
 
 def _endless_if_saturated(station: StationFit, load: float) -> ParameterFunction:
@@ -525,8 +568,8 @@ def _endless_if_saturated(station: StationFit, load: float) -> ParameterFunction
     """
     time = station.fitted.time_at(load)
 
-    def of(thetas: Array) -> Array:
+    def endless_time(thetas: Array) -> Array:
         times = time(thetas)
         return np.asarray(np.where(times > 0, times, ENDLESS**2))
 
-    return of
+    return endless_time

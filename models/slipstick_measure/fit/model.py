@@ -60,14 +60,14 @@ class FitSettings:
 
 @dataclass(frozen=True)
 class PreparedModel:
-    """A model made ready to be fitted.
+    """A model that is ready to be fitted.
 
     Parameters
     ----------
     built : the model
-    parameters : its free parameters, by path
+    parameters : its free parameters, called by their paths
     population, size : paths; no size where there is none
-    asked : what was asked for
+    fit_settings : the options of the fit
     library : what was read so far
     """
 
@@ -75,7 +75,7 @@ class PreparedModel:
     parameters: tuple[FitParameter, ...]
     population: str
     size: str
-    asked: FitSettings
+    fit_settings: FitSettings
     library: Library
 
     @property
@@ -93,10 +93,16 @@ class PreparedModel:
         return Family(self.built.name, title, f"solved by {method}", self._formulas)
 
     def _formulas(self, timings: Timings) -> Sequence[TimeFormula]:
-        self._check(timings)
-        says = f"cycle of {self.built.name}" if self._class else f"time of {self.built.name}"
-        says = says if self.asked.cycles is None else f"{self.asked.cycles:g} {says} / p"
-        text = f"T = {says}, with {self.population} = p" + (
+        self._check_timings(timings)
+        time_in_words = (
+            f"cycle of {self.built.name}" if self._customer_class else f"time of {self.built.name}"
+        )
+        time_in_words = (
+            time_in_words
+            if self.fit_settings.cycles is None
+            else f"{self.fit_settings.cycles:g} {time_in_words} / p"
+        )
+        text = f"T = {time_in_words}, with {self.population} = p" + (
             f", {self.size} = n" if self.size else ""
         )
         return [
@@ -112,26 +118,28 @@ class PreparedModel:
         ]
 
     @cached_property
-    def _compiled(self) -> CompiledModel:
-        return _compiled(self.built)
+    def _compiled_model(self) -> CompiledModel:
+        return _compile(self.built)
 
     @cached_property
-    def _class(self) -> str:
-        """The closed class of a network whose population is the number of processors."""
+    def _customer_class(self) -> str:
+        """The closed class of a network whose population is the number of processors; empty if the
+        model is no network.
+        """
         return (
             self.population.split(".")[1] if isinstance(self.built.model, QueueingNetwork) else ""
         )
 
-    def _check(self, timings: Timings) -> None:
+    def _check_timings(self, timings: Timings) -> None:
         """Refuse data that the model cannot be compared with."""
         name = self.built.name
-        cycles = self.asked.cycles
+        cycles = self.fit_settings.cycles
         if timings.weak_scaling and cycles is not None:
             raise NoAnswerError(
                 "the data are times of a cycle, so the number of cycles (cycles) says nothing;"
                 " leave it out"
             )
-        if self._class and not timings.weak_scaling and cycles is None:
+        if self._customer_class and not timings.weak_scaling and cycles is None:
             raise NoAnswerError(
                 f"the data are times of a whole work; say how many cycles of {name} it has (cycles)"
             )
@@ -152,7 +160,7 @@ class PreparedModel:
         shape = self.built.sample
         method = self.built.options.method
         first = first_quantity(shape.model, method)
-        if not self._class and shape.names(method)[first] != str(TIME):
+        if not self._customer_class and shape.names(method)[first] != str(TIME):
             message = (
                 f"{self.built.name} gives a {first}, not a time, so no time can be held against it"
             )
@@ -160,51 +168,59 @@ class PreparedModel:
 
     def _time(self, theta: Array, points: Timings) -> Array:
         """Return the model's times [s]; NaN where it has no answer."""
-        if self._class:
-            name = f"throughput[{self._class}]"
-            (throughput,) = self._ask(
+        if self._customer_class:
+            name = f"throughput[{self._customer_class}]"
+            (throughput,) = self._evaluate(
                 theta, points, lambda form, values: {name: _columns(form, values)[name]}
             ).values()
             cycle = points.p / throughput
         else:
-            cycle = self._ask(theta, points, lambda form, values: {"time": form.times(values)})[
-                "time"
-            ]
-        times: Array = cycle * self._factor(points)
+            cycle = self._evaluate(
+                theta, points, lambda form, values: {"time": form.times(values)}
+            )["time"]
+        times: Array = cycle * self._cycles_per_processor(points)
         return times
 
     def _lost(self, theta: Array, points: Timings) -> Lost:
         """Return the lost time by cause: the account without useful work, or the waits at the
         stations.
         """
-        columns = self._ask(theta, points, _columns)
-        factor = self._factor(points)
-        if self._class:
-            visit = f"time_per_visit[{self._class},"
+        columns = self._evaluate(theta, points, _columns)
+        factor = self._cycles_per_processor(points)
+        if self._customer_class:
+            prefix = f"time_per_visit[{self._customer_class},"
             stations = [
-                name.removeprefix(visit).removesuffix("]")
+                name.removeprefix(prefix).removesuffix("]")
                 for name in columns
-                if name.startswith(visit)
+                if name.startswith(prefix)
             ]
             return {f"waiting for {name}": factor * self._waits(columns, name) for name in stations}
         system = self.built.model
         useful = system.useful if isinstance(system, Model) else ()
-        booked = {
-            name[8:-1]: column for name, column in columns.items() if name.startswith("account[")
+        time_by_component = {
+            name.removeprefix("account[").removesuffix("]"): column
+            for name, column in columns.items()
+            if name.startswith("account[")
         }
-        return {name: factor * time for name, time in booked.items() if name not in useful}
+        return {
+            name: factor * time for name, time in time_by_component.items() if name not in useful
+        }
 
     def _waits(self, columns: Mapping[str, Array], station: str) -> Array:
-        place = f"[{self._class},{station}]"
+        """Return the time that a cycle waits at a station [s]."""
+        suffix = f"[{self._customer_class},{station}]"
         waits: Array = (
-            columns[f"residence_time{place}"]
-            * columns[f"waiting_time{place}"]
-            / columns[f"time_per_visit{place}"]
+            columns[f"residence_time{suffix}"]
+            * columns[f"waiting_time{suffix}"]
+            / columns[f"time_per_visit{suffix}"]
         )
         return waits
 
-    def _factor(self, points: Timings) -> Array:
-        cycles = self.asked.cycles
+    def _cycles_per_processor(self, points: Timings) -> Array:
+        """Return how many cycles each processor executes of the measured work; 1 where the measured
+        time is that of a cycle.
+        """
+        cycles = self.fit_settings.cycles
         return np.ones(len(points)) if cycles is None else cycles / points.p
 
     def _starts(self, points: Timings) -> Sequence[Array]:
@@ -235,12 +251,14 @@ class PreparedModel:
         guesses = np.clip(guesses, *base.limits)
         times = base.times(guesses, points)
         if not np.isfinite(times).all(axis=1).any():
-            single_changes = {
+            own_values_by_name = {
                 parameter.name: value
                 for parameter, value in zip(parameters, own_values, strict=True)
             }
             failed = (
-                self._compiled.points({**single_changes, self.population: float(points.p[0])})
+                self._compiled_model.points(
+                    {**own_values_by_name, self.population: float(points.p[0])}
+                )
                 .answer(0)
                 .failed
             )
@@ -253,7 +271,7 @@ class PreparedModel:
         order = np.argsort(np.where(np.isfinite(squares), squares, np.inf), kind="stable")
         return [guesses[index] for index in order[:2]]
 
-    def _ask(self, theta: Array, points: Timings, ask: _Asked) -> dict[str, Array]:
+    def _evaluate(self, theta: Array, points: Timings, evaluate: _Evaluation) -> dict[str, Array]:
         """Evaluate the compiled model; if the number of processors shapes it, there is one model
         for each number.
         """
@@ -264,49 +282,52 @@ class PreparedModel:
         }
         if self.size:
             values[self.size] = points.n
-        if self.population in self._compiled.parameters:
+        if self.population in self._compiled_model.parameters:
             values[self.population] = points.p
-            forms = [(self._compiled, np.ones(count, dtype=bool))]
+            forms = [(self._compiled_model, np.ones(count, dtype=bool))]
         else:
             forms = [(self._form_at(float(p)), points.p == p) for p in np.unique(points.p)]
-        answers: dict[str, Array] = {}
-        for form, rows in forms:
-            form_answers = ask(
+        columns: dict[str, Array] = {}
+        for form, mask in forms:
+            columns_of_form = evaluate(
                 form,
-                {path: column[rows] for path, column in values.items() if path in form.parameters},
+                {path: column[mask] for path, column in values.items() if path in form.parameters},
             )
-            for name, column in form_answers.items():
-                answers.setdefault(name, np.zeros(count))[rows] = column
-        return answers
+            for name, column in columns_of_form.items():
+                columns.setdefault(name, np.zeros(count))[mask] = column
+        return columns
 
     @cached_property
     def _forms(self) -> dict[float, CompiledModel]:
         return {}
 
     def _form_at(self, p: float) -> CompiledModel:
+        """Return the compiled model on p processors."""
         if p not in self._forms:
             node = from_plain(int(p), Mark(f"p = {p:g}", 1, 1))
-            self._forms[p] = _compiled(
-                build(resolve({**self.asked.settings, self.population: node}, self.library))
+            self._forms[p] = _compile(
+                build(resolve({**self.fit_settings.settings, self.population: node}, self.library))
             )
         return self._forms[p]
 
 
-_Asked = Callable[[CompiledModel, Mapping[str, Array]], Mapping[str, Array]]
+_Evaluation = Callable[[CompiledModel, Mapping[str, Array]], Mapping[str, Array]]
 
 
 def _columns(form: CompiledModel, values: Mapping[str, Array]) -> Mapping[str, Array]:
+    """Return all columns of the answers of a compiled model at some points."""
     return form.points(values).columns()
 
 
-def _compiled(built: BuiltModel) -> CompiledModel:
+def _compile(built: BuiltModel) -> CompiledModel:
+    """Compile a model without simulation, for simulated times jump where a fit needs slopes."""
     return form_of(
         built.model, built.parameters, built.options.method, built.options.simulation, smooth=True
     )
 
 
 def prepare_model(fit_settings: FitSettings, library: Library) -> PreparedModel:
-    """Check what is to be fitted: paths, limits, the number of processors.
+    """Check the options of a fit: paths, limits, and the number that stands for processors.
 
     Parameters
     ----------
@@ -328,7 +349,7 @@ def prepare_model(fit_settings: FitSettings, library: Library) -> PreparedModel:
     parameters: dict[str, FitParameter] = {}
     for scalar in fit_settings.free:
         try:
-            parameter = _parameter(scalar, inputs, built)
+            parameter = _parse_parameter(scalar, inputs, built)
             if parameter.name in parameters:
                 raise _error_at_free(scalar, f"{parameter.name} is free twice; leave one out")
             parameters[parameter.name] = parameter
@@ -339,7 +360,7 @@ def prepare_model(fit_settings: FitSettings, library: Library) -> PreparedModel:
     population = (
         _checked_path(fit_settings.population, inputs, built)
         if fit_settings.population
-        else _population(built, fit_settings)
+        else _population_path(built, fit_settings)
     )
     size = _checked_path(fit_settings.size, inputs, built) if fit_settings.size else ""
     if population.endswith(".arrivals"):
@@ -357,8 +378,8 @@ def prepare_model(fit_settings: FitSettings, library: Library) -> PreparedModel:
     return PreparedModel(built, tuple(parameters.values()), population, size, fit_settings, library)
 
 
-def _parameter(scalar: Scalar, inputs: Inputs, built: BuiltModel) -> FitParameter:
-    """Read `path` or `path=low..high`; either end may be left out."""
+def _parse_parameter(scalar: Scalar, inputs: Inputs, built: BuiltModel) -> FitParameter:
+    """Parse a free parameter, written `path` or `path=low..high`; either end may be left out."""
     text = str(scalar.value)
     name, equals, limits = text.partition("=")
     path = _checked_path(Scalar(name.strip(), name, scalar.mark, quoted=True), inputs, built)
@@ -389,6 +410,7 @@ def _parameter(scalar: Scalar, inputs: Inputs, built: BuiltModel) -> FitParamete
 
 
 def _checked_path(scalar: Scalar, inputs: Inputs, built: BuiltModel) -> str:
+    """Return the full path of a number of the model; raise if the model has no such number."""
     path = canonical(inputs.tree, str(scalar.value))
     if path not in built.parameters:
         hint = did_you_mean(path, list(built.parameters))
@@ -396,7 +418,7 @@ def _checked_path(scalar: Scalar, inputs: Inputs, built: BuiltModel) -> str:
     return path
 
 
-def _population(built: BuiltModel, fit_settings: FitSettings) -> str:
+def _population_path(built: BuiltModel, fit_settings: FitSettings) -> str:
     """Return the path of the model's population that stands for the number of processors."""
     closed = [
         path

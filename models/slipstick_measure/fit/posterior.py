@@ -80,7 +80,7 @@ class RowGroups:
     labels: Mapping[str, Sequence[str]]
 
     @cached_property
-    def known(self) -> dict[str, list[str]]:
+    def owners_by_column(self) -> dict[str, list[str]]:
         """The owners of each column, in order of appearance."""
         return {column: list(dict.fromkeys(labels)) for column, labels in self.labels.items()}
 
@@ -91,8 +91,8 @@ class RowGroups:
         )
 
     @cached_property
-    def cells(self) -> list[tuple[dict[str, str], NDArray[np.intp]]]:
-        """Return the rows of each combination of owners."""
+    def rows_by_owners(self) -> list[tuple[dict[str, str], NDArray[np.intp]]]:
+        """The rows of each combination of owners, with these by column."""
         rows: dict[tuple[str, ...], list[int]] = {}
         count = len(next(iter(self.labels.values()), ()))
         for row in range(count):
@@ -158,12 +158,14 @@ class Posterior:
 
     def predict(self, slopes: Slopes, groups: RowGroups) -> tuple[Array, Array]:
         """Return the logarithms of the values of rows, (V, n), and their standard deviations."""
-        values, by_parameter = slopes(self._slopes_of_offsets(groups))
+        values, derivatives = slopes(self._parameters_at_rows(groups))
         variance = np.zeros_like(values)
-        for owners, rows in groups.cells:
+        for owners, rows in groups.rows_by_owners:
             _, covariance = self.parameters(owners)
-            derivatives = by_parameter[:, rows]
-            variance[:, rows] = np.einsum("vij,jk,vik->vi", derivatives, covariance, derivatives)
+            derivatives_of_rows = derivatives[:, rows]
+            variance[:, rows] = np.einsum(
+                "vij,jk,vik->vi", derivatives_of_rows, covariance, derivatives_of_rows
+            )
         return values, np.sqrt(variance + self.deviations_of_noise[:, None] ** 2)
 
     @property
@@ -171,9 +173,12 @@ class Posterior:
         """Standard deviations of normal noise that holds 90 % between the same ends, (V,) [log]."""
         return TAILS * self.noise
 
-    def _slopes_of_offsets(self, groups: RowGroups) -> Array:
-        means = np.empty((sum(len(rows) for _, rows in groups.cells), len(self.priors)))
-        for owners, rows in groups.cells:
+    def _parameters_at_rows(self, groups: RowGroups) -> Array:
+        """Return the logarithms of the parameters at each row, with the offsets of its owners, (n,
+        k).
+        """
+        means = np.empty((sum(len(rows) for _, rows in groups.rows_by_owners), len(self.priors)))
+        for owners, rows in groups.rows_by_owners:
             means[rows] = _matrix_of_owners(len(self.priors), self.offsets, owners) @ self.centre
         return means
 
@@ -190,8 +195,8 @@ def _matrix_of_owners(
     """Return the matrix that adds the offsets of given owners to the common values, (k, p)."""
     selection = np.zeros((k, k + len(offsets)))
     selection[:, :k] = np.eye(k)
-    for place, (index, column, owner) in enumerate(offsets, k):
-        selection[index, place] = owners.get(column) == owner
+    for column_index, (index, column, owner) in enumerate(offsets, k):
+        selection[index, column_index] = owners.get(column) == owner
     return selection
 
 
@@ -241,42 +246,50 @@ class _Search:
         self.logs = logs
         self.groups = groups
         self.priors = priors
-        self.there = np.isfinite(logs)
+        self.is_measured = np.isfinite(logs)
         self.offsets = tuple(
             (index, column, owner)
             for index, prior in enumerate(priors)
             for column in prior.owners
-            for owner in groups.known[column]
+            for owner in groups.owners_by_column[column]
         )
         k = len(priors)
         self.mean = np.array([prior.mean for prior in priors] + [0.0] * len(self.offsets))
         self.spread = {
-            (index, column): floor_of(len(groups.known[column]))
+            (index, column): floor_of(len(groups.owners_by_column[column]))
             for index, prior in enumerate(priors)
             for column in prior.owners
         }
         self.noise = np.full(len(logs), 0.1)
         self.freedom = np.ones(len(logs))
-        self.at = self.mean.copy()
+        self.point = self.mean.copy()
         if start is not None:
             centre_by_offset = dict(zip(start.offsets, start.centre[k:], strict=True))
-            self.at[:k] = start.centre[:k]
-            self.at[k:] = [centre_by_offset.get(offset, 0.0) for offset in self.offsets]
+            self.point[:k] = start.centre[:k]
+            self.point[k:] = [centre_by_offset.get(offset, 0.0) for offset in self.offsets]
             self.noise = start.noise.copy()
             self.spread = dict(start.spread)
-        self.chosen = [_matrix_of_owners(k, self.offsets, owners) for owners, _ in groups.cells]
-        self.values, self.by_parameter = self._evaluate(self.at)
+        self.owner_matrices = [
+            _matrix_of_owners(k, self.offsets, owners) for owners, _ in groups.rows_by_owners
+        ]
+        self.values, self.derivatives = self._evaluate(self.point)
 
     def _evaluate(self, point: Array) -> tuple[Array, Array]:
+        """Return the logarithms of the model's values at a point, and their derivatives by each
+        parameter; raise if a measured row has no finite value.
+        """
         rows = np.empty((self.logs.shape[1], len(self.priors)))
-        for owner_matrix, (_, cell) in zip(self.chosen, self.groups.cells, strict=True):
-            rows[cell] = owner_matrix @ point
-        values, by_parameter = self.slopes(rows)
-        if not np.isfinite(values[self.there]).all():
+        for owner_matrix, (_, rows_of_owners) in zip(
+            self.owner_matrices, self.groups.rows_by_owners, strict=True
+        ):
+            rows[rows_of_owners] = owner_matrix @ point
+        values, derivatives = self.slopes(rows)
+        if not np.isfinite(values[self.is_measured]).all():
             raise FloatingPointError
-        return values, np.where(np.isfinite(by_parameter), by_parameter, 0.0)
+        return values, np.where(np.isfinite(derivatives), derivatives, 0.0)
 
-    def _precision(self) -> Array:
+    def _prior_precisions(self) -> Array:
+        """Return the inverse prior variance of each parameter and of each offset."""
         prior_precisions = [prior.deviation**-2.0 for prior in self.priors]
         return np.array(
             prior_precisions
@@ -285,105 +298,123 @@ class _Search:
 
     def _cost(self, point: Array, values: Array) -> float:
         """Return the negative log posterior density, up to a constant."""
-        standard_residuals = np.where(self.there, self.logs - values, 0.0) / self.noise[:, None]
-        rows = (FREEDOM + 1) / 2 * np.log1p(standard_residuals**2 / FREEDOM)
-        noise = (np.log(self.noise) * self.there.sum(axis=1)).sum()
+        standard_residuals = (
+            np.where(self.is_measured, self.logs - values, 0.0) / self.noise[:, None]
+        )
+        cost_of_rows = (FREEDOM + 1) / 2 * np.log1p(standard_residuals**2 / FREEDOM)
+        cost_of_noise = (np.log(self.noise) * self.is_measured.sum(axis=1)).sum()
         return float(
-            rows[self.there].sum()
-            + noise
-            + 0.5 * (self._precision() * (point - self.mean) ** 2).sum()
+            cost_of_rows[self.is_measured].sum()
+            + cost_of_noise
+            + 0.5 * (self._prior_precisions() * (point - self.mean) ** 2).sum()
         )
 
     def _normal_equations(self) -> tuple[Array, Array, Array]:
         """Return the weights of the rows, the information matrix and the gradient."""
-        residuals = np.where(self.there, self.logs - self.values, 0.0)
+        residuals = np.where(self.is_measured, self.logs - self.values, 0.0)
         scale = self.noise[:, None]
-        weights = (FREEDOM + 1) / (FREEDOM + (residuals / scale) ** 2) / scale**2 * self.there
-        size = len(self.at)
+        weights = (FREEDOM + 1) / (FREEDOM + (residuals / scale) ** 2) / scale**2 * self.is_measured
+        size = len(self.point)
         curvature = np.zeros((size, size))
-        slope = np.zeros(size)
-        for owner_matrix, (_, rows) in zip(self.chosen, self.groups.cells, strict=True):
-            derivatives = self.by_parameter[:, rows]
-            weighed = derivatives * weights[:, rows, None]
+        gradient = np.zeros(size)
+        for owner_matrix, (_, rows) in zip(
+            self.owner_matrices, self.groups.rows_by_owners, strict=True
+        ):
+            derivatives_of_rows = self.derivatives[:, rows]
+            weighted_derivatives = derivatives_of_rows * weights[:, rows, None]
             curvature += (
-                owner_matrix.T @ np.einsum("vij,vik->jk", weighed, derivatives) @ owner_matrix
+                owner_matrix.T
+                @ np.einsum("vij,vik->jk", weighted_derivatives, derivatives_of_rows)
+                @ owner_matrix
             )
-            slope += owner_matrix.T @ np.einsum("vij,vi->j", weighed, residuals[:, rows])
-        return weights, curvature, slope
+            gradient += owner_matrix.T @ np.einsum(
+                "vij,vi->j", weighted_derivatives, residuals[:, rows]
+            )
+        return weights, curvature, gradient
 
     def step(self) -> float:
         """Take one step and update noise and spreads; return the size of the step."""
-        weights, curvature, slope = self._normal_equations()
-        precision = self._precision()
+        weights, curvature, gradient = self._normal_equations()
+        precision = self._prior_precisions()
         information = curvature + np.diag(precision)
-        move = np.linalg.solve(information, slope - precision * (self.at - self.mean))
-        move *= min(1.0, LONGEST_STEP / max(float(np.abs(move).max()), 1e-300))
-        cost_before = self._cost(self.at, self.values)
+        step = np.linalg.solve(information, gradient - precision * (self.point - self.mean))
+        step *= min(1.0, LONGEST_STEP / max(float(np.abs(step).max()), 1e-300))
+        cost_before = self._cost(self.point, self.values)
         for _ in range(6):
             try:
-                values, by_parameter = self._evaluate(self.at + move)
-                if self._cost(self.at + move, values) <= cost_before + 1e-9 * abs(cost_before):
+                values, derivatives = self._evaluate(self.point + step)
+                if self._cost(self.point + step, values) <= cost_before + 1e-9 * abs(cost_before):
                     break
             except FloatingPointError:
                 pass
-            move = move / 4
+            step = step / 4
         else:
-            move = np.zeros_like(move)
+            step = np.zeros_like(step)
             values = self.values
-            by_parameter = self.by_parameter
-        self.at = self.at + move
+            derivatives = self.derivatives
+        self.point = self.point + step
         self.values = values
-        self.by_parameter = by_parameter
+        self.derivatives = derivatives
         covariance = np.asarray(np.linalg.inv(information), dtype=np.float64)
         largest_change = self._update_noise_and_spreads(
             weights, float((covariance * curvature).sum()), covariance
         )
-        return max(float(np.abs(move).max()), largest_change)
+        return max(float(np.abs(step).max()), largest_change)
 
     def _update_noise_and_spreads(
         self, weights: Array, used_freedom: float, covariance: Array
     ) -> float:
-        """Update the noise and the spreads; return the largest relative change."""
-        residuals = np.where(self.there, self.logs - self.values, 0.0)
+        """Update the noise and the spreads by expectation and maximization. Return a tenth of the
+        largest relative change, for the search ends by steps of parameters.
+        """
+        residuals = np.where(self.is_measured, self.logs - self.values, 0.0)
         squares = (weights * residuals**2).sum(axis=1) * self.noise**2
-        count = self.there.sum(axis=1)
+        count = self.is_measured.sum(axis=1)
         freedom = np.maximum(count * (1 - used_freedom / max(count.sum(), 1)), 0.0)
-        assumed = np.clip(ENOUGH_FREEDOM - freedom, 0.0, 1.0)
-        variance = (squares + assumed * ASSUMED_NOISE**2) / (freedom + assumed)
+        assumed_rows = np.clip(ENOUGH_FREEDOM - freedom, 0.0, 1.0)
+        variance = (squares + assumed_rows * ASSUMED_NOISE**2) / (freedom + assumed_rows)
         noise = np.maximum(np.sqrt(variance), LEAST_NOISE)
         self.freedom = freedom
         largest_change = float(np.abs(np.log(noise / self.noise)).max())
         self.noise = noise
         k = len(self.priors)
         for key, spread_before in self.spread.items():
-            places = [k + index for index, offset in enumerate(self.offsets) if offset[:2] == key]
-            offset_squares = sum(self.at[index] ** 2 + covariance[index, index] for index in places)
-            floor = floor_of(len(places))
-            self.spread[key] = float(np.sqrt((offset_squares + 2 * floor**2) / (len(places) + 2)))
+            offset_indices = [
+                k + index
+                for index, (parameter, column, _) in enumerate(self.offsets)
+                if (parameter, column) == key
+            ]
+            offset_squares = sum(
+                self.point[index] ** 2 + covariance[index, index] for index in offset_indices
+            )
+            floor = floor_of(len(offset_indices))
+            self.spread[key] = float(
+                np.sqrt((offset_squares + 2 * floor**2) / (len(offset_indices) + 2))
+            )
             largest_change = max(
                 largest_change, abs(float(np.log(self.spread[key] / spread_before)))
             )
         return largest_change / 10
 
     def posterior(self) -> Posterior:
-        """Return the posterior at the current point; its noise is larger by what few rows do not
-        tell of it (Student's t).
+        """Return the posterior at the current point. Its noise is larger than estimated where few
+        rows determine it (Student's t).
         """
         from scipy.special import stdtrit
 
-        precision = self._precision()
-        evidence = -self._cost(self.at, self.values)
+        precision = self._prior_precisions()
+        evidence = -self._cost(self.point, self.values)
         _, curvature, _ = self._normal_equations()
         information = curvature + np.diag(precision)
         evidence += 0.5 * float(np.log(precision).sum() - np.linalg.slogdet(information)[1])
-        known_by = np.maximum(self.freedom, ENOUGH_FREEDOM)
-        self.noise = self.noise * stdtrit(known_by, 0.95) / stdtrit(np.inf, 0.95)
+        freedom = np.maximum(self.freedom, ENOUGH_FREEDOM)
+        self.noise = self.noise * stdtrit(freedom, 0.95) / stdtrit(np.inf, 0.95)
         _, curvature, _ = self._normal_equations()
         information = curvature + np.diag(precision)
         return Posterior(
             self.priors,
             self.offsets,
-            self.at,
+            self.point,
             np.asarray(np.linalg.inv(information), dtype=float),
             self.spread,
             self.noise,

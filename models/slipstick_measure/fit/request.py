@@ -54,7 +54,7 @@ class EstimationRequest:
 
 
 def prepare_estimation(request: EstimationRequest, library: Library) -> EstimationTask:
-    """Read the rows, build their models, and check what is free.
+    """Read the rows, build their models, and check the parameters to estimate.
 
     Raises
     ------
@@ -83,18 +83,18 @@ def prepare_estimation(request: EstimationRequest, library: Library) -> Estimati
         try:
             _check_owners(entry, table)
             if index >= len(request.free):
-                choices.append(_choice(entry, observed))
+                choices.append(_parse_choice(entry, observed))
                 continue
-            parameter = _free(entry, observed)
+            parameter = _parse_free_parameter(entry, observed)
             if parameter.path in free:
-                raise entry.wrong(f"{parameter.path} stands twice among the free parameters")
+                raise entry.error(f"{parameter.path} stands twice among the free parameters")
             free[parameter.path] = parameter
         except SpecError as error:
             problems += error.problems
     if problems:
         raise SpecError(problems)
     chosen_rows = table.chosen(request.fitted_to) if request.fitted_to else ()
-    numbers = _sizes(table, request.beyond) if request.beyond else ()
+    sizes = _numbers_of_column(table, request.beyond) if request.beyond else ()
     return EstimationTask(
         observed,
         tuple(free.values()),
@@ -102,11 +102,11 @@ def prepare_estimation(request: EstimationRequest, library: Library) -> Estimati
         tuple(groups),
         tuple(chosen_rows),
         request.noise,
-        tuple(numbers),
+        tuple(sizes),
     )
 
 
-def _sizes(table: ColumnTable, heading: str) -> list[float]:
+def _numbers_of_column(table: ColumnTable, heading: str) -> list[float]:
     """Return the numbers in a column; predictions outside their fitted range get wider
     intervals.
     """
@@ -126,19 +126,20 @@ class _ParsedEntry:
 
     written: Scalar
     path: str
-    values: str
+    values_text: str
     owners: tuple[str, ...]
 
-    def wrong(self, message: str) -> SpecError:
+    def error(self, message: str) -> SpecError:
         """Return the error of this parameter at its place."""
         return self.written.mark.error(message, "free")
 
 
 def _split_free_parameter(scalar: Scalar) -> _ParsedEntry:
-    text, _, owners = str(scalar.value).partition("@")
+    """Split a free parameter as written into its path, the text of its values and its owners."""
+    text, _, owners_text = str(scalar.value).partition("@")
     path, _, values = text.partition("=")
-    names = tuple(owner.strip() for owner in owners.split("+") if owner.strip())
-    return _ParsedEntry(scalar, path.strip(), values.strip(), names)
+    owners = tuple(owner.strip() for owner in owners_text.split("+") if owner.strip())
+    return _ParsedEntry(scalar, path.strip(), values.strip(), owners)
 
 
 def _with_path(entry: _ParsedEntry, observed: Observed) -> _ParsedEntry:
@@ -166,42 +167,43 @@ def _check_owners(entry: _ParsedEntry, table: ColumnTable) -> None:
     for owner in entry.owners:
         if owner not in table.headings:
             hint = did_you_mean(owner, list(table.headings))
-            raise entry.wrong(
+            raise entry.error(
                 f"there is no column {owner!r} that could own {entry.path}{hint}; {GROUP} is what"
                 " is left out together"
             )
 
 
-def _checked_start_value(entry: _ParsedEntry, observed: Observed) -> Given:
+def _checked_default(entry: _ParsedEntry, observed: Observed) -> Given:
+    """Return the model's own value of a parameter to estimate; raise if it cannot be free."""
     entries = observed.built.entries
     if entry.path not in entries:
         hint = did_you_mean(entry.path, list(observed.built.parameters))
-        raise entry.wrong(f"no number of {observed.built.name} is called {entry.path!r}{hint}")
+        raise entry.error(f"no number of {observed.built.name} is called {entry.path!r}{hint}")
     if entry.path in observed.numbers:
-        raise entry.wrong(f"{entry.path} comes from the rows, so it cannot be free")
+        raise entry.error(f"{entry.path} comes from the rows, so it cannot be free")
     if not observed.built.computed_from([entry.path]):
-        raise entry.wrong(
+        raise entry.error(
             f"no answer of {observed.built.name} depends continuously on {entry.path}"
         )
     return entries[entry.path].given
 
 
-def _free(entry: _ParsedEntry, observed: Observed) -> FreeParameter:
-    """Return the prior range of a parameter (5 % to 95 %): the written one, that of the spec, or a
-    wide default.
+def _parse_free_parameter(entry: _ParsedEntry, observed: Observed) -> FreeParameter:
+    """Return a free parameter with its prior range (5 % to 95 %): the range written on it, else
+    that of the model file, else a factor of `WIDE` on each side of its value.
     """
-    default = _checked_start_value(entry, observed)
-    low, dots, high = entry.values.partition("..")
-    if entry.values and not (dots and low.strip() and high.strip()):
-        raise entry.wrong(
+    default = _checked_default(entry, observed)
+    low, dots, high = entry.values_text.partition("..")
+    if entry.values_text and not (dots and low.strip() and high.strip()):
+        raise entry.error(
             f"write {entry.path}=low..high, between which it lies in 9 of 10 cases; got"
-            f" {entry.values!r}"
+            f" {entry.values_text!r}"
         )
-    if not entry.values:
+    if not entry.values_text:
         if default.low and default.high:
             return FreeParameter(entry.path, default.low, default.high, entry.owners)
         if not default.value > 0:
-            raise entry.wrong(
+            raise entry.error(
                 f"{entry.path} is {default}, which says nothing of its size; write"
                 f" {entry.path}=low..high"
             )
@@ -209,24 +211,25 @@ def _free(entry: _ParsedEntry, observed: Observed) -> FreeParameter:
     try:
         least, most = (to_base(end.strip(), default.dimension) for end in (low, high))
     except UnitError as error:
-        raise entry.wrong(str(error)) from None
+        raise entry.error(str(error)) from None
     if not (0 < least < most and isfinite(most)):
-        raise entry.wrong(
+        raise entry.error(
             f"{entry.path} is free from {low.strip()} to {high.strip()}: the first must be above 0"
             " and less than the second"
         )
     return FreeParameter(entry.path, least, most, entry.owners)
 
 
-def _choice(entry: _ParsedEntry, observed: Observed) -> UnknownChoice:
-    default = _checked_start_value(entry, observed)
-    texts = tuple(text.strip() for text in entry.values.split("|"))
+def _parse_choice(entry: _ParsedEntry, observed: Observed) -> UnknownChoice:
+    """Return a parameter with the values among which it is chosen."""
+    default = _checked_default(entry, observed)
+    texts = tuple(text.strip() for text in entry.values_text.split("|"))
     try:
         values = tuple(to_base(text, default.dimension) for text in texts)
     except UnitError as error:
-        raise entry.wrong(str(error)) from None
+        raise entry.error(str(error)) from None
     if len(values) < 2:
-        raise entry.wrong(
+        raise entry.error(
             "a choice has two values or more:"
             f" {entry.path}={show(default.value, default.dimension)}|..."
         )

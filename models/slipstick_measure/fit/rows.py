@@ -20,7 +20,7 @@ class MeasuredRows:
     Parameters
     ----------
     timings : what was measured
-    efficiency : that is asked for [1]
+    efficiency : goal, to which that of the rows is compared [1]
     """
 
     timings: Timings
@@ -29,9 +29,11 @@ class MeasuredRows:
     @cached_property
     def medians(self) -> tuple[Array, Array]:
         """Processors, ascending, and the median times there [s]."""
-        largest = self.timings.select(self.timings.n == self.timings.n.max())
-        p = largest.processors
-        return p, np.array([np.median(largest.time[largest.p == number]) for number in p])
+        largest_size = self.timings.select(self.timings.n == self.timings.n.max())
+        p = largest_size.processors
+        return p, np.array(
+            [np.median(largest_size.time[largest_size.p == processors]) for processors in p]
+        )
 
     @cached_property
     def speedups(self) -> Array:
@@ -58,8 +60,10 @@ class MeasuredRows:
         """
         p, _ = self.medians
         rows_below = np.flatnonzero(self.speedups / p < self.efficiency)
-        first = int(rows_below[0]) if len(rows_below) else len(p)
-        return float(p[max(first - 1, 0)]), float(p[first]) if first < len(p) else np.inf
+        first_below = int(rows_below[0]) if len(rows_below) else len(p)
+        return float(p[max(first_below - 1, 0)]), float(p[first_below]) if first_below < len(
+            p
+        ) else np.inf
 
     def sentences(self) -> list[str]:
         """Return where the efficiency falls below the goal, and the best row."""
@@ -80,9 +84,9 @@ class MeasuredRows:
                 f"Measured: efficiency{reference_in_words} falls below {goal} between p = {low:g}"
                 f" ({percent(efficiency[low])}) and p = {high:g} ({percent(efficiency[high])})."
             )
-        best = int(self.speedups.argmax())
-        if best < len(p) - 1:
-            sentence += f" The speed-up is highest at p = {p[best]:g}."
+        best_index = int(self.speedups.argmax())
+        if best_index < len(p) - 1:
+            sentence += f" The speed-up is highest at p = {p[best_index]:g}."
         return [sentence]
 
     def agrees_on_efficiency(self, processors: float) -> bool:

@@ -1,4 +1,4 @@
-"""Curves of the same machine predict one another: what no law knows, a sibling shows.
+"""Prediction of a curve beyond its last point from curves of other programs on the same machine.
 
 A curve that was measured up to some number of processors is continued by the ratios that its
 siblings show beyond it. Siblings of a similar shape up to there weigh more. No form is assumed;
@@ -14,31 +14,32 @@ from dataclasses import dataclass
 from slipstick.late import Array, np
 
 SIMILAR = 0.1
-"""Root of the mean square of the differences in logarithms at which a sibling weighs 0.6."""
+"""Root-mean-square difference in logarithms at which a sibling has the weight 0.6."""
 
 LEAST_SPREAD = 0.05
 """Standard deviation of ratios, in logarithms, that is assumed beside what siblings show."""
 
-SHAPE = 2
-"""Last steps of a curve whose shape is compared."""
+SHAPE_POINTS = 2
+"""Points of a curve before its last one whose differences from it are compared."""
 
 
 @dataclass(frozen=True, slots=True)
 class SiblingPrediction:
-    """The prediction of one curve at a number of processors from curves of similar programs.
+    """The prediction of a curve at a number of processors from curves of similar programs.
 
     Parameters
     ----------
-    curve, p : of what, and where
-    last : the largest number of processors of the curve that is taken as known
+    curve : name of the curve
+    p : number of processors
+    last_processors : the largest number of processors of the curve that is taken as known
     value, low, high : the prediction with its interval of 90 %
-    siblings : how many curves it is by
-    measured : the measured value there, where it is known
+    siblings : number of curves that it is computed from
+    measured : the measured value at p processors; None if there is none
     """
 
     curve: str
     p: float
-    last: float
+    last_processors: float
     value: float
     low: float
     high: float
@@ -51,81 +52,92 @@ Curves = Mapping[str, Mapping[float, float]]
 
 
 def predict(
-    curves: Curves, alike: Mapping[str, str], name: str, p: float, last: float
+    curves: Curves,
+    group_by_curve: Mapping[str, str],
+    curve_name: str,
+    p: float,
+    last_processors: float,
 ) -> SiblingPrediction | None:
     """Predict a curve from similar curves; None if fewer than two of these reach `p`.
 
     Parameters
     ----------
     curves : measured values
-    alike : by curve, what siblings have in common
-    name : the curve to continue
-    p : where
-    last : number of processors up to which the curve is taken as known
+    group_by_curve : the group of each curve, such as its machine; siblings have the same group
+    curve_name : the curve to continue
+    p : number of processors to predict for
+    last_processors : number of processors up to which the curve is taken as known
 
     >>> curves = {"a": {1: 1, 2: 2, 4: 3}, "b": {1: 2, 2: 4, 4: 6}, "c": {1: 5, 2: 10}}
     >>> predict(curves, dict.fromkeys("abc", "one machine"), "c", 4, 2).value
     15.0
     """
-    own_curve = curves[name]
+    own_curve = curves[curve_name]
     siblings = [
         sibling
         for sibling in curves
-        if sibling != name and alike[sibling] == alike[name] and {p, last} <= curves[sibling].keys()
+        if sibling != curve_name
+        and group_by_curve[sibling] == group_by_curve[curve_name]
+        and {p, last_processors} <= curves[sibling].keys()
     ]
-    if len(siblings) < 2 or last not in own_curve:
+    if len(siblings) < 2 or last_processors not in own_curve:
         return None
-    ratios = np.array([np.log(curves[sibling][p] / curves[sibling][last]) for sibling in siblings])
+    ratios = np.array(
+        [np.log(curves[sibling][p] / curves[sibling][last_processors]) for sibling in siblings]
+    )
     shape_differences = np.array(
-        [_shape_difference(own_curve, curves[sibling], last) for sibling in siblings]
+        [_shape_difference(own_curve, curves[sibling], last_processors) for sibling in siblings]
     )
     weights = np.exp(-((shape_differences / SIMILAR) ** 2) / 2) + 1e-9
     weights /= weights.sum()
-    middle, half = _centre(ratios, weights)
-    value = float(own_curve[last] * np.exp(middle))
+    mean_ratio, half_width = _mean_with_half_width(ratios, weights)
+    value = float(own_curve[last_processors] * np.exp(mean_ratio))
     return SiblingPrediction(
-        name,
+        curve_name,
         p,
-        last,
+        last_processors,
         value,
-        float(value * np.exp(-half)),
-        float(value * np.exp(half)),
+        float(value * np.exp(-half_width)),
+        float(value * np.exp(half_width)),
         len(siblings),
         own_curve.get(p),
     )
 
 
 def _shape_difference(
-    curve: Mapping[float, float], sibling: Mapping[float, float], last: float
+    curve: Mapping[float, float], sibling: Mapping[float, float], last_processors: float
 ) -> float:
     """Return the root-mean-square difference of two curves' shapes before a number of processors
     [log].
     """
-    common = sorted(p for p in curve.keys() & sibling.keys() if p < last)[-SHAPE:]
-    steps = [np.log(curve[p] / curve[last]) - np.log(sibling[p] / sibling[last]) for p in common]
-    return float(np.sqrt(np.mean(np.square(steps)))) if steps else 0.0
+    common = sorted(p for p in curve.keys() & sibling.keys() if p < last_processors)[-SHAPE_POINTS:]
+    shape_differences = [
+        np.log(curve[p] / curve[last_processors]) - np.log(sibling[p] / sibling[last_processors])
+        for p in common
+    ]
+    return float(np.sqrt(np.mean(np.square(shape_differences)))) if shape_differences else 0.0
 
 
-def _centre(ratios: Array, weights: Array) -> tuple[float, float]:
-    """Return the mean of ratios, and half the width of the prediction interval."""
+def _mean_with_half_width(ratios: Array, weights: Array) -> tuple[float, float]:
+    """Return the weighted mean of ratios, and half the width of the prediction interval of 90 %."""
     from scipy.stats import t
 
-    count = 1 / float((weights**2).sum())
+    effective_count = 1 / float((weights**2).sum())
     mean = float(weights @ ratios)
-    squares = float(weights @ (ratios - mean) ** 2) * count
-    variance = (squares + 2 * LEAST_SPREAD**2) / (count + 2) * (1 + 1 / count)
-    return mean, float(t.ppf(0.95, count + 1) * np.sqrt(variance))
+    squares = float(weights @ (ratios - mean) ** 2) * effective_count
+    variance = (squares + 2 * LEAST_SPREAD**2) / (effective_count + 2) * (1 + 1 / effective_count)
+    return mean, float(t.ppf(0.95, effective_count + 1) * np.sqrt(variance))
 
 
 def predict_held_out(
-    curves: Curves, alike: Mapping[str, str], factor: float, last_processors: float
+    curves: Curves, group_by_curve: Mapping[str, str], factor: float, last_processors: float
 ) -> list[SiblingPrediction]:
     """Predict each curve at `factor` times `last_processors` as if it ended at `last_processors`,
     to test the predictions.
     """
     predictions = (
-        predict(curves, alike, name, factor * last_processors, last_processors)
-        for name, values in curves.items()
+        predict(curves, group_by_curve, curve_name, factor * last_processors, last_processors)
+        for curve_name, values in curves.items()
         if factor * last_processors in values
     )
     return [prediction for prediction in predictions if prediction is not None]

@@ -107,8 +107,8 @@ def _server(spec: ImportedSpec, station: StationFit) -> dict[str, Any]:
     """Return the station that was fitted to the response times, with a note on it."""
     spec.say(
         f"{SERVER}: {station.service * 1e3:.4g} ms a request and {station.time_elsewhere * 1e3:.4g}"
-        f" ms beside it, of {station.kind.words}, as slipstick fit finds them from the response"
-        " times, for no utilization was measured"
+        f" ms beside it, of {station.kind.description}, as slipstick fit finds them from the"
+        " response times, for no utilization was measured"
     )
     return {
         SERVER: {

@@ -263,7 +263,7 @@ def _with_base(fitting: Fitting, base: str) -> Fitting:
 
 def _base_with_fit(base: PreparedModel, fitting: Fitting, source: str) -> dict[str, Node]:
     answer = next(candidate for candidate in fitting.answers if candidate.model == base.built.name)
-    mark = base.asked.free[0].mark
+    mark = base.fit_settings.free[0].mark
     nodes = {}
     for parameter in base.parameters:
         text = f"{answer[parameter.name]:.{DIGITS}g}"

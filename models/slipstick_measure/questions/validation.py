@@ -245,8 +245,8 @@ def _check_split(
     that the other groups can predict.
     """
     count = len({*task.labels(task.groups)})
-    if spec.fitted_to and len(task.chosen) in (0, task.count):
-        subject = "no row" if not task.chosen else "every row"
+    if spec.fitted_to and len(task.fitted_rows) in (0, task.count):
+        subject = "no row" if not task.fitted_rows else "every row"
         raise study.refusal(
             (*place, "fitted_to"),
             f"{subject} is in the fitted rows, so no rows are left to predict",

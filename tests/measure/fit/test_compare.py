@@ -245,10 +245,10 @@ def test_too_little_data_is_said() -> None:
 
 
 def test_a_term_beyond_all_numbers_is_not_fitted() -> None:
-    from slipstick_measure.fit.formula import nonnegative
+    from slipstick_measure.fit.formula import nonnegative_coefficients
 
     with pytest.raises(NoAnswerError) as caught:
-        nonnegative(np.array([[1.0, 1e308], [1.0, 1e308]]), np.array([1e-9, 1.0]))
+        nonnegative_coefficients(np.array([[1.0, 1e308], [1.0, 1e308]]), np.array([1e-9, 1.0]))
     assert (
         str(caught.value)
         == "a term of the formula is too large beside these times to be fitted; check times and"

@@ -95,7 +95,7 @@ def test_bounds_are_of_one_machine(
     servers: int | None, member: str, rate: tuple[str, float] | None, bounded: bool
 ) -> None:
     found = compare(replace(rows(COLD, servers=servers), member=member, rate=rate))
-    assert bool(found.by_bounds([32.0], 0.9)) == bounded
+    assert bool(found.intervals_by_bounds([32.0], 0.9)) == bounded
 
 
 def test_predictions_of_throughputs_are_throughputs() -> None:
@@ -135,7 +135,7 @@ def test_rows_that_no_law_describes_have_an_interval() -> None:
 def test_bounds_replace_wider_laws_only() -> None:
     p = 2.0 ** np.arange(5)
     straight = compare(rows(100 * p / (1 + 0.05 * (p - 1))))
-    assert straight.by_bounds([32], 0.9) == {}
+    assert straight.intervals_by_bounds([32], 0.9) == {}
     assert straight.bounds is not None
     (law,) = straight.predictions([32], 0.9).values()
     bounded = straight.bounds.times(32, 0.9)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from slipstick.errors import ModelError, NoAnswerError
 from slipstick_measure.fit.extrapolation import Extrapolation, size_needed
-from slipstick_measure.fit.families import FAMILIES, cycle_times, largest_of
+from slipstick_measure.fit.families import FAMILIES, cycle_times, expected_largest
 from slipstick_measure.fit.formula import Timings, observations_of
 from slipstick_measure.fit.least_squares import fit
 from tests.measure.data import run, table
@@ -137,12 +137,12 @@ def test_several_sets_of_parameters_are_evaluated_at_once() -> None:
     ],
 )
 def test_the_largest_of_normal_numbers(count: int, largest: float) -> None:
-    assert largest_of(np.array([float(count)]))[0] == pytest.approx(largest, abs=5e-6)
+    assert expected_largest(np.array([float(count)]))[0] == pytest.approx(largest, abs=5e-6)
 
 
 @given(st.integers(2, 10**6))
 def test_the_largest_stays_below_its_bound(count: int) -> None:
-    assert largest_of(np.array([float(count)]))[0] <= math.sqrt(2 * math.log(count))
+    assert expected_largest(np.array([float(count)]))[0] <= math.sqrt(2 * math.log(count))
 
 
 def test_timings_are_all_repetitions_of_the_whole() -> None:

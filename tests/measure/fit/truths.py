@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from slipstick.late import Array
-from slipstick_measure.fit.families import cycle_times, largest_of
+from slipstick_measure.fit.families import cycle_times, expected_largest
 from slipstick_measure.fit.formula import Timings
 
 __all__ = ["MEASURED", "TRUTHS", "Truth", "noisy"]
@@ -55,7 +55,7 @@ TRUTHS: dict[str, Truth] = {
     "slowest of all": Truth(
         "phase-barrier",
         True,
-        lambda p: 100 + 8 * largest_of(p),
+        lambda p: 100 + 8 * expected_largest(p),
         {"work": 100, "spread": 8, "step": 0},
     ),
     "tree barrier": Truth(
