@@ -333,7 +333,9 @@ class FitComparison:
             candidate.extrapolated_error(p / self.largest_measured)
             for candidate in likely_candidates
         ]
-        worst_form_error = max((form for form in form_errors if form is not None), default=0.0)
+        worst_form_error = max(
+            (form_error for form_error in form_errors if form_error is not None), default=0.0
+        )
         tail = (1 + level) / 2
         widening = float(stdtrit(2, tail) / ndtri(tail))
         weight = np.exp([-candidate.behind / 2 for candidate in likely_candidates])
@@ -344,7 +346,10 @@ class FitComparison:
         extrapolation_error = A_DOUBLING * max(0.0, float(np.log2(p / self.largest_measured)))
         spread = np.hypot(
             log_errors,
-            [widening * (worst_form_error if form is None else form) for form in form_errors],
+            [
+                widening * (worst_form_error if form_error is None else form_error)
+                for form_error in form_errors
+            ],
         )
         bends = [UNSEEN_BEND * self._bend(candidate, p) for candidate in likely_candidates]
         # The errors are taken as independent, so their squares add up; 1e-12 keeps the division by
@@ -490,10 +495,8 @@ class FitComparison:
         range_in_words = f"the time lies between {low:.3g} s and {high:.3g} s"
         if rate:
             unit, size = rate
-            least_rate, largest_measured = (plain(p / time / size, 3) for time in (high, low))
-            range_in_words = (
-                f"the throughput lies between {least_rate} and {largest_measured} {unit}"
-            )
+            least_rate, most_rate = (plain(p / time / size, 3) for time in (high, low))
+            range_in_words = f"the throughput lies between {least_rate} and {most_rate} {unit}"
         return (
             f"no prediction at p = {p:g}: {range_in_words}, a factor of {high / low:.3g}; measure"
             f" on {self.next_runs()} next"

@@ -212,7 +212,7 @@ def test_the_picture_has_the_rows_the_stations_and_the_predictions(tmp_path: Pat
     lines = {str(line.get_label()): line for line in axes.get_lines()}
     measured = np.asarray(lines["measured"].get_xdata(), float)
     assert measured.tolist() == [load_of(row) for row in found.rows]
-    curve = lines[found.best.kind.words]
+    curve = lines[found.best.kind.description]
     at, times = np.asarray(curve.get_xdata(), float), np.asarray(curve.get_ydata(), float)
     assert at[-1] == 95  # as far as was asked for
     assert np.interp(90, at, times) == pytest.approx(
