@@ -69,10 +69,10 @@ def seconds(text: str) -> Fraction | None:
     >>> seconds("12.5"), seconds("3:75")
     (None, None)
     """
-    bare = text.strip()
-    if NUMBER.fullmatch(bare):
+    text_without_blanks = text.strip()
+    if NUMBER.fullmatch(text_without_blanks):
         return None
-    if clock := _CLOCK.fullmatch(bare):
+    if clock := _CLOCK.fullmatch(text_without_blanks):
         fields = [int(field) for field in clock["fields"].split(":")]
         if any(field > 59 for field in fields[1:]):
             return None
@@ -82,17 +82,19 @@ def seconds(text: str) -> Fraction | None:
         return Fraction(clock["rest"].rstrip(".") or 0 if clock["rest"] else 0) + (
             total_seconds + 86_400 * int(clock["days"] or 0)
         )
-    amounts = _PARTS.findall(bare)
-    if len(amounts) < 2 or _PARTS.sub("", bare):
+    amounts = _PARTS.findall(text_without_blanks)
+    if len(amounts) < 2 or _PARTS.sub("", text_without_blanks):
         return None
-    sizes = {"s": 1, "min": 60, "h": 3600, "day": 86_400}
-    units = [sizes[_IN_PARTS.get(unit) or time_unit(unit)] for _, unit in amounts]
-    if units != sorted(set(units), reverse=True):
+    seconds_by_unit = {"s": 1, "min": 60, "h": 3600, "day": 86_400}
+    seconds_of_parts = [
+        seconds_by_unit[_IN_PARTS.get(unit) or time_unit(unit)] for _, unit in amounts
+    ]
+    if seconds_of_parts != sorted(set(seconds_of_parts), reverse=True):
         return None
     return sum(
         (
             Fraction(number.rstrip(".")) * unit
-            for (number, _), unit in zip(amounts, units, strict=True)
+            for (number, _), unit in zip(amounts, seconds_of_parts, strict=True)
         ),
         Fraction(0),
     )
@@ -109,21 +111,21 @@ def split_value(text: str) -> tuple[str, str | None, bool]:
     ... )
     (('117.2', 'sec', False), ('12.3', 's', True), ('3.5', 'GB/s', False), ('8', None, False))
     """
-    bare = bare_cell(text)
-    if NUMBER.fullmatch(bare):
-        return bare, None, False
-    if times := _TIMES.fullmatch(bare):
-        return times[1], None, False
-    spread = _SPREAD.fullmatch(bare)
+    cell_text = bare_cell(text)
+    if NUMBER.fullmatch(cell_text):
+        return cell_text, None, False
+    if speedup := _TIMES.fullmatch(cell_text):
+        return speedup[1], None, False
+    spread = _SPREAD.fullmatch(cell_text)
     if spread:
         number, rest = (spread[1], spread[2]) if spread[1] else (spread[3], spread[4])
         return number, rest.strip() or None, True
-    match = _WITH_UNIT.fullmatch(bare)
-    return (match[1], match[2], False) if match else (bare, None, False)
+    match = _WITH_UNIT.fullmatch(cell_text)
+    return (match[1], match[2], False) if match else (cell_text, None, False)
 
 
-def thousands(text: str) -> tuple[str, str | None]:
-    """Part an amount of work into its number, written with a prefix or not, and its unit.
+def split_amount(text: str) -> tuple[str, str | None]:
+    """Split an amount of work into its number, written with a prefix or not, and its unit.
 
     >>> thousands("2.5M tok/s"), thousands("220k"), thousands("3.9 G"), thousands("40 GB/s")
     (('2500000.0', 'tok/s'), ('220000.0', None), ('3900000000.0', None), ('40', 'GB/s'))
@@ -136,7 +138,9 @@ def thousands(text: str) -> tuple[str, str | None]:
 
 
 def device_of(text: str) -> str:
-    """Return the name of the device that a cell counts, as 4x A100; nothing if it names none."""
+    """Return the name of the device that a cell counts, such as A100 for 4x A100; empty if it names
+    none.
+    """
     devices = _DEVICES.fullmatch(bare_cell(text))
     return re.split(r"[x×]\s*", devices[0], maxsplit=1)[1] if devices else ""
 
@@ -173,24 +177,26 @@ def product(text: str) -> str:
     >>> product("(8192, 512)"), product("(4,)"), product("64³"), product("64² x 8")
     ('4194304', '4', '262144', '32768')
     """
-    bare = bare_cell(text)
-    if sides := _TUPLE.fullmatch(bare):
-        bare = " x ".join(sides[1].split(","))
-    bare = _RAISED.sub(lambda power: str(int(power[1]) ** _EXPONENTS[power[2]]), bare)
-    if NUMBER.fullmatch(bare):
-        return bare
-    if power := _POWER.fullmatch(bare):
+    cell_text = bare_cell(text)
+    if lengths := _TUPLE.fullmatch(cell_text):
+        cell_text = " x ".join(lengths[1].split(","))
+    cell_text = _RAISED.sub(lambda power: str(int(power[1]) ** _EXPONENTS[power[2]]), cell_text)
+    if NUMBER.fullmatch(cell_text):
+        return cell_text
+    if power := _POWER.fullmatch(cell_text):
         return str(int(power[1]) ** int(power[2]))
-    if _PRODUCT.fullmatch(bare):
-        value = prod(float(factor) for factor in re.findall(_NUMBER, bare))
+    if _PRODUCT.fullmatch(cell_text):
+        value = prod(float(factor) for factor in re.findall(_NUMBER, cell_text))
         return f"{value:.0f}" if isfinite(value) and value == int(value) else repr(value)
-    if words := _WORDS.fullmatch(bare):
-        return repr(float(words[1]) * _WORD_FACTORS[words[2][:2].lower()]).removesuffix(".0")
-    if prefixed := _PREFIXED.fullmatch(bare):
-        base = 2**10 if prefixed[2].endswith("i") else 10**3
-        power_of = "KMGT".index(prefixed[2][0].upper()) + 1
-        return repr(float(prefixed[1]) * base**power_of).removesuffix(".0")
-    return whole_number(bare)
+    if number_and_word := _WORDS.fullmatch(cell_text):
+        return repr(
+            float(number_and_word[1]) * _WORD_FACTORS[number_and_word[2][:2].lower()]
+        ).removesuffix(".0")
+    if number_and_prefix := _PREFIXED.fullmatch(cell_text):
+        base = 2**10 if number_and_prefix[2].endswith("i") else 10**3
+        exponent = "KMGT".index(number_and_prefix[2][0].upper()) + 1
+        return repr(float(number_and_prefix[1]) * base**exponent).removesuffix(".0")
+    return whole_number(cell_text)
 
 
 def number_in(text: str) -> float | None:
@@ -203,8 +209,8 @@ def number_in(text: str) -> float | None:
 
 
 def comma_of(cells: Iterable[str]) -> str:
-    """Return the meaning of commas in numbers: ``.`` for decimal commas, an empty text for
-    thousands, ``,`` where that is undecided or there are none.
+    """Return the meaning of commas in the numbers of cells: ``.`` for decimal commas, an empty text
+    for commas between thousands, ``,`` if that is undecided or there are no commas.
 
     >>> comma_of(["1,5", "2,25"]), comma_of(["1,234.5"]), comma_of(["1,500", "2"]), comma_of(["3"])
     ('.', '', ',', ',')
@@ -219,15 +225,15 @@ def comma_of(cells: Iterable[str]) -> str:
     if not with_commas:
         return ","
     if all(_THOUSANDS.fullmatch(cell) for cell in with_commas):
-        sure = any("." in cell or cell.count(",") > 1 for cell in with_commas)
-        return "" if sure else ","
-    points = any(re.fullmatch(r"[-+]?[0-9]*\.[0-9]+", cell) for cell in number_texts)
-    decimal = all(_DECIMAL_COMMA.fullmatch(cell) for cell in with_commas)
-    return "." if decimal and not points else ","
+        is_certain = any("." in cell or cell.count(",") > 1 for cell in with_commas)
+        return "" if is_certain else ","
+    has_points = any(re.fullmatch(r"[-+]?[0-9]*\.[0-9]+", cell) for cell in number_texts)
+    is_decimal = all(_DECIMAL_COMMA.fullmatch(cell) for cell in with_commas)
+    return "." if is_decimal and not has_points else ","
 
 
 def with_points(cell: str, comma: str) -> str:
-    """Return a cell with a point before decimals and nothing between thousands.
+    """Return a cell with a point before its decimals and nothing between its thousands.
 
     Parameters
     ----------
@@ -237,7 +243,7 @@ def with_points(cell: str, comma: str) -> str:
     >>> with_points("1.600,50", "."), with_points("1,600.5", "")
     ('1600.50', '1600.5')
     """
-    if comma == ".":  # where points part thousands
-        parted = r"(?<![\d.])(\d{1,3}(?:\.\d{3})+)(?=,\d)"
-        cell = re.sub(parted, lambda match: match[1].replace(".", ""), cell)
+    if comma == ".":  # points then stand between thousands
+        grouped_digits = r"(?<![\d.])(\d{1,3}(?:\.\d{3})+)(?=,\d)"
+        cell = re.sub(grouped_digits, lambda match: match[1].replace(".", ""), cell)
     return cell if comma == "," else cell.replace(",", comma)

@@ -25,8 +25,8 @@ from typing import Any, NamedTuple
 
 from slipstick.errors import SpecError, short
 from slipstick_measure.loads import LoadRow, LoadTest
-from slipstick_measure.readers.cells import bare_cell, is_missing, split_value, thousands
-from slipstick_measure.readers.columns import TableColumn, of_a_model
+from slipstick_measure.readers.cells import bare_cell, is_missing, split_amount, split_value
+from slipstick_measure.readers.columns import TableColumn, heading_of_model_parameter
 from slipstick_measure.readers.fio import FIO_TEXT, read_fio, read_fio_text
 from slipstick_measure.readers.grid import JUDGED, CellGrid, grid_of, with_points_noted
 from slipstick_measure.readers.jmeter import (
@@ -65,8 +65,8 @@ _SECONDS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600
 
 
 class _LoadColumn(NamedTuple):
-    """What a column of a load test holds: users, rate, throughput, response, a quantile or the
-    utilization of a tier, and the unit of its heading.
+    """A column of a load test: its kind (users, rate, throughput, response, quantile, or busy for a
+    utilization), its name, and the unit of its heading.
     """
 
     kind: str
@@ -74,36 +74,42 @@ class _LoadColumn(NamedTuple):
     unit: str | None
 
 
-def _load_column(column: TableColumn) -> _LoadColumn | None:
-    word = re.sub(r"[\[(].*", "", column.words).strip()
-    if word in LOADS and word not in ("load",):
-        return _LoadColumn("users", word, None)
-    if match := _QUANTILE.fullmatch(word.replace("_", " ")):
+def _classify_column(column: TableColumn) -> _LoadColumn | None:
+    """Return what a column of a load test holds, by its heading; None if it is not one of a load
+    test.
+    """
+    name = re.sub(r"[\[(].*", "", column.words).strip()
+    if name in LOADS and name not in ("load",):
+        return _LoadColumn("users", name, None)
+    if match := _QUANTILE.fullmatch(name.replace("_", " ")):
         digits = (match["p"] or match["th"] or "50").replace(" ", ".")
         return _LoadColumn("quantile", f"{float(digits) / 100:.12g}", column.unit)
-    if match := _BUSY.fullmatch(word.removeprefix("% ")):
-        unit = "%" if re.search(r"pct|percent", word) else column.unit
+    if match := _BUSY.fullmatch(name.removeprefix("% ")):
+        unit = "%" if re.search(r"pct|percent", name) else column.unit
         return _LoadColumn("busy", match["before"] or match["after"] or "cpu", unit)
     is_rate = column.unit is not None and rate_unit(column.unit) is not None
-    if not is_rate and (word in _RESPONSES or (column.kind == "time" and "response" in word)):
-        return _LoadColumn("response", word, column.unit)
-    if word in _OFFERED:
-        return _LoadColumn("rate", word, column.unit)
-    if column.kind == "rate" or word in RATES:
-        return _LoadColumn("throughput", word, column.unit or column.text)
+    if not is_rate and (name in _RESPONSES or (column.kind == "time" and "response" in name)):
+        return _LoadColumn("response", name, column.unit)
+    if name in _OFFERED:
+        return _LoadColumn("rate", name, column.unit)
+    if column.kind == "rate" or name in RATES:
+        return _LoadColumn("throughput", name, column.unit or column.text)
     return None
 
 
-def _load_columns(grid: CellGrid) -> dict[int, _LoadColumn]:
+def _classified_columns(grid: CellGrid) -> dict[int, _LoadColumn]:
+    """Return what the columns of a load test hold, by index; empty for tables of runs on processors
+    and for data of a model.
+    """
     columns = [TableColumn.of(index, text, []) for index, text in enumerate(grid.heading)]
-    held = {
+    load_columns = {
         column.index: load_column
         for column in columns
-        if (load_column := _load_column(column)) is not None
+        if (load_column := _classify_column(column)) is not None
     }
-    if any(column.kind == "p" for column in columns) or of_a_model(columns):
+    if any(column.kind == "p" for column in columns) or heading_of_model_parameter(columns):
         return {}
-    return held
+    return load_columns
 
 
 def is_load_table(reading: Reading) -> bool:
@@ -116,7 +122,7 @@ def is_load_table(reading: Reading) -> bool:
         return False  # of quotes that do not end, which the reader of tables says
     if "time_unit" in grid.heading:
         return False  # of Google Benchmark, whose rates are those of functions and not of a load
-    kinds = {load_column.kind for load_column in _load_columns(grid).values()}
+    kinds = {load_column.kind for load_column in _classified_columns(grid).values()}
     return bool(kinds & {"users", "rate", "throughput"}) and bool(
         kinds & {"response", "quantile", "busy"}
     )
@@ -130,8 +136,8 @@ def read_load_table(reading: Reading) -> LoadTest:
     SpecError : everything that is wrong, by line
     """
     grid = with_points_noted(reading, grid_of(reading))
-    held = _load_columns(grid)
-    _check_one_test(reading, grid, held)
+    load_columns = _classified_columns(grid)
+    _check_one_test(reading, grid, load_columns)
     rows = []
     for line, cells in grid.rows:
         if len(cells) != len(grid.heading):
@@ -139,47 +145,50 @@ def read_load_table(reading: Reading) -> LoadTest:
                 line, "", f"{len(cells)} values, where the header promises {len(grid.heading)}"
             )
             continue
-        rows.append(_table_row(reading, line, cells, held))
-    names = ", ".join(
-        f"{_MEANS.get(column.kind, column.kind)}"
+        rows.append(_row_of_cells(reading, line, cells, load_columns))
+    columns_in_words = ", ".join(
+        f"{_MEANINGS.get(column.kind, column.kind)}"
         f"{f' of {column.name}' if column.kind == 'busy' else ''} = {grid.heading[index]}"
-        for index, column in held.items()
+        for index, column in load_columns.items()
     )
-    left_out = [text for index, text in enumerate(grid.heading) if index not in held]
-    rest = f"; left out: {', '.join(left_out)}" if left_out else ""
-    reading.odd(grid.line, "columns", f"read as a load test: {names}{rest}")
+    left_out = [text for index, text in enumerate(grid.heading) if index not in load_columns]
+    left_out_in_words = f"; left out: {', '.join(left_out)}" if left_out else ""
+    reading.odd(grid.line, "columns", f"read as a load test: {columns_in_words}{left_out_in_words}")
     return _load_test_of_rows(reading, rows)
 
 
-def _check_one_test(reading: Reading, grid: CellGrid, held: Mapping[int, _LoadColumn]) -> None:
-    """Refuse rows that have no load and differ by a name: they are of different tests."""
-    if {column.kind for column in held.values()} & {"users", "rate"} or len(grid.rows) < 2:
+def _check_one_test(
+    reading: Reading, grid: CellGrid, load_columns: Mapping[int, _LoadColumn]
+) -> None:
+    """Refuse rows that have no load and differ in a name, because they are of different tests."""
+    if {column.kind for column in load_columns.values()} & {"users", "rate"} or len(grid.rows) < 2:
         return
     for index, heading in enumerate(grid.heading):
         cells = [row[index] for _, row in grid.rows if index < len(row)]
         if (
-            index not in held
-            and len(different := list(dict.fromkeys(cells))) > 1
+            index not in load_columns
+            and len(different_cells := list(dict.fromkeys(cells))) > 1
             and not any(NUMBER.fullmatch(bare_cell(cell)) for cell in cells)
         ):
             why = (
                 f"the rows have no users and no rate, and differ by {short(heading)}"
-                f" ({short(different[0])}, {short(different[1])}, ...): they are of different"
-                " tests; keep those of one, with a column of users"
+                f" ({short(different_cells[0])}, {short(different_cells[1])}, ...): they are of"
+                " different tests; keep those of one, with a column of users"
             )
             reading.refuse(grid.line, heading, why)
 
 
-_MEANS = {"busy": "utilization", "response": "mean response time", "rate": "rate offered"}
+_MEANINGS = {"busy": "utilization", "response": "mean response time", "rate": "rate offered"}
 
 
-def _table_row(
-    reading: Reading, line: int, cells: Sequence[str], held: Mapping[int, _LoadColumn]
+def _row_of_cells(
+    reading: Reading, line: int, cells: Sequence[str], load_columns: Mapping[int, _LoadColumn]
 ) -> LoadRow:
+    """Return a row of a table as a row of a load test, in base units."""
     row_values: dict[str, float] = {}
     quantiles: dict[float, float] = {}
-    busy: dict[str, float] = {}
-    for index, column in held.items():
+    utilization: dict[str, float] = {}
+    for index, column in load_columns.items():
         text = bare_cell(cells[index])
         if is_missing(text):
             continue
@@ -194,15 +203,16 @@ def _table_row(
         elif column.kind == "busy":
             share = (
                 value / 100
-                if (unit or column.unit or "%") == "%" and _in_percent(cells, index, held, value)
+                if (unit or column.unit or "%") == "%"
+                and _is_in_percent(cells, index, load_columns, value)
                 else value
             )
-            busy[column.name] = share
+            utilization[column.name] = share
         elif column.kind in ("rate", "throughput"):
             rate = rate_unit(unit or column.unit or "1/s")
             row_values[column.kind] = value * float(rate.factor if rate else 1)
         else:
-            seconds = _seconds(reading, line, column.name, value, unit or column.unit)
+            seconds = _in_seconds(reading, line, column.name, value, unit or column.unit)
             if column.kind == "quantile":
                 quantiles[float(column.name)] = seconds
             else:
@@ -214,18 +224,21 @@ def _table_row(
         throughput=row_values.get("throughput"),
         response=row_values.get("response"),
         quantiles=quantiles,
-        utilization=busy,
+        utilization=utilization,
     )
 
 
-def _in_percent(
-    cells: Sequence[str], index: int, held: Mapping[int, _LoadColumn], value: float
+def _is_in_percent(
+    cells: Sequence[str], index: int, load_columns: Mapping[int, _LoadColumn], value: float
 ) -> bool:
-    """Return whether a utilization is in percent: by its unit, or because a value exceeds 1."""
-    return held[index].unit == "%" or "%" in cells[index] or value > 1
+    """Return whether a utilization is in percent: by the unit of its column or cell, or because it
+    exceeds 1.
+    """
+    return load_columns[index].unit == "%" or "%" in cells[index] or value > 1
 
 
-def _seconds(reading: Reading, line: int, name: str, value: float, unit: str | None) -> float:
+def _in_seconds(reading: Reading, line: int, name: str, value: float, unit: str | None) -> float:
+    """Return a time in seconds; 0 after recording that its unit is missing or is none of time."""
     unit_text = unit or reading.hints.unit
     base_unit = time_of_unit(unit_text)[0] if unit_text else ""
     if base_unit not in _SECONDS:
@@ -237,6 +250,7 @@ def _seconds(reading: Reading, line: int, name: str, value: float, unit: str | N
 
 
 def _load_test_of_rows(reading: Reading, rows: list[LoadRow]) -> LoadTest:
+    """Return a load test of rows, by ascending load; raise if there is a problem."""
     if reading.problems:
         reading.finished()
     if not any(row.completed or row.response is not None for row in rows):
@@ -252,21 +266,21 @@ _REST_OF_NUMBER = re.compile(r"(?<=[0-9])(?:,[0-9]+)+(?:\.[0-9]+)?")
 
 
 def _first_match(pattern: str, text: str) -> re.Match[str] | None:
-    """Return the first match of a pattern; raise ValueError if it ends before a comma in a number,
-    of which only the first digits would be read.
+    """Return the first match of a pattern. Raise ValueError if the match ends before a comma in a
+    number, of which only the first digits would be read.
     """
     match = re.search(pattern, text, re.MULTILINE)
     if match and (rest := _REST_OF_NUMBER.match(text, match.end())):
-        number = re.sub(r".*[^0-9]", "", match[0]) + rest[0]
+        written_number = re.sub(r".*[^0-9]", "", match[0]) + rest[0]
         advice = "write 1.5 for one and a half, 1000 for a thousand"
-        raise ValueError(f"{short(number)} has a ','; {advice}")
+        raise ValueError(f"{short(written_number)} has a ','; {advice}")
     return match
 
 
 _TIME_PART = re.compile(r"(?<![0-9.])([0-9]+(?:\.[0-9]*)?|\.[0-9]+)\s*([a-zµμ]+)")
 
 
-def _time(text: str) -> float | None:
+def _parse_time(text: str) -> float | None:
     """Parse a time with its units [s], such as 3.79ms or 1m2.5s; None for other texts."""
     parts = _TIME_PART.findall(text)
     units = [time_of_unit(unit)[0] for _, unit in parts]
@@ -276,14 +290,17 @@ def _time(text: str) -> float | None:
 
 
 def _number_of_match(match: re.Match[str] | None, factor: float = 1.0) -> float | None:
+    """Return the number in the first group of a match, multiplied by a factor; None without a
+    match.
+    """
     return float(match[1].replace(",", "")) * factor if match else None
 
 
-def _quantiles(text: str, pattern: str, unit: float | None = None) -> dict[float, float]:
+def _parse_quantiles(text: str, pattern: str, unit: float | None = None) -> dict[float, float]:
     """Parse lines with a percentage and a time, in `unit` or with its own unit."""
     quantiles = {}
     for match in re.finditer(pattern, text, re.MULTILINE):
-        time = _time(match[2]) if unit is None else float(match[2]) * unit
+        time = _parse_time(match[2]) if unit is None else float(match[2]) * unit
         share = float(match[1]) / 100
         if time is not None and 0 < share < 1:
             quantiles[share] = time
@@ -291,6 +308,7 @@ def _quantiles(text: str, pattern: str, unit: float | None = None) -> dict[float
 
 
 def _read_wrk(reading: Reading) -> LoadRow:
+    """Read the output of wrk or wrk2; wrk2 sends at a rate, wrk has a user for each connection."""
     text = reading.text
     latency = _first_match(r"^[ \t]*Latency\s+([0-9.]+\w+)", text)
     throughput = _number_of_match(_first_match(r"^Requests/sec:\s+([0-9.]+)", text))
@@ -298,19 +316,19 @@ def _read_wrk(reading: Reading) -> LoadRow:
     command = _first_match(r"^(?>.*?\bwrk2? ).*(?:-R|--rate)[ =]*+([0-9.]+[kKMG]?)", text)
     # wrk2 sends at a rate, and counts its own delay; it calibrates in runs of over 10 s.
     if command or "Thread calibration:" in text or "HdrHistogram" in text:
-        rate = float(thousands(command[1])[0]) if command else throughput
+        rate = float(split_amount(command[1])[0]) if command else throughput
         if not command:
             reading.odd(
                 1, "", "wrk2 sends at a rate that it does not print: its throughput is taken"
             )
     requests = _number_of_match(_first_match(r"^[ \t]*([0-9]+) requests in", text))
     errors = _first_match(r"^[ \t]*Socket errors:(.*)$", text)
-    broken = sum(map(int, re.findall(r" ([0-9]+)", errors[1]))) if errors else 0
-    few = requests is None or broken <= FEW_FAILED * requests
-    recorded = _first_match(r"^[ \t]*#\[Mean\s+=\s+([0-9.]+),", text)
-    mean = _time(latency[1]) if latency else _number_of_match(recorded, 1e-3)
-    took = _first_match(r" in ([0-9.]+[a-z]+),", text)
-    seconds = _time(took[1]) if took else None
+    failed_requests = sum(map(int, re.findall(r" ([0-9]+)", errors[1]))) if errors else 0
+    few_failed = requests is None or failed_requests <= FEW_FAILED * requests
+    recorded_mean = _first_match(r"^[ \t]*#\[Mean\s+=\s+([0-9.]+),", text)
+    mean = _parse_time(latency[1]) if latency else _number_of_match(recorded_mean, 1e-3)
+    duration = _first_match(r" in ([0-9.]+[a-z]+),", text)
+    seconds = _parse_time(duration[1]) if duration else None
     if mean and seconds and rate is not None and mean > _LARGE_PART * seconds:
         why = (
             f"the mean response time is a large part of the {seconds:g} s of the run: more was"
@@ -325,8 +343,8 @@ def _read_wrk(reading: Reading) -> LoadRow:
         rate=rate,
         throughput=throughput,
         response=mean,
-        quantiles=_quantiles(text, r"^[ \t]*([0-9.]+)%\s+([0-9.]+[a-z]+)\s*$"),
-        unsteady="" if few else f"{broken} requests failed",
+        quantiles=_parse_quantiles(text, r"^[ \t]*([0-9.]+)%\s+([0-9.]+[a-z]+)\s*$"),
+        unsteady="" if few_failed else f"{failed_requests} requests failed",
     )
 
 
@@ -335,6 +353,7 @@ _LARGE_PART = 0.1
 
 
 def _read_ab(reading: Reading) -> LoadRow:
+    """Read the output of ab, whose users are its concurrency level."""
     text = reading.text
     return LoadRow(
         1,
@@ -343,7 +362,7 @@ def _read_ab(reading: Reading) -> LoadRow:
         response=_number_of_match(
             _first_match(r"^Time per request:\s+([0-9.]+) \[ms\] \(mean\)", text), 1e-3
         ),
-        quantiles=_quantiles(text, r"^[ \t]*([0-9]+)%\s+([0-9]+)\s*$", 1e-3),
+        quantiles=_parse_quantiles(text, r"^[ \t]*([0-9]+)%\s+([0-9]+)\s*$", 1e-3),
     )
 
 
@@ -356,7 +375,7 @@ def _read_hey(reading: Reading) -> LoadRow:
     file contains it.
     """
     text = reading.text
-    average = _first_match(r"^[ \t]*Average:\s+([0-9.]+ ?[a-zµ]+)", text)
+    mean = _first_match(r"^[ \t]*Average:\s+([0-9.]+ ?[a-zµ]+)", text)
     command = _first_match(r"^.*\b(?:hey|oha|ghz) +(\S.*)$", text)
     workers = re.search(r"-c[ =]*([0-9]+)", command[1]) if command else None
     if command and not workers and reading.hints.processors is None:
@@ -367,8 +386,8 @@ def _read_hey(reading: Reading) -> LoadRow:
         1,
         users=_number_of_match(workers) if workers or not command else _HEY_WORKERS,
         throughput=_number_of_match(_first_match(r"^[ \t]*Requests/sec:\s+([0-9.]+)", text)),
-        response=_time(average[1]) if average else None,
-        quantiles=_quantiles(text, r"^[ \t]*([0-9.]+)%+ in ([0-9.]+ ?[a-zµ]+)"),
+        response=_parse_time(mean[1]) if mean else None,
+        quantiles=_parse_quantiles(text, r"^[ \t]*([0-9.]+)%+ in ([0-9.]+ ?[a-zµ]+)"),
     )
 
 
@@ -391,7 +410,7 @@ def _read_sysbench(reading: Reading) -> LoadRow:
     seconds = _number_of_match(_first_match(r"total time:\s+([0-9.]+)s", text))
     events_of_one = _number_of_match(_first_match(r"events \(avg/stddev\):\s+([0-9.]+)", text))
     users = _number_of_match(_first_match(r"(?:Number of threads: |-threads=)([0-9]+)", text))
-    rate = _number_of_match(
+    throughput = _number_of_match(
         _first_match(
             r"(?:transactions:\s+[0-9]+\s+\(|events per second:\s+|events/s \(eps\):\s+)([0-9.]+)",
             text,
@@ -399,24 +418,24 @@ def _read_sysbench(reading: Reading) -> LoadRow:
     )
     if intervals:
         users = users or float(intervals[-1][0])
-        if not rate:
-            rate = sum(float(tps) for _, tps in intervals) / len(intervals)
+        if not throughput:
+            throughput = sum(float(tps) for _, tps in intervals) / len(intervals)
             why = (
                 f"the end of the output is missing: {len(intervals)} intervals give the throughput"
             )
             reading.odd(1, "", why)
     quantile = _first_match(r"(?<![0-9])([0-9]++)(?:th)? percentile:\s++([0-9.]+)", text)
     target = _number_of_match(_first_match(r"Target transaction rate: ([0-9.]+)/sec", text))
-    total = _number_of_match(_first_match(r"^[ \t]*sum:\s+([0-9.]+)", text), 1e-3)
+    total_time = _number_of_match(_first_match(r"^[ \t]*sum:\s+([0-9.]+)", text), 1e-3)
     mean = _number_of_match(_first_match(r"^[ \t]*avg:\s+([0-9.]+)", text), 1e-3)
-    if total and events and not mean:
-        mean = total / events  # times below 10 us are printed as 0.00 ms
+    if total_time and events and not mean:
+        mean = total_time / events  # times below 10 us are printed as 0.00 ms
     users = users or (round(events / events_of_one) if events and events_of_one else None)
     return LoadRow(
         1,
         users=users if target is None else None,
         rate=target,
-        throughput=rate or (events / seconds if events and seconds else None),
+        throughput=throughput or (events / seconds if events and seconds else None),
         response=mean,
         quantiles=(
             {float(quantile[1]) / 100: float(quantile[2]) / 1e3}
@@ -433,34 +452,34 @@ def _read_pgbench(reading: Reading) -> LoadRow:
     The output of an interrupted run has only lines of progress.
     """
     text = reading.text
-    limited = _first_match(r"^rate limit schedule lag", text)
-    without = _first_match(r"^tps = ([0-9.]+) \(excluding connections", text)
-    throughput = _number_of_match(without or _first_match(r"^tps = ([0-9.]+)", text))
-    progress = re.findall(
+    rate_limit = _first_match(r"^rate limit schedule lag", text)
+    throughput_line = _first_match(r"^tps = ([0-9.]+) \(excluding connections", text)
+    throughput = _number_of_match(throughput_line or _first_match(r"^tps = ([0-9.]+)", text))
+    progress_lines = re.findall(
         r"^progress: [0-9.]+ s, ([0-9.]+) tps, lat ([0-9.]+) ms", text, re.MULTILINE
     )
     response = _number_of_match(_first_match(r"^latency average(?: =|:) ([0-9.]+) ms", text), 1e-3)
     if throughput is None:
-        rates = [float(rate) for rate, _ in progress]
+        rates = [float(rate) for rate, _ in progress_lines]
         throughput = sum(rates) / len(rates) if rates else None
-        weighted_latency = sum(float(rate) * float(latency) for rate, latency in progress)
+        weighted_latency = sum(float(rate) * float(latency) for rate, latency in progress_lines)
         response = weighted_latency / sum(rates) * 1e-3 if sum(rates) else None
         why = f"the end of the output is missing: {len(rates)} intervals give the throughput"
         reading.odd(1, "", why)
-    if limited:
+    if rate_limit:
         reading.odd(1, "", "pgbench sent at a rate that it does not print: its throughput is taken")
     return LoadRow(
         1,
         users=None
-        if limited
+        if rate_limit
         else _number_of_match(_first_match(r"^number of clients: ([0-9]+)", text)),
-        rate=throughput if limited else None,
+        rate=throughput if rate_limit else None,
         throughput=throughput,
         response=response,
     )
 
 
-_MARKED = "[ \\t\u2713\u2717]*+"
+_MARK = "[ \\t\u2713\u2717]*+"
 """What stands before a metric of k6: blanks, and the mark of its threshold."""
 
 
@@ -472,47 +491,60 @@ def _k6_share(name: str) -> float | None:
 
 
 def _read_k6(reading: Reading) -> LoadRow:
+    """Read the summary that k6 prints at the end, with its virtual users, or with the rate at which
+    it began iterations.
+    """
     text = reading.text
-    line = _first_match(rf"^{_MARKED}http_req_duration\.*:\s+(.*)$", text)
-    words = [word.partition("=") for word in line[1].split()] if line else []
+    duration_line = _first_match(rf"^{_MARK}http_req_duration\.*:\s+(.*)$", text)
+    words = [word.partition("=") for word in duration_line[1].split()] if duration_line else []
     statistics = {name: value for name, _, value in words if name and value}
     quantiles = {
         share: time
         for name, value in statistics.items()
-        if (share := _k6_share(name)) and (time := _time(value)) is not None
+        if (share := _k6_share(name)) and (time := _parse_time(value)) is not None
     }
-    most = _time(statistics.get("max", ""))
-    if most and (cut := [share for share, time in quantiles.items() if time > most]):
-        names = ", ".join(f"p({100 * share:g})" for share in cut)
+    largest_time = _parse_time(statistics.get("max", ""))
+    if largest_time and (
+        impossible_shares := [share for share, time in quantiles.items() if time > largest_time]
+    ):
+        names = ", ".join(f"p({100 * share:g})" for share in impossible_shares)
         reading.odd(1, "", f"{names} is above the largest time: its line is cut, so it is left out")
-        quantiles = {share: time for share, time in quantiles.items() if share not in cut}
-    users = _first_match(
-        rf"^{_MARKED}vus(?:_max)?\.*:.*\bmax=([0-9]+)|\b[0-9]+/([0-9]+) VUs|--vus[ =]([0-9]+)", text
+        quantiles = {
+            share: time for share, time in quantiles.items() if share not in impossible_shares
+        }
+    users_match = _first_match(
+        rf"^{_MARK}vus(?:_max)?\.*:.*\bmax=([0-9]+)|\b[0-9]+/([0-9]+) VUs|--vus[ =]([0-9]+)", text
     )
-    count = float(next(filter(None, users.groups()))) if users else None
+    users = float(next(filter(None, users_match.groups()))) if users_match else None
     throughput = _number_of_match(
-        _first_match(rf"^{_MARKED}http_reqs\.*:\s+[0-9]+\s+([0-9.]+)/s", text)
+        _first_match(rf"^{_MARK}http_reqs\.*:\s+[0-9]+\s+([0-9.]+)/s", text)
     )
-    ends = _first_match(rf"^{_MARKED}vus\.*:.*\bmin=([0-9]+) +max=([0-9]+)", text)
-    constant = _first_match(r"^[ \t]*\* \S+: [0-9]+ looping VUs? for ", text)
-    ramp = ends is not None and not constant and _ramps(float(ends[1]), float(ends[2]))
-    ramp = ramp or bool(_first_match(r"^[ \t]*\* \S+: Up to [0-9]+ looping VUs", text))
-    if at_rate := _first_match(r"^[ \t]*\* \S+: (?:Up to )?[0-9.]+ iterations/s for ", text):
+    least_and_most_users = _first_match(rf"^{_MARK}vus\.*:.*\bmin=([0-9]+) +max=([0-9]+)", text)
+    constant_users = _first_match(r"^[ \t]*\* \S+: [0-9]+ looping VUs? for ", text)
+    has_ramp = (
+        least_and_most_users is not None
+        and not constant_users
+        and _has_ramp(float(least_and_most_users[1]), float(least_and_most_users[2]))
+    )
+    has_ramp = has_ramp or bool(_first_match(r"^[ \t]*\* \S+: Up to [0-9]+ looping VUs", text))
+    if rate_scenario := _first_match(r"^[ \t]*\* \S+: (?:Up to )?[0-9.]+ iterations/s for ", text):
         reading.odd(1, "", "k6 began iterations at a rate: its requests a second are taken for it")
     return LoadRow(
         1,
-        users=None if at_rate else count,
-        rate=throughput if at_rate else None,
+        users=None if rate_scenario else users,
+        rate=throughput if rate_scenario else None,
         throughput=throughput,
-        response=_time(statistics.get("avg", "")),
+        response=_parse_time(statistics.get("avg", "")),
         quantiles=quantiles,
-        unsteady=_USERS_CHANGED.format(count) if ramp and not at_rate and count else "",
+        unsteady=_USERS_CHANGED.format(users) if has_ramp and not rate_scenario and users else "",
     )
 
 
-def _ramps(least: float, most: float) -> bool:
-    """Return whether virtual users rose or fell in a run; at the end of a run some are gone."""
-    return least < _RAMP * most
+def _has_ramp(least_users: float, most_users: float) -> bool:
+    """Return whether virtual users rose or fell in a run: the least is clearly less than the most.
+    At the end of a run some users are gone.
+    """
+    return least_users < _RAMP * most_users
 
 
 _RAMP = 0.5
@@ -522,34 +554,35 @@ _USERS_CHANGED = "the users changed in the run, up to {:g}"
 
 
 def _read_k6_json(reading: Reading) -> LoadRow:
+    """Read the summary of k6 as JSON [ms]."""
     metrics = json.loads(reading.text)["metrics"]
     if "http_reqs" not in metrics:
         why = "its metrics have no http_reqs: a script wrote its own summary (handleSummary);"
         reading.refuse(1, "", f"{why} slipstick measured reads k6 run --summary-export=FILE")
 
-    def values(name: str) -> Mapping[str, Any]:
+    def metric_values(name: str) -> Mapping[str, Any]:
         metric: Mapping[str, Any] = metrics.get(name) or {}
-        inside: Mapping[str, Any] = metric.get("values", metric)
-        return inside
+        statistics: Mapping[str, Any] = metric.get("values", metric)
+        return statistics
 
-    duration = values("http_req_duration")
-    rate = values("http_reqs")
+    duration = metric_values("http_req_duration")
+    rate = metric_values("http_reqs")
     quantiles = {
         share: float(value) / 1e3 for name, value in duration.items() if (share := _k6_share(name))
     }
-    users = values("vus_max").get("max", values("vus_max").get("value"))
-    present = values("vus")
+    users = metric_values("vus_max").get("max", metric_values("vus_max").get("value"))
+    running_users = metric_values("vus")
     # At a rate of iterations k6 makes users ready that may never run.
-    users = present.get("max") or users
-    failed = values("http_req_failed")
-    if share := float(failed.get("rate", failed.get("value")) or 0.0):
+    users = running_users.get("max") or users
+    failed_requests = metric_values("http_req_failed")
+    if share := float(failed_requests.get("rate", failed_requests.get("value")) or 0.0):
         why = f"{100 * share:.3g} % of the requests failed, and are counted in the throughput"
         reading.odd(1, "http_req_failed", f"{why} and the times")
-    ramp = users is not None and _ramps(float(present.get("min", users)), float(users))
+    has_ramp = users is not None and _has_ramp(float(running_users.get("min", users)), float(users))
     return LoadRow(
         1,
         users=None if users is None else float(users),
-        unsteady=_USERS_CHANGED.format(float(users)) if ramp else "",
+        unsteady=_USERS_CHANGED.format(float(users)) if has_ramp else "",
         throughput=float(rate["rate"]) if "rate" in rate else None,
         response=float(duration["avg"]) / 1e3 if "avg" in duration else None,
         quantiles=quantiles,
@@ -573,12 +606,12 @@ def _read_locust_text(reading: Reading) -> LoadRow:
     requests, requests and failures per second. Locust before 1.0 prints the rate alone.
     """
     text = reading.text
-    total = list(_LOCUST_ROW.finditer(text))[-1]
-    numbers = [float(number) for number in re.findall("[0-9.]+", total["rest"])]
+    total_row = list(_LOCUST_ROW.finditer(text))[-1]
+    numbers = [float(number) for number in re.findall("[0-9.]+", total_row["rest"])]
     command = _first_match(r"^(?>.*?\blocust ).*(?:-c|-u|--users)[ =]*+([0-9]+)", text)
-    shares = _LOCUST_SHARES.search(text, total.end())
+    shares = _LOCUST_SHARES.search(text, total_row.end())
     times = _LOCUST_TIMES.search(text, shares.end()) if shares else None
-    heading = text[: total.start()].rpartition("# reqs")[2]
+    heading = text[: total_row.start()].rpartition("# reqs")[2]
     quantiles = {}
     if re.match(r"[^\n]*\bAvg\s+Min\s+Max\b[ |]+Med", heading) and len(numbers) > 4:
         quantiles[0.5] = numbers[3] / 1e3
@@ -606,13 +639,13 @@ def _read_vegeta(reading: Reading) -> LoadRow:
     quantiles = {
         float(name) / 100: time
         for name, value in values.items()
-        if name.replace(".", "").isdigit() and (time := _time(value)) is not None
+        if name.replace(".", "").isdigit() and (time := _parse_time(value)) is not None
     }
     return LoadRow(
         1,
         rate=float(rates[1]) if rates else None,
         throughput=float(rates[2] or rates[1]) if rates else None,
-        response=_time(values.get("mean", "")),
+        response=_parse_time(values.get("mean", "")),
         quantiles=quantiles,
     )
 
@@ -639,14 +672,15 @@ def _read_vegeta_json(reading: Reading) -> LoadRow:
 
 
 def _read_bombardier(reading: Reading) -> LoadRow:
+    """Read the output of bombardier, whose users are its connections."""
     text = reading.text
     latency = _first_match(r"^[ \t]*Latency\s+([0-9.]+[a-zµ]+)", text)
     return LoadRow(
         1,
         users=_number_of_match(_first_match(r"using ([0-9]+) connection", text)),
         throughput=_number_of_match(_first_match(r"^[ \t]*Reqs/sec\s+([0-9.]+)", text)),
-        response=_time(latency[1]) if latency else None,
-        quantiles=_quantiles(text, r"^[ \t]*([0-9.]+)%\s+([0-9.]+[a-zµ]+)\s*$"),
+        response=_parse_time(latency[1]) if latency else None,
+        quantiles=_parse_quantiles(text, r"^[ \t]*([0-9.]+)%\s+([0-9.]+[a-zµ]+)\s*$"),
     )
 
 
@@ -705,10 +739,18 @@ _Reader = Callable[[Reading], LoadRow | Sequence[LoadRow]]
 
 
 class LoadFormat(NamedTuple):
-    """An output format of a load generator: the pattern that identifies it, its reader, the pattern
-    that begins each test in a file with several (None: the same pattern), the lines on failed
-    requests, what begins each test if it was pasted as a whole, and the line that each test has
-    once, before its values: it parts tests whose first lines were not copied.
+    """An output format of a load generator.
+
+    Parameters
+    ----------
+    pattern : identifies the format
+    read : its reader
+    begin : begins each test in a file with several; None: `pattern`
+    failures : the lines on failed requests
+    header : begins each test if it was pasted as a whole
+    ends : the line that ends the results of a test
+    unique_line : a line that each test has once, before its values; it separates tests whose first
+        lines were not copied
     """
 
     pattern: re.Pattern[str]
@@ -717,10 +759,11 @@ class LoadFormat(NamedTuple):
     failures: re.Pattern[str] | None = None
     header: re.Pattern[str] | None = None
     ends: re.Pattern[str] | None = None
-    once: re.Pattern[str] | None = None
+    unique_line: re.Pattern[str] | None = None
 
 
 def _line_pattern(pattern: str) -> re.Pattern[str]:
+    """Return a pattern that begins at the start of a line, after blanks."""
     return re.compile(rf"^[ \t]*(?:{pattern})", re.MULTILINE)
 
 
@@ -736,7 +779,7 @@ GENERATORS: Mapping[str, LoadFormat] = {
         _read_ab,
         _line_pattern("Server Software:"),
         _line_pattern(r"(?:Failed requests|Non-2xx responses):\s+[1-9].*"),
-        once=_line_pattern("Concurrency Level:"),
+        unique_line=_line_pattern("Concurrency Level:"),
     ),
     "hey": LoadFormat(
         _line_pattern(
@@ -770,7 +813,7 @@ GENERATORS: Mapping[str, LoadFormat] = {
         _read_gatling,
         re.compile(r"^[-=]+ *Global Information", re.MULTILINE),
         _line_pattern(r"> request count.*(?:KO= *[1-9].*|\| +[1-9][0-9,]* *)$"),
-        once=_line_pattern("> request count"),
+        unique_line=_line_pattern("> request count"),
     ),
     "sysbench": LoadFormat(
         _line_pattern(
@@ -780,20 +823,20 @@ GENERATORS: Mapping[str, LoadFormat] = {
         _read_sysbench,
         _line_pattern("Running the test with following options:"),
         _line_pattern(r"ignored errors:\s+[1-9].*"),
-        once=_line_pattern("Number of threads:"),
+        unique_line=_line_pattern("Number of threads:"),
     ),
     "pgbench": LoadFormat(
         _line_pattern(r"(?:tps = [0-9.]+|progress: [0-9.]+ s, [0-9.]+ tps, lat )"),
         _read_pgbench,
         _line_pattern("transaction type:"),
         _line_pattern("number of failed transactions: [1-9].*"),
-        once=_line_pattern("number of clients:"),
+        unique_line=_line_pattern("number of clients:"),
     ),
     "k6": LoadFormat(
-        re.compile(rf"^{_MARKED}http_req_duration\.+:", re.MULTILINE),
+        re.compile(rf"^{_MARK}http_req_duration\.+:", re.MULTILINE),
         _read_k6,
         header=_line_pattern("execution: (?:local|cloud)"),
-        failures=re.compile(rf"^{_MARKED}http_req_failed\.+:\s+(?!0\.00%)[0-9.]+%.*", re.MULTILINE),
+        failures=re.compile(rf"^{_MARK}http_req_failed\.+:\s+(?!0\.00%)[0-9.]+%.*", re.MULTILINE),
     ),
     "k6-points": LoadFormat(K6_POINTS, read_k6_points),
     "k6-json": LoadFormat(re.compile(r'\A\s*\{.*"http_req_duration"', re.DOTALL), _read_k6_json),
@@ -827,24 +870,27 @@ def load_format(reading: Reading) -> str:
             return name
     if reading.text.lstrip()[:1] in "{[":
         return ""
-    if _is_locust(reading):
+    if _is_table_of_totals(reading):
         return "locust"
-    if _LOCUST_HISTORY.match(_first_line(reading)):
+    if _LOCUST_HISTORY.match(_first_line_with_commas(reading)):
         return "locust-history"
     if JTL_HEAD.match(reading.text):
         return "jtl"
     return "load-table" if is_load_table(reading) else ""
 
 
-def _first_line(reading: Reading) -> str:
-    """Return the first line, of a table with bars as one with commas."""
+def _first_line_with_commas(reading: Reading) -> str:
+    """Return the first line of a file; the bars of a table become commas."""
     line = reading.text.lstrip("\ufeff \n").partition("\n")[0]
     return ",".join(cell.strip() for cell in line.strip().strip("|").split("|"))
 
 
-def _is_locust(reading: Reading) -> bool:
+def _is_table_of_totals(reading: Reading) -> bool:
+    """Return whether a file is Locust's table of requests, or JMeter's aggregate report."""
     return bool(
-        re.match(r'"?Type"?,"?Name"?,"?(?:Request Count|# requests)"?,', _first_line(reading))
+        re.match(
+            r'"?Type"?,"?Name"?,"?(?:Request Count|# requests)"?,', _first_line_with_commas(reading)
+        )
     ) or bool(_AGGREGATE.match(reading.text))
 
 
@@ -879,7 +925,8 @@ def _quantile_of_column(name: str) -> float | None:
 
 
 def _read_totals(reading: Reading) -> LoadRow:
-    """Read the row that covers all requests of Locust's or JMeter's table; a lone row does.
+    """Read the row for all requests in a table of Locust or JMeter; if the table has a single row,
+    read that.
 
     Raises
     ------
@@ -887,39 +934,43 @@ def _read_totals(reading: Reading) -> LoadRow:
     """
     grid = grid_of(reading)
     _check_lengths(reading, grid)
-    rows = [
+    total_rows = [
         (line, cells)
         for line, cells in grid.rows
         if len(grid.rows) == 1 or "Aggregated" in cells or cells[0] == "TOTAL" or "Total" in cells
     ]
-    if not rows:
-        why = (
+    if not total_rows:
+        message = (
             "there is no row of all requests (TOTAL, Aggregated), and percentiles of several cannot"
         )
         reading.refuse(
-            grid.line, "", f"{why} be put together; keep one row, or export that row, too"
+            grid.line, "", f"{message} be put together; keep one row, or export that row, too"
         )
-    line, cells = rows[0]
-    row = dict(zip(grid.heading, cells, strict=False))
+    line, cells = total_rows[0]
+    cell_by_heading = dict(zip(grid.heading, cells, strict=False))
     failures = ("Failure Count", "# failures", "Error %", "aggregate_report_error%")
-    failed = next((row[name] for name in failures if row.get(name)), "0")
-    if re.search("[1-9]", failed):
-        why = f"requests failed ({failed}), and are counted in the throughput and the times"
-        reading.odd(line, "", why)
+    failed_text = next(
+        (cell_by_heading[name] for name in failures if cell_by_heading.get(name)), "0"
+    )
+    if re.search("[1-9]", failed_text):
+        message = (
+            f"requests failed ({failed_text}), and are counted in the throughput and the times"
+        )
+        reading.odd(line, "", message)
     rates = ("Requests/s", "Throughput", "aggregate_report_rate")
-    rate = next((row[name] for name in rates if row.get(name)), "")
+    rate = next((cell_by_heading[name] for name in rates if cell_by_heading.get(name)), "")
     means = ("Average Response Time", "Average response time", "Average", "average")
-    mean = next((row[name] for name in means if row.get(name)), "")
+    mean = next((cell_by_heading[name] for name in means if cell_by_heading.get(name)), "")
     quantiles = {
         share: float(cell) / 1e3
-        for name, cell in row.items()
+        for name, cell in cell_by_heading.items()
         if (share := _quantile_of_column(name)) and re.fullmatch(r"[0-9.]+", cell)
     }
     unit = rate_unit(re.sub(r"^[0-9.]+\s*", "", rate)) if "/" in rate else None
-    number = _first_match(r"^([0-9.]+)", rate)
+    rate_match = _first_match(r"^([0-9.]+)", rate)
     return LoadRow(
         line,
-        throughput=_number_of_match(number, float(unit.factor) if unit else 1.0),
+        throughput=_number_of_match(rate_match, float(unit.factor) if unit else 1.0),
         response=_number_of_match(_first_match(r"^([0-9.]+)", mean), 1e-3),
         quantiles=quantiles,
     )
@@ -935,13 +986,18 @@ def _read_locust_history(reading: Reading) -> list[LoadRow]:
     """
     grid = grid_of(reading)
     _check_lengths(reading, grid)
-    place = {name: index for index, name in enumerate(grid.heading)}
-    shares = {name: index for name, index in place.items() if re.fullmatch(r"[0-9.]+%", name)}
-    seconds_of: dict[float, list[Sequence[str]]] = defaultdict(list)
+    index_by_heading = {name: index for index, name in enumerate(grid.heading)}
+    shares = {
+        name: index for name, index in index_by_heading.items() if re.fullmatch(r"[0-9.]+%", name)
+    }
+    rows_by_users: dict[float, list[Sequence[str]]] = defaultdict(list)
     for line, cells in grid.rows:
-        if len(cells) == len(grid.heading) and cells[place["Name"]] in ("Aggregated", "Total"):
-            users = reading.number(line, "User Count", cells[place["User Count"]])
-            seconds_of[users or 0.0].append(cells)
+        if len(cells) == len(grid.heading) and cells[index_by_heading["Name"]] in (
+            "Aggregated",
+            "Total",
+        ):
+            users = reading.number(line, "User Count", cells[index_by_heading["User Count"]])
+            rows_by_users[users or 0.0].append(cells)
     if reading.problems:
         reading.finished()
     reading.odd(
@@ -949,22 +1005,23 @@ def _read_locust_history(reading: Reading) -> list[LoadRow]:
         "Total Average Response Time",
         "is of all seconds since the start, so it is left out",
     )
-    total = sum(map(len, seconds_of.values()))
+    total = sum(map(len, rows_by_users.values()))
     return [
         LoadRow(
             1,
             users=users,
-            throughput=sum(float(cells[place["Requests/s"]]) for cells in rows) / len(rows),
+            throughput=sum(float(cells[index_by_heading["Requests/s"]]) for cells in rows)
+            / len(rows),
             quantiles={
                 float(name.rstrip("%")) / 100: float(rows[-1][index]) / 1e3
                 for name, index in shares.items()
                 if name != "100%" and re.fullmatch("[0-9.]+", rows[-1][index])
             },
         )
-        for users, rows in sorted(seconds_of.items())
+        for users, rows in sorted(rows_by_users.items())
         if users >= 1
         and len(rows) >= LEAST_PART * total
-        and any(float(cells[place["Requests/s"]]) for cells in rows)
+        and any(float(cells[index_by_heading["Requests/s"]]) for cells in rows)
     ]
 
 
@@ -974,46 +1031,53 @@ _ADDRESS = re.compile(
 """What wrk or ab asked for: runs of several addresses are no curve over the load."""
 
 
-def _rows_of_parts(reading: Reading, name: str) -> list[LoadRow]:
-    """Read all tests in a file, which may contain runs at several loads."""
+def _read_all_tests(reading: Reading, name: str) -> list[LoadRow]:
+    """Read all tests in an output, which may contain runs at several loads."""
     generator = GENERATORS[name]
     begin = generator.begin or generator.pattern
     if generator.header and generator.header.search(reading.text):
         begin = generator.header
     starts = [match.start() for match in begin.finditer(reading.text)]
-    if generator.once:
-        places = [match.start() for match in generator.once.finditer(reading.text)]
-        starts = places if len(places) > len(starts) else starts
+    if generator.unique_line:
+        unique_lines = [match.start() for match in generator.unique_line.finditer(reading.text)]
+        starts = unique_lines if len(unique_lines) > len(starts) else starts
     if len(starts) < 2 or name == "fio" or reading.text.lstrip()[:1] == "{":
         starts = [0]
     rows = list[LoadRow]()
     if len(addresses := list(dict.fromkeys(_ADDRESS.findall(reading.text)))) > 1:
-        named = ", ".join(short(address) for address in addresses)
-        reading.odd(1, "", f"the runs are of {len(addresses)} addresses, in this order: {named}")
+        addresses_in_words = ", ".join(short(address) for address in addresses)
+        reading.odd(
+            1,
+            "",
+            f"the runs are of {len(addresses)} addresses, in this order: {addresses_in_words}",
+        )
     line = 1
-    before = 0
+    previous_start = 0
     for start, end in zip(starts, [*starts[1:], len(reading.text)], strict=True):
-        line = line + reading.text.count("\n", before, start)
-        before = start
-        part = Reading(reading.file, reading.text[start:end], reading.hints)
-        if len(starts) > 1 and not generator.pattern.search(part.text):
+        line = line + reading.text.count("\n", previous_start, start)
+        previous_start = start
+        test = Reading(reading.file, reading.text[start:end], reading.hints)
+        if len(starts) > 1 and not generator.pattern.search(test.text):
             reading.odd(line, "", "the run that begins here has no summary, so it is left out")
             continue
-        ends = len(generator.ends.findall(part.text)) if generator.ends else 1
-        if ends > 1:
-            why = f"{ends} results follow this head, and the first is read; give each run its head"
-            reading.odd(line, "", why)
-        rows_found = generator.read(part)
-        for note in part.notes:
+        end_count = len(generator.ends.findall(test.text)) if generator.ends else 1
+        if end_count > 1:
+            message = (
+                f"{end_count} results follow this head, and the first is read; give each run its"
+                " head"
+            )
+            reading.odd(line, "", message)
+        rows_of_test = generator.read(test)
+        for note in test.notes:
             reading.odd(line + note.line - 1, note.path, note.message)
         rows += [
             replace(row, line=line)
-            for row in ([rows_found] if isinstance(rows_found, LoadRow) else rows_found)
+            for row in ([rows_of_test] if isinstance(rows_of_test, LoadRow) else rows_of_test)
         ]
-        for failure in generator.failures.finditer(part.text) if generator.failures else ():
-            words = " ".join(failure[0].split())[:200]
-            why = f"requests failed, and {name} counts them in its own way: {words}"
-            reading.odd(line + part.text.count("\n", 0, failure.start()), "", why)
+        for failure in generator.failures.finditer(test.text) if generator.failures else ():
+            failure_line = " ".join(failure[0].split())[:200]
+            message = f"requests failed, and {name} counts them in its own way: {failure_line}"
+            reading.odd(line + test.text.count("\n", 0, failure.start()), "", message)
     return rows
 
 
@@ -1032,11 +1096,12 @@ _POINT_NUMBER = re.compile(r"(?<![\w.,])[0-9]+\.[0-9]+(?![0-9.])")
 _THOUSANDS = re.compile(r"[0-9]{1,3},[0-9]{3}")
 
 
-def _with_points(reading: Reading, text: str) -> str:
-    """Return the output of a program whose numbers have decimal commas with points, and note it.
+def _with_decimal_points(reading: Reading, text: str) -> str:
+    """Return the output of a program with decimal points if its numbers have decimal commas, and
+    note that.
 
-    Its commas are decimal where one cannot part thousands, and more numbers have commas than
-    points: versions and addresses keep their points.
+    Its commas are decimal if at least one cannot stand between thousands, and more numbers have
+    commas than points: versions and addresses keep their points.
     """
     commas = _COMMA_NUMBER.findall(text) if text.lstrip()[:1] not in "{[" else []
     decimal = [number for number in commas if not _THOUSANDS.fullmatch(number)]
@@ -1063,12 +1128,12 @@ def read_load(reading: Reading, name: str) -> LoadTest:
     }
     try:
         if name in tables:
-            rows_found = tables[name](reading)
-            rows = [rows_found] if isinstance(rows_found, LoadRow) else list(rows_found)
+            rows_of_table = tables[name](reading)
+            rows = [rows_of_table] if isinstance(rows_of_table, LoadRow) else list(rows_of_table)
         else:
             text = textwrap.dedent(reading.text)
-            plain = replace(reading, text=_with_points(reading, text))
-            rows = _rows_of_parts(plain, name)
+            reading_with_points = replace(reading, text=_with_decimal_points(reading, text))
+            rows = _read_all_tests(reading_with_points, name)
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         reading.refuse(1, "", f"this is not an output of {name} as it is known: {error}")
     if not rows or not all(row.throughput for row in rows):

@@ -67,11 +67,13 @@ _TOOLS = (
 )
 
 
-def _is_of(tool: _Tool, reading: Reading) -> bool:
+def _is_output_of(tool: _Tool, reading: Reading) -> bool:
+    """Return whether a line begins a benchmark of this tool."""
     return any(tool.title.fullmatch(line) for line in reading.lines[:200])
 
 
-def _read(tool: _Tool, reading: Reading) -> Measurements:
+def _read_output(tool: _Tool, reading: Reading) -> Measurements:
+    """Read the rows of all benchmarks in an output of a tool."""
     name = ""
     processes = reading.hints.processors
     columns = list[str]()
@@ -90,8 +92,8 @@ def _read(tool: _Tool, reading: Reading) -> Measurements:
         if pairs := _PAIRS.fullmatch(text.strip()):
             processes = reading.processors(line, "pairs", str(2 * int(pairs[1][:9])))
         if _HEADING.search(text) and not text.strip()[:1].isdigit():
-            columns = _columns(text)
-        elif name and (words := text.split()) and re.fullmatch(r"[-+]?[.0-9]\S*", words[0]):
+            columns = _split_heading(text)
+        elif name and (cells := text.split()) and re.fullmatch(r"[-+]?[.0-9]\S*", cells[0]):
             _read_row(reading, tool, line, name, columns, processes)
     measurements = reading.finished()
     return replace(
@@ -101,23 +103,32 @@ def _read(tool: _Tool, reading: Reading) -> Measurements:
     )
 
 
-def _columns(text: str) -> list[str]:
-    """Split a heading into columns; names may contain blanks, and blanks may precede their unit."""
-    bare = text.strip()
-    if bare.startswith("#bytes #rep"):
-        return bare.casefold().split()
-    bare = bare if bare.startswith("#bytes") else bare.lstrip("# ")
-    wide = re.split(r"\s{2,}|\s(?=#)|,\s+(?=[A-Za-z])", re.sub(r"(?<!\s)\s++(?=[\[(])", "", bare))
-    return [column.casefold() for column in wide if column]
+def _split_heading(text: str) -> list[str]:
+    """Split a heading into columns at two or more blanks. A name may contain single blanks, and
+    blanks may precede its unit.
+    """
+    text_without_mark = text.strip()
+    if text_without_mark.startswith("#bytes #rep"):
+        return text_without_mark.casefold().split()
+    text_without_mark = (
+        text_without_mark
+        if text_without_mark.startswith("#bytes")
+        else text_without_mark.lstrip("# ")
+    )
+    columns = re.split(
+        r"\s{2,}|\s(?=#)|,\s+(?=[A-Za-z])", re.sub(r"(?<!\s)\s++(?=[\[(])", "", text_without_mark)
+    )
+    return [column.casefold() for column in columns if column]
 
 
 def _read_row(
     reading: Reading, tool: _Tool, line: int, name: str, columns: list[str], processes: int | None
 ) -> None:
-    words = reading.lines[line - 1].split()
-    if len(words) != len(columns):
+    """Add the time, or else the bandwidth, in a row of a benchmark."""
+    cells = reading.lines[line - 1].split()
+    if len(cells) != len(columns):
         message = (
-            f"{short(' '.join(words))} has {len(words)} values, the heading before it"
+            f"{short(' '.join(cells))} has {len(cells)} values, the heading before it"
             f" {len(columns)} columns"
         )
         reading.wrong(line, name, message)
@@ -131,18 +142,18 @@ def _read_row(
         )
     size = 0.0
     if columns[0] in _SIZES:
-        number = reading.number(line, "size", words[0])
+        number = reading.number(line, "size", cells[0])
         if number is None or number < 0:
-            reading.wrong(line, "size", f"a message has 0 bytes or more; got {short(words[0])}")
+            reading.wrong(line, "size", f"a message has 0 bytes or more; got {short(cells[0])}")
             return
         size = number
-    for metric, kinds in (("time", _TIMES), ("bandwidth", _RATES)):
+    for metric, beginnings in (("time", _TIMES), ("bandwidth", _RATES)):
         index = next(
             (
                 index
-                for kind in kinds
+                for beginning in beginnings
                 for index, column in enumerate(columns)
-                if column.startswith(kind)
+                if column.startswith(beginning)
             ),
             None,
         )
@@ -155,7 +166,7 @@ def _read_row(
                 else "MB/s"
             )
             unit = "us" if metric == "time" else rate
-            value = words[index]
+            value = cells[index]
             if tool.name == "netgauge" and reading.number(line, metric, value) is not None:
                 value = repr(float(value) / 2)
             if metric == "bandwidth" and size == 0:
@@ -167,5 +178,6 @@ def _read_row(
 
 
 FORMATS = tuple(
-    FileFormat(tool.name, partial(_is_of, tool), partial(_read, tool)) for tool in _TOOLS
+    FileFormat(tool.name, partial(_is_output_of, tool), partial(_read_output, tool))
+    for tool in _TOOLS
 )

@@ -262,7 +262,7 @@ class RateUnit(NamedTuple):
     written: str
     factor: Fraction
     unit: str
-    of_one: bool = False
+    per_processor: bool = False
 
 
 def time_unit(text: str) -> str:
@@ -291,8 +291,8 @@ def rate_unit(text: str) -> RateUnit | None:
     time, as in ns/day, belongs to what is counted.
 
     >>> rate_unit("GB/s"), rate_unit("tokens/s/GPU")
-    (RateUnit(written='GB/s', factor=Fraction(1000000000, 1), unit='B/s', of_one=False),
-    RateUnit(written='tokens/s/GPU', factor=Fraction(1, 1), unit='1/s', of_one=True))
+    (RateUnit(written='GB/s', factor=Fraction(1000000000, 1), unit='B/s', per_processor=False),
+    RateUnit(written='tokens/s/GPU', factor=Fraction(1, 1), unit='1/s', per_processor=True))
     >>> rate_unit("ns/day").factor, rate_unit("GFLOP/s").factor, rate_unit("s"), rate_unit("s/step")
     (Fraction(1, 86400), Fraction(1000000000, 1), None, None)
     """

@@ -55,9 +55,9 @@ class Reading:
 
     Attributes
     ----------
-    file : its name in problems
-    text : everything in it
-    hints : given beside the file
+    file : name of the file in problems
+    text : its content
+    hints : what the user says about it
     """
 
     file: str
@@ -68,7 +68,7 @@ class Reading:
     notes: list[Problem] = field(default_factory=list)
     rate: RateUnit | None = None
     _scales: dict[str, tuple[Fraction, Dimension] | str] = field(default_factory=dict)
-    _told: set[tuple[str, str | None]] = field(default_factory=set)
+    _reported: set[tuple[str, str | None]] = field(default_factory=set)
 
     @property
     def name(self) -> str:
@@ -183,10 +183,12 @@ class Reading:
         unit : as written; None where the format has none
         """
         name = metric_name(metric)
-        for word in (coordinates.region, name):
-            if len(word) > LONGEST_NAME:
+        for name_in_file in (coordinates.region, name):
+            if len(name_in_file) > LONGEST_NAME:
                 self.refuse(
-                    line, "", f"{short(word)} is a name of more than {LONGEST_NAME} characters"
+                    line,
+                    "",
+                    f"{short(name_in_file)} is a name of more than {LONGEST_NAME} characters",
                 )
         declared = METRICS.get(name)
         value = self.number(line, name, text)
@@ -198,14 +200,16 @@ class Reading:
             self.wrong(line, name, f"must be at least 0, got {text.strip()} {unit or ''}".rstrip())
             return
         # Whole factors multiply and fractions divide, so that a decimal text is rounded only twice.
-        base = value * factor.numerator / factor.denominator
-        if not isfinite(base):
+        base_value = value * factor.numerator / factor.denominator
+        if not isfinite(base_value):
             self.wrong(line, name, f"{text.strip()} {unit or ''} is out of range in {dimension}")
             return
         value_text = f"{text.strip()} {unit or self.hints.unit or ''}".strip()
         p, n, region, repetition, processor = coordinates
-        found_at = (repetition, self.file, line, processor, value_text)
-        self.runs.append(Measurement(p, n, region, name, str(dimension), base, *found_at))
+        source_fields = (repetition, self.file, line, processor, value_text)
+        self.runs.append(
+            Measurement(p, n, region, name, str(dimension), base_value, *source_fields)
+        )
 
     def _scale(
         self, line: int, metric: str, unit: str | None, expected: Dimension | None
@@ -217,7 +221,7 @@ class Reading:
             return Fraction(1), COUNT
         unit_text = unit if unit is not None else self.hints.unit
         if expected == RATE:
-            return self._rate(line, metric, unit_text)
+            return self._rate_scale(line, metric, unit_text)
         unit_text = None if unit_text is None else time_of_unit(unit_text)[0]
         if unit_text is None:
             unit_scale: tuple[Fraction, Dimension] | str = (
@@ -230,22 +234,22 @@ class Reading:
                 unit_scale = self._scales[unit_text] = str(error)
         else:
             unit_scale = self._scales[unit_text]
-        about = "" if isinstance(unit_scale, str) and unit_text is not None else metric
+        subject = "" if isinstance(unit_scale, str) and unit_text is not None else metric
         if not isinstance(unit_scale, str) and expected is not None and unit_scale[1] != expected:
             kind = "a plain number, of unit 1" if expected == COUNT else f"in {expected}"
             unit_scale = f"{short(unit_text or '')} does not fit: {metric} is {kind}"
         if not isinstance(unit_scale, str):
             return unit_scale
-        if (about, unit_text) not in self._told:
+        if (subject, unit_text) not in self._reported:
             self.wrong(line, metric if unit_text is None else "unit", unit_scale)
-        self._told.add((about, unit_text))
+        self._reported.add((subject, unit_text))
         return None
 
-    def _rate(
+    def _rate_scale(
         self, line: int, metric: str, unit_text: str | None
     ) -> tuple[Fraction, Dimension] | None:
-        """Return the factor of a rate to work per second; a figure of merit without a unit is left
-        unscaled.
+        """Return the factor of a rate to work per second and its dimension; None after recording a
+        problem. A figure of merit without a unit keeps its value.
         """
         rate = RateUnit("", Fraction(1), "1") if unit_text is None else rate_unit(unit_text)
         if rate is None and (unit_text or "").strip() in ("1", ""):
@@ -256,11 +260,11 @@ class Reading:
             )
             if rate is not None and self.rate is not None:
                 units = (unit.written and short(unit.written) for unit in (rate, self.rate))
-                without = "a value without a unit"
-                message = f"{' does not fit '.join(unit or without for unit in units)} before"
-            if ("unit", unit_text) not in self._told:
+                no_unit_text = "a value without a unit"
+                message = f"{' does not fit '.join(unit or no_unit_text for unit in units)} before"
+            if ("unit", unit_text) not in self._reported:
                 self.wrong(line, "unit", message)
-            self._told.add(("unit", unit_text))
+            self._reported.add(("unit", unit_text))
             return None
         self.rate = self.rate or rate
         return rate.factor, Dimension.of(rate.unit)
@@ -307,15 +311,16 @@ def open_file(path: Path | str, hints: Hints) -> Reading:
     reading = Reading(shown_name(path), text.removeprefix("\ufeff"), hints)
     if not text.strip("\ufeff \t\r\n"):
         reading.refuse(1, "", "the file is empty; a measurement may have failed to write it")
-    if odd := _CONTROL.search(text):
-        line = len(_LINE_END.split(text[: odd.start()]))
+    if control_character := _CONTROL.search(text):
+        line = len(_LINE_END.split(text[: control_character.start()]))
         reading.refuse(
             line,
             "",
-            f"character 0x{ord(odd[0]):02x} does not stand in text; is this a binary file?",
+            f"character 0x{ord(control_character[0]):02x} does not stand in text; is this a binary"
+            " file?",
         )
-    if long := _MANY_DIGITS.search(text):
-        line = len(_LINE_END.split(text[: long.start()]))
+    if many_digits := _MANY_DIGITS.search(text):
+        line = len(_LINE_END.split(text[: many_digits.start()]))
         reading.refuse(line, "", "a number of more than 1,000 digits; write it shorter, as 1.5e9")
     return reading
 
@@ -333,8 +338,8 @@ def _without_labels(text: str) -> str:
 
 
 def time_of_unit(text: str) -> tuple[str, bool]:
-    """Return the standard spelling of a unit of time, and whether it is one; times per step,
-    iteration or call are accepted.
+    """Return the standard spelling of a unit of time, and whether it is such a unit; a time per
+    step, iteration or call is accepted as one.
 
     >>> (
     ...     time_of_unit("ms/step"),
@@ -368,8 +373,9 @@ def split_unit(cell: str) -> tuple[str, str | None]:
 
 
 def csv_rows(reading: Reading, text: str) -> Iterator[tuple[int, dict[str, str]]]:
-    """Yield the rows of a table with commas by the names in its first line, each with its line
-    within the text; a row of another length is a problem, for it is cut or shifted.
+    """Yield the rows of a table with commas, each with its line within the text and its cells by
+    the names in the first line. A row of another length is recorded as a problem, because it is cut
+    or shifted.
     """
     rows = csv.reader(text.removeprefix("\ufeff").splitlines())
     heading = list[str]()
@@ -411,10 +417,10 @@ def parse_json(reading: Reading, text: str, first: int = 1) -> Any:
     SpecError : this is no JSON
     """
     # The parser meets numbers in the order of the text, and so does the pattern.
-    ends = [match.start() for match in re.finditer("\n", text)]
+    line_ends = [match.start() for match in re.finditer("\n", text)]
     lines = iter(
         [
-            first + bisect_right(ends, match.start())
+            first + bisect_right(line_ends, match.start())
             for match in _TOKEN.finditer(text)
             if match[1] is not None
         ]
@@ -425,7 +431,7 @@ def parse_json(reading: Reading, text: str, first: int = 1) -> Any:
         json_number.line = next(lines, first)
         return json_number
 
-    def table(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    def mapping_of_pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         mapping: dict[str, Any] = {}
         for key, value in pairs:
             if key in mapping:
@@ -443,7 +449,7 @@ def parse_json(reading: Reading, text: str, first: int = 1) -> Any:
             parse_float=number,
             parse_int=number,
             parse_constant=number,
-            object_pairs_hook=table,
+            object_pairs_hook=mapping_of_pairs,
         )
     except json.JSONDecodeError as error:
         reading.refuse(

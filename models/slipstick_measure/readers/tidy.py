@@ -25,16 +25,16 @@ from slipstick_measure.readers.cells import (
     number_in,
     product,
     seconds,
+    split_amount,
     split_value,
-    thousands,
     whole_number,
     with_points,
 )
 from slipstick_measure.readers.columns import (
     Roles,
     TableColumn,
+    heading_of_model_parameter,
     looks_like_runs,
-    of_a_model,
     roles_of,
 )
 from slipstick_measure.readers.grid import (
@@ -54,11 +54,9 @@ from slipstick_measure.readers.reading import (
     time_of_unit,
 )
 
-_MEANINGS = {"p": "p", "n": "n", "throughput": "throughput", "time": "time", "speedup": "speedup"}
 
-
-def _columns(grid: CellGrid) -> list[TableColumn]:
-    """Build the columns of a table; rows of a different length are not used for that."""
+def _build_columns(grid: CellGrid) -> list[TableColumn]:
+    """Build the columns of a table from the rows that have as many cells as its heading."""
     width = len(grid.heading)
     rows = [cells for _, cells in grid.rows if len(cells) == width]
     comma = comma_of(cell for cells in rows for cell in cells)
@@ -75,7 +73,7 @@ def is_table_of_model(reading: Reading) -> bool:
         grid = grid_of(replace(reading, problems=[], notes=[]), JUDGED)
     except SpecError:
         return False  # of quotes that do not end, which reading says
-    return bool(of_a_model(_columns(grid)))
+    return bool(heading_of_model_parameter(_build_columns(grid)))
 
 
 def _is_tidy(reading: Reading) -> bool:
@@ -88,10 +86,10 @@ def _is_tidy(reading: Reading) -> bool:
         return False
     if grid.delimiter == " " and {len(cells) for _, cells in grid.rows[:50]} != {len(grid.heading)}:
         return False  # prose
-    columns = _columns(grid)
-    chosen_headings = {theirs.strip().casefold() for theirs in reading.hints.columns.values()}
-    headings_named = {word for column in columns for word in (column.text.casefold(), column.words)}
-    return looks_like_runs(columns) or bool(chosen_headings & headings_named)
+    columns = _build_columns(grid)
+    named_headings = {theirs.strip().casefold() for theirs in reading.hints.columns.values()}
+    known_headings = {word for column in columns for word in (column.text.casefold(), column.words)}
+    return looks_like_runs(columns) or bool(named_headings & known_headings)
 
 
 def _read_tidy(reading: Reading) -> Measurements:
@@ -106,46 +104,48 @@ def _read_tidy(reading: Reading) -> Measurements:
     grid = grid_of(reading)
     grid = _with_processors_of_jobs(grid._replace(rows=list(_whole_jobs(reading, grid))))
     grid = _with_product(grid, reading.hints.columns.get("p", ""))
-    _refuse_parted_names(reading, grid)
-    columns = _columns(grid)
+    _refuse_split_names(reading, grid)
+    columns = _build_columns(grid)
     if reading.hints.columns:
-        _check_told(reading, grid, columns)
+        _check_named_headings(reading, grid, columns)
     unit = reading.hints.unit
-    told_rate = unit is not None and names.rate_unit(unit) is not None
-    roles = roles_of(columns, reading.hints.columns, told_rate)
+    unit_is_rate = unit is not None and names.rate_unit(unit) is not None
+    roles = roles_of(columns, reading.hints.columns, unit_is_rate)
     _refuse_roles(reading, grid, columns, roles)
     grid = with_points_noted(reading, grid)
-    _note_understood(reading, grid, columns, roles)
+    _note_roles(reading, grid, columns, roles)
     table = _TableReading(reading, columns, roles)
     for line, cells in grid.rows:
         table.read_row(line, cells)
     table.note_rest()
     member = "processor"
-    if "p" in roles.place:
-        member = names.member_called(columns[roles.place["p"]].words)
+    if "p" in roles.index_by_role:
+        member = names.member_called(columns[roles.index_by_role["p"]].words)
     return replace(reading.finished(), weak=roles.weak, member=member)
 
 
 def _with_product(grid: CellGrid, processors: str) -> CellGrid:
-    """Return a table with a column of the product of two or more columns, as in
-    ``p=ranks*threads``, if processors are told so.
+    """Return a table with one more column, the product of two or more others, if the user names the
+    processors as such a product: ``p=ranks*threads``.
     """
     factors = [name.strip().casefold() for name in processors.split("*")]
     headings = [name.strip().casefold() for name in grid.heading]
     if len(factors) < 2 or not set(factors) <= set(headings) or processors in grid.heading:
         return grid
-    places = [headings.index(name) for name in factors]
+    factor_indices = [headings.index(name) for name in factors]
     rows = []
     for line, cells in grid.rows:
-        numbers = [number_in(cells[place]) for place in places if place < len(cells)]
-        known = [number for number in numbers if number is not None]
-        product = f"{prod(known):g}" if len(known) == len(places) else ""
+        numbers = [number_in(cells[index]) for index in factor_indices if index < len(cells)]
+        known_numbers = [number for number in numbers if number is not None]
+        product = f"{prod(known_numbers):g}" if len(known_numbers) == len(factor_indices) else ""
         rows.append((line, [*cells, product]))
     return grid._replace(heading=[*grid.heading, processors], rows=rows)
 
 
-def _refuse_parted_names(reading: Reading, grid: CellGrid) -> None:
-    """Refuse a table whose rows all have fewer cells than its heading: a name was parted."""
+def _refuse_split_names(reading: Reading, grid: CellGrid) -> None:
+    """Refuse a table whose rows all have fewer cells than its heading: a name in the heading was
+    split.
+    """
     counts = {len(cells) for _, cells in grid.rows}
     if len(counts) == 1 and (count := counts.pop()) < len(grid.heading) and len(grid.rows) > 1:
         message = (
@@ -156,33 +156,35 @@ def _refuse_parted_names(reading: Reading, grid: CellGrid) -> None:
 
 
 def _whole_jobs(reading: Reading, grid: CellGrid) -> Iterator[tuple[int, Sequence[str]]]:
-    """Yield the rows; of a batch system's accounts only completed jobs as a whole, with a note on
-    the rest.
+    """Yield the rows of a table. Of a batch system's accounts, yield completed jobs only, without
+    their steps, and note the others.
     """
     words = [names.plain_words(text) for text in grid.heading]
-    job = words.index("jobid") if "jobid" in words else None
-    state = words.index("state") if "state" in words and job is not None else None
-    steps: list[tuple[int, str]] = []
+    job_index = words.index("jobid") if "jobid" in words else None
+    state_index = words.index("state") if "state" in words and job_index is not None else None
+    left_out_rows: list[tuple[int, str]] = []
     for line, cells in grid.rows:
-        if len(cells) != len(words) or job is None:
+        if len(cells) != len(words) or job_index is None:
             yield line, cells
-        elif "." in cells[job]:
-            steps.append((line, f"step {cells[job]}"))
-        elif state is not None and not cells[state].upper().startswith("COMPLETED"):
-            steps.append((line, f"{cells[job]}, {cells[state]}"))
+        elif "." in cells[job_index]:
+            left_out_rows.append((line, f"step {cells[job_index]}"))
+        elif state_index is not None and not cells[state_index].upper().startswith("COMPLETED"):
+            left_out_rows.append((line, f"{cells[job_index]}, {cells[state_index]}"))
         else:
             yield line, cells
-    if steps:
-        names_in_words = ", ".join(text for _, text in steps[:4])
-        more = f" and {len(steps) - 4} more" if len(steps) > 4 else ""
+    if left_out_rows:
+        names_in_words = ", ".join(text for _, text in left_out_rows[:4])
+        more = f" and {len(left_out_rows) - 4} more" if len(left_out_rows) > 4 else ""
         reading.odd(
-            steps[0][0], "", f"no whole job that was completed, so left out: {names_in_words}{more}"
+            left_out_rows[0][0],
+            "",
+            f"no whole job that was completed, so left out: {names_in_words}{more}",
         )
 
 
 def _with_processors_of_jobs(grid: CellGrid) -> CellGrid:
-    """Return a table of sacct with the processors of each job, which stand among its allocated
-    resources (``AllocTRES``: ``cpu=16,mem=64G``) where it has no column of them.
+    """Return a table of sacct with a column for the processors of each job. If the table has none,
+    it is read from the allocated resources (``AllocTRES``: ``cpu=16,mem=64G``).
     """
     words = [names.plain_words(text) for text in grid.heading]
     if "jobid" not in words or "alloctres" not in words or {"ncpus", "alloccpus"} & {*words}:
@@ -200,15 +202,16 @@ def _with_processors_of_jobs(grid: CellGrid) -> CellGrid:
 _CPUS = re.compile(r"\bcpu=([0-9]+)")
 
 
-def _check_told(reading: Reading, grid: CellGrid, columns: Sequence[TableColumn]) -> None:
+def _check_named_headings(reading: Reading, grid: CellGrid, columns: Sequence[TableColumn]) -> None:
+    """Report headings that the user names for a role and the table does not have."""
     headings = [column.text for column in columns]
     known_words = {word for column in columns for word in (column.text.casefold(), column.words)}
-    for ours, theirs in reading.hints.columns.items():
-        if theirs.strip().casefold() not in known_words:
+    for role, heading in reading.hints.columns.items():
+        if heading.strip().casefold() not in known_words:
             reading.wrong(
                 grid.line,
                 "",
-                f"there is no column {theirs!r} to be {ours}{did_you_mean(theirs, headings)}",
+                f"there is no column {heading!r} to be {role}{did_you_mean(heading, headings)}",
             )
 
 
@@ -223,11 +226,11 @@ def _refuse_roles(
         reading.refuse(grid.line, "", f"there is no elapsed time of a job; {_SACCT}")
     for heading, message in roles.refusals:
         reading.wrong(grid.line, heading, message)
-    if "p" not in roles.place and reading.hints.processors is None:
+    if "p" not in roles.index_by_role and reading.hints.processors is None:
         message = "there is no column p, the processors; name it with --column p=NAME"
         if "jobid" in {names.plain_words(column.text) for column in columns}:
             message = f"there are no processors of a job; {_SACCT}"
-        if parameter := of_a_model(columns):
+        if parameter := heading_of_model_parameter(columns):
             message += f"; slipstick fit --model NAME takes columns such as {short(parameter)}"
         reading.wrong(grid.line, "", message)
     metrics = [metric for metric, _ in roles.values.values()]
@@ -238,14 +241,14 @@ def _refuse_roles(
             "there is no column with values: 'value', or one such as 'time [s]'; name one with"
             " --column value=NAME, time=NAME, throughput=NAME or speedup=NAME",
         )
-    if "metric" in roles.place and metrics not in ([], [None]):
+    if "metric" in roles.index_by_role and metrics not in ([], [None]):
         reading.wrong(
             grid.line,
             "metric",
             "values stand in column value if there is a column metric; keep one of the two",
         )
     unit = reading.hints.unit
-    if (value := roles.guessed.get("throughput")) and unit and time_of_unit(unit)[1]:
+    if (value := roles.guessed_columns.get("throughput")) and unit and time_of_unit(unit)[1]:
         first = value.cells[0]
         last = value.cells[-1]
         reading.wrong(
@@ -259,79 +262,102 @@ def _refuse_roles(
         reading.finished()
 
 
-def _note_understood(
+def _note_roles(
     reading: Reading, grid: CellGrid, columns: Sequence[TableColumn], roles: Roles
 ) -> None:
-    """Note how each column was understood, unless its heading is a documented word."""
-    held = {
-        **{ours: columns[roles.place[ours]] for ours in COLUMNS if ours in roles.place},
+    """Note how each column is read, unless all headings are documented words."""
+    column_by_role = {
         **{
-            _MEANINGS.get(metric, metric) if not region else f"time of {region}": columns[index]
+            role: columns[roles.index_by_role[role]]
+            for role in COLUMNS
+            if role in roles.index_by_role
+        },
+        **{
+            metric if not region else f"time of {region}": columns[index]
             for index, (metric, region) in sorted(roles.values.items())
             if metric is not None
         },
     }
-    near = [
+    near_misses = [
         heading
-        for heading in roles.left_out
+        for heading in roles.unread_headings
         if heading.casefold() not in {column.text.casefold() for column in columns if column.kind}
         and names.plain_words(heading) not in names.OCCASIONS
         and "did you mean" in did_you_mean(names.plain_words(heading), [*COLUMNS, *METRICS])
     ]
-    for text in near:
-        words = did_you_mean(names.plain_words(text), [*COLUMNS, *METRICS])
-        reading.odd(grid.line, text, f"this column is left out{words}")
-    left_out = [heading for heading in roles.left_out if heading not in near]
-    plain = all(_is_ours(ours, column) for ours, column in held.items())
-    plain = plain and not left_out and not roles.guessed and roles.weak is None
-    if not plain:
-        headings = {ours: column.text for ours, column in held.items()}
-        if roles.programs:
-            headings["region"] = " ".join(columns[index].text for index in roles.programs)
-        clauses = [", ".join(f"{ours} = {heading}" for ours, heading in headings.items())]
+    for text in near_misses:
+        hint = did_you_mean(names.plain_words(text), [*COLUMNS, *METRICS])
+        reading.odd(grid.line, text, f"this column is left out{hint}")
+    left_out = [heading for heading in roles.unread_headings if heading not in near_misses]
+    is_documented = all(
+        _is_documented_heading(role, column) for role, column in column_by_role.items()
+    )
+    is_documented = (
+        is_documented and not left_out and not roles.guessed_columns and roles.weak is None
+    )
+    if not is_documented:
+        headings = {role: column.text for role, column in column_by_role.items()}
+        if roles.program_columns:
+            headings["region"] = " ".join(columns[index].text for index in roles.program_columns)
+        clauses = [", ".join(f"{role} = {heading}" for role, heading in headings.items())]
         if left_out:
             clauses.append(f"left out: {', '.join(left_out)}")
-        if roles.told_weak:
-            clauses.append(f"the work grows with the processors, as {roles.told_weak} says")
-        if per_processor := [columns[index].text for index in sorted(roles.of_one)]:
+        if roles.heading_of_growth:
+            clauses.append(f"the work grows with the processors, as {roles.heading_of_growth} says")
+        if per_processor := [columns[index].text for index in sorted(roles.per_processor)]:
             clauses.append(f"{', '.join(per_processor)}: of one processor each, taken p times")
-        otherwise = _otherwise(reading, columns, roles)
-        reading.odd(grid.line, "columns", f"read as {'; '.join(clauses)}{otherwise}")
-    _note_outside(reading, grid, plain)
+        other_reading = _other_reading_in_words(reading, columns, roles)
+        reading.odd(grid.line, "columns", f"read as {'; '.join(clauses)}{other_reading}")
+    _note_outside(reading, grid, is_documented)
 
 
-def _note_outside(reading: Reading, grid: CellGrid, plain: bool) -> None:
-    """Note the lines outside of the table; where its headings are plain, only another table."""
-    texts = [(index, reading.lines[index - 1]) for index in grid.outside]
-    another = next((index for index, text in texts if LATEX_TABLE in text), 0) or next(
-        (index - 1 for index, text in texts if is_rule(text) and re.search("[|┼╪╋]", text)), 0
+def _note_outside(reading: Reading, grid: CellGrid, is_documented: bool) -> None:
+    """Note the lines outside of the table; if its headings are documented words, only those of
+    another table.
+    """
+    lines_outside = [(index, reading.lines[index - 1]) for index in grid.outside]
+    other_table_line = next(
+        (index for index, text in lines_outside if LATEX_TABLE in text), 0
+    ) or next(
+        (index - 1 for index, text in lines_outside if is_rule(text) and re.search("[|┼╪╋]", text)),
+        0,
     )
-    if not texts or (plain and not another):
+    if not lines_outside or (is_documented and not other_table_line):
         return
-    count = len(texts)
-    lines = f"{count} lines outside the table are" if count > 1 else "a line outside the table is"
-    rest = f"; another table begins in line {another}: keep it in a file of its own"
-    reading.odd(grid.outside[0], "", f"{lines} left out{rest if another else ''}")
-
-
-def _is_ours(ours: str, column: TableColumn) -> bool:
-    """Return whether a heading is the documented word for its role, or an accepted alternative."""
-    bare = re.split(r"[\[(]", column.text)[0].strip(" #").casefold()
-    return (
-        bare in (ours, *COLUMNS.get(ours, ()))
-        or metric_name(bare) == ours
-        or ours.startswith("time of ")
+    count = len(lines_outside)
+    lines_in_words = (
+        f"{count} lines outside the table are" if count > 1 else "a line outside the table is"
+    )
+    other_table_in_words = (
+        f"; another table begins in line {other_table_line}: keep it in a file of its own"
+    )
+    reading.odd(
+        grid.outside[0],
+        "",
+        f"{lines_in_words} left out{other_table_in_words if other_table_line else ''}",
     )
 
 
-def _otherwise(reading: Reading, columns: Sequence[TableColumn], roles: Roles) -> str:
-    """Return the command that reads the columns differently, where there was a choice."""
+def _is_documented_heading(role: str, column: TableColumn) -> bool:
+    """Return whether a heading is the documented word for its role, or an accepted alternative."""
+    heading = re.split(r"[\[(]", column.text)[0].strip(" #").casefold()
+    return (
+        heading in (role, *COLUMNS.get(role, ()))
+        or metric_name(heading) == role
+        or role.startswith("time of ")
+    )
+
+
+def _other_reading_in_words(reading: Reading, columns: Sequence[TableColumn], roles: Roles) -> str:
+    """Return the command that reads the columns differently, where one was guessed, else the option
+    that does.
+    """
     options: list[str] = []
-    if value := roles.guessed.get("throughput"):
+    if value := roles.guessed_columns.get("throughput"):
         options.append(f"--column time={shlex.quote(value.text)} --unit s")
-    elif value := roles.guessed.get("time"):
+    elif value := roles.guessed_columns.get("time"):
         options.append(f"--column throughput={shlex.quote(value.text)}")
-    if "p" in roles.guessed:
+    if "p" in roles.guessed_columns:
         options.append("--column p=NAME")
     file = shlex.quote(reading.file)
     if options:
@@ -347,11 +373,11 @@ class _TableReading:
         self.columns = columns
         self.roles = roles
         self.units: dict[str, list[str]] = {}
-        self.missing: list[tuple[int, str]] = []
-        self.spread: list[int] = []
-        self.short_clock: list[tuple[int, str]] = []
+        self.missing_cells: list[tuple[int, str]] = []
+        self.spread_lines: list[int] = []
+        self.short_clock_times: list[tuple[int, str]] = []
         self.devices: dict[str, int] = {}
-        self.device_at: dict[tuple[int | None, float | None, str], str] = {}
+        self.device_by_run: dict[tuple[int | None, float | None, str], str] = {}
 
     def read_row(self, line: int, cells: Sequence[str]) -> None:
         """Read a row: its coordinates, then the value in each column of values."""
@@ -366,33 +392,35 @@ class _TableReading:
             return
         texts = [cells[index] for index in self.roles.values]
         if all(is_missing(text) for text in texts) and any(text.strip() for text in texts):
-            self.missing.append((line, next(text.strip() for text in texts if text.strip())))
+            self.missing_cells.append((line, next(text.strip() for text in texts if text.strip())))
             return
-        where = self._where(line, cells)
-        if where is None:
+        coordinates_of_row = self._coordinates(line, cells)
+        if coordinates_of_row is None:
             return
-        place = self.roles.place
-        unit = bare_cell(cells[place["unit"]]) if "unit" in place else None
-        metric_in_row = cells[place["metric"]].strip() if "metric" in place else ""
+        index_by_role = self.roles.index_by_role
+        unit = bare_cell(cells[index_by_role["unit"]]) if "unit" in index_by_role else None
+        metric_in_row = cells[index_by_role["metric"]].strip() if "metric" in index_by_role else ""
         for index, (column, region) in sorted(self.roles.values.items()):
             text = cells[index]
             if is_missing(text) and (column is not None or text.strip()):
                 if text.strip():
-                    self.missing.append((line, text.strip()))
+                    self.missing_cells.append((line, text.strip()))
                 continue
             name = column or metric_in_row or "time"
             self._note_units(line, name, unit)
-            coordinates = where._replace(region=region) if region else where
-            in_header = unit or self.columns[index].unit
-            if index in self.roles.of_one:
-                text = _times(text, where.p)
-            self._add(line, coordinates, name, text, in_header, self.columns[index])
+            coordinates = (
+                coordinates_of_row._replace(region=region) if region else coordinates_of_row
+            )
+            unit_of_value = unit or self.columns[index].unit
+            if index in self.roles.per_processor:
+                text = _of_all_processors(text, coordinates_of_row.p)
+            self._add(line, coordinates, name, text, unit_of_value, self.columns[index])
 
-    def _where(self, line: int, cells: Sequence[str]) -> Coordinates | None:
+    def _coordinates(self, line: int, cells: Sequence[str]) -> Coordinates | None:
         """Return the coordinates of a row; None after recording a problem."""
         reading = self.reading
-        place = self.roles.place
-        cell = {name: bare_cell(cells[index]) for name, index in place.items()}
+        index_by_role = self.roles.index_by_role
+        cell = {name: bare_cell(cells[index]) for name, index in index_by_role.items()}
         if device := device_of(cell.get("p", "")):
             self.devices.setdefault(device, line)
         p = (
@@ -401,29 +429,32 @@ class _TableReading:
             else reading.hints.processors
         )
         n = reading.size(line, "n", product(cell["n"])) if cell.get("n") else reading.hints.size
-        if n is not None and p is not None and place.get("n") in self.roles.of_one:
+        if n is not None and p is not None and index_by_role.get("n") in self.roles.per_processor:
             n *= p
-        repetition, own = (
+        repetition, processor = (
             reading.whole(line, name, cell[name]) if cell.get(name) else None
             for name in ("repetition", "processor")
         )
         if p is None or (cell.get("repetition") and repetition is None):
             return None
-        if own is not None and not 0 <= own <= p:
-            reading.wrong(line, "processor", f"there is no processor {own} among {p}")
+        if processor is not None and not 0 <= processor <= p:
+            reading.wrong(line, "processor", f"there is no processor {processor} among {p}")
             return None
-        if cell.get("processor") and own is None:
+        if cell.get("processor") and processor is None:
             return None
-        region = " ".join(bare_cell(cells[index]) for index in self.roles.programs)
-        coordinates = Coordinates(p, n, region or cell.get("region", ""), repetition, own)
-        before = self.device_at.setdefault(coordinates[:3], device) if device else device
-        if before != device:
-            message = f"{p} is of {device} here and of {before} before"
+        region = " ".join(bare_cell(cells[index]) for index in self.roles.program_columns)
+        coordinates = Coordinates(p, n, region or cell.get("region", ""), repetition, processor)
+        earlier_device = (
+            self.device_by_run.setdefault(coordinates[:3], device) if device else device
+        )
+        if earlier_device != device:
+            message = f"{p} is of {device} here and of {earlier_device} before"
             reading.wrong(line, "p", f"{message}; keep each kind of processor in a file of its own")
             return None
         return coordinates
 
     def _note_units(self, line: int, name: str, unit: str | None) -> None:
+        """Note a unit of a metric that differs from the one before."""
         units = self.units.setdefault(metric_name(name), [unit]) if unit else []
         if unit and unit not in units:
             self.reading.odd(
@@ -440,41 +471,47 @@ class _TableReading:
         unit: str | None,
         column: TableColumn,
     ) -> None:
-        """Add a value; a unit in its cell replaces a missing unit of the column, and must equal an
+        """Add a value. A unit in its cell replaces a missing unit of the column, and must equal an
         existing one.
         """
         reading = self.reading
         clock = seconds(text)
         if clock is not None and METRICS.get(metric_name(name), METRICS["time"]) in _TIMED:
             if text.count(":") == 1:
-                self.short_clock.append((line, text.strip()))
+                self.short_clock_times.append((line, text.strip()))
             reading.add(line, coordinates, name, repr(float(clock)), "s")
             return
-        number, own, spread = split_value(text)
-        self.spread += [line] if spread else []
+        number, own_unit, spread = split_value(text)
+        self.spread_lines += [line] if spread else []
         if name == "throughput":
-            number, own = thousands(text)
-        if own is not None and unit is not None and not _is_unit(unit):
+            number, own_unit = split_amount(text)
+        if own_unit is not None and unit is not None and not _is_unit(unit):
             unit = None  # a word in brackets
-        if own is not None and unit is not None and _unit(own) != _unit(unit):
+        if own_unit is not None and unit is not None and _base_unit(own_unit) != _base_unit(unit):
             reading.wrong(
                 line,
                 name,
                 f"{text.strip()} has a unit of its own, beside {unit}; keep one of the two",
             )
-        if name == "throughput" and unit is None and own is None and column.rate is not None:
+        if name == "throughput" and unit is None and own_unit is None and column.rate is not None:
             unit = column.text
-        reading.add(line, coordinates, name, number, own or unit)
+        reading.add(line, coordinates, name, number, own_unit or unit)
 
     def note_rest(self) -> None:
         """Note which cells and spreads were left out, and which times can be read in two ways."""
         reading = self.reading
-        if self.missing:
-            line, text = self.missing[0]
-            rest = f", and {len(self.missing) - 1} more" if len(self.missing) > 1 else ""
-            reading.odd(line, "", f"{short(text)} is no value; the run is left out{rest}")
-        if self.spread:
-            reading.odd(self.spread[0], "", "what stands beside a value as its spread is left out")
+        if self.missing_cells:
+            line, text = self.missing_cells[0]
+            others_in_words = (
+                f", and {len(self.missing_cells) - 1} more" if len(self.missing_cells) > 1 else ""
+            )
+            reading.odd(
+                line, "", f"{short(text)} is no value; the run is left out{others_in_words}"
+            )
+        if self.spread_lines:
+            reading.odd(
+                self.spread_lines[0], "", "what stands beside a value as its spread is left out"
+            )
         if len(self.devices) > 1:
             names_in_words = ", ".join(self.devices)
             message = (
@@ -482,19 +519,23 @@ class _TableReading:
                 " the same"
             )
             reading.odd(list(self.devices.values())[1], "p", message)
-        if self.short_clock:
-            line, text = self.short_clock[0]
+        if self.short_clock_times:
+            line, text = self.short_clock_times[0]
             reading.odd(line, "time", f"{text} is read as minutes and seconds")
 
 
 _TIMED = [metric for metric in METRICS.values() if str(metric.dimension) == "s"]
 
 
-def _unit(text: str) -> str:
+def _base_unit(text: str) -> str:
+    """Return a unit of time in its standard spelling, without a divisor such as step; other units
+    unchanged.
+    """
     return time_of_unit(text)[0]
 
 
 def _is_unit(text: str) -> bool:
+    """Return whether a text is a unit, of a rate or any other."""
     try:
         scale(time_of_unit(text)[0])
     except UnitError:
@@ -502,8 +543,8 @@ def _is_unit(text: str) -> bool:
     return True
 
 
-def _times(text: str, count: int) -> str:
-    """Return a value of one processor multiplied by their number, with its unit."""
+def _of_all_processors(text: str, count: int) -> str:
+    """Return a value of one processor, with its unit, multiplied by the number of processors."""
     number, unit, _ = split_value(text)
     try:
         return f"{float(number) * count!r} {unit or ''}".strip()
